@@ -181,8 +181,8 @@ OrderedJson counters(const std::filesystem::path& file) {
 }
 
 /// Passes by scenario. Throws ConfigError naming invalid lines.
-std::map<std::string, std::vector<TimedPass>> passes_of(const std::filesystem::path& file) {
-    std::map<std::string, std::vector<TimedPass>> passes;
+std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::path& file) {
+    std::map<std::string, std::vector<ChartPass>> passes;
     std::vector<Problem> problems;
     const auto picoseconds = [](double us) {
         return static_cast<std::uint64_t>(std::llround(std::max(us, 0.0) * 1e6));

@@ -16,7 +16,7 @@ namespace {
 
 struct Row {
     std::uint32_t rank = 0;
-    std::vector<TimedPass> passes;
+    std::vector<ChartPass> passes;
 };
 
 /// \returns the number at the text's start and removes it.
@@ -31,15 +31,15 @@ std::optional<std::uint32_t> take_number(std::string_view& text) {
 
 std::string names_of(const Row& row) {
     std::string names;
-    for (const TimedPass& pass : row.passes)
+    for (const ChartPass& pass : row.passes)
         names += to_string(pass.name) + ' ';
     return names;
 }
 
 /// One representative row of each kind.
-std::vector<Row> distinct_rows(const std::vector<TimedPass>& passes, std::uint32_t& alike) {
+std::vector<Row> distinct_rows(const std::vector<ChartPass>& passes, std::uint32_t& alike) {
     std::vector<Row> rows;
-    for (const TimedPass& pass : passes) {
+    for (const ChartPass& pass : passes) {
         if (rows.empty() || rows.back().rank != pass.rank)
             rows.push_back({pass.rank, {}});
         rows.back().passes.push_back(pass);
@@ -65,14 +65,14 @@ std::vector<Row> thinned(std::vector<Row> rows, std::size_t most) {
 
 void add_bars(const Row& row, ScheduleChart& chart) {
     std::vector<std::uint32_t> stages;
-    for (const TimedPass& pass : row.passes)
+    for (const ChartPass& pass : row.passes)
         stages.push_back(pass.name.stage);
     std::sort(stages.begin(), stages.end());
     stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
     chart.chunks = std::max(chart.chunks, static_cast<std::uint32_t>(stages.size()));
     const std::size_t first = chart.bars.size();
     std::size_t latest = first;  // the bar that ends last among the earlier ones
-    for (const TimedPass& pass : row.passes) {
+    for (const ChartPass& pass : row.passes) {
         ScheduleBar bar{pass};
         bar.chunk = static_cast<std::uint32_t>(
             std::lower_bound(stages.begin(), stages.end(), pass.name.stage) - stages.begin());
@@ -111,7 +111,7 @@ std::string to_string(const PassName& name) {
 }
 
 ScheduleChart
-schedule_chart(const std::vector<TimedPass>& passes, const ScheduleChartLimits& limits) {
+schedule_chart(const std::vector<ChartPass>& passes, const ScheduleChartLimits& limits) {
     ScheduleChart chart;
     std::vector<Row> rows = distinct_rows(passes, chart.alike);
     const std::size_t all = rows.size();
@@ -121,7 +121,7 @@ schedule_chart(const std::vector<TimedPass>& passes, const ScheduleChartLimits& 
     for (Row& row : rows) {
         chart.ranks.push_back(row.rank);
         std::stable_sort(
-            row.passes.begin(), row.passes.end(), [](const TimedPass& a, const TimedPass& b) {
+            row.passes.begin(), row.passes.end(), [](const ChartPass& a, const ChartPass& b) {
                 return a.start_ps < b.start_ps;
             });
         if (row.passes.size() > limits.passes)
@@ -130,7 +130,7 @@ schedule_chart(const std::vector<TimedPass>& passes, const ScheduleChartLimits& 
     chart.cut = until != UINT64_MAX;
     for (Row& row : rows) {
         const auto end =
-            std::find_if(row.passes.begin(), row.passes.end(), [&](const TimedPass& p) {
+            std::find_if(row.passes.begin(), row.passes.end(), [&](const ChartPass& p) {
                 return p.start_ps >= until;
             });
         row.passes.erase(end, row.passes.end());

@@ -20,7 +20,7 @@ struct PassName {
 [[nodiscard]] std::string to_string(const PassName& name);
 
 /// A pass with its times.
-struct TimedPass {
+struct ChartPass {
     std::uint32_t rank = 0;
     PassName name;
     std::uint64_t start_ps = 0;
@@ -29,7 +29,7 @@ struct TimedPass {
 
 /// A bar of the chart.
 struct ScheduleBar {
-    TimedPass pass;
+    ChartPass pass;
     std::uint32_t chunk = 0;  ///< index of its stage among those of the rank, from 0
     bool beside = false;      ///< another pass of the rank runs concurrently
 };
@@ -41,7 +41,7 @@ struct ScheduleChart {
     std::uint32_t others = 0;          ///< ranks omitted to limit the rows
     std::uint32_t chunks = 1;          ///< most stages of a rank
     bool cut = false;                  ///< only the first passes are shown
-    std::vector<ScheduleBar> bars;  ///< row by row, by start
+    std::vector<ScheduleBar> bars;     ///< row by row, by start
 };
 
 /// Rows beyond the limit are omitted evenly, keeping the first and the last. If rows have too many
@@ -54,6 +54,6 @@ struct ScheduleChartLimits {
 /// \pre passes are ordered by rank, then by issue; ranks with equal passes are recognised by that
 /// order.
 [[nodiscard]] ScheduleChart
-schedule_chart(const std::vector<TimedPass>& passes, const ScheduleChartLimits& limits = {});
+schedule_chart(const std::vector<ChartPass>& passes, const ScheduleChartLimits& limits = {});
 
 }  // namespace switchfold

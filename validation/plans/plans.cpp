@@ -26,7 +26,7 @@ constexpr double kWrong = 0.30;       ///< share of tasks without the very best 
 /// A row with a step that can be simulated.
 struct ComparedPlan {
     const PlanRow* row = nullptr;
-    PlannedRow planned;
+    PlannedStepRow planned;
     bool fold = false;
 };
 

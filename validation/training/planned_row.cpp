@@ -10,7 +10,7 @@
 
 namespace switchfold::validation {
 
-PlannedRow
+PlannedStepRow
 planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches) {
     ParallelPlan plan = row.plan;
     if (!row.launches.empty())
@@ -22,7 +22,7 @@ planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunche
             *row.network, KernelTimes(gpu_rates(*system.gpu)), std::move(plan))};
 }
 
-double simulated_seconds(const PlannedRow& planned, bool fold, const JobProgress& progress) {
+double simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress) {
     SimulateOptions options;
     options.progress = progress;
     const ExecutionGraph graph =

@@ -11,17 +11,17 @@
 namespace switchfold::validation {
 
 /// A row with its machine, ready to run.
-struct PlannedRow {
+struct PlannedStepRow {
     const StepRow* row = nullptr;
     std::shared_ptr<const SystemParams> system;
     std::shared_ptr<const PlannedStep> step;
 };
 
-[[nodiscard]] PlannedRow
+[[nodiscard]] PlannedStepRow
 planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
 
 /// Seconds of a step, simulated in this process; folded if `fold` is set.
 [[nodiscard]] double
-simulated_seconds(const PlannedRow& planned, bool fold, const JobProgress& progress);
+simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress);
 
 }  // namespace switchfold::validation

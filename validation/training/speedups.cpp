@@ -66,7 +66,7 @@ ComparedSpeedup compared(const StepRow& row, const SystemParams& system) {
         return std::make_shared<const PlannedStep>(*row.network, times, plan);
     };
     ComparedSpeedup c{&row, std::make_shared<const SystemParams>(system), {}, {}, {}};
-    PlannerOptions options;
+    PartitionOptions options;
     options.workers = row.gpus;
     options.levels = {{row.gpus, static_cast<double>(bandwidth_between(system).count())}};
     options.memory = static_cast<double>(system.gpu->memory.capacity.count());

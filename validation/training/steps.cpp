@@ -28,7 +28,7 @@ constexpr double kOthers = 0.10;
 constexpr std::uint32_t kMostRanks = 16;  ///< simulated individually; more ranks are folded
 
 /// Peak memory; excludes the framework's own memory and workspaces.
-Case memory_case(const PlannedRow& planned) {
+Case memory_case(const PlannedStepRow& planned) {
     double most = 0;
     for (const MemoryBytes& device : plan_memory(*planned.step))
         most = std::max(most, device.all());
@@ -53,7 +53,7 @@ void compare_steps(
     const std::vector<StepRow> rows = read_step_rows(table);
     const Machines machines(options.root);
     const ShippedLaunches launches = shipped_launches(options.root);
-    std::vector<PlannedRow> planned;
+    std::vector<PlannedStepRow> planned;
     for (const StepRow& row : rows) {
         if (states_speedup(row))
             continue;
@@ -76,7 +76,7 @@ void compare_steps(
             result.unmatched.push_back({row.id, why});
     }
     std::vector<NumberJob> jobs;
-    for (const PlannedRow& p : planned)
+    for (const PlannedStepRow& p : planned)
         jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
                             return simulated_seconds(p, p.row->gpus > kMostRanks, progress);
                         }});
@@ -97,7 +97,7 @@ void compare_steps(
         result.cases.push_back(std::move(c));
     }
     const std::size_t until = result.cases.size();
-    for (const PlannedRow& p : planned)
+    for (const PlannedStepRow& p : planned)
         if (p.row->memory > 0)
             result.cases.push_back(memory_case(p));
     for (std::size_t i = from; i < until; ++i)

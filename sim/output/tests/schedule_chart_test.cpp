@@ -8,7 +8,7 @@
 namespace switchfold::schedule_chart_test {
 namespace {
 
-TimedPass pass(std::uint32_t rank, std::string_view name, std::uint64_t start, std::uint64_t end) {
+ChartPass pass(std::uint32_t rank, std::string_view name, std::uint64_t start, std::uint64_t end) {
     return {rank, parse_pass_name(name).value(), start, end};
 }
 
@@ -97,7 +97,7 @@ TEST(ScheduleChart, StagesOfARankAreCountedFromTheInput) {
 }
 
 TEST(ScheduleChart, TooManyRowsAreThinnedOutFromTheFirstToTheLast) {
-    std::vector<TimedPass> passes;
+    std::vector<ChartPass> passes;
     for (std::uint32_t r = 0; r < 96; ++r)
         passes.push_back({r, {"F", 0, r}, r, r + 1});
     const ScheduleChart chart = schedule_chart(passes);
@@ -111,7 +111,7 @@ TEST(ScheduleChart, TooManyRowsAreThinnedOutFromTheFirstToTheLast) {
 }
 
 TEST(ScheduleChart, ALongRunIsCutAtTheSameMomentInEveryRow) {
-    std::vector<TimedPass> passes;
+    std::vector<ChartPass> passes;
     for (std::uint32_t r = 0; r < 2; ++r)
         for (std::uint32_t i = 0; i < 10; ++i)
             passes.push_back({r, {"F", i, r}, i * 10 * (r + 1), i * 10 * (r + 1) + 10});

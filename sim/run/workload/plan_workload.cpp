@@ -105,7 +105,7 @@ void plan_partition(
             "replicas given");
         return;
     }
-    PlannerOptions options;
+    PartitionOptions options;
     if (!params.cut.replicated)
         options.replicas =
             plan.replicas.empty() ? std::vector<std::uint32_t>(stages_of(plan), 1) : plan.replicas;

@@ -16,7 +16,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Costs of stages and messages on consecutive workers.
 class Costs {
 public:
-    Costs(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) :
+    Costs(const std::vector<PlannerLayer>& layers, const PartitionOptions& options) :
         layers_(layers), options_(options), sums_(layers.size() + 1) {
         SWITCHFOLD_CHECK(
             !options.levels.empty() && options.levels.back().workers >= options.workers,
@@ -62,13 +62,13 @@ private:
     }
 
     const std::vector<PlannerLayer>& layers_;
-    const PlannerOptions& options_;
+    const PartitionOptions& options_;
     std::vector<PlannerLayer> sums_;
 };
 
 /// For each worker, the fixed size of a stage that begins with it (0: any size), or nothing if no
 /// stage may begin there.
-std::vector<std::optional<std::uint32_t>> stages_at(const PlannerOptions& options) {
+std::vector<std::optional<std::uint32_t>> stages_at(const PartitionOptions& options) {
     if (options.replicas.empty())
         return std::vector<std::optional<std::uint32_t>>(options.workers, 0U);
     std::vector<std::optional<std::uint32_t>> stages(options.workers);
@@ -86,7 +86,7 @@ std::vector<std::optional<std::uint32_t>> stages_at(const PlannerOptions& option
 }  // namespace
 
 std::optional<PlannedPipeline>
-plan_pipeline(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) {
+plan_pipeline(const std::vector<PlannerLayer>& layers, const PartitionOptions& options) {
     const Costs costs(layers, options);
     const std::size_t n = layers.size();
     const std::uint32_t workers = options.workers;
@@ -133,7 +133,7 @@ plan_pipeline(const std::vector<PlannerLayer>& layers, const PlannerOptions& opt
 
 std::optional<double> seconds_of(
     const std::vector<PlannerLayer>& layers,
-    const PlannerOptions& options,
+    const PartitionOptions& options,
     const std::vector<PlannedStage>& stages) {
     const Costs costs(layers, options);
     double seconds = 0;

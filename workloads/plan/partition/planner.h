@@ -21,7 +21,7 @@ struct PlannerLevel {
     double bandwidth = 0;       ///< bytes per second between workers of a unit
 };
 
-struct PlannerOptions {
+struct PartitionOptions {
     std::uint32_t workers = 1;
     /// A unit of the last level holds all workers.
     std::vector<PlannerLevel> levels;
@@ -48,12 +48,12 @@ struct PlannedPipeline {
 /// memory for its weights and, for every mini-batch in flight, for the activations kept. Exact, in
 /// O(layers^2 workers^2). Nothing if no pipeline fits in memory.
 [[nodiscard]] std::optional<PlannedPipeline>
-plan_pipeline(const std::vector<PlannerLayer>& layers, const PlannerOptions& options);
+plan_pipeline(const std::vector<PlannerLayer>& layers, const PartitionOptions& options);
 
 /// Time per mini-batch of given stages; nothing if they do not fit in memory.
 [[nodiscard]] std::optional<double> seconds_of(
     const std::vector<PlannerLayer>& layers,
-    const PlannerOptions& options,
+    const PartitionOptions& options,
     const std::vector<PlannedStage>& stages);
 
 }  // namespace switchfold

@@ -12,7 +12,7 @@ namespace switchfold::planner_test {
 namespace {
 
 /// Tries every partition of the layers and every assignment of workers.
-double by_brute_force(const std::vector<PlannerLayer>& layers, const PlannerOptions& options) {
+double by_brute_force(const std::vector<PlannerLayer>& layers, const PartitionOptions& options) {
     double best = std::numeric_limits<double>::infinity();
     std::vector<PlannedStage> stages;
     const std::function<void(std::uint32_t, std::uint32_t)> go = [&](std::uint32_t first,
@@ -44,7 +44,7 @@ RC_GTEST_PROP(PlannerProperty, FindsWhatBruteForceFinds, ()) {
         layer.weight_bytes = *rc::gen::inRange(0, 100) * 1e6;
         layer.kept_bytes = *rc::gen::inRange(0, 100) * 1e6;
     }
-    PlannerOptions options;
+    PartitionOptions options;
     options.workers = *rc::gen::inRange(1U, 7U);
     if (*rc::gen::arbitrary<bool>())
         for (std::uint32_t left = options.workers; left > 0; left -= options.replicas.back())
