@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_alexnet {
 
 constexpr Window kPool = Window::square(3, 2);
 
@@ -70,10 +70,10 @@ Network one_tower() {
 
 constexpr std::array kEntries{Entry{"alexnet", alexnet}, Entry{"alexnet_one_tower_227", one_tower}};
 
-}  // namespace
+}  // namespace of_alexnet
 
 std::span<const Entry> alexnets() {
-    return kEntries;
+    return of_alexnet::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_compounds {
 
 constexpr std::uint64_t kEvents = 100;
 constexpr std::uint64_t kVocabulary = 10'000;
@@ -57,10 +57,10 @@ Network make() {
 
 constexpr std::array kEntries{Entry{"compound_lstm_ae_attention", make}};
 
-}  // namespace
+}  // namespace of_compounds
 
 std::span<const Entry> compounds() {
-    return kEntries;
+    return of_compounds::kEntries;
 }
 
 }  // namespace switchfold::zoo

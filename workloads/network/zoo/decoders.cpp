@@ -6,7 +6,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_decoders {
 
 // layers, hidden, heads, sequence, vocabulary
 constexpr GptShape kGpt2Small{12, 768, 12, 1024, 50'257};
@@ -38,10 +38,10 @@ constexpr std::array kEntries{
     Entry{"llama3_8b", [] { return decoder("llama3_8b", kLlama3_8b); }},
     Entry{"mixtral_8x7b", [] { return decoder("mixtral_8x7b", kMixtral); }}};
 
-}  // namespace
+}  // namespace of_decoders
 
 std::span<const Entry> decoders() {
-    return kEntries;
+    return of_decoders::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_densenet {
 
 constexpr std::uint64_t kGrowth = 32;
 constexpr std::uint64_t kBottleneck = 4 * kGrowth;
@@ -64,10 +64,10 @@ Network densenet121() {
 
 constexpr std::array kEntries{Entry{"densenet121", densenet121}};
 
-}  // namespace
+}  // namespace of_densenet
 
 std::span<const Entry> densenets() {
-    return kEntries;
+    return of_densenet::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_encoders {
 
 constexpr std::uint64_t kHidden = 1024;
 constexpr std::uint64_t kInner = 4096;
@@ -96,10 +96,10 @@ Network vit_l_16() {
 
 constexpr std::array kEntries{Entry{"bert_large", bert_large}, Entry{"vit_l_16", vit_l_16}};
 
-}  // namespace
+}  // namespace of_encoders
 
 std::span<const Entry> encoders() {
-    return kEntries;
+    return of_encoders::kEntries;
 }
 
 }  // namespace switchfold::zoo

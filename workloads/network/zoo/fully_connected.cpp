@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_fully_connected {
 
 enum class Last : std::uint8_t { kActivated, kPlain };
 
@@ -78,14 +78,14 @@ constexpr std::array kAutoencoders{
     Entry{"autoencoder_784_30", autoencoder_784_30},
     Entry{"autoencoder_10000_128", autoencoder_10000_128}};
 
-}  // namespace
+}  // namespace of_fully_connected
 
 std::span<const Entry> fully_connected() {
-    return kConnected;
+    return of_fully_connected::kConnected;
 }
 
 std::span<const Entry> autoencoders() {
-    return kAutoencoders;
+    return of_fully_connected::kAutoencoders;
 }
 
 }  // namespace switchfold::zoo

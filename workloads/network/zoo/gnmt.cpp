@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_gnmt {
 
 constexpr std::uint64_t kTokens = 50;  // of the source and of the target each
 constexpr std::uint64_t kVocabulary = 32'320;
@@ -68,10 +68,10 @@ constexpr std::array kEntries{
     Entry{"gnmt_4layer", [] { return gnmt("gnmt_4layer", 4, true); }},
     Entry{"gnmt_16layer", [] { return gnmt("gnmt_16layer", 8, false); }}};
 
-}  // namespace
+}  // namespace of_gnmt
 
 std::span<const Entry> gnmts() {
-    return kEntries;
+    return of_gnmt::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -7,7 +7,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_inception_v3 {
 
 // Szegedy et al. 2015 (arXiv 1512.00567), torchvision's: modules A to E.
 
@@ -128,10 +128,10 @@ Network make() {
 
 constexpr std::array kEntries{Entry{"inception_v3", make}};
 
-}  // namespace
+}  // namespace of_inception_v3
 
 std::span<const Entry> inception_v3() {
-    return kEntries;
+    return of_inception_v3::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -9,7 +9,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_inception_v4 {
 
 // Szegedy et al. 2016 (arXiv 1602.07261): stem, modules A to C and the reductions between them.
 
@@ -114,10 +114,10 @@ Network make() {
 
 constexpr std::array kEntries{Entry{"inception_v4", make}};
 
-}  // namespace
+}  // namespace of_inception_v4
 
 std::span<const Entry> inception_v4() {
-    return kEntries;
+    return of_inception_v4::kEntries;
 }
 
 }  // namespace switchfold::zoo

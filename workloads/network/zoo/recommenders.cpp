@@ -9,7 +9,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_recommenders {
 
 /// Distinct values of Criteo Terabyte's 26 categories, indices modulo 40 million: MLPerf's DLRM
 /// (facebookresearch/dlrm, bench/run_and_time.sh, --max-ind-range=40000000).
@@ -56,10 +56,10 @@ Network dlrm() {
 
 constexpr std::array kEntries{Entry{"dlrm", dlrm}};
 
-}  // namespace
+}  // namespace of_recommenders
 
 std::span<const Entry> recommenders() {
-    return kEntries;
+    return of_recommenders::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_recurrent {
 
 /// Merity et al. 2017 (arXiv 1708.02182) on Penn Treebank; the head shares the embedding's weights.
 Network awd_lm() {
@@ -71,10 +71,10 @@ Network imdb_residual_lstm() {
 constexpr std::array kEntries{
     Entry{"awd_lm", awd_lm}, Entry{"s2vt", s2vt}, Entry{"imdb_residual_lstm", imdb_residual_lstm}};
 
-}  // namespace
+}  // namespace of_recurrent
 
 std::span<const Entry> recurrent() {
-    return kEntries;
+    return of_recurrent::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_resnet {
 
 constexpr std::uint32_t kStages = 4;
 constexpr std::uint64_t kFirstWidth = 64;
@@ -185,10 +185,10 @@ constexpr std::array kEntries{
         }},
     Entry{"resnet200_preact", resnet200}};
 
-}  // namespace
+}  // namespace of_resnet
 
 std::span<const Entry> resnets() {
-    return kEntries;
+    return of_resnet::kEntries;
 }
 
 }  // namespace switchfold::zoo

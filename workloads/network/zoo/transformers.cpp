@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_transformers {
 
 const Weights kColumns{true, TensorSplit::kColumns};
 const Weights kRows{true, TensorSplit::kRows};
@@ -131,10 +131,10 @@ constexpr std::array kEntries{
     Entry{"transformer_big", [] { return Vaswani("transformer_big", 1024, 4096, 16).make(); }},
     Entry{"imdb_transformer", imdb_transformer}};
 
-}  // namespace
+}  // namespace of_transformers
 
 std::span<const Entry> transformers() {
-    return kEntries;
+    return of_transformers::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_unet {
 
 constexpr std::uint64_t kWidth = 64;
 constexpr std::uint32_t kDepth = 4;
@@ -45,10 +45,10 @@ Network unet() {
 
 constexpr std::array kEntries{Entry{"unet_416x608", unet}};
 
-}  // namespace
+}  // namespace of_unet
 
 std::span<const Entry> unets() {
-    return kEntries;
+    return of_unet::kEntries;
 }
 
 }  // namespace switchfold::zoo

@@ -8,7 +8,7 @@
 
 namespace switchfold::zoo {
 
-namespace {
+namespace of_vgg {
 
 constexpr std::uint32_t kStages = 5;
 
@@ -53,10 +53,10 @@ constexpr std::array kEntries{
               return vgg("vgg19", {2, 2, 4, 4, 4});
           }}};
 
-}  // namespace
+}  // namespace of_vgg
 
 std::span<const Entry> vggs() {
-    return kEntries;
+    return of_vgg::kEntries;
 }
 
 }  // namespace switchfold::zoo
