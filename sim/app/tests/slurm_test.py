@@ -4,6 +4,7 @@
 
 usage: slurm_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
+import concurrent.futures
 import json
 import pathlib
 import signal
@@ -120,5 +121,17 @@ class Slurm(unittest.TestCase):
             r"--executor: /: job \d+ ended and brought no result; .*log")
 
 
+def run_beside_each_other():
+    """Runs all tests at once: most of their time is Slurm's, which looks for work once a second."""
+    tests = list(unittest.defaultTestLoader.loadTestsFromTestCase(Slurm))
+    with concurrent.futures.ThreadPoolExecutor(len(tests)) as pool:
+        results = list(pool.map(lambda test: test.run(), tests))
+    for result in results:
+        for test, trace in result.failures + result.errors:
+            print(f"{test.id()}\n{trace}", file=sys.stderr)
+    print(f"{sum(result.testsRun for result in results)} tests ran")
+    return all(result.wasSuccessful() for result in results)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    sys.exit(not run_beside_each_other())

@@ -89,7 +89,7 @@ class Sweeps(unittest.TestCase):
             return database.execute("SELECT count(*) FROM runs").fetchone()[0]
 
     def test_killed_ten_times_it_ends_as_if_undisturbed(self):
-        self.sweep["axes"][0]["range"] = "1 MiB..16 MiB +64 KiB"
+        self.sweep["axes"][0]["range"] = "64 KiB..1 MiB +4 KiB"
         self.done("whole")
         total = self.finished("whole")
         chance = random.Random(1)
@@ -127,7 +127,7 @@ class Sweeps(unittest.TestCase):
         self.assertRegex(self.done("out"), r"4 done, 0 failed; [2-4] experiments ran now")
 
     def test_two_sweeps_in_one_folder(self):
-        self.sweep["axes"][0]["range"] = "1 MiB..64 MiB +64 KiB"
+        self.sweep["axes"][0]["range"] = "1 MiB..64 MiB +1 MiB"
         with subprocess.Popen(self.arguments("out"), stdout=subprocess.DEVNULL) as first:
             deadline = time.time() + 20
             while not (self.folder / "out/sweep.db").exists() and time.time() < deadline:
