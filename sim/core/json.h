@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/core/error.h"
-
 #include "sim/core/json_instances.h"
 
 #include <filesystem>

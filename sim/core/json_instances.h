@@ -6,23 +6,24 @@
 #include <string>
 #include <vector>
 
-/// \cond no documentation is made of instances
-/// What most units would otherwise compile anew of both kinds of JSON: EACH(template, Basic).
-#define SWITCHFOLD_JSON_INSTANCES(EACH, Basic)                                                  \
-    EACH class nlohmann::detail::serializer<Basic>;                                             \
-    EACH class nlohmann::detail::lexer<                                                         \
-        Basic,                                                                                  \
-        nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;                 \
-    EACH class nlohmann::detail::parser<                                                        \
-        Basic,                                                                                  \
-        nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;                 \
-    EACH class nlohmann::detail::json_sax_dom_parser<Basic>;                                    \
-    EACH class nlohmann::detail::json_sax_dom_callback_parser<Basic>;                           \
-    EACH void Basic::json_value::destroy(Basic::value_t);                                       \
-    EACH Basic::basic_json(Basic::initializer_list_t, bool, Basic::value_t);                    \
-    EACH Basic::basic_json(const Basic&);                                                       \
-    EACH std::string Basic::dump(int, char, bool, Basic::error_handler_t) const;                \
-    EACH class std::vector<Basic>
+/// \cond
+// Most units use these parts of nlohmann's JSON. json_instances.cpp compiles them once for all; in
+// each unit they would take a tenth of its time.
+//
+// INSTANCES: `template`, or `extern template`. BASIC: the kind of JSON.
+#define SWITCHFOLD_JSON_INSTANCES(INSTANCES, BASIC)                                                \
+    INSTANCES class nlohmann::detail::serializer<BASIC>;                                           \
+    INSTANCES class nlohmann::detail::                                                             \
+        lexer<BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;       \
+    INSTANCES class nlohmann::detail::                                                             \
+        parser<BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;      \
+    INSTANCES class nlohmann::detail::json_sax_dom_parser<BASIC>;                                  \
+    INSTANCES class nlohmann::detail::json_sax_dom_callback_parser<BASIC>;                         \
+    INSTANCES void BASIC::json_value::destroy(BASIC::value_t);                                     \
+    INSTANCES BASIC::basic_json(BASIC::initializer_list_t, bool, BASIC::value_t);                  \
+    INSTANCES BASIC::basic_json(const BASIC&);                                                     \
+    INSTANCES std::string BASIC::dump(int, char, bool, BASIC::error_handler_t) const;              \
+    INSTANCES class std::vector<BASIC>
 
 SWITCHFOLD_JSON_INSTANCES(extern template, nlohmann::json);
 SWITCHFOLD_JSON_INSTANCES(extern template, nlohmann::ordered_json);
