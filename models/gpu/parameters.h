@@ -130,6 +130,7 @@ struct EnumNames<MatrixUnits> {
 /// Peak rates, from which the times of generated kernels are computed.
 struct ArithmeticParams {
     FlopRate vector_rate;
+    double integer_ratio = 0.5;
     FlopRate half_rate;
     FlopRate float8_rate;
     FlopRate tf32_rate;
@@ -145,6 +146,15 @@ struct ArithmeticParams {
                 "Rate of the vector units on 32-bit numbers; 0: unknown.",
                 FlopRate(0),
                 kMost),
+            field(
+                "integer_ratio",
+                &ArithmeticParams::integer_ratio,
+                "32-bit integer instructions of an SM's lanes per FLOP of vector_rate: 0.5 if "
+                "there "
+                "are as many integer lanes as floating-point lanes (V100, A100), 0.25 if half as "
+                "many (H100).",
+                0.01,
+                1.0),
             field(
                 "half_rate",
                 &ArithmeticParams::half_rate,

@@ -33,6 +33,8 @@ struct GpuRates {
 
     // Dense arithmetic according to the data sheet, FLOP/s. 0: no such unit.
     double vector = 0;  ///< 32 bits, vector units
+    /// 32-bit integer instructions of a lane per second: index arithmetic, conversions, masks.
+    double integer = 0;
     double half = 0;    ///< 16 bits, matrix units
     double float8 = 0;  ///< 8 bits, matrix units
     double tf32 = 0;    ///< TF32, matrix units

@@ -42,4 +42,18 @@ inline constexpr double kScoreOperationsBack = 42;
 /// first keys, result.
 inline constexpr double kAttentionTile = 7.5;
 
+// Instructions of PyTorch's and Megatron-LM's own kernels, from a profile of Megatron-LM on eight
+// A100 (docs/kernel_times.md): their times over those of the bytes, at the GPU's integer rate.
+
+/// Per element of an element-wise kernel that computes the places of its elements: two copies with
+/// exchanged axes, a bias added to rows, a mask, all of 16-bit numbers, within 4 %.
+inline constexpr double kPlaceOfElement = 43;
+/// Per score of Megatron-LM's softmax of masked scores: conversion, scale, mask, exponential,
+/// division; masked scores are computed too.
+inline constexpr double kMaskedScore = 62;
+/// Per random number of dropout. Philox 4x32-10 makes four numbers in ten rounds of four
+/// multiplications, two logical operations and two additions (Salmon et al. 2011); each is then
+/// converted, compared and used.
+inline constexpr double kRandomNumber = 25;
+
 }  // namespace switchfold::kernel_constants

@@ -21,16 +21,18 @@ constexpr double kFloat = 4;
 }  // namespace
 
 KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
-    if (!(kernel.read >= 0 && kernel.written >= 0 && kernel.flops >= 0))
+    if (!(kernel.read >= 0 && kernel.written >= 0 && kernel.flops >= 0 && kernel.instructions >= 0))
         throw std::invalid_argument("a kernel has fewer than 0 bytes; expected 0 or more");
     const double bytes = kernel.read + kernel.written;
     const double blocks = std::max(1.0, bytes / kBytesOfBlock);
-    const double busy = std::min(blocks, double(gpu.sms));
+    const double share = std::min(blocks, double(gpu.sms)) / gpu.sms;
     // The inputs were just written: the part still in the L2 causes no memory traffic.
     const double cold = cold_share(bytes, gpu) * kernel.read + kernel.written;
     const double memory = cold > 0 ? cold / memory_bandwidth(gpu, kernel.written / cold) : 0.0;
-    const double l2 = bytes / (gpu.l2_bandwidth * busy / gpu.sms);
-    const double arithmetic = kernel.flops > 0 ? kernel.flops / (gpu.vector * busy / gpu.sms) : 0.0;
+    const double l2 = bytes / (gpu.l2_bandwidth * share);
+    const double arithmetic =
+        (kernel.flops > 0 ? kernel.flops / (gpu.vector * share) : 0.0) +
+        (kernel.instructions > 0 ? kernel.instructions / (gpu.integer * share) : 0.0);
     const double seconds =
         overlapped(std::max(memory, l2), arithmetic) + kFill * gpu.memory_latency + gpu.launch;
 
@@ -114,6 +116,10 @@ MemoryKernel optimizer(double parameters, double weight, double gradient, double
 
 MemoryKernel copy(double bytes) {
     return {KernelClass::kCopyLayout, bytes, bytes, 0};
+}
+
+MemoryKernel strided(double elements, double read, double written) {
+    return {KernelClass::kElementwise, read, written, elements, kPlaceOfElement * elements};
 }
 
 }  // namespace switchfold

@@ -6,12 +6,14 @@
 
 namespace switchfold {
 
-/// A memory-bound kernel: element-wise, norm, softmax, embedding, optimizer, copy.
+/// A kernel that takes the time of its bytes, or of its instructions if they take longer:
+/// element-wise, norm, softmax, embedding, optimizer, copy.
 struct MemoryKernel {
     KernelClass kernel_class = KernelClass::kElementwise;
-    double read = 0;     ///< bytes
-    double written = 0;  ///< bytes
-    double flops = 0;    ///< on the vector units
+    double read = 0;          ///< bytes
+    double written = 0;       ///< bytes
+    double flops = 0;         ///< on the vector units
+    double instructions = 0;  ///< of a lane, other than `flops`
 
     bool operator==(const MemoryKernel&) const = default;
 };
@@ -38,5 +40,8 @@ struct MemoryKernel {
 [[nodiscard]] MemoryKernel
 optimizer(double parameters, double weight, double gradient, double state);
 [[nodiscard]] MemoryKernel copy(double bytes);
+/// An element-wise kernel whose tensors do not lie alike in memory (a bias added to rows, one axis
+/// exchanged with another) or differ in type: it computes the place of each element.
+[[nodiscard]] MemoryKernel strided(double elements, double read, double written);
 
 }  // namespace switchfold

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/attention.h"
+#include "workloads/kernels/kernel_constants.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/tests/test_gpus.h"
 
@@ -126,6 +127,39 @@ TEST(MemoryKernel, StreamsReachTheirBandwidth) {
     // Data that fits in the L2 and was just written is read faster than from memory.
     const double fits = 4e6;
     EXPECT_GT(2 * fits / (estimate(copy(fits), ampere()).seconds() - 3.5e-6), 1.8e12);
+}
+
+/// Kernels of a profile of Megatron-LM on A100s of 80 GB: 8,192 tokens of width 4,096 on eight
+/// tensor-parallel ranks, with 4 heads and 6,400 words a rank.
+TEST(MemoryKernel, TakesWhatAProfileOfMegatronSays) {
+    const auto microseconds = [](const MemoryKernel& kernel) {
+        return (estimate(kernel, ampere()).seconds() - ampere().launch) * 1e6;
+    };
+    const double logits = 8192.0 * 6400;
+    EXPECT_NEAR(microseconds(strided(logits, 2 * logits, 2 * logits)), 231, 0.05 * 231);
+    EXPECT_NEAR(microseconds(strided(logits, 2 * logits, 4 * logits)), 263, 0.08 * 263);
+    EXPECT_NEAR(microseconds(strided(logits, 4 * logits, 4 * logits)), 271, 0.05 * 271);
+    const double queries_keys_values = 8192.0 * 1536;
+    EXPECT_NEAR(
+        microseconds(
+            strided(queries_keys_values, 2 * queries_keys_values, 2 * queries_keys_values)),
+        54,
+        0.08 * 54);
+    EXPECT_NEAR(microseconds(element_wise(8192.0 * 4096, 2, 2)), 113, 0.05 * 113);
+    MemoryKernel softmax;
+    const double scores = 16.0 * 2048 * 2048;
+    softmax.read = 2 * scores;
+    softmax.written = 2 * scores;
+    softmax.instructions = kernel_constants::kMaskedScore * scores;
+    EXPECT_NEAR(microseconds(softmax), 426, 0.05 * 426);
+}
+
+TEST(MemoryKernel, InstructionsTakeTheTimeOfTheSmsThatAKernelFills) {
+    MemoryKernel k;
+    k.instructions = 1e9;
+    EXPECT_GT(estimate(k, ampere()).seconds(), 108 * 1e9 / ampere().integer);  // one block
+    k.instructions = -1;
+    EXPECT_THROW(static_cast<void>(estimate(k, ampere())), std::invalid_argument);
 }
 
 TEST(MemoryKernel, KindsMoveTheirBytes) {

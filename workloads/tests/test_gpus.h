@@ -13,6 +13,7 @@ inline GpuRates ampere() {
     gpu.shared_memory = 164 * 1024;
     gpu.shared_memory_of_a_block = 1024;
     gpu.vector = 19.5e12;
+    gpu.integer = 9.75e12;
     gpu.half = 312e12;
     gpu.tf32 = 156e12;
     gpu.matrix = 271e12;
@@ -33,6 +34,7 @@ inline GpuRates hopper() {
     gpu.sms = 132;
     gpu.shared_memory = 228 * 1024;
     gpu.vector = 67e12;
+    gpu.integer = 16.75e12;
     gpu.half = 989e12;
     gpu.float8 = 1979e12;
     gpu.tf32 = 494e12;
@@ -53,6 +55,7 @@ inline GpuRates blackwell() {
     gpu.name = "blackwell";
     gpu.sms = 148;
     gpu.vector = 80e12;
+    gpu.integer = 20e12;
     gpu.half = 2250e12;
     gpu.float8 = 4500e12;
     gpu.tf32 = 1125e12;
@@ -73,6 +76,7 @@ inline GpuRates pascal() {
     gpu.shared_memory = 96 * 1024;
     gpu.shared_memory_of_a_block = 0;
     gpu.vector = 11.76e12;
+    gpu.integer = 5.88e12;
     gpu.matrix = 9.4e12;
     gpu.kernels = MatrixKernels::kVector;
     gpu.read_bandwidth = 330e9;

@@ -24,7 +24,27 @@ struct LaunchParams : LaunchTimes {
                 "wait_after_pass",
                 &P::wait_after_pass,
                 "The host waits for the GPU after each forward and backward pass of a stage, as "
-                "with Megatron-LM's timers."));
+                "with Megatron-LM's timers."),
+            field(
+                "batch",
+                &P::batch,
+                "Launches of short kernels and copies before each forward pass of a stage, for "
+                "tokens, positions and masks.",
+                0U,
+                10'000U),
+            field(
+                "vocabulary",
+                &P::vocabulary,
+                "Launches of short kernels for an embedding whose words tensor-parallel ranks "
+                "divide.",
+                0U,
+                10'000U),
+            field(
+                "loss",
+                &P::loss,
+                "Launches of short kernels for a loss: masks of targets, means.",
+                0U,
+                10'000U));
     }
 };
 

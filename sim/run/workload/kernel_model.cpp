@@ -42,6 +42,7 @@ GpuRates gpu_rates(const GpuParams& gpu) {
     rates.shared_memory = gpu.sm.shared_memory.count();
     rates.shared_memory_of_a_block = gpu.sm.reserved_shared_memory.count();
     rates.vector = rate(arithmetic.vector_rate);
+    rates.integer = rates.vector * arithmetic.integer_ratio;
     rates.half = rate(arithmetic.half_rate);
     rates.float8 = rate(arithmetic.float8_rate);
     rates.tf32 = rate(arithmetic.tf32_rate);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of a tensor- and context-parallel rank: fused, or from memory to memory.
+#include "workloads/kernels/kernel_constants.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
@@ -10,15 +11,7 @@
 
 namespace switchfold {
 
-namespace {
-
-/// Of a random number for dropout, as flops of the vector units, which count a multiply-add as two.
-/// Philox 4x32-10 makes four numbers in ten rounds of four multiplications, two logical operations
-/// and two additions (Salmon et al. 2011); each is then converted, compared and used: 25
-/// instructions.
-constexpr double kRandomNumber = 50;
-
-}  // namespace
+using namespace kernel_constants;
 
 double LayerWork::scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
@@ -90,8 +83,10 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
 
 /// Scores pass through memory: the first product writes them, softmax and dropout read and write
 /// them, the second product reads them (Korthikanti et al. 2022, section 4: 5 a s^2 b bytes are
-/// kept). Masked scores are computed too. The heads' output is copied into one row per token; in
-/// backward so is its gradient, and the gradients of queries, keys and values are concatenated.
+/// kept). Masked scores are computed too. Biases of queries, keys and values are added by a kernel
+/// (Megatron-LM's ColumnParallelLinear; other biases are part of the kernel that follows). The
+/// heads' output is copied into one row per token; in backward so is its gradient, and the
+/// gradients of queries, keys and values are concatenated.
 void LayerWork::unfused_attention(
     std::uint32_t layer, const Attention& a, bool backward, Work& work) const {
     const std::uint64_t count = a.batch * a.heads;
@@ -103,32 +98,38 @@ void LayerWork::unfused_attention(
             times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
             work);
     };
-    const auto bytes = [&](const char* what, double read, double written, double flops = 0) {
+    const auto bytes = [&](const char* what, double read, double written, double instructions = 0) {
         MemoryKernel k;
         k.kernel_class = KernelClass::kReduction;
         k.read = read * scores;
         k.written = written * scores;
-        k.flops = flops * scores;
+        k.instructions = instructions * scores;
         kernel(layer, what, times_.estimate(k), work);
     };
-    const double tokens = static_cast<double>(count * a.queries * a.head_width) * element_;
     const double e = element_;
+    const auto copied = [&](const char* what, double elements) {
+        kernel(layer, what, times_.estimate(strided(elements, elements * e, elements * e)), work);
+    };
+    const double outputs = static_cast<double>(count * a.queries * a.head_width);
     if (!backward) {
+        for (const std::uint32_t input : network_.layers[layer].inputs)
+            if (has_bias(network_.layers[input]))
+                copied("bias", out_elements(input));
         product("scores", a.keys, a.head_width);
-        bytes("softmax", e, e);
+        bytes("softmax", e, e, kMaskedScore);
         bytes("dropout", e, e + 1, kRandomNumber);
         product("values", a.head_width, a.keys);
-        kernel(layer, "heads to tokens", times_.estimate(copy(tokens)), work);
+        copied("heads to tokens", outputs);
         return;
     }
-    kernel(layer, "gradient to heads", times_.estimate(copy(tokens)), work);
+    copied("gradient to heads", outputs);
     product("values' gradient", a.head_width, a.keys);
     product("probabilities' gradient", a.keys, a.head_width);
     bytes("dropout backward", e + 1, e);
     bytes("softmax backward", 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);
-    kernel(layer, "gradients to tokens", times_.estimate(copy(3 * tokens)), work);
+    copied("gradients to tokens", 3 * outputs);
 }
 
 }  // namespace switchfold

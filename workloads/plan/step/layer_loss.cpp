@@ -5,8 +5,6 @@
 
 namespace switchfold {
 
-namespace {}  // namespace
-
 /// Each operator reads its inputs from memory and writes its result there.
 void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) const {
     const double out = out_elements(layer);
@@ -18,20 +16,24 @@ void LayerWork::unfused_loss(std::uint32_t layer, bool backward, Work& work) con
         k.flops = out;
         kernel(layer, what, times_.estimate(k), work);
     };
+    // With a number of each row, or to another type.
+    const auto placed = [&](const char* what, double read, double written) {
+        kernel(layer, what, times_.estimate(strided(out, read * out, written * out)), work);
+    };
     const bool casts = element_ < kSingleBytes;
     if (!backward) {
         if (casts)
-            pass("to 32 bits", element_, kSingleBytes);
+            placed("to 32 bits", element_, kSingleBytes);
         pass("largest", kSingleBytes, 0);
-        pass("less the largest", kSingleBytes, kSingleBytes);
+        placed("less the largest", kSingleBytes, kSingleBytes);
         pass("exponentials", kSingleBytes, kSingleBytes);
         pass("sum", kSingleBytes, 0);
-        pass("probabilities", kSingleBytes, kSingleBytes);
+        placed("probabilities", kSingleBytes, kSingleBytes);
         return;
     }
-    pass("gradient", kSingleBytes, kSingleBytes);
+    placed("gradient", kSingleBytes, kSingleBytes);
     if (casts)
-        pass("to 16 bits", kSingleBytes, element_);
+        placed("to 16 bits", kSingleBytes, element_);
 }
 
 }  // namespace switchfold

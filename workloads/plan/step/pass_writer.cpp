@@ -65,6 +65,16 @@ PassWriter::Index PassWriter::call(const OperationBody& body, Phase phase) {
         HostDelayOperation{communicates ? launches_.collective : launches_.kernel});
 }
 
+void PassWriter::short_calls(std::uint32_t count, Phase phase) {
+    if (count > 0 && launches_.kernel > Time())
+        write(
+            "launch short kernels",
+            stream("host calls", StreamKind::kHost),
+            phase,
+            std::exchange(host_waits_, {}),
+            HostDelayOperation{launches_.kernel * count});
+}
+
 PassWriter::Index PassWriter::add(
     std::string_view name,
     std::uint32_t stream,
@@ -164,6 +174,8 @@ PassWriter::Index PassWriter::one_kernel(std::size_t lane, std::string_view name
 bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase) {
     if (const auto* computes = std::get_if<KernelItem>(&item))
         kernel(lane, computes->name, phase, computes->kernel);
+    else if (const auto* calls = std::get_if<CallsItem>(&item))
+        short_calls(calls->count, phase);
     else if (const auto* collective = std::get_if<CollectiveItem>(&item))
         wait_for_collective(lane, *collective, phase);
     else if (std::holds_alternative<JoinItem>(item))

@@ -150,6 +150,7 @@ private:
         std::vector<Index> dependencies,
         OperationBody body);
     Index call(const OperationBody& body, Phase phase);
+    void short_calls(std::uint32_t count, Phase phase);
     Index write(
         std::string_view name,
         std::uint32_t stream,

@@ -84,6 +84,9 @@ void StageWork::build(std::uint32_t stage) {
     const double activations = memory.kept.until_input_gradient;
     for (std::uint32_t i = first(stage); i < end(stage); ++i) {
         gather(stage, i, false, of(PassKind::kForward));
+        // Where each layer is a stage for the sake of counting, the first one has the batch.
+        if (i == first(stage) && (i == 0 || stages() < network_.layers.size()))
+            of(PassKind::kForward).push_back(CallsItem{plan_.launches.batch});
         if (i == first(stage))
             change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);
         layers_.forward(i, of(PassKind::kForward));

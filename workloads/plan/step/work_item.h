@@ -18,6 +18,11 @@ namespace switchfold {
     return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
 }
 
+/// Launches of kernels that take the GPU next to no time; the host takes its time for each.
+struct CallsItem {
+    std::uint32_t count = 0;
+};
+
 struct KernelItem {
     std::string name;
     KernelOperation kernel;
@@ -56,8 +61,8 @@ struct HoldItem {
 };
 
 /// One item of a rank's pass; items run in order.
-using WorkItem =
-    std::variant<KernelItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
+using WorkItem = std::
+    variant<KernelItem, CallsItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
 using Work = std::vector<WorkItem>;
 
 }  // namespace switchfold

@@ -215,6 +215,47 @@ TEST(PlanStep, NothingBeginsBeforeItsCall) {
     EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
 }
 
+TEST(PlanStep, HostsAlsoLaunchWhatIsNoKernelOfALayer) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.schedule = "1f1b";
+    plan.accumulate = 2;
+    plan.tensor = 2;
+    plan.launches.kernel = microseconds(10'000);
+    const Time before = schedule_of(plan_step({network, a100(), plan})).makespan;
+    const auto longer = [&](std::uint32_t LaunchTimes::*calls) {
+        ParallelPlan more = plan;
+        more.launches.*calls = 7;
+        return schedule_of(plan_step({network, a100(), more})).makespan - before;
+    };
+    // Twice a step: each micro-batch has a forward pass, an embedding and a loss.
+    EXPECT_EQ(longer(&LaunchTimes::batch), microseconds(10'000) * 14);
+    EXPECT_EQ(longer(&LaunchTimes::vocabulary), microseconds(10'000) * 14);
+    EXPECT_EQ(longer(&LaunchTimes::loss), microseconds(10'000) * 14);
+    plan.tensor = 1;  // all words on each rank
+    const ExecutionGraph whole = plan_step({network, a100(), plan});
+    plan.launches.vocabulary = 7;
+    EXPECT_EQ(
+        schedule_of(plan_step({network, a100(), plan})).makespan, schedule_of(whole).makespan);
+}
+
+TEST(PlanStep, UnfusedAttentionAddsTheBiasesOfItsInputs) {
+    ParallelPlan plan;
+    const double tokens = 256.0 * 512 * 2;
+    EXPECT_EQ(
+        moved(plan_step({small_gpt(1), a100(), plan}), "h.0.attn.sdpa bias", Phase::kForward), 0);
+    plan.attention = AttentionKernels::kUnfused;
+    EXPECT_EQ(
+        moved(plan_step({small_gpt(1), a100(), plan}), "h.0.attn.sdpa bias", Phase::kForward),
+        6 * tokens);
+    // Products without biases.
+    const Network mixture = small_mixture();
+    const ExecutionGraph graph = plan_step({mixture, a100(), plan});
+    for (const Layer& layer : mixture.layers)
+        if (layer.type == "attention")
+            EXPECT_EQ(moved(graph, layer.name + " bias", Phase::kForward), 0) << layer.name;
+}
+
 TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
     const Network network = small_gpt();
     for (const char* schedule :
