@@ -170,6 +170,11 @@ void read_network(const std::string& text, MachineWords& words) {
             break;
         }
     std::smatch found;
+    static const std::regex kOfNode(R"((\d{2,5}) ?G(B/S|BPS|BIT/S)[^,;(]* (A|PER|EACH) NODE\b)");
+    if (words.network != NetworkKind::kUnknown && std::regex_search(text, found, kOfNode)) {
+        words.node_Gbps = std::stod(found[1].str());
+        return;
+    }
     static const std::regex kWritten(R"((\d{2,3}) ?(GB/S|GBPS|GBIT/S|GBE|G\b))");
     // Ethernet rates are given in bits.
     static const std::regex kEthernet(R"((\d{1,3}) ?G(B/S|BPS|BIT/S)? ETHERNET)");
@@ -283,6 +288,8 @@ std::string difference(const MachineWords& table, const MachineWords& system, bo
             *table.network_Gbps != *system.network_Gbps)
             return fmt::format(
                 "a NIC has {} Gb/s, not {}", *system.network_Gbps, *table.network_Gbps);
+        if (table.node_Gbps && system.node_Gbps && *table.node_Gbps != *system.node_Gbps)
+            return fmt::format("a node has {} Gb/s, not {}", *system.node_Gbps, *table.node_Gbps);
     }
     return {};
 }
@@ -305,6 +312,9 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     if (several_nodes) {
         score += table.network != NetworkKind::kUnknown ? 4 : 0;
         score += table.network_Gbps && system.network_Gbps ? 2 : 0;
+        // As many NICs as GPUs are usual; fewer would be mentioned.
+        if (system.node_Gbps)
+            score += table.node_Gbps ? 2 : -1;
         score +=
             table.network == NetworkKind::kUnknown && system.network == NetworkKind::kInfiniband;
     } else {

@@ -79,6 +79,11 @@ TEST(MachineWords, Networks) {
     EXPECT_EQ(machine_words("H100 RoCE 400 Gbps").network_Gbps, 400);
     EXPECT_EQ(machine_words("AWS p4d.24xlarge").network_Gbps, 100);
     EXPECT_EQ(machine_words("H100 InfiniBand").network_Gbps, std::nullopt);
+    const MachineWords of_node = machine_words("A100, NVSwitch, 800 Gb/s InfiniBand a node");
+    EXPECT_EQ(of_node.node_Gbps, 800);
+    EXPECT_EQ(of_node.network_Gbps, std::nullopt);
+    EXPECT_EQ(machine_words("A100, HDR InfiniBand, 800 Gb/s a node").network_Gbps, 200);
+    EXPECT_EQ(machine_words("A100, HDR InfiniBand").node_Gbps, std::nullopt);
 }
 
 TEST(MachineWords, Counts) {

@@ -6,6 +6,7 @@
 #include "workloads/profile/collective_operation.h"
 #include "workloads/profile/host_pace.h"
 #include "workloads/profile/intervals.h"
+#include "workloads/profile/missing_calls.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
 #include "workloads/profile/traffic.h"
@@ -50,6 +51,12 @@ public:
 
     BuiltRank build() {
         raw_.report.host = host_pace(raw_);
+        if (const std::uint64_t found = find_missing_calls(raw_))
+            raw_.report.warnings.push_back(fmt::format(
+                "the trace lacks the calls of {} collective{}: taken as those that other steps have "
+                "in their place",
+                found,
+                found == 1 ? "" : "s"));
         origin_ = raw_.gpu.front().launch;
         for (const RawGpuEvent& gpu : raw_.gpu.pass())
             origin_ = std::min(origin_, gpu.launch);

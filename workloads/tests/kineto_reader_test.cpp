@@ -424,6 +424,76 @@ TEST(KinetoReader, WorkWithoutALaunchKeepsItsPlace) {
     EXPECT_EQ(evaluated_start(workload, "last"), microseconds(40));
 }
 
+/// A step has two calls behind kernels of one name; the first step's began before the trace.
+TraceText steps_with_calls(const std::vector<std::pair<std::string, int>>& calls) {
+    TraceText text;
+    text.launch("k", "0", "7", "5", "10");
+    const std::string kernel = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)";
+    int at = 100;
+    for (const auto& [call, elements] : calls) {
+        if (call.empty()) {
+            text.event(
+                "kernel",
+                kernel,
+                "20",
+                std::to_string(at + 10),
+                "20",
+                R"("stream": 20, "correlation": 7777, "grid": [8, 1, 1], "block": [128, 1, 1])");
+        } else {
+            text.event(
+                "user_annotation",
+                call,
+                "1",
+                std::to_string(at),
+                "10",
+                fmt::format(
+                    R"("External id": {}, "Input Dims": [[{}]], "Input type": ["float"])",
+                    at,
+                    elements));
+            text.launch(kernel, std::to_string(at + 2), "20", std::to_string(at + 10), "20");
+        }
+        at += 100;
+    }
+    return text;
+}
+
+std::vector<std::pair<CollectiveKind, std::uint64_t>> collectives_of(const TraceText& text) {
+    std::vector<std::pair<CollectiveKind, std::uint64_t>> found;
+    const TraceWorkload workload = text.read();
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+            found.emplace_back(collective->kind, collective->bytes.count());
+    return found;
+}
+
+TEST(KinetoReader, CollectivesWithoutACallAreThoseOfOtherStepsInTheirPlace) {
+    const TraceText text = steps_with_calls(
+        {{"", 0},
+         {"nccl:all_to_all", 64},
+         {"nccl:all_reduce", 512},
+         {"nccl:all_to_all", 64},
+         {"nccl:all_reduce", 512},
+         {"", 0}});
+    const auto reduce = std::pair(CollectiveKind::kAllReduce, std::uint64_t{2048});
+    const auto exchange = std::pair(CollectiveKind::kAllToAll, std::uint64_t{256});
+    EXPECT_EQ(
+        collectives_of(text), (std::vector{reduce, exchange, reduce, exchange, reduce, exchange}));
+    const std::vector<std::string> warnings = text.read().files[0].warnings;
+    EXPECT_TRUE(std::any_of(warnings.begin(), warnings.end(), [](const std::string& warning) {
+        return warning.find("lacks the calls of 2 collectives") != std::string::npos;
+    }));
+}
+
+TEST(KinetoReader, CollectivesThatDoNotRepeatTellNothingOfOthers) {
+    // Other sizes in each step, or each place seen only once.
+    for (const TraceText& text :
+         {steps_with_calls({{"", 0}, {"nccl:all_reduce", 8}, {"nccl:all_reduce", 9}}),
+          steps_with_calls({{"", 0}, {"nccl:all_reduce", 8}})}) {
+        const auto found = collectives_of(text);
+        EXPECT_EQ(found.front(), std::pair(CollectiveKind::kAllToAll, std::uint64_t{0}));
+    }
+}
+
 TEST(KinetoReader, ReportsWhatWasDroppedAndWhy) {
     TraceText text;
     text.launch("k", "0", "7", "5", "10");
