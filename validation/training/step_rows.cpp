@@ -156,6 +156,9 @@ private:
             p.attention = AttentionKernels::kUnfused;
             p.loss = LossKernels::kUnfused;
         }
+        // OneFlow's steps are of 2021, before FlashAttention, on GPUs that it does not support.
+        if (framework == "OneFlow")
+            p.attention = AttentionKernels::kUnfused;
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
     }
