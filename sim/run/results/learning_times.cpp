@@ -89,30 +89,36 @@ LearningTimes learning_times(
     const PlannedStep& step,
     const ExecutionGraph& graph,
     const Outcome& outcome,
-    std::uint32_t steps) {
+    std::uint32_t steps,
+    const learning::Watch& watch) {
     std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     const ParallelPlan& plan = step.plan();
     const double round = round_us(graph, outcome);
     constexpr double kMicro = 1e-6;
     if (!step.schedule().asynchronous)
         return {
-            learning::WeightTimeline(learning::repeated(
-                learning::side_by_side(std::move(replicas), false), steps, round * kMicro)),
+            learning::WeightTimeline(
+                learning::repeated(
+                    learning::side_by_side(std::move(replicas), false),
+                    steps,
+                    round * kMicro,
+                    watch),
+                watch),
             round,
             {}};
     const PipelineSchedule longer = longer_schedule(step, steps);
     double moved = 0;
     double pace = 0;
     for (RanPasses& replica : replicas) {
-        auto made =
-            learning::extended(replica, longer, rounds_to_fill(plan), mini_batches_a_turn(plan));
+        auto made = learning::extended(
+            replica, longer, rounds_to_fill(plan), mini_batches_a_turn(plan), watch);
         SWITCHFOLD_CHECK(made.has_value(), "{} mini-batches show no pace", plan.mini_batches);
         moved = std::max(moved, made->moved);
         pace = std::max(pace, made->a_period);
         replica = std::move(made->passes);
     }
     LearningTimes times{
-        learning::WeightTimeline(learning::side_by_side(std::move(replicas), true)),
+        learning::WeightTimeline(learning::side_by_side(std::move(replicas), true), watch),
         pace * plan.update_every / kMicro,
         {}};
     if (longer.micro_batches > plan.mini_batches)

@@ -5,6 +5,7 @@
 #include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
+#include <filesystem>
 
 namespace switchfold {
 
@@ -16,7 +17,8 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t mini_batches_to_see_the_pace(const ParallelPlan& plan);
 
 /// Why a small network cannot be trained along a plan; pointers are relative to the learning's
-/// parameters.
-[[nodiscard]] PlanProblems why_not_learned(const LearningParams& learning, const PlannedStep& step);
+/// parameters, paths of samples to `folder`. Throws ConfigError and IoError for their contents.
+[[nodiscard]] PlanProblems why_not_learned(
+    const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder);
 
 }  // namespace switchfold
