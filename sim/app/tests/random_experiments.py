@@ -33,7 +33,7 @@ QUANTITY = r"([0-9.]+) ?([A-Za-z/]*)"
 MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers": 6, "blocks": 6, "batch": 8, "tokens": 512,
         "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32,
         "global_batch": 64, "pipeline": 8, "accumulate": 16, "mini_batches": 32, "chunks": 4, "depth": 6, "width": 64,
-        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8}
+        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8, "seeds": 4}
 LARGEST_TRANSFER = 64 * 2**20
 ATTEMPTS = 30  # to get an experiment that is not refused
 # Keys that name files which this script does not write, or that an experiment has as one of PARTS or not at all.

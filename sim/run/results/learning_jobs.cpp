@@ -64,10 +64,10 @@ learning::Watch watch_of(const LearningScenario& scenario, const JobProgress& re
         if (allowed == Time() || nanoseconds(static_cast<std::uint64_t>(taken.count())) <= allowed)
             return;
         const double steps = share * scenario.learning->steps;
-        constexpr double kPicoseconds = 1e12;  // per second
+        constexpr double kMicro = 1e6;  // per second
         throw SimulationError(
             "learning",
-            picoseconds(static_cast<std::uint64_t>(steps * step_s * kPicoseconds)),
+            microseconds(static_cast<std::uint64_t>(steps * step_s * kMicro)),
             fmt::format(
                 "takes longer than the {} of real time allowed by /limits/real_time; {:.0f} of {} "
                 "steps are done",

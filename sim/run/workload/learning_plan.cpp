@@ -80,13 +80,13 @@ std::uint32_t micro_batches_a_step(const PlannedStep& step) {
            (step.schedule().asynchronous ? plan.update_every : step.schedule().micro_batches);
 }
 
-std::uint32_t mini_batches_a_turn(const ParallelPlan& plan) {
-    return rounds_of_replicas(plan) * plan.update_every;
+std::uint64_t mini_batches_a_turn(const ParallelPlan& plan) {
+    return std::uint64_t{rounds_of_replicas(plan)} * plan.update_every;
 }
 
-std::uint32_t mini_batches_to_see_the_pace(const ParallelPlan& plan) {
-    const std::uint32_t turn = mini_batches_a_turn(plan);
-    const std::uint32_t filling = (rounds_to_fill(plan) + turn - 1) / turn * turn;
+std::uint64_t mini_batches_to_see_the_pace(const ParallelPlan& plan) {
+    const std::uint64_t turn = mini_batches_a_turn(plan);
+    const std::uint64_t filling = (rounds_to_fill(plan) + turn - 1) / turn * turn;
     return 2 * filling + turn;
 }
 
@@ -110,7 +110,7 @@ PlanProblems why_not_learned(
                 step.schedule().stages(),
                 passes,
                 kMostPasses));
-    const std::uint32_t least = mini_batches_to_see_the_pace(plan);
+    const std::uint64_t least = mini_batches_to_see_the_pace(plan);
     if (step.schedule().asynchronous && plan.mini_batches < least)
         problems.emplace_back(
             "/steps",

@@ -78,22 +78,14 @@ private:
         const RankGpus gpus = context_.rank_gpus();
         // Before a batch is divided among far too many.
         if (!w.plan->layer_cut)
-            refuse_more_than_gpus(w, ranks_of(*w.plan), false);
+            refuse_other_ranks(w, ranks_of(*w.plan), false);
         auto prepared = prepare_plan(w, gpus, context_.file().parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
         if (!prepared)
             context_.fail_all(problems);
         const std::uint32_t planned = prepared->ranks;
-        refuse_more_than_gpus(w, planned, prepared->cut != nullptr);
-        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
-            context_.fail(
-                "/workload/ranks",
-                fmt::format(
-                    "is {}, and the plan is for {}: {}",
-                    w.ranks,
-                    planned,
-                    product_of_ranks(prepared->cut != nullptr)));
+        refuse_other_ranks(w, planned, prepared->cut != nullptr);
         if (prepared->cut)
             refuse_with_cut();
         if (context_.experiment().run) {
@@ -159,7 +151,7 @@ private:
     }
 
     void
-    refuse_more_than_gpus(const TrainingWorkloadParams& w, std::uint32_t planned, bool cut) const {
+    refuse_other_ranks(const TrainingWorkloadParams& w, std::uint32_t planned, bool cut) const {
         if (w.ranks == 0 && planned > context_.gpus())
             context_.fail(
                 "/workload/plan",
@@ -169,6 +161,14 @@ private:
                     product_of_ranks(cut),
                     context_.gpus(),
                     context_.system().name));
+        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
+            context_.fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: {}",
+                    w.ranks,
+                    planned,
+                    product_of_ranks(cut)));
     }
 
     static const char* product_of_ranks(bool cut) {
