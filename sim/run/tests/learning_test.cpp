@@ -183,6 +183,12 @@ TEST(Learning, RefusesWhatItCannotFollow) {
             error.find("test.json: /learning/data/file: is \"nowhere.txt\": "), std::string::npos)
             << error;
     }
+    // Whose turns have more mini-batches than 32 bits hold.
+    EXPECT_NE(
+        error_of(
+            R"("pipeline": 3, "replicas": [8, 8, 65536], "update_every": 1048576)", "")
+            .find("expected a multiple of 68719476736"),
+        std::string::npos);
     // Contents are blamed on the file.
     const std::string contents =
         error_of("", R"(, "data": {"type": "csv", "file": "../../README.md"})");

@@ -149,7 +149,9 @@ TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     const ScenarioResult three = takes(R"("data": 2, "micro_batch": 2, "accumulate": 3)");
     EXPECT_GT(three.iteration_us, one.iteration_us);
     EXPECT_LT(three.iteration_us, 3 * one.iteration_us);
-    EXPECT_NEAR(*three.peak_memory_gib / *one.peak_memory_gib, 1, 0.01);
+    // From the second on, a micro-batch's activations lie beside the gradients of all weights.
+    EXPECT_GE(*three.peak_memory_gib, *one.peak_memory_gib);
+    EXPECT_LT(*three.peak_memory_gib, 1.2 * *one.peak_memory_gib);
     const ScenarioResult shared = takes(R"("data": 2, "micro_batch": 2, "sharding": "optimizer")");
     EXPECT_LT(*shared.peak_memory_gib, *one.peak_memory_gib);
     const ScenarioResult again = takes(R"("micro_batch": 32, "recompute": "full")");
