@@ -34,7 +34,6 @@ run_simulations(std::span<const Job> jobs, const RunOptions& options);
 
 /// Runs jobs where the options say, and tells whom they name that they are of the phase. `options`
 /// must outlive it.
-[[nodiscard]] RunJobs
-jobs_of(const RunOptions& options, WorkPhase phase = WorkPhase::kSimulating);
+[[nodiscard]] RunJobs jobs_of(const RunOptions& options, WorkPhase phase = WorkPhase::kSimulating);
 
 }  // namespace switchfold

@@ -43,9 +43,9 @@ struct Refuted {
     std::string_view id;
     std::string_view why;
 };
-// Step by step: twice the peak of 1,570 MiB leaves 3,388; the rule pins a_0 .. a_14, then h_1 .. h_10,
-// 3,384 in all, and no candidate of at most 4 MiB is left. In the order of first use h_16, h_13,
-// h_12, h_7 and h_4 fill it to the MiB.
+// Step by step: twice the peak of 1,570 MiB leaves 3,388; the rule pins a_0 .. a_14, then h_1 ..
+// h_10, 3,384 in all, and no candidate of at most 4 MiB is left. In the order of first use h_16,
+// h_13, h_12, h_7 and h_4 fill it to the MiB.
 constexpr Refuted kRefuted{
     "pin_vgg16_C6528_first_fit_candidates_in_the_order_a0_then_h1",
     "4 MiB are left, and the smallest unpinned candidate has 10: the row is that of the order of "

@@ -91,18 +91,21 @@ TrainedRun trained(
     const std::uint64_t number = params.seed + seed;
     if (averages(scenario))
         return {learning::learn_averaged(task, replicas, number, folder, watch), 0, {}};
+    if (!params.members.empty() || !params.shares.empty()) {
+        const double step_us = round_us(*scenario.graph, *scenario.outcome);
+        std::vector<double> ends;
+        for (std::uint32_t step = 1; step <= params.steps; ++step)
+            ends.push_back(step * step_us / kMicroseconds);
+        return {
+            learning::learn_with_members(task, plan.data, ends, number, folder, watch),
+            step_us,
+            {}};
+    }
     // Made anew for each seed: it takes little of the time, and much memory for many steps.
     LearningTimes times =
         learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps, watch);
     TrainedRun made{{}, times.step_us, std::move(times.notes)};
-    if (params.members.empty() && params.shares.empty()) {
-        made.run = learning::learn(task, plan.weights, times.timeline, number, folder, watch);
-        return made;
-    }
-    std::vector<double> ends;
-    for (std::uint32_t step = 1; step <= params.steps; ++step)
-        ends.push_back(step * times.step_us / kMicroseconds);
-    made.run = learning::learn_with_members(task, plan.data, ends, number, folder, watch);
+    made.run = learning::learn(task, plan.weights, times.timeline, number, folder, watch);
     return made;
 }
 
@@ -172,8 +175,8 @@ std::vector<LearningResult> learn_along(
             jobs.push_back(
                 {fmt::format("{}, seed {}", scenario.name, scenario.learning->seed + i),
                  [&scenario, &one, &folder, i](const JobProgress& report) {
-                     return encode(trained(
-                         scenario, one.replicas, i, folder, watch_of(scenario, report)));
+                     return encode(
+                         trained(scenario, one.replicas, i, folder, watch_of(scenario, report)));
                  },
                  static_cast<double>(scenario.learning->steps) * scenario.learning->batch});
         }

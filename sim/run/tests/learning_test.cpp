@@ -185,8 +185,7 @@ TEST(Learning, RefusesWhatItCannotFollow) {
     }
     // Whose turns have more mini-batches than 32 bits hold.
     EXPECT_NE(
-        error_of(
-            R"("pipeline": 3, "replicas": [8, 8, 65536], "update_every": 1048576)", "")
+        error_of(R"("pipeline": 3, "replicas": [8, 8, 65536], "update_every": 1048576)", "")
             .find("expected a multiple of 68719476736"),
         std::string::npos);
     // Contents are blamed on the file.
@@ -252,8 +251,7 @@ TEST(Learning, EndsWhenItsRealTimeIsOverWhateverIsLong) {
     }
     EXPECT_NE(
         error_of(
-            R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async")",
-            R"(, "steps": 8000000)")
+            R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async")", R"(, "steps": 8000000)")
             .find("/learning/steps: are 8000000, each of 1 micro-batches on 4 stages: 32000000 "
                   "forward passes"),
         std::string::npos);

@@ -142,8 +142,7 @@ TEST(MemoryChoice, AHostThatUpdatesForMoreRanksTakesAsLongForAllParameters) {
 
 TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     const auto takes = [](const char* plan) {
-        return run(
-            kFourEqual, fmt::format(R"({}, "memory": {{"planner": "none"}})", plan));
+        return run(kFourEqual, fmt::format(R"({}, "memory": {{"planner": "none"}})", plan));
     };
     const ScenarioResult one = takes(R"("data": 2, "micro_batch": 2)");
     const ScenarioResult three = takes(R"("data": 2, "micro_batch": 2, "accumulate": 3)");

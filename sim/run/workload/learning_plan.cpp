@@ -99,7 +99,9 @@ PlanProblems why_not_learned(
         problems.emplace_back(std::move(problem.pointer), std::move(problem.message));
     const std::uint64_t passes =
         std::uint64_t{learning.steps} * micro_batches_a_step(step) * step.schedule().stages();
-    if (learning.averaging.rule == learning::AveragingRule::kNone && passes > kMostPasses)
+    const bool whole_steps = learning.averaging.rule != learning::AveragingRule::kNone ||
+                             !learning.members.empty() || !learning.shares.empty();
+    if (!whole_steps && passes > kMostPasses)
         problems.emplace_back(
             "/steps",
             fmt::format(

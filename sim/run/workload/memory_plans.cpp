@@ -50,7 +50,8 @@ void refuse_shared_layers(
         problems.push_back(
             {loaded.file.string(),
              "/workload/plan/accumulate",
-             "is above 1, and gradients of several micro-batches add up before the update; expected "
+             "is above 1, and gradients of several micro-batches add up before the update; "
+             "expected "
              "1, or --updates batch"});
     if (!problems.empty())
         throw ConfigError(std::move(problems));

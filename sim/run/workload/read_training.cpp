@@ -165,10 +165,7 @@ private:
             context_.fail(
                 "/workload/ranks",
                 fmt::format(
-                    "is {}, and the plan is for {}: {}",
-                    w.ranks,
-                    planned,
-                    product_of_ranks(cut)));
+                    "is {}, and the plan is for {}: {}", w.ranks, planned, product_of_ranks(cut)));
     }
 
     static const char* product_of_ranks(bool cut) {

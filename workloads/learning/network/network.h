@@ -47,8 +47,7 @@ public:
     [[nodiscard]] std::uint32_t depth() const { return static_cast<std::uint32_t>(layers_.size()); }
     /// Divides as evenly as possible, into at most depth() stages. They refer to this network, and
     /// to the watch.
-    [[nodiscard]] std::vector<Stage>
-    cut(std::uint32_t stages, const Watch* watch = nullptr) const;
+    [[nodiscard]] std::vector<Stage> cut(std::uint32_t stages, const Watch* watch = nullptr) const;
 
 private:
     std::vector<std::unique_ptr<Layer>> layers_;

@@ -126,8 +126,7 @@ RanPasses side_by_side(std::vector<RanPasses> replicas, bool asynchronous) {
     return all;
 }
 
-RanPasses
-repeated(const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch) {
+RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch) {
     RanPasses all{step.stages, step.micro_batches * steps, step.a_step, {}};
     all.passes.reserve(step.passes.size() * steps);
     double before = 0;  // end of the previous step: sums of times are rounded

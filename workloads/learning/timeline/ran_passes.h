@@ -16,8 +16,8 @@ namespace switchfold::learning {
 struct RanPass {
     Pass pass;
     std::uint32_t holder =
-        0;  ///< executes it; each holder has its own weights of the stages that it holds
-    double begin = 0;          ///< seconds
+        0;             ///< executes it; each holder has its own weights of the stages that it holds
+    double begin = 0;  ///< seconds
     double end = 0;
 };
 
@@ -40,8 +40,8 @@ ran_passes(const PipelineSchedule& schedule, const Replay& replay, std::uint32_t
 
 /// Repeats a step, each repetition `seconds` after the previous one. Looks at the watch step by
 /// step.
-[[nodiscard]] RanPasses repeated(
-    const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch = {});
+[[nodiscard]] RanPasses
+repeated(const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch = {});
 
 struct Extended {
     RanPasses passes;

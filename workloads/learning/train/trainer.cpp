@@ -353,7 +353,7 @@ private:
     std::vector<Targets> targets_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> measured_;
     std::vector<std::vector<std::uint32_t>> requested_;  ///< [stage][holder]: updates
-    std::deque<Evaluation> evaluations_;  ///< by step
+    std::deque<Evaluation> evaluations_;                 ///< by step
     TrainingRun run_;
 };
 

@@ -112,9 +112,10 @@ private:
                     MemoryClass::kActivations,
                     (layer.in_elements - produced) * options_.batch * options_.element);
         items.output = add(layer.name, MemoryClass::kActivations, out * options_.element);
-        const bool again = std::any_of(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
-            return block.first <= i && i < block.end;
-        });
+        const bool again =
+            std::any_of(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
+                return block.first <= i && i < block.end;
+            });
         std::uint32_t* const mask = again ? &items.mask_again : &items.mask;
         if (kept_tensors(layer).mask)
             *mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
@@ -127,8 +128,8 @@ private:
                 schedule_.items[items.mask_again].scratch = true;
             }
         }
-        items.output_gradient = add(
-            "gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
+        items.output_gradient =
+            add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
             add_weights(i);
     }

@@ -36,14 +36,14 @@ memory_facts(const Network& network, const KernelTimes& times, const ParallelPla
         one.input_gradient = work.seconds(PassKind::kInputGradient, i);
         one.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
         if (layer.parameters > 0)
-            one.update = times
-                             .estimate(optimizer(
-                                 static_cast<double>(layer.parameters) /
-                                     facts.options.moment_shards,
-                                 element_bytes(plan.datatype),
-                                 element_bytes(plan.gradient),
-                                 optimizer_state_bytes(plan)))
-                             .seconds();
+            one.update =
+                times
+                    .estimate(optimizer(
+                        static_cast<double>(layer.parameters) / facts.options.moment_shards,
+                        element_bytes(plan.datatype),
+                        element_bytes(plan.gradient),
+                        optimizer_state_bytes(plan)))
+                    .seconds();
         facts.times.push_back(one);
         facts.layers.push_back(
             {layer.name,

@@ -339,7 +339,11 @@ void MemoryWriter::spans() {
         if (kind == StepKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
             continue;
         writer_.span(
-            to_string(Pass{pass_of(kind), micro_batch, 0}), range.first, range.last, 0, phase_of(kind));
+            to_string(Pass{pass_of(kind), micro_batch, 0}),
+            range.first,
+            range.last,
+            0,
+            phase_of(kind));
     }
 }
 

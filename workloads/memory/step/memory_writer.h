@@ -59,9 +59,7 @@ private:
     /// Every rank has updated its part of the group's weights.
     void gather_weights(std::size_t group, Index ready);
     [[nodiscard]] std::uint64_t weights_of(std::size_t group) const;  ///< bytes
-    [[nodiscard]] bool sharded() const {
-        return parts_.memory.facts.options.moment_shards > 1;
-    }
+    [[nodiscard]] bool sharded() const { return parts_.memory.facts.options.moment_shards > 1; }
     [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's part
     void spans();
     /// Writes the memory changes of all stays.

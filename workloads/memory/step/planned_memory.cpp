@@ -111,7 +111,8 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     if (plan.recompute == Recompute::kSelective || plan.attention == AttentionKernels::kUnfused)
         problems.emplace_back(
             "",
-            "holds no scores of attention, and the plan keeps them or computes them again; expected "
+            "holds no scores of attention, and the plan keeps them or computes them again; "
+            "expected "
             "attention fused, and recompute none or full");
     if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
         problems.emplace_back(

@@ -65,8 +65,8 @@ struct PlannedMemory {
 
 /// \pre problems_of() is empty. `plan.refusal` says why the network does not fit; `problems`
 /// receives other problems.
-[[nodiscard]] PlannedMemory planned_memory(
-    const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
+[[nodiscard]] PlannedMemory
+planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
 
 /// The largest micro-batch that fits, up to that of the step; 0: not even one sample fits.
 [[nodiscard]] std::uint32_t

@@ -87,13 +87,11 @@ std::uint64_t bytes_that_need_no_plan(const Network& network, ParallelPlan plan)
 MemoryChoice random_choice() {
     MemoryChoice choice;
     choice.planner = *rc::gen::element(
-        PinPlanner::kOffloadAll,
-        PinPlanner::kOptimal,
-        PinPlanner::kFirstFit,
-        PinPlanner::kFastest);
+        PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit, PinPlanner::kFastest);
     choice.rates = kRates;
     if (choice.planner != PinPlanner::kFastest)
-        choice.staging = *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
+        choice.staging =
+            *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
     choice.weights_travel = *rc::gen::arbitrary<bool>();
     choice.granule = mebibytes(2);
     return choice;
@@ -303,10 +301,11 @@ TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
     EXPECT_GT(blocks, 0);
     EXPECT_NEAR(seconds_of_kernels(again.graph), seconds_of_kernels(kept.graph) + blocks, 1e-9);
     EXPECT_NEAR(
-        to_seconds(alone(again.graph).makespan), to_seconds(alone(kept.graph).makespan) + blocks, 1e-9);
+        to_seconds(alone(again.graph).makespan),
+        to_seconds(alone(kept.graph).makespan) + blocks,
+        1e-9);
     // Pinned for the whole iteration: the inputs of four blocks, and what lies outside of them.
-    const std::uint64_t input =
-        std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
+    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
     const auto pinned = [](const Made& made) {
         std::uint64_t bytes = 0;
         for (std::size_t i = 0; i < made.memory.schedule.items.size(); ++i)
@@ -318,7 +317,8 @@ TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
     EXPECT_GE(pinned(again), 4 * input);
     EXPECT_LT(pinned(again), pinned(kept) / 2);
     EXPECT_LT(
-        fullest(again.graph, alone(again.graph), kAll), fullest(kept.graph, alone(kept.graph), kAll));
+        fullest(again.graph, alone(again.graph), kAll),
+        fullest(kept.graph, alone(kept.graph), kAll));
 }
 
 /// Offload and recomputation together: what blocks keep goes to the host, what they make again does
@@ -416,7 +416,8 @@ TEST(MemoryStep, MicroBatchesAddUpInTheMemoryOfOne) {
     EXPECT_EQ(activations(thrice), 3 * activations(once));
 }
 
-/// Rajbhandari et al., ZeRO 1: each rank has a part of the moments, and updates that of the weights.
+/// Rajbhandari et al., ZeRO 1: each rank has a part of the moments, and updates that of the
+/// weights.
 TEST(MemoryStep, RanksThatShareMomentsScatterGradientsAndGatherWeights) {
     const Network network = small_gpt();
     ParallelPlan plan;

@@ -20,8 +20,8 @@ std::vector<LayerRange> recomputed_layers(
             ranges.push_back({i, i + 1});
         if (recompute != Recompute::kFull || is_kept(layer))
             continue;
-        const bool goes_on = !ranges.empty() && ranges.back().end == i &&
-                             network.layers[i - 1].block == layer.block;
+        const bool goes_on =
+            !ranges.empty() && ranges.back().end == i && network.layers[i - 1].block == layer.block;
         if (goes_on)
             ranges.back().end = i + 1;
         else

@@ -22,11 +22,7 @@ public:
         const ParallelPlan& plan,
         std::uint32_t first,
         std::uint32_t end) :
-        network_(network),
-        layers_(layers),
-        plan_(plan),
-        first_(first),
-        end_(end) {}
+        network_(network), layers_(layers), plan_(plan), first_(first), end_(end) {}
 
     [[nodiscard]] StageMemory memory() const {
         StageMemory memory;
