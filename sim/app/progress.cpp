@@ -19,6 +19,15 @@ std::string time_left(double share, double elapsed_s) {
     return share > kEnough ? fmt::format("{:.0f} s", elapsed_s * (1 / share - 1)) : "?";
 }
 
+std::string text_of(const WorkerProgress& progress) {
+    if (progress.phase == WorkPhase::kLearning)
+        return " of the trainings";
+    return fmt::format(
+        "{}  {:.1f} M events",
+        progress.phase == WorkPhase::kPreparing ? " of the workload prepared" : "",
+        static_cast<double>(progress.events) * 1e-6);
+}
+
 }  // namespace
 
 ProgressLine::ProgressLine(bool quiet) : terminal_(!quiet && isatty(STDERR_FILENO) == 1) {}
@@ -47,10 +56,9 @@ void ProgressLine::show(const WorkerProgress& progress) {
         return;
     fmt::print(
         stderr,
-        "\r\033[K{:3.0f} %{}  {:.1f} M events  {:.0f} s, {} left",
+        "\r\033[K{:3.0f} %{}  {:.0f} s, {} left",
         progress.share * 100,
-        progress.preparing ? " of the workload prepared" : "",
-        static_cast<double>(progress.events) * 1e-6,
+        text_of(progress),
         progress.elapsed_s,
         time_left(progress.share, progress.elapsed_s));
     std::fflush(stderr);

@@ -49,10 +49,24 @@ OrderedJson comparison_json(const std::optional<LearningComparison>& comparison)
         {"gap_closed", mean_json(comparison->gap_closed)}};
 }
 
+/// Rounded to significant digits; large numbers are written out.
+std::string rounded(double value, int digits) {
+    std::string text = fmt::format("{:.{}g}", value, digits);
+    constexpr double kReadable = 1e7;
+    if (text.find("e+") != std::string::npos && std::abs(value) < kReadable)
+        text = fmt::format("{:.0f}", std::strtod(text.c_str(), nullptr));
+    return text;
+}
+
 std::string mean_text(const SeedMean& value, double scale = 1) {
+    constexpr int kDigits = 4;
+    constexpr int kDigitsOfWidth = 2;
     if (!value.half_width)
-        return fmt::format("{:.4g}", value.mean * scale);
-    return fmt::format("{:.4g} +- {:.2g}", value.mean * scale, *value.half_width * scale);
+        return rounded(value.mean * scale, kDigits);
+    return fmt::format(
+        "{} +- {}",
+        rounded(value.mean * scale, kDigits),
+        rounded(*value.half_width * scale, kDigitsOfWidth));
 }
 
 /// Value to print; no mean is given unless every seed reached the target.

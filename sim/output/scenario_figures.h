@@ -74,7 +74,8 @@ struct ScenarioFigures {
     std::optional<double> final_loss;       ///< of the small network
     std::optional<double> steps_to_target;  ///< of the small network
     std::optional<double> time_to_target_us;  ///< simulated time of the small network's training
-    std::optional<double> diverged_seeds;     ///< of the small network
+    std::optional<double> seeds_at_target;    ///< of the small network
+    std::optional<double> diverged_seeds;
     /// Ratios to the scenario compared with, seed by seed, each with half the width of its 95 %
     /// interval.
     std::optional<double> loss_ratio;
@@ -349,6 +350,13 @@ inline constexpr Figure kFigures[] = {
      "Simulated time until then, likewise.",
      0,
      "time to the target"},
+    {"seeds_at_target",
+     &ScenarioFigures::seeds_at_target,
+     Unit::kCount,
+     "seeds at target",
+     "Number of seeds with which the small network reaches the target; none without one.",
+     0,
+     "seeds that reach the target"},
     {"diverged_seeds",
      &ScenarioFigures::diverged_seeds,
      Unit::kCount,

@@ -90,7 +90,8 @@ private:
         const std::vector<Variant> variants = variants_of(loaded_);
         variant_of_.assign(experiment_.scenarios.size(), 0);
         for (std::size_t v = 0; v < variants.size(); ++v) {
-            variants_.push_back({prepare_variant(loaded_, variants[v], preparing(options_))});
+            variants_.push_back(
+                {prepare_variant(loaded_, variants[v], jobs_of(options_, WorkPhase::kPreparing))});
             for (const std::size_t scenario : variants[v].scenarios)
                 variant_of_[scenario] = v;
             log_workload(variants_.back().prepared.workload);
@@ -172,6 +173,7 @@ private:
             scenarios.push_back(
                 {experiment_.scenarios[i].name,
                  &*variant.experiment->learning,
+                 &variant.experiment->limits,
                  variant.workload.plan.get(),
                  &graph_of(i),
                  &outcomes_[planned_[i].main]});
@@ -180,8 +182,8 @@ private:
         if (scenarios.empty())
             return;
         log([&] { return fmt::format("learning along {} scenarios", scenarios.size()); });
-        std::vector<LearningResult> learned =
-            learn_along(scenarios, loaded_.file.parent_path(), jobs_of(options_));
+        std::vector<LearningResult> learned = learn_along(
+            scenarios, loaded_.file.parent_path(), jobs_of(options_, WorkPhase::kLearning));
         for (std::size_t i = 0; i < places.size(); ++i) {
             ScenarioResult& s = result.scenarios[places[i]];
             set_figures(learned[i], s);

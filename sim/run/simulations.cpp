@@ -51,24 +51,18 @@ std::vector<Outcome> run_simulations(std::span<const Job> jobs, const RunOptions
     return outcomes;
 }
 
-RunJobs jobs_of(const RunOptions& options) {
-    return [&options](std::span<const Job> jobs, const JobEnded& ended) {
-        if (options.in_process)
-            run_jobs_here(jobs, options.progress, ended);
-        else
-            run_jobs(jobs, options.jobs, options.progress, ended);
-    };
-}
-
-RunJobs preparing(const RunOptions& options) {
-    return [&options](std::span<const Job> jobs, const JobEnded& ended) {
-        RunOptions told = options;
+RunJobs jobs_of(const RunOptions& options, WorkPhase phase) {
+    return [&options, phase](std::span<const Job> jobs, const JobEnded& ended) {
+        std::function<void(const WorkerProgress&)> told;
         if (options.progress)
-            told.progress = [&options](WorkerProgress progress) {
-                progress.preparing = true;
+            told = [&options, phase](WorkerProgress progress) {
+                progress.phase = phase;
                 options.progress(progress);
             };
-        jobs_of(told)(jobs, ended);
+        if (options.in_process)
+            run_jobs_here(jobs, told, ended);
+        else
+            run_jobs(jobs, options.jobs, told, ended);
     };
 }
 

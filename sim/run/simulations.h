@@ -32,9 +32,8 @@ simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
 [[nodiscard]] std::vector<Outcome>
 run_simulations(std::span<const Job> jobs, const RunOptions& options);
 
-/// Runs jobs where the options say, and tells whom they name. `options` must outlive it.
-[[nodiscard]] RunJobs jobs_of(const RunOptions& options);
-/// The same for simulations that a workload needs before its scenarios.
-[[nodiscard]] RunJobs preparing(const RunOptions& options);
+/// Runs jobs where the options say, and tells whom they name that they are of the phase. `options`
+/// must outlive it.
+[[nodiscard]] RunJobs jobs_of(const RunOptions& options, WorkPhase phase = WorkPhase::kSimulating);
 
 }  // namespace switchfold

@@ -38,6 +38,19 @@ pinned(const AccessSchedule& schedule, const std::string& policy, std::uint64_t 
     return chosen ? pinned_bytes(problem, *chosen) : 0;
 }
 
+/// A derived row that its own rule contradicts, and why; it is shown and not judged.
+struct Refuted {
+    std::string_view id;
+    std::string_view why;
+};
+// Step by step: twice the peak of 1,570 MiB leaves 3,388; the rule pins a_0 .. a_14, then h_1 ..
+// h_10, 3,384 in all, and no candidate of at most 4 MiB is left. In the order of first use h_16,
+// h_13, h_12, h_7 and h_4 fill it to the MiB.
+constexpr Refuted kRefuted{
+    "pin_vgg16_C6528_first_fit_candidates_in_the_order_a0_then_h1",
+    "4 MiB are left, and the smallest unpinned candidate has 10: the row is that of the order of "
+    "first use"};
+
 }  // namespace
 
 std::string PinRows::answer(const MemoryRow& row, Case& c) {
@@ -65,6 +78,10 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
         return fmt::format("{} of {} is not compared here", row.quantity, row.policy);
     c.group = greedy ? "pins, GeePS's rule" : "pins, exact";
     c.simulated = in_mib(*found);
+    if (row.id == kRefuted.id) {
+        c.how = kRefuted.why;
+        return {};
+    }
     ++(greedy ? greedy_ : exact_);
     if (c.simulated != c.measured)
         ++(greedy ? greedy_wrong_ : exact_wrong_);

@@ -378,6 +378,15 @@ class Failure(Folder):
         self.refused("run", EXAMPLE, "--set", "/limits/idle_events=3", says="/limits/idle_events")
         self.refused("run", EXAMPLE, "--set", "/limits/wall=1 s", says="/limits/wall")
 
+    def test_a_training_beyond_its_limit_is_given_up_and_says_how_far_it_came(self):
+        done = switchfold("run", SOURCE / "configs/experiments/members_join_and_leave.json",
+                          "--set", "/learning/steps=1000000", "--set", "/limits/real_time=2 s")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertRegex(done.stderr, "^four stay, seed [0-9]: learning at .*: takes longer than the 2 s of real time "
+                                      "allowed by /limits/real_time; [0-9]+ of 1000000 steps are done$")
+
     def test_a_lane_count_that_nothing_can_carry_is_bad_input(self):
         self.refused(
             "run", EXAMPLE, "--set", "/system/topology/lanes_to_switch/0=65536",

@@ -50,6 +50,17 @@ class PlanMemory(unittest.TestCase):
             # For this network and memory size, the exact plan pins a fifth more than GeePS's rule.
             self.assertGreaterEqual(exact["pinned_bytes"], 1.2 * greedy["pinned_bytes"])
             self.assertEqual(len(exact["pinned"]), len(set(exact["pinned"])))
+            fastest = plans["fastest", "window"]
+            for other in (exact, programme):
+                self.assertLessEqual(fastest["seconds"], other["seconds"])
+
+    def test_shards_micro_batches_and_recomputed_blocks_are_planned(self):
+        def need(*arguments):
+            memory = json.loads(self.planned("--json", "--memory", "80 GiB", *arguments))["memories"][0]
+            return next(p["floor_bytes"] for p in memory["plans"] if p["planner"] == "none")
+        once = need()
+        self.assertEqual(need("--set", "/workload/plan/accumulate=4"), once)
+        self.assertLess(need("--set", "/workload/plan/sharding=optimizer"), once)
 
     def test_text_says_whose_gain_it_is(self):
         text = self.planned("--memory", "6500 MiB", "--updates", "backward")
@@ -67,7 +78,9 @@ class PlanMemory(unittest.TestCase):
         refusals = [
             ([SOURCE / "configs/experiments/all_reduce_256MiB.json"], "/workload/type: is no training"),
             ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: shares each layer"),
-            ([VGG, "--set", "/workload/plan/sharding=optimizer"], "/workload/plan/sharding: keeps a part"),
+            ([VGG, "--set", "/workload/plan/sharding=parameters"], "/workload/plan/sharding: keeps a part"),
+            ([VGG, "--set", "/workload/plan/recompute=selective"], "/workload/plan/recompute: computes scores"),
+            ([VGG, "--set", "/workload/plan/accumulate=2", "--updates", "backward"], "/workload/plan/accumulate: is above 1"),
             ([VGG, "--memory", "many"], "--memory: "),
             ([VGG, "--granule", "0 B"], "--granule: "),
         ]

@@ -3,7 +3,8 @@
 """Random experiments: machines, workloads and scenarios drawn from the schemas. Each must end in time, with results,
 with errors that point into the file, or with the reason why the simulation cannot continue.
 
-usage: random_experiments.py SWITCHFOLD SOURCE [--runs N] [--seed S] [--limit SECONDS] [--keep FOLDER]
+usage: random_experiments.py SWITCHFOLD SOURCE [--runs N] [--seed S] [--part PART] [--limit SECONDS]
+       [--keep FOLDER]
 
 The parts of a refused experiment that the errors point at are removed or drawn again, until it runs. Exits with 1 if a
 run crashed, hung, or was refused without a pointer. Keeps such experiments, and those that stopped during the
@@ -32,7 +33,7 @@ QUANTITY = r"([0-9.]+) ?([A-Za-z/]*)"
 MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers": 6, "blocks": 6, "batch": 8, "tokens": 512,
         "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32,
         "global_batch": 64, "pipeline": 8, "accumulate": 16, "mini_batches": 32, "chunks": 4, "depth": 6, "width": 64,
-        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8}
+        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8, "seeds": 4}
 LARGEST_TRANSFER = 64 * 2**20
 ATTEMPTS = 30  # to get an experiment that is not refused
 # Keys that name files which this script does not write, or that an experiment has as one of PARTS or not at all.
@@ -45,7 +46,8 @@ class Sampler:
     def __init__(self, schemas, rng):
         self.schemas, self.rng = schemas, rng
 
-    def experiment(self, systems):
+    def experiment(self, systems, part=None):
+        """With the part, or as chance has it."""
         rng = self.rng
         properties = self.fields_of("experiment.schema.json")
         out = {"name": "random", "system": self.system(systems), "workload": self.workload()}
@@ -53,8 +55,8 @@ class Sampler:
             if rng.random() < (0.6 if key == "scenarios" else 0.2):
                 out[key] = self.draw("experiment", properties[key], key)
         out["causes"] = rng.random() < 0.2
-        if rng.random() < 0.25:
-            part = rng.choice(PARTS)
+        if part or rng.random() < 0.25:
+            part = part or rng.choice(PARTS)
             if part == "workloads":
                 del out["workload"]
             else:
@@ -251,6 +253,7 @@ def main():
     parser.add_argument("source", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", choices=PARTS, help="experiments with this part only")
     parser.add_argument("--limit", type=int, default=20, help="seconds that a run may take")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("runs/random"))
     arguments = parser.parse_args()
@@ -262,7 +265,7 @@ def main():
         for number in range(arguments.runs):
             seed = arguments.seed * 1_000_000 + number
             sampler = Sampler(schemas, random.Random(seed))
-            experiment = sampler.experiment(systems)
+            experiment = sampler.experiment(systems, arguments.part)
             file = pathlib.Path(folder, "experiment.json")
             for _ in range(ATTEMPTS):
                 experiment["limits"] = {"real_time": f"{arguments.limit} s"}

@@ -49,6 +49,10 @@ TEST(LearningTable, SaysMeansAndWhatHasNone) {
         table.find("ring: seed 7 diverged at step 12, learning rate 0.1\n"), std::string::npos)
         << table;
     EXPECT_EQ(learning_table(sample_result()), "");
+    ExperimentResult slow = learned();
+    slow.scenarios[0].learning->seconds_to_target = SeedMean{20.361, 7.96};
+    EXPECT_NE(learning_table(slow).find("20360 +- 8000"), std::string::npos)
+        << learning_table(slow);
     ExperimentResult partly = learned();
     partly.scenarios[0].learning->steps_to_target.reset();
     partly.scenarios[0].learning->seeds.push_back({8, 0.3, {}, {}, {}});

@@ -34,7 +34,8 @@ struct MemoryChoiceParams : MemoryChoice {
                 &MemoryChoiceParams::planner,
                 "Choice of tensors that stay on the GPU: none, all (nothing is offloaded); "
                 "offload_all, offload_conv, none of that kind (vDNN); first_fit, by GeePS's rule; "
-                "optimal, those that save most copies."),
+                "optimal, those that save most copies; fastest, of optimal plans with rings of "
+                "several sizes that with the shortest iteration."),
             field(
                 "staging",
                 &MemoryChoiceParams::staging,
@@ -87,8 +88,9 @@ struct MemoryChoiceParams : MemoryChoice {
             field(
                 "host_rate",
                 &MemoryChoiceParams::host_rate,
-                "updater host: parameters per second that it updates for a rank. ZeRO-Offload's "
-                "CPU-Adam was measured at 3.3e9 to 4.5e9 on a DGX-2 with all its cores.",
+                "updater host: parameters per second that a host updates, for all its ranks "
+                "together. ZeRO-Offload's CPU-Adam was measured at 3.3e9 to 4.5e9 on a DGX-2 with "
+                "all its cores.",
                 1.0,
                 1e15));
     }

@@ -4,6 +4,7 @@
 #include "sim/core/params_reader.h"
 #include "sim/core/params_writer.h"
 #include "sim/run/config/parameter_units.h"
+#include "sim/run/machine/system_queries.h"
 
 #include <algorithm>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace switchfold {
 
-RankGpus::RankGpus(const SystemParams& system) : kinds_{&*system.gpu} {
+RankGpus::RankGpus(const SystemParams& system) : system_(&system), kinds_{&*system.gpu} {
     if (system.gpus.empty())
         return;
     std::vector<std::string> texts{write_value(*system.gpu).dump()};
@@ -28,12 +29,17 @@ RankGpus::RankGpus(const SystemParams& system) : kinds_{&*system.gpu} {
     }
 }
 
-RankGpus::RankGpus(const SystemParams& system, const std::vector<std::uint32_t>& places) {
+RankGpus::RankGpus(const SystemParams& system, const std::vector<std::uint32_t>& places) :
+    system_(&system) {
     RankGpus all(system);
     for (std::uint32_t rank = 0; rank < places.size(); ++rank)
         if (const std::uint32_t kind = all.kind(places[rank]); kind != 0)
             kind_[rank] = kind;
     kinds_ = std::move(all.kinds_);
+}
+
+std::uint32_t RankGpus::of_a_machine() const {
+    return system_ == nullptr ? 1 : gpus_of_machine(*system_);
 }
 
 bool any_clock_drop(const SystemParams& system) {

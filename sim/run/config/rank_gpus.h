@@ -31,8 +31,11 @@ public:
     [[nodiscard]] const GpuParams& of(std::uint32_t rank) const { return *kinds_[kind(rank)]; }
     /// Kinds of the first `ranks` ranks.
     [[nodiscard]] std::set<std::uint32_t> used(std::uint32_t ranks) const;
+    /// GPUs of the system that share a host; 1 if none is known.
+    [[nodiscard]] std::uint32_t of_a_machine() const;
 
 private:
+    const SystemParams* system_ = nullptr;
     std::vector<const GpuParams*> kinds_;
     std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank; ranks of the first kind are omitted
 };

@@ -20,7 +20,8 @@ struct LimitParams {
             field(
                 "real_time",
                 &LimitParams::real_time,
-                "Limit on the real time of each simulation; 0: no limit."),
+                "Limit on the real time of each simulation, and of each training of a small "
+                "network; 0: no limit."),
             field(
                 "simulated_time",
                 &LimitParams::simulated_time,

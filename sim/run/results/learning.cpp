@@ -191,6 +191,8 @@ LearningResult learning_result(
 void set_figures(const LearningResult& learning, ScenarioFigures& figures) {
     constexpr double kMicroseconds = 1e6;  // per second
     figures.diverged_seeds = learning.diverged;
+    if (learning.target)
+        figures.seeds_at_target = learning.reached;
     if (learning.final_loss)
         figures.final_loss = learning.final_loss->mean;
     if (learning.steps_to_target)

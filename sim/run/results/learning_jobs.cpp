@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/learning_jobs.h"
 
+#include "sim/core/error.h"
 #include "sim/run/pool/byte_codec.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_comparison.h"
+#include "sim/run/results/training.h"
 #include "workloads/learning/replicas/averaging.h"
 #include "workloads/learning/replicas/members.h"
 #include "workloads/learning/train/learn.h"
@@ -11,9 +13,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <concepts>
 #include <deque>
-#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -26,51 +29,91 @@ using learning::TrainingRun;
 
 constexpr double kMicroseconds = 1e6;  // per second
 
-/// Input of a scenario's trainings.
+/// A scenario's trainings.
 struct Followed {
-    std::optional<LearningTimes> times;  ///< none for replicas that average
-    learning::ReplicaTimes replicas;     ///< for replicas that average
-    std::vector<double> step_ends;       ///< for unequal shares or changing members; else empty
-    std::vector<learning::TrainingRun> runs;  ///< by seed
+    learning::ReplicaTimes replicas;  ///< for replicas that average
+    std::vector<TrainedRun> runs;     ///< by seed
 };
 
+[[nodiscard]] bool averages(const LearningScenario& scenario) {
+    return scenario.learning->averaging.rule != learning::AveragingRule::kNone;
+}
+
 Followed followed(const LearningScenario& scenario) {
-    const LearningParams& params = *scenario.learning;
     Followed followed;
-    followed.runs.resize(params.seeds);
-    if (params.averaging.rule == learning::AveragingRule::kNone)
-        followed.times =
-            learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps);
-    else
+    followed.runs.resize(scenario.learning->seeds);
+    if (averages(scenario))
         followed.replicas = replica_times(*scenario.plan, *scenario.graph, *scenario.outcome);
-    if (followed.times && (!params.members.empty() || !params.shares.empty()))
-        for (std::uint32_t step = 1; step <= params.steps; ++step)
-            followed.step_ends.push_back(step * followed.times->step_us / kMicroseconds);
     return followed;
 }
 
-TrainingRun trained(
+/// Reports progress, and throws SimulationError when the real time allowed is over.
+learning::Watch watch_of(const LearningScenario& scenario, const JobProgress& report) {
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds kBetween(20);
+    const double step_s = round_us(*scenario.graph, *scenario.outcome) / kMicroseconds;
+    return learning::Watch([&scenario, &report, step_s, begin = Clock::now(), last = Clock::now()](
+                               double share) mutable {
+        const auto now = Clock::now();
+        if (now - last < kBetween)
+            return;
+        last = now;
+        report(share, 0);
+        const Time allowed = scenario.limits->real_time;
+        const auto taken = std::chrono::duration_cast<std::chrono::nanoseconds>(now - begin);
+        if (allowed == Time() || nanoseconds(static_cast<std::uint64_t>(taken.count())) <= allowed)
+            return;
+        const double steps = share * scenario.learning->steps;
+        constexpr double kMicro = 1e6;  // per second
+        throw SimulationError(
+            "learning",
+            microseconds(static_cast<std::uint64_t>(steps * step_s * kMicro)),
+            fmt::format(
+                "takes longer than the {} of real time allowed by /limits/real_time; {:.0f} of {} "
+                "steps are done",
+                to_string(allowed),
+                std::floor(steps),
+                scenario.learning->steps));
+    });
+}
+
+TrainedRun trained(
     const LearningScenario& scenario,
-    const Followed& followed,
+    const learning::ReplicaTimes& replicas,
     std::uint32_t seed,
-    const std::filesystem::path& folder) {
-    learning::Task task = scenario.learning->task();
+    const std::filesystem::path& folder,
+    const learning::Watch& watch) {
+    const LearningParams& params = *scenario.learning;
+    learning::Task task = params.task();
     if (seed > 0)
         task.most_versions = 0;  // only the first seed records them
     const ParallelPlan& plan = scenario.plan->plan();
-    const std::uint64_t number = scenario.learning->seed + seed;
-    if (!followed.times)
-        return learning::learn_averaged(task, followed.replicas, number, folder);
-    if (!followed.step_ends.empty())
-        return learning::learn_with_members(task, plan.data, followed.step_ends, number, folder);
-    return learning::learn(task, plan.weights, followed.times->timeline, number, folder);
+    const std::uint64_t number = params.seed + seed;
+    if (averages(scenario))
+        return {learning::learn_averaged(task, replicas, number, folder, watch), 0, {}};
+    if (!params.members.empty() || !params.shares.empty()) {
+        const double step_us = round_us(*scenario.graph, *scenario.outcome);
+        std::vector<double> ends;
+        for (std::uint32_t step = 1; step <= params.steps; ++step)
+            ends.push_back(step * step_us / kMicroseconds);
+        return {
+            learning::learn_with_members(task, plan.data, ends, number, folder, watch),
+            step_us,
+            {}};
+    }
+    // Made anew for each seed: it takes little of the time, and much memory for many steps.
+    LearningTimes times =
+        learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps, watch);
+    TrainedRun made{{}, times.step_us, std::move(times.notes)};
+    made.run = learning::learn(task, plan.weights, times.timeline, number, folder, watch);
+    return made;
 }
 
 /// Adds notes on averaging replicas.
 void add_times(const Followed& followed, const LearningParams& learning, LearningResult& result) {
     const learning::ReplicaTimes& times = followed.replicas;
     const auto [fastest, slowest] = std::minmax_element(times.step.begin(), times.step.end());
-    const learning::LossPoint& last = followed.runs.front().losses.back();
+    const learning::LossPoint& last = followed.runs.front().run.losses.back();
     if (last.step > 0)
         result.step_us = last.seconds / last.step * kMicroseconds;
     std::string own = fmt::format("{:.1f} us", *slowest * kMicroseconds);
@@ -92,13 +135,16 @@ void add_times(const Followed& followed, const LearningParams& learning, Learnin
 
 LearningResult result_of(const LearningScenario& scenario, const Followed& followed) {
     const ParallelPlan& plan = scenario.plan->plan();
-    LearningResult result = learning_result(*scenario.learning, plan.weights, followed.runs);
-    const TrainingRun& first = followed.runs.front();
-    if (followed.times) {
-        result.step_us = followed.times->step_us;
-        result.notes = followed.times->notes;
-    } else {
+    std::vector<TrainingRun> runs;
+    for (const TrainedRun& each : followed.runs)
+        runs.push_back(each.run);
+    LearningResult result = learning_result(*scenario.learning, plan.weights, runs);
+    const TrainingRun& first = runs.front();
+    if (averages(scenario)) {
         add_times(followed, *scenario.learning, result);
+    } else {
+        result.step_us = followed.runs.front().step_us;
+        result.notes = followed.runs.front().notes;
     }
     if (first.versions.size() < first.passes)
         result.notes.push_back(fmt::format(
@@ -128,15 +174,17 @@ std::vector<LearningResult> learn_along(
             of.emplace_back(all.size() - 1, i);
             jobs.push_back(
                 {fmt::format("{}, seed {}", scenario.name, scenario.learning->seed + i),
-                 [&scenario, &one, &folder, i](const JobProgress&) {
-                     return encode(trained(scenario, one, i, folder));
-                 }});
+                 [&scenario, &one, &folder, i](const JobProgress& report) {
+                     return encode(
+                         trained(scenario, one.replicas, i, folder, watch_of(scenario, report)));
+                 },
+                 static_cast<double>(scenario.learning->steps) * scenario.learning->batch});
         }
     }
     run(jobs, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        all[of[job].first].runs[of[job].second] = decode_training(result.bytes);
+        all[of[job].first].runs[of[job].second] = decode_trained(result.bytes);
     });
     std::vector<LearningResult> results;
     for (std::size_t i = 0; i < scenarios.size(); ++i)
@@ -156,18 +204,24 @@ auto parts(S& run) {
 
 }  // namespace learning
 
-std::string encode(const TrainingRun& run) {
+template <class S>
+requires std::same_as<std::remove_const_t<S>, TrainedRun>
+auto parts(S& trained) {
+    return std::tie(trained.run, trained.step_us, trained.notes);
+}
+
+std::string encode(const TrainedRun& trained) {
     ByteWriter writer;
-    writer.put(run);
+    writer.put(trained);
     return writer.take();
 }
 
-TrainingRun decode_training(std::string_view bytes) {
+TrainedRun decode_trained(std::string_view bytes) {
     ByteReader reader(bytes);
-    TrainingRun run;
-    reader.get(run);
+    TrainedRun trained;
+    reader.get(trained);
     reader.end();
-    return run;
+    return trained;
 }
 
 }  // namespace switchfold

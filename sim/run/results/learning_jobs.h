@@ -3,6 +3,7 @@
 
 #include "sim/output/result.h"
 #include "sim/run/config/learning_params.h"
+#include "sim/run/machine/watchdog.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/learning_times.h"
 #include "workloads/learning/train/run.h"
@@ -18,20 +19,27 @@ namespace switchfold {
 struct LearningScenario {
     std::string name;
     const LearningParams* learning = nullptr;
+    const LimitParams* limits = nullptr;
     const PlannedStep* plan = nullptr;
     const ExecutionGraph* graph = nullptr;
     const Outcome* outcome = nullptr;
 };
 
 /// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws
-/// what reading of samples throws.
+/// what reading of samples throws, and SimulationError if one takes longer than its limit.
 [[nodiscard]] std::vector<LearningResult> learn_along(
     const std::vector<LearningScenario>& scenarios,
     const std::filesystem::path& folder,
     const RunJobs& run);
 
-[[nodiscard]] std::string encode(const learning::TrainingRun& run);
+/// A training with the pace that it followed.
+struct TrainedRun {
+    learning::TrainingRun run;
+    double step_us = 0;  ///< not for replicas that average
+    std::vector<std::string> notes;
+};
+[[nodiscard]] std::string encode(const TrainedRun& trained);
 /// Throws InternalError if the bytes are not a complete run.
-[[nodiscard]] learning::TrainingRun decode_training(std::string_view bytes);
+[[nodiscard]] TrainedRun decode_trained(std::string_view bytes);
 
 }  // namespace switchfold

@@ -76,7 +76,8 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
 /// The schedule with enough mini-batches for the steps, in whole turns beyond those simulated.
 PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
     ParallelPlan plan = step.plan();
-    const std::uint32_t turn = mini_batches_a_turn(plan);
+    // Not more than the plan's mini-batches: why_not_learned().
+    const auto turn = static_cast<std::uint32_t>(mini_batches_a_turn(plan));
     const std::uint64_t needed = std::uint64_t{steps} * plan.update_every;
     const std::uint64_t more = needed > plan.mini_batches ? needed - plan.mini_batches : 0;
     plan.mini_batches += static_cast<std::uint32_t>((more + turn - 1) / turn * turn);
@@ -89,30 +90,40 @@ LearningTimes learning_times(
     const PlannedStep& step,
     const ExecutionGraph& graph,
     const Outcome& outcome,
-    std::uint32_t steps) {
+    std::uint32_t steps,
+    const learning::Watch& watch) {
     std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     const ParallelPlan& plan = step.plan();
     const double round = round_us(graph, outcome);
     constexpr double kMicro = 1e-6;
     if (!step.schedule().asynchronous)
         return {
-            learning::WeightTimeline(learning::repeated(
-                learning::side_by_side(std::move(replicas), false), steps, round * kMicro)),
+            learning::WeightTimeline(
+                learning::repeated(
+                    learning::side_by_side(std::move(replicas), false),
+                    steps,
+                    round * kMicro,
+                    watch),
+                watch),
             round,
             {}};
     const PipelineSchedule longer = longer_schedule(step, steps);
     double moved = 0;
     double pace = 0;
     for (RanPasses& replica : replicas) {
-        auto made =
-            learning::extended(replica, longer, rounds_to_fill(plan), mini_batches_a_turn(plan));
+        auto made = learning::extended(
+            replica,
+            longer,
+            rounds_to_fill(plan),
+            static_cast<std::uint32_t>(mini_batches_a_turn(plan)),
+            watch);
         SWITCHFOLD_CHECK(made.has_value(), "{} mini-batches show no pace", plan.mini_batches);
         moved = std::max(moved, made->moved);
         pace = std::max(pace, made->a_period);
         replica = std::move(made->passes);
     }
     LearningTimes times{
-        learning::WeightTimeline(learning::side_by_side(std::move(replicas), true)),
+        learning::WeightTimeline(learning::side_by_side(std::move(replicas), true), watch),
         pace * plan.update_every / kMicro,
         {}};
     if (longer.micro_batches > plan.mini_batches)

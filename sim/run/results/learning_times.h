@@ -5,6 +5,7 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/learning/replicas/replica_times.h"
 #include "workloads/learning/timeline/weight_timeline.h"
+#include "workloads/learning/train/watch.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace switchfold {
 
-/// Times for a training of `steps` steps, from a plan's simulated passes.
+/// Times for a training of `steps` steps, from a plan's simulated passes; looks at the watch.
 struct LearningTimes {
     learning::WeightTimeline timeline;
     double step_us = 0;  ///< at the steady pace
@@ -23,7 +24,8 @@ struct LearningTimes {
     const PlannedStep& step,
     const ExecutionGraph& graph,
     const Outcome& outcome,
-    std::uint32_t steps);
+    std::uint32_t steps,
+    const learning::Watch& watch);
 
 /// Step time of each replica without exchanges, and times of exchanges: the simulated one for all
 /// together; for one replica with a centre, derived from the same bus bandwidth.

@@ -102,7 +102,8 @@ private:
             for (std::size_t w = 0; w < variant.experiment->workloads.size(); ++w) {
                 Tenant& tenant = sharing.tenants.emplace_back();
                 tenant.params = &variant.experiment->workloads[w];
-                tenant.workload = prepare_placed(loaded_, variant, w, preparing(options_));
+                tenant.workload =
+                    prepare_placed(loaded_, variant, w, jobs_of(options_, WorkPhase::kPreparing));
                 left_out.merge(std::set(tenant.workload.left_out));
                 if (tenant.computes())
                     tenant.serial = without_overlap(tenant.workload.graph);

@@ -38,8 +38,11 @@ std::string run_point(
     const LoadedExperiment loaded = load_point(plan, point);
     RunOptions options;
     options.in_process = true;
+    // Where something is trained, that takes most of the time.
+    const WorkPhase longest =
+        loaded.experiment.learning ? WorkPhase::kLearning : WorkPhase::kSimulating;
     options.progress = [&](const WorkerProgress& p) {
-        if (!p.preparing)
+        if (p.phase == longest)
             report(p.share, p.events);
     };
     RunRecord record = record_of(run_experiment(loaded, options));

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -95,6 +96,7 @@ TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
     EXPECT_EQ(learned(5).seeds[0].final_loss, learned(3).seeds[0].final_loss);
     for (const ScenarioResult& scenario : result.scenarios) {
         const LearningResult& learning = *scenario.learning;
+        EXPECT_EQ(scenario.seeds_at_target, learning.reached);
         EXPECT_NEAR(learning.step_us / scenario.iteration_us, 1, 0.05) << scenario.name;
         EXPECT_NEAR(learning.curve.back().seconds * 1e6 / (60 * learning.step_us), 1, 0.15)
             << scenario.name;
@@ -134,6 +136,7 @@ TEST(Learning, ThatDivergesOrNeverReachesItsTargetSaysSo) {
         run(R"("micro_batch": 4)", kSmall + R"(, "target": 1e-9)", R"({"name": "one"})");
     EXPECT_EQ(never.scenarios[0].learning->reached, 0U);
     EXPECT_FALSE(never.scenarios[0].steps_to_target.has_value());
+    EXPECT_EQ(never.scenarios[0].seeds_at_target, 0);
     EXPECT_NE(to_table(never).find("never"), std::string::npos);
     const ExperimentResult diverged =
         run(R"("micro_batch": 4)",
@@ -172,6 +175,23 @@ TEST(Learning, RefusesWhatItCannotFollow) {
     EXPECT_NE(
         error_of("", R"(, "data": {"type": "csv"})").find("/learning/data/file: is missing"),
         std::string::npos);
+    for (const char* type : {"csv", "text"}) {
+        const std::string error = error_of(
+            R"("fold": true)",
+            fmt::format(R"(, "data": {{"type": "{}", "file": "nowhere.txt"}})", type));
+        EXPECT_NE(
+            error.find("test.json: /learning/data/file: is \"nowhere.txt\": "), std::string::npos)
+            << error;
+    }
+    // Whose turns have more mini-batches than 32 bits hold.
+    EXPECT_NE(
+        error_of(R"("pipeline": 3, "replicas": [8, 8, 65536], "update_every": 1048576)", "")
+            .find("expected a multiple of 68719476736"),
+        std::string::npos);
+    // Contents are blamed on the file.
+    const std::string contents =
+        error_of("", R"(, "data": {"type": "csv", "file": "../../README.md"})");
+    EXPECT_NE(contents.find("README.md: line 1: has one column"), std::string::npos) << contents;
 }
 
 TEST(Learning, OfANetworkTooSmallForTheStagesIsRefused) {
@@ -189,6 +209,52 @@ TEST(Learning, OfANetworkTooSmallForTheStagesIsRefused) {
             std::string::npos)
             << error.what();
     }
+}
+
+TEST(Learning, EndsWhenItsRealTimeIsOverWhateverIsLong) {
+    // Many steps, as a pipeline, as replicas that average, and as members; and one step of a large
+    // network.
+    const std::vector<std::pair<std::string, std::string>> long_ones{
+        {R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async")", R"(, "steps": 1000000)"},
+        {R"("pipeline": 2, "micro_batch": 4, "accumulate": 2)", R"(, "steps": 1000000)"},
+        {R"("data": 2, "micro_batch": 2, "overlap_gradients": false)",
+         R"(, "steps": 16000000, "averaging": {"type": "periodic", "every": 4})"},
+        {R"("data": 2, "micro_batch": 2, "overlap_gradients": false)",
+         R"(, "steps": 16000000, "averaging": {"type": "elastic_async", "every": 4})"},
+        {R"("data": 2, "micro_batch": 2)", R"(, "steps": 100000, "shares": [1, 3], "batch": 1024)"},
+        {R"("micro_batch": 2)",
+         R"(, "steps": 2, "batch": 4096, "network": {"depth": 999, "width": 64})"}};
+    for (const auto& [plan, learning] : long_ones) {
+        LoadedExperiment loaded = experiment(plan, learning, R"({"name": "long"})");
+        loaded.experiment.limits.real_time = nanoseconds(500'000'000);
+        const auto begin = std::chrono::steady_clock::now();
+        RunOptions options;
+        options.in_process = true;
+        std::vector<double> shares;
+        options.progress = [&](const WorkerProgress& progress) {
+            if (progress.phase == WorkPhase::kLearning)
+                shares.push_back(progress.share);
+        };
+        try {
+            static_cast<void>(run_experiment(loaded, options));
+            ADD_FAILURE() << plan << learning;
+        } catch (const SimulationError& error) {
+            const std::string what = error.what();
+            EXPECT_NE(what.find("long, seed 1: learning at "), std::string::npos) << what;
+            EXPECT_NE(
+                what.find("500 ms of real time allowed by /limits/real_time; "), std::string::npos)
+                << what;
+        }
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << plan;
+        EXPECT_FALSE(shares.empty()) << plan << learning;
+        EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
+    }
+    EXPECT_NE(
+        error_of(
+            R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async")", R"(, "steps": 8000000)")
+            .find("/learning/steps: are 8000000, each of 1 micro-batches on 4 stages: 32000000 "
+                  "forward passes"),
+        std::string::npos);
 }
 
 TEST(Learning, NeedsAPlan) {
@@ -311,12 +377,14 @@ TEST(Learning, TravelsBetweenProcessesWhole) {
     run.passes = 9;
     run.membership = {{5, 4, 2, 1, true}};
     run.digest = 77;
-    const std::string bytes = encode(run);
-    const learning::TrainingRun again = decode_training(bytes);
+    const std::string bytes = encode(TrainedRun{run, 12.5, {"a note"}});
+    const TrainedRun again = decode_trained(bytes);
     EXPECT_EQ(encode(again), bytes);
-    EXPECT_EQ(again.stages[1].forward_missed, 2);
-    EXPECT_THROW((void)decode_training(bytes.substr(1)), InternalError);
-    EXPECT_THROW((void)decode_training(bytes + "x"), InternalError);
+    EXPECT_EQ(again.run.stages[1].forward_missed, 2);
+    EXPECT_EQ(again.step_us, 12.5);
+    EXPECT_EQ(again.notes, std::vector<std::string>{"a note"});
+    EXPECT_THROW((void)decode_trained(bytes.substr(1)), InternalError);
+    EXPECT_THROW((void)decode_trained(bytes + "x"), InternalError);
 }
 
 }  // namespace

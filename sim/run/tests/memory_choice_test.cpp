@@ -125,6 +125,40 @@ TEST(MemoryChoice, WhatStaysOverTheEndOfAStepMayGoInBetween) {
         0);
 }
 
+/// ZeRO-Offload: ranks of one machine share the cores of their host.
+TEST(MemoryChoice, AHostThatUpdatesForMoreRanksTakesAsLongForAllParameters) {
+    const auto takes = [](int ranks) {
+        return run(kFourEqual,
+                   fmt::format(
+                       R"("data": {}, "memory":
+                          {{"planner": "none", "updater": "host", "host_rate": 1e8}})",
+                       ranks))
+            .iteration_us;
+    };
+    // Half a second for 50 million parameters, whoever has them.
+    EXPECT_GT(takes(1), 450e3);
+    EXPECT_NEAR(takes(4) / takes(1), 1, 0.05);
+}
+
+TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
+    const auto takes = [](const char* plan) {
+        return run(kFourEqual, fmt::format(R"({}, "memory": {{"planner": "none"}})", plan));
+    };
+    const ScenarioResult one = takes(R"("data": 2, "micro_batch": 2)");
+    const ScenarioResult three = takes(R"("data": 2, "micro_batch": 2, "accumulate": 3)");
+    EXPECT_GT(three.iteration_us, one.iteration_us);
+    EXPECT_LT(three.iteration_us, 3 * one.iteration_us);
+    // From the second on, a micro-batch's activations lie beside the gradients of all weights.
+    EXPECT_GE(*three.peak_memory_gib, *one.peak_memory_gib);
+    EXPECT_LT(*three.peak_memory_gib, 1.2 * *one.peak_memory_gib);
+    const ScenarioResult shared = takes(R"("data": 2, "micro_batch": 2, "sharding": "optimizer")");
+    EXPECT_LT(*shared.peak_memory_gib, *one.peak_memory_gib);
+    const ScenarioResult again = takes(R"("micro_batch": 32, "recompute": "full")");
+    const ScenarioResult kept = takes(R"("micro_batch": 32)");
+    EXPECT_GT(again.iteration_us, kept.iteration_us);
+    EXPECT_LT(*again.peak_memory_gib, *kept.peak_memory_gib);
+}
+
 TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
     const std::string what = refused(
         "\"vgg16\"", R"("micro_batch": 64, "memory": {"planner": "none", "bytes": "4 GiB"})");
@@ -150,7 +184,7 @@ TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
     options.memories = {600ULL << 20U, 2ULL << 30U};
     options.granule = 1ULL << 20U;
     const auto plans = simulate_memory_plans(load("\"alexnet\"", R"("micro_batch": 64)"), options);
-    EXPECT_EQ(plans.size(), 14U);
+    EXPECT_EQ(plans.size(), 16U);
     for (const SimulatedMemoryPlan& plan : plans) {
         if (plan.refusal.empty()) {
             EXPECT_GT(plan.seconds, 0);

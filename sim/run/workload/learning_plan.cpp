@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/learning_plan.h"
 
+#include "workloads/learning/data/check_files.h"
 #include "workloads/learning/replicas/batch_parts.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,9 @@
 namespace switchfold {
 
 namespace {
+
+/// Of a training; each needs some 500 bytes while the order of passes is found.
+constexpr std::uint64_t kMostPasses = std::uint64_t{1} << 24U;
 
 /// Why some replica gets no sample; empty if all do.
 std::string why_no_part(const LearningParams& learning, std::uint32_t replicas) {
@@ -76,23 +80,39 @@ std::uint32_t micro_batches_a_step(const PlannedStep& step) {
            (step.schedule().asynchronous ? plan.update_every : step.schedule().micro_batches);
 }
 
-std::uint32_t mini_batches_a_turn(const ParallelPlan& plan) {
-    return rounds_of_replicas(plan) * plan.update_every;
+std::uint64_t mini_batches_a_turn(const ParallelPlan& plan) {
+    return std::uint64_t{rounds_of_replicas(plan)} * plan.update_every;
 }
 
-std::uint32_t mini_batches_to_see_the_pace(const ParallelPlan& plan) {
-    const std::uint32_t turn = mini_batches_a_turn(plan);
-    const std::uint32_t filling = (rounds_to_fill(plan) + turn - 1) / turn * turn;
+std::uint64_t mini_batches_to_see_the_pace(const ParallelPlan& plan) {
+    const std::uint64_t turn = mini_batches_a_turn(plan);
+    const std::uint64_t filling = (rounds_to_fill(plan) + turn - 1) / turn * turn;
     return 2 * filling + turn;
 }
 
-PlanProblems why_not_learned(const LearningParams& learning, const PlannedStep& step) {
+PlanProblems why_not_learned(
+    const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder) {
     PlanProblems problems;
     const ParallelPlan& plan = step.plan();
     for (learning::TaskProblem& problem : learning::problems_of(
              learning.task(), step.schedule().stages(), micro_batches_a_step(step)))
         problems.emplace_back(std::move(problem.pointer), std::move(problem.message));
-    const std::uint32_t least = mini_batches_to_see_the_pace(plan);
+    const std::uint64_t passes =
+        std::uint64_t{learning.steps} * micro_batches_a_step(step) * step.schedule().stages();
+    const bool whole_steps = learning.averaging.rule != learning::AveragingRule::kNone ||
+                             !learning.members.empty() || !learning.shares.empty();
+    if (!whole_steps && passes > kMostPasses)
+        problems.emplace_back(
+            "/steps",
+            fmt::format(
+                "are {}, each of {} micro-batches on {} stages: {} forward passes, whose versions "
+                "are kept in memory; expected at most {} passes",
+                learning.steps,
+                micro_batches_a_step(step),
+                step.schedule().stages(),
+                passes,
+                kMostPasses));
+    const std::uint64_t least = mini_batches_to_see_the_pace(plan);
     if (step.schedule().asynchronous && plan.mini_batches < least)
         problems.emplace_back(
             "/steps",
@@ -105,6 +125,10 @@ PlanProblems why_not_learned(const LearningParams& learning, const PlannedStep& 
         if (std::string why = why_no_averages(plan, step.schedule()); !why.empty())
             problems.emplace_back("/averaging/type", std::move(why));
     check_replicas(learning, plan, step.schedule(), problems);
+    if (problems.empty())
+        for (learning::TaskProblem& problem :
+             learning::problems_of_files(learning.task(), learning.seed, folder))
+            problems.emplace_back(std::move(problem.pointer), std::move(problem.message));
     return problems;
 }
 

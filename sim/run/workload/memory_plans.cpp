@@ -18,7 +18,10 @@ namespace switchfold {
 
 namespace {
 
-void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkloadParams& workload) {
+void refuse_shared_layers(
+    const LoadedExperiment& loaded,
+    const TrainingWorkloadParams& workload,
+    bool update_in_backward) {
     if (!workload.plan)
         return;
     const PlanParams& plan = *workload.plan;
@@ -35,8 +38,21 @@ void refuse_shared_layers(const LoadedExperiment& loaded, const TrainingWorkload
     refuse("context", plan.context > 1, "shares samples among ranks; expected 1");
     refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
     refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
-    refuse("sharding", plan.sharding != Sharding::kNone, "keeps a part only; expected none");
-    refuse("recompute", plan.recompute != Recompute::kNone, "computes again; expected none");
+    refuse(
+        "sharding",
+        plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
+        "keeps a part only; expected none or optimizer");
+    refuse(
+        "recompute",
+        plan.recompute == Recompute::kSelective,
+        "computes scores of attention again; expected none or full");
+    if (update_in_backward && plan.accumulate > 1)
+        problems.push_back(
+            {loaded.file.string(),
+             "/workload/plan/accumulate",
+             "is above 1, and gradients of several micro-batches add up before the update; "
+             "expected "
+             "1, or --updates batch"});
     if (!problems.empty())
         throw ConfigError(std::move(problems));
 }
@@ -48,7 +64,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     if (workload == nullptr)
         throw ConfigError(
             loaded.file.string(), "/workload/type", "is no training; expected training");
-    refuse_shared_layers(loaded, *workload);
+    refuse_shared_layers(loaded, *workload, update_in_backward);
     const RankGpus gpus(*loaded.experiment.system);
     const GpuParams& gpu = gpus.of(0);
     if (const std::string why = why_no_kernel_times(gpu); !why.empty())

@@ -169,12 +169,17 @@ std::string told_memory(const PlannedMemory& planned) {
 /// largest micro-batch that fits.
 void use_memory(
     const GpuParams& gpu,
+    std::uint32_t gpus_a_host,
     const PlanParams& params,
     PreparedPlan& prepared,
     PlanProblems& problems) {
     MemoryChoice choice = *params.memory;
     if (choice.bytes.count() == 0)
         choice.bytes = gpu.memory.for_plans();
+    choice.rates = {
+        static_cast<double>(gpu.copy.host_bandwidth.count()),
+        static_cast<double>(gpu.copy.rate_to_host().count())};
+    choice.ranks_a_host = std::max(1U, std::min(prepared.step->plan().data, gpus_a_host));
     PlanProblems found = problems_of(choice, prepared.step->plan());
     if (params.fold)
         found.emplace_back("", "plans the memory of every rank; expected fold false");
@@ -349,7 +354,7 @@ std::optional<PreparedPlan> prepare_plan(
     if (workload.plan->cut.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     if (workload.plan->memory)
-        use_memory(gpu, *workload.plan, prepared, problems);
+        use_memory(gpu, gpus.of_a_machine(), *workload.plan, prepared, problems);
     else if (!divides)
         prepared.notes.push_back(
             "the plan needs up to " +

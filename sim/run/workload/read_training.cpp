@@ -76,29 +76,16 @@ private:
     void read_plan(const TrainingWorkloadParams& w) {
         PlanProblems problems;
         const RankGpus gpus = context_.rank_gpus();
+        // Before a batch is divided among far too many.
+        if (!w.plan->layer_cut)
+            refuse_other_ranks(w, ranks_of(*w.plan), false);
         auto prepared = prepare_plan(w, gpus, context_.file().parent_path(), problems);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
         if (!prepared)
             context_.fail_all(problems);
         const std::uint32_t planned = prepared->ranks;
-        if (w.ranks == 0 && planned > context_.gpus())
-            context_.fail(
-                "/workload/plan",
-                fmt::format(
-                    "is for {} ranks, {}, more than the {} GPUs of {}; expected at most those",
-                    planned,
-                    product_of_ranks(*prepared),
-                    context_.gpus(),
-                    context_.system().name));
-        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
-            context_.fail(
-                "/workload/ranks",
-                fmt::format(
-                    "is {}, and the plan is for {}: {}",
-                    w.ranks,
-                    planned,
-                    product_of_ranks(*prepared)));
+        refuse_other_ranks(w, planned, prepared->cut != nullptr);
         if (prepared->cut)
             refuse_with_cut();
         if (context_.experiment().run) {
@@ -109,6 +96,8 @@ private:
             if (!wrong.empty())
                 context_.fail_all(wrong);
         }
+        if (context_.experiment().learning)
+            refuse_to_learn(*context_.experiment().learning, *prepared);
         out_.unequal = prepared->divided.has_value();
         if (prepared->divided)
             refuse_unequal(w, *prepared->divided);
@@ -118,19 +107,8 @@ private:
             out_.graph = prepared->graph();
         if (prepared->average)
             note_average(*prepared->average);
-        if (context_.experiment().learning) {
-            if (prepared->memory)
-                context_.fail(
-                    "/learning",
-                    "follows passes and updates, and a plan of memory updates within passes; "
-                    "expected a plan without memory");
-            PlanProblems wrong = why_not_learned(*context_.experiment().learning, *prepared->step);
-            for (auto& [pointer, what] : wrong)
-                pointer = "/learning" + pointer;
-            if (!wrong.empty())
-                context_.fail_all(wrong);
+        if (context_.experiment().learning)
             out_.plan = std::move(prepared->step);
-        }
         for (std::string& note : prepared->notes)
             out_.report.notes.push_back(std::move(note));
         const TrainingFacts& training = out_.graph.training;
@@ -140,6 +118,20 @@ private:
                 "first and the last {} of {}",
                 training.warm_up,
                 training.rounds));
+    }
+
+    void refuse_to_learn(const LearningParams& learning, const PreparedPlan& prepared) const {
+        if (prepared.memory)
+            context_.fail(
+                "/learning",
+                "follows passes and updates, and a plan of memory updates within passes; expected "
+                "a plan without memory");
+        PlanProblems wrong =
+            why_not_learned(learning, *prepared.step, context_.file().parent_path());
+        for (auto& [pointer, what] : wrong)
+            pointer = "/learning" + pointer;
+        if (!wrong.empty())
+            context_.fail_all(wrong);
     }
 
     void note_average(const AveragePlan& average) {
@@ -158,8 +150,26 @@ private:
             average.overlap ? ", which runs beside the steps that follow" : ""));
     }
 
-    static const char* product_of_ranks(const PreparedPlan& prepared) {
-        return prepared.cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
+    void
+    refuse_other_ranks(const TrainingWorkloadParams& w, std::uint32_t planned, bool cut) const {
+        if (w.ranks == 0 && planned > context_.gpus())
+            context_.fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, {}, more than the {} GPUs of {}; expected at most those",
+                    planned,
+                    product_of_ranks(cut),
+                    context_.gpus(),
+                    context_.system().name));
+        if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
+            context_.fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: {}", w.ranks, planned, product_of_ranks(cut)));
+    }
+
+    static const char* product_of_ranks(bool cut) {
+        return cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
     }
 
     /// Rejects settings that require sequential stages.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/learning/data/check_files.h"
 #include "workloads/learning/data/samples.h"
 
 #include <fmt/format.h>
@@ -46,6 +47,41 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
                 task.network.tokens,
                 samples->features()));
     return samples;
+}
+
+std::vector<TaskProblem>
+problems_of_files(const Task& task, std::uint64_t seed, const std::filesystem::path& folder) {
+    const std::filesystem::path file = folder / task.data.file;
+    std::error_code error;
+    switch (task.data.kind) {
+    case DataKind::kTeacher:
+    case DataKind::kSpirals:
+    case DataKind::kNoise:
+        return {};
+    case DataKind::kText:
+    case DataKind::kCsv:
+        if (!task.data.file.empty() && !std::filesystem::is_regular_file(file, error))
+            return {
+                {"/data/file",
+                 fmt::format(
+                     "is \"{}\": {} is not there or is no file; expected {}",
+                     task.data.file,
+                     file.string(),
+                     task.data.kind == DataKind::kCsv ? "one of comma-separated numbers"
+                                                      : "a text")}};
+        break;
+    case DataKind::kFashionMnist:
+        if (task.data.file.empty() && !std::filesystem::is_directory(fashion_mnist_folder(), error))
+            return {
+                {"/data/type",
+                 fmt::format(
+                     "is fashion_mnist, and {} is not there; expected Debian's package "
+                     "dataset-fashion-mnist, or another folder in file",
+                     fashion_mnist_folder().string())}};
+        break;
+    }
+    static_cast<void>(make_samples(task, seed, folder));
+    return {};
 }
 
 }  // namespace switchfold::learning

@@ -23,15 +23,29 @@ Vector Stage::initial_weights(std::uint64_t seed) const {
     return weights;
 }
 
+void Stage::look(const Layer& layer, Index samples, Index& unseen) const {
+    constexpr Index kOften = Index{1} << 20;  // multiplications, about a millisecond
+    unseen += layer.parameters() * samples;
+    if (watch_ == nullptr || unseen < kOften)
+        return;
+    watch_->look();
+    unseen = 0;
+}
+
 Matrix Stage::forward(const Vector& weights, Matrix input, std::vector<Tape>& tapes) const {
     tapes.assign(pieces_.size(), {});
-    for (std::size_t i = 0; i < pieces_.size(); ++i)
+    Index unseen = 0;
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+        look(*pieces_[i].layer, input.cols(), unseen);
         input = pieces_[i].layer->forward(weights.data() + pieces_[i].offset, input, tapes[i]);
+    }
     return input;
 }
 
 Matrix Stage::backward(const Vector& weights, Matrix gradient, std::vector<Tape>& tapes) const {
+    Index unseen = 0;
     for (std::size_t i = pieces_.size(); i-- > 0;) {
+        look(*pieces_[i].layer, gradient.cols(), unseen);
         gradient =
             pieces_[i].layer->backward(weights.data() + pieces_[i].offset, gradient, tapes[i]);
         tapes[i].kept.clear();
@@ -80,10 +94,10 @@ Network::Network(const NetworkShape& shape, Index features, Index outputs) {
     }
 }
 
-std::vector<Stage> Network::cut(std::uint32_t stages) const {
+std::vector<Stage> Network::cut(std::uint32_t stages, const Watch* watch) const {
     SWITCHFOLD_CHECK(
         stages > 0 && stages <= depth(), "{} pieces make no {} stages", depth(), stages);
-    std::vector<Stage> cut(stages);
+    std::vector<Stage> cut(stages, Stage(watch));
     for (std::uint32_t i = 0; i < depth(); ++i)
         cut[std::uint64_t{i} * stages / depth()].add(i, *layers_[i]);
     return cut;

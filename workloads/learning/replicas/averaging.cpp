@@ -19,10 +19,16 @@ namespace {
 /// Common part of both kinds of averaging.
 class Replicas {
 public:
-    Replicas(const Task& task, const ReplicaTimes& times, Samples& samples, std::uint64_t seed) :
+    Replicas(
+        const Task& task,
+        const ReplicaTimes& times,
+        Samples& samples,
+        std::uint64_t seed,
+        const Watch& watch) :
         task_(task),
         times_(times),
-        network_(task, samples),
+        watch_(watch),
+        network_(task, samples, watch_),
         parts_(parts_of(task.batch, times.replicas(), task.shares)),
         meeting_(task.averaging, parts_, network_.initial_weights(seed)) {
         for (const BatchPart& part : parts_) {
@@ -59,6 +65,7 @@ protected:
 
     const Task& task_;
     const ReplicaTimes& times_;
+    Watch watch_;
     WholeNetwork network_;
     std::vector<BatchPart> parts_;
     Meeting meeting_;
@@ -78,6 +85,7 @@ public:
         evaluate(0, 0);
         std::vector<Vector> before(own_.size());
         for (std::uint32_t step = 1; step <= task_.steps && !run_.diverged; ++step) {
+            watch_.reached(static_cast<double>(step) / task_.steps);
             double loss = 0;
             for (std::uint32_t r = 0; r < own_.size(); ++r) {
                 before[r] = own_[r].weights;
@@ -120,6 +128,7 @@ public:
             }
             ends[r] = now + times_.step[r];
             latest_ = std::max(latest_, now);
+            watch_.reached(static_cast<double>(made) / static_cast<double>(all));
             if (made % own_.size() == 0)
                 point(static_cast<std::uint32_t>(made / own_.size()));
         }
@@ -141,11 +150,12 @@ TrainingRun learn_averaged(
     const Task& task,
     const ReplicaTimes& times,
     std::uint64_t seed,
-    const std::filesystem::path& folder) {
+    const std::filesystem::path& folder,
+    const Watch& watch) {
     const auto samples = make_samples(task, seed, folder);
     if (task.averaging.rule == AveragingRule::kElasticAsync)
-        return OneByOneReplicas(task, times, *samples, seed).run();
-    return TogetherReplicas(task, times, *samples, seed).run();
+        return OneByOneReplicas(task, times, *samples, seed, watch).run();
+    return TogetherReplicas(task, times, *samples, seed, watch).run();
 }
 
 }  // namespace switchfold::learning

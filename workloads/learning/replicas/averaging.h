@@ -4,6 +4,7 @@
 #include "workloads/learning/replicas/replica_times.h"
 #include "workloads/learning/task/task.h"
 #include "workloads/learning/train/run.h"
+#include "workloads/learning/train/watch.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -17,6 +18,7 @@ namespace switchfold::learning {
     const Task& task,
     const ReplicaTimes& times,
     std::uint64_t seed,
-    const std::filesystem::path& folder);
+    const std::filesystem::path& folder,
+    const Watch& watch = {});
 
 }  // namespace switchfold::learning

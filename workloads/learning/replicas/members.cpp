@@ -15,8 +15,13 @@ namespace {
 
 class Members {
 public:
-    Members(const Task& task, std::uint32_t count, Samples& samples, std::uint64_t seed) :
-        task_(task), network_(task, samples) {
+    Members(
+        const Task& task,
+        std::uint32_t count,
+        Samples& samples,
+        std::uint64_t seed,
+        const Watch& watch) :
+        task_(task), watch_(watch), network_(task, samples, watch_) {
         for (std::uint32_t r = 0; r < count; ++r)
             own_.push_back(initial_version(task.optimizer, network_.initial_weights(seed)));
         run_.stages.resize(1);
@@ -28,6 +33,7 @@ public:
         evaluate(0, 0);
         auto change = task_.members.begin();
         for (std::uint32_t done = 0; done < task_.steps && !run_.diverged; ++done) {
+            watch_.reached(static_cast<double>(done) / task_.steps);
             std::uint32_t joining = 0;
             std::uint32_t left = 0;
             for (; change != task_.members.end() && change->at == done; ++change) {
@@ -88,6 +94,7 @@ private:
     }
 
     const Task& task_;
+    Watch watch_;
     WholeNetwork network_;
     std::vector<Version> own_;
     TrainingRun run_;
@@ -100,11 +107,12 @@ TrainingRun learn_with_members(
     std::uint32_t members,
     const std::vector<double>& step_ends,
     std::uint64_t seed,
-    const std::filesystem::path& folder) {
+    const std::filesystem::path& folder,
+    const Watch& watch) {
     SWITCHFOLD_CHECK(
         step_ends.size() >= task.steps, "{} ends of {} steps", step_ends.size(), task.steps);
     const auto samples = make_samples(task, seed, folder);
-    return Members(task, members, *samples, seed).run(step_ends);
+    return Members(task, members, *samples, seed, watch).run(step_ends);
 }
 
 }  // namespace switchfold::learning

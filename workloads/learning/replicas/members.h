@@ -3,6 +3,7 @@
 
 #include "workloads/learning/task/task.h"
 #include "workloads/learning/train/run.h"
+#include "workloads/learning/train/watch.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -20,6 +21,7 @@ namespace switchfold::learning {
     std::uint32_t members,
     const std::vector<double>& step_ends,
     std::uint64_t seed,
-    const std::filesystem::path& folder);
+    const std::filesystem::path& folder,
+    const Watch& watch = {});
 
 }  // namespace switchfold::learning

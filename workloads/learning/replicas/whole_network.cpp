@@ -5,11 +5,11 @@
 
 namespace switchfold::learning {
 
-WholeNetwork::WholeNetwork(const Task& task, Samples& samples) :
+WholeNetwork::WholeNetwork(const Task& task, Samples& samples, const Watch& watch) :
     task_(task),
     samples_(samples),
     network_(task.network, samples.features(), samples.outputs()),
-    net_(network_.cut(1)) {}
+    net_(network_.cut(1, &watch)) {}
 
 WholeNetwork::Pass
 WholeNetwork::pass(const Vector& weights, std::uint32_t step, const BatchPart& part) const {

@@ -14,7 +14,8 @@ namespace switchfold::learning {
 /// The undivided network of a data-parallel replica.
 class WholeNetwork {
 public:
-    WholeNetwork(const Task& task, Samples& samples);
+    /// Looks at the watch within long passes. Task, samples and watch must outlive it.
+    WholeNetwork(const Task& task, Samples& samples, const Watch& watch);
 
     /// Results of a forward and backward pass.
     struct Pass {

@@ -5,12 +5,41 @@
 #include "workloads/plan/schedule/pass_needs.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
 namespace switchfold::learning {
 
 namespace {
+
+/// Ends of a schedule's passes by kind, micro-batch and stage, as far as they ran.
+class Ends {
+public:
+    explicit Ends(const PipelineSchedule& schedule) :
+        stages_(schedule.stages()), each_(std::size_t{schedule.micro_batches} * stages_) {}
+
+    void put(const Pass& pass, double end) {
+        std::vector<double>& all = ends_[static_cast<std::size_t>(pass.kind)];
+        all.resize(each_, kNotYet);
+        all[at(pass)] = end;
+    }
+    /// Below 0 if it has not run.
+    [[nodiscard]] double of(const Pass& pass) const {
+        const std::vector<double>& all = ends_[static_cast<std::size_t>(pass.kind)];
+        return all.empty() ? kNotYet : all[at(pass)];
+    }
+
+private:
+    static constexpr double kNotYet = -1;
+    static constexpr std::size_t kKinds = static_cast<std::size_t>(PassKind::kUpdate) + 1;
+    [[nodiscard]] std::size_t at(const Pass& pass) const {
+        return std::size_t{pass.micro_batch} * stages_ + pass.stage;
+    }
+    std::size_t stages_;
+    std::size_t each_;
+    std::array<std::vector<double>, kKinds> ends_;
+};
 
 using Key = std::tuple<PassKind, std::uint32_t, std::uint32_t, std::uint32_t>;
 Key key_of(const Pass& pass, std::uint32_t holder) {
@@ -97,12 +126,13 @@ RanPasses side_by_side(std::vector<RanPasses> replicas, bool asynchronous) {
     return all;
 }
 
-RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds) {
+RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch) {
     RanPasses all{step.stages, step.micro_batches * steps, step.a_step, {}};
     all.passes.reserve(step.passes.size() * steps);
     double before = 0;  // end of the previous step: sums of times are rounded
     double last = 0;
     for (std::uint32_t n = 0; n < steps; ++n) {
+        watch.look();
         for (RanPass ran : step.passes) {
             ran.pass.micro_batch += n * step.micro_batches;
             ran.begin = std::max(ran.begin + n * seconds, before);
@@ -119,7 +149,8 @@ std::optional<Extended> extended(
     const RanPasses& run,
     const PipelineSchedule& longer,
     std::uint32_t filling,
-    std::uint32_t turn) {
+    std::uint32_t turn,
+    const Watch& watch) {
     Repetition repetition(run, longer.micro_batches, filling, turn);
     if (!repetition.possible())
         return {};
@@ -129,8 +160,9 @@ std::optional<Extended> extended(
         known[key_of(ran.pass, ran.holder)] = &ran;
     Extended result{{run.stages, longer.micro_batches, run.a_step, {}}, 0, repetition.pace()};
     std::vector<double> free(longer.devices(), 0);
-    std::map<Key, double> ends;
+    Ends ends(longer);
     const bool ended = walk(longer, [&](const PassTable&, std::uint32_t device, std::size_t k) {
+        watch.look();
         const Slot& slot = longer.order[device][k];
         double until = free[device];
         for_each_pass(slot, [&](const Pass& pass) {
@@ -150,12 +182,11 @@ std::optional<Extended> extended(
                 if (need.kind == PassKind::kInputGradient)
                     whole.kind = PassKind::kBackward;
                 for (const Pass& known_as : {need, whole})
-                    if (const auto at = ends.find(key_of(known_as, 0)); at != ends.end())
-                        begin = std::max(begin, at->second);
+                    begin = std::max(begin, ends.of(known_as));
             });
             result.moved = std::max(result.moved, begin - planned);
             const double end = begin + (ran.end - ran.begin);
-            ends[key_of(pass, 0)] = end;
+            ends.put(pass, end);
             until = std::max(until, end);
             result.passes.passes.push_back({pass, device, begin, end});
         });

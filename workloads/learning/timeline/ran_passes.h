@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/learning/train/watch.h"
 #include "workloads/plan/schedule/pipeline_schedule.h"
 #include "workloads/plan/schedule/replay.h"
 
@@ -15,8 +16,8 @@ namespace switchfold::learning {
 struct RanPass {
     Pass pass;
     std::uint32_t holder =
-        0;  ///< executes it; each holder has its own weights of the stages that it holds
-    double begin = 0;          ///< seconds
+        0;             ///< executes it; each holder has its own weights of the stages that it holds
+    double begin = 0;  ///< seconds
     double end = 0;
 };
 
@@ -37,8 +38,10 @@ ran_passes(const PipelineSchedule& schedule, const Replay& replay, std::uint32_t
 /// distinct.
 [[nodiscard]] RanPasses side_by_side(std::vector<RanPasses> replicas, bool asynchronous);
 
-/// Repeats a step, each repetition `seconds` after the previous one.
-[[nodiscard]] RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds);
+/// Repeats a step, each repetition `seconds` after the previous one. Looks at the watch step by
+/// step.
+[[nodiscard]] RanPasses
+repeated(const RanPasses& step, std::uint32_t steps, double seconds, const Watch& watch = {});
 
 struct Extended {
     RanPasses passes;
@@ -48,11 +51,12 @@ struct Extended {
 
 /// Extends a run that is never drained; `longer` is the same schedule with more mini-batches. The
 /// part between `filling` mini-batches at either end is repeated at its mean pace, in units of
-/// `turn` mini-batches. Nothing if the run is too short.
+/// `turn` mini-batches. Nothing if the run is too short. Looks at the watch pass by pass.
 [[nodiscard]] std::optional<Extended> extended(
     const RanPasses& run,
     const PipelineSchedule& longer,
     std::uint32_t filling,
-    std::uint32_t turn);
+    std::uint32_t turn,
+    const Watch& watch = {});
 
 }  // namespace switchfold::learning

@@ -8,18 +8,20 @@
 
 namespace switchfold::learning {
 
-WeightTimeline::WeightTimeline(RanPasses ran) : ran_(std::move(ran)) {
+WeightTimeline::WeightTimeline(RanPasses ran, const Watch& watch) : ran_(std::move(ran)) {
     for (const RanPass& pass : ran_.passes)
         holders_ = std::max(holders_, pass.holder + 1);
-    order();
-    find_gradients();
-    count_versions();
+    order(watch);
+    find_gradients(watch);
+    count_versions(watch);
+    ran_.passes = {};
 }
 
-void WeightTimeline::order() {
+void WeightTimeline::order(const Watch& watch) {
     for (const RanPass& ran : ran_.passes)
         events_.push_back(
             {ran.pass.kind == PassKind::kUpdate ? ran.end : ran.begin, ran.pass, ran.holder, 0});
+    watch.look();
     // An update that ends when a pass begins is visible to it; passes of zero duration still follow
     // what they depend on.
     const auto place = [&](const Event& event) -> std::uint32_t {
@@ -43,23 +45,24 @@ void WeightTimeline::order() {
 
 /// An update applies the gradients of its holder's backwards since the previous one; holders of a
 /// stage sum theirs.
-void WeightTimeline::find_gradients() {
-    std::vector<RanPass> by_end = ran_.passes;
+void WeightTimeline::find_gradients(const Watch& watch) {
     // A backward that ends when the update begins is included.
     const auto moment = [](const RanPass& ran) {
         const bool update = ran.pass.kind == PassKind::kUpdate;
         return std::pair(update ? ran.begin : ran.end, update);
     };
-    std::stable_sort(by_end.begin(), by_end.end(), [&](const RanPass& a, const RanPass& b) {
-        return moment(a) < moment(b);
-    });
+    std::stable_sort(
+        ran_.passes.begin(), ran_.passes.end(), [&](const RanPass& a, const RanPass& b) {
+            return moment(a) < moment(b);
+        });
     goes_into_.resize(ran_.stages);
     const auto at = [&](const RanPass& ran) {
         return std::size_t{ran.holder} * ran_.stages + ran.pass.stage;
     };
     std::vector<std::vector<std::uint32_t>> waiting(std::size_t{holders_} * ran_.stages);
     std::vector<std::uint32_t> updates(waiting.size(), 0);
-    for (const RanPass& ran : by_end) {
+    for (const RanPass& ran : ran_.passes) {
+        watch.look();
         if (ran.pass.kind == PassKind::kBackward || ran.pass.kind == PassKind::kWeightGradient) {
             waiting[at(ran)].push_back(ran.pass.micro_batch);
         } else if (ran.pass.kind == PassKind::kUpdate) {
@@ -82,7 +85,7 @@ void WeightTimeline::find_gradients() {
     }
 }
 
-void WeightTimeline::count_versions() {
+void WeightTimeline::count_versions(const Watch& watch) {
     const std::vector<std::uint32_t> none(ran_.micro_batches, 0);
     at_forward_.assign(ran_.stages, none);
     at_backward_ = at_round_trip_ = at_forward_;
@@ -90,6 +93,7 @@ void WeightTimeline::count_versions() {
     // Holder of a micro-batch on a stage; known from its forward on.
     std::vector<std::vector<std::uint32_t>> holder(ran_.stages, none);
     for (Event& event : events_) {
+        watch.look();
         const Pass& pass = event.pass;
         std::uint32_t& version = made[std::size_t{event.holder} * ran_.stages + pass.stage];
         event.version = version;

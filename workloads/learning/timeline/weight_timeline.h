@@ -13,7 +13,8 @@ namespace switchfold::learning {
 /// schedule.
 class WeightTimeline {
 public:
-    explicit WeightTimeline(RanPasses ran);
+    /// Looks at the watch on the way.
+    explicit WeightTimeline(RanPasses ran, const Watch& watch = {});
 
     /// Events in order of time: passes by their begin, updates by their end.
     struct Event {
@@ -57,11 +58,11 @@ public:
     }
 
 private:
-    void order();
-    void find_gradients();
-    void count_versions();
+    void order(const Watch& watch);
+    void find_gradients(const Watch& watch);
+    void count_versions(const Watch& watch);
 
-    RanPasses ran_;
+    RanPasses ran_;  ///< without its passes once the timeline is made
     std::uint32_t holders_ = 0;
     std::vector<Event> events_;
     std::vector<std::vector<std::vector<std::uint32_t>>> goes_into_;  ///< [stage][update]

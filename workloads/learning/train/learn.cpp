@@ -10,9 +10,10 @@ TrainingRun learn(
     WeightPolicy policy,
     const WeightTimeline& timeline,
     std::uint64_t seed,
-    const std::filesystem::path& folder) {
+    const std::filesystem::path& folder,
+    const Watch& watch) {
     const auto samples = make_samples(task, seed, folder);
-    return train(task, policy, timeline, *samples, seed);
+    return train(task, policy, timeline, *samples, seed, watch);
 }
 
 }  // namespace switchfold::learning

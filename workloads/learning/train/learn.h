@@ -4,6 +4,7 @@
 #include "workloads/learning/task/task.h"
 #include "workloads/learning/timeline/weight_timeline.h"
 #include "workloads/learning/train/run.h"
+#include "workloads/learning/train/watch.h"
 #include "workloads/plan/step/parallel_plan.h"
 
 #include <cstdint>
@@ -20,6 +21,7 @@ namespace switchfold::learning {
     WeightPolicy policy,
     const WeightTimeline& timeline,
     std::uint64_t seed,
-    const std::filesystem::path& folder);
+    const std::filesystem::path& folder,
+    const Watch& watch = {});
 
 }  // namespace switchfold::learning

@@ -25,12 +25,14 @@ public:
         WeightPolicy policy,
         const WeightTimeline& timeline,
         Samples& samples,
-        std::uint64_t seed) :
+        std::uint64_t seed,
+        const Watch& watch) :
         task_(task),
         timeline_(timeline),
         samples_(samples),
+        watch_(watch),
         network_(task.network, samples.features(), samples.outputs()),
-        stages_(network_.cut(timeline.stages())),
+        stages_(network_.cut(timeline.stages(), &watch_)),
         choice_(task, policy, timeline),
         held_(stages_.size()),
         targets_(stages_.size()),
@@ -57,9 +59,12 @@ public:
     TrainingRun run() {
         for (std::size_t s = 0; s < stages_.size(); ++s)
             reach(static_cast<std::uint32_t>(s), 0);
+        const auto all = static_cast<double>(timeline_.events().size());
+        double seen = 0;
         for (const WeightTimeline::Event& event : timeline_.events()) {
             if (evaluations_.empty() || run_.diverged)
                 break;
+            watch_.reached(seen++ / all);
             if (event.pass.kind == PassKind::kUpdate)
                 update(event);
             else if (event.pass.kind == PassKind::kForward)
@@ -273,7 +278,9 @@ private:
     /// Passes a new version to the evaluations that wait for it.
     void reach(std::uint32_t stage, double time) {
         for (Evaluation& evaluation : evaluations_) {
-            if (evaluation.versions[stage] != weights_[stage].made())
+            if (evaluation.versions[stage] > weights_[stage].made())
+                break;
+            if (evaluation.versions[stage] < weights_[stage].made())
                 continue;
             evaluation.weights[stage] = weights_[stage].version(weights_[stage].made());
             evaluation.time = std::max(evaluation.time, time);
@@ -331,6 +338,7 @@ private:
     const Task& task_;
     const WeightTimeline& timeline_;
     Samples& samples_;
+    Watch watch_;
     Network network_;
     std::vector<Stage> stages_;
     WeightChoice choice_;
@@ -345,7 +353,7 @@ private:
     std::vector<Targets> targets_;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> measured_;
     std::vector<std::vector<std::uint32_t>> requested_;  ///< [stage][holder]: updates
-    std::deque<Evaluation> evaluations_;
+    std::deque<Evaluation> evaluations_;                 ///< by step
     TrainingRun run_;
 };
 
@@ -356,8 +364,9 @@ TrainingRun train(
     WeightPolicy policy,
     const WeightTimeline& timeline,
     Samples& samples,
-    std::uint64_t seed) {
-    return Trainer(task, policy, timeline, samples, seed).run();
+    std::uint64_t seed,
+    const Watch& watch) {
+    return Trainer(task, policy, timeline, samples, seed, watch).run();
 }
 
 }  // namespace switchfold::learning

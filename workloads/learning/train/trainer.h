@@ -5,6 +5,7 @@
 #include "workloads/learning/task/task.h"
 #include "workloads/learning/timeline/weight_timeline.h"
 #include "workloads/learning/train/run.h"
+#include "workloads/learning/train/watch.h"
 #include "workloads/plan/step/parallel_plan.h"
 
 #include <cstdint>
@@ -17,6 +18,7 @@ namespace switchfold::learning {
     WeightPolicy policy,
     const WeightTimeline& timeline,
     Samples& samples,
-    std::uint64_t seed);
+    std::uint64_t seed,
+    const Watch& watch = {});
 
 }  // namespace switchfold::learning

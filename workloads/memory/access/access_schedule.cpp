@@ -12,6 +12,7 @@ namespace {
 struct Use {
     std::uint32_t step = 0;
     bool writes = false;
+    bool anew = false;
 };
 
 /// Stays of one item. For a persistent item the last step of an iteration is adjacent to the first.
@@ -19,10 +20,12 @@ std::vector<Stay>
 stays_of(std::uint32_t item, bool persistent, const std::vector<Use>& uses, std::uint32_t steps) {
     std::vector<Stay> stays;
     std::vector<bool> wrote;
+    std::vector<bool> anew;
     for (const Use& use : uses) {
         if (stays.empty() || use.step != stays.back().last + 1) {
             stays.push_back({item, use.step, use.step, true, false});
             wrote.push_back(false);
+            anew.push_back(use.anew);
         }
         stays.back().last = use.step;
         wrote.back() = wrote.back() || use.writes;
@@ -38,11 +41,12 @@ stays_of(std::uint32_t item, bool persistent, const std::vector<Use>& uses, std:
         stays.front().last + 1 == steps)
         stays.front().fetch = false;  // always open
     for (std::size_t i = 0; i < stays.size(); ++i) {
-        const bool read_again = persistent || i + 1 < stays.size();
+        const bool read_again = persistent || (i + 1 < stays.size() && !anew[i + 1]);
         stays[i].keep = wrote[i] && read_again && (stays[i].fetch || !persistent);
     }
-    if (!persistent && !stays.empty())
-        stays.front().fetch = false;
+    if (!persistent)
+        for (std::size_t i = 0; i < stays.size(); ++i)
+            stays[i].fetch = i > 0 && !anew[i];
     return stays;
 }
 
@@ -52,7 +56,7 @@ std::vector<Stay> stays_of(const AccessSchedule& schedule) {
     std::vector<std::vector<Use>> uses(schedule.items.size());
     for (std::uint32_t t = 0; t < schedule.steps.size(); ++t)
         for (const ItemAccess& access : schedule.steps[t].open)
-            uses[access.item].push_back({t, access.writes});
+            uses[access.item].push_back({t, access.writes, access.anew});
     std::vector<Stay> all;
     const auto steps = static_cast<std::uint32_t>(schedule.steps.size());
     for (std::uint32_t item = 0; item < uses.size(); ++item)

@@ -31,9 +31,15 @@ struct MemoryItem {
 struct ItemAccess {
     std::uint32_t item = 0;
     bool writes = false;
+    bool anew = false;  ///< what the item held before is not needed: a later micro-batch's value
 };
 
-enum class StepKind : std::uint8_t { kForward, kBackward, kUpdate };
+enum class StepKind : std::uint8_t {
+    kForward,
+    kBackward,
+    kUpdate,
+    kAgain,  ///< a forward repeated for the backward
+};
 
 /// Work that needs a set of items in the GPU's memory.
 struct AccessStep {
@@ -42,9 +48,11 @@ struct AccessStep {
     double seconds = 0;
     std::vector<ItemAccess> open = {};
     std::uint32_t layer = 0;  ///< index in the network that the schedule was made from
+    std::uint32_t micro_batch = 0;
 };
 
-/// Memory accesses of an iteration: F_1 .. F_L, B_L .. B_1, updates; iterations repeat.
+/// Memory accesses of an iteration: F_1 .. F_L, B_L .. B_1 of each micro-batch, updates; iterations
+/// repeat.
 struct AccessSchedule {
     std::string name;
     std::vector<MemoryItem> items;

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/plan/step/kept_tensors.h"
+#include "workloads/plan/step/recomputed_layers.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,7 +21,12 @@ public:
         const Network& network,
         const NetworkScheduleOptions& options,
         std::span<const LayerTimes> times) :
-        network_(network), options_(options), times_(times), layers_(network.layers.size()) {}
+        network_(network),
+        options_(options),
+        times_(times),
+        blocks_(recomputed_layers(
+            network, options.recompute, 0, static_cast<std::uint32_t>(network.layers.size()))),
+        layers_(network.layers.size()) {}
 
     AccessSchedule take() {
         schedule_.name = network_.name;
@@ -29,14 +35,9 @@ public:
                 layers_[owner(*shared)].shared = true;
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             add_items(i);
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
-            forward(i);
-        for (std::uint32_t i = size(); i-- > 0;) {
-            backward(i);
-            if (!options_.updates_behind.empty())
-                for (const std::uint32_t owner : options_.updates_behind[i])
-                    update(owner);
-        }
+        for (micro_batch_ = 0; micro_batch_ < options_.micro_batches; ++micro_batch_)
+            pass();
+        --micro_batch_;
         if (!options_.update_in_backward && options_.updates_behind.empty())
             for (std::uint32_t i = 0; i < layers_.size(); ++i)
                 update(i);
@@ -47,11 +48,33 @@ public:
     }
 
 private:
+    /// Forward and backward of a micro-batch.
+    void pass() {
+        const bool last = micro_batch_ + 1 == options_.micro_batches;
+        has_gradient_.assign(layers_.size(), false);
+        for (std::uint32_t i = 0; i < layers_.size(); ++i)
+            forward(i);
+        auto block = blocks_.rbegin();
+        for (std::uint32_t i = size(); i-- > 0;) {
+            if (block != blocks_.rend() && i + 1 == block->end)
+                for (std::uint32_t layer = block->first; layer < block->end; ++layer)
+                    again(layer, *block);
+            backward(i, block != blocks_.rend() && block->first <= i ? &*block : nullptr);
+            if (block != blocks_.rend() && i == block->first)
+                ++block;
+            if (last && !options_.updates_behind.empty())
+                for (const std::uint32_t owner : options_.updates_behind[i])
+                    update(owner);
+        }
+    }
+
     /// Items of a layer; kNone if it has none.
     struct Items {
         std::uint32_t input = kNone;  ///< the part of its input that is the network's own input
         std::uint32_t output = kNone;
         std::uint32_t mask = kNone;
+        std::uint32_t output_again = kNone;  ///< of a repeated forward
+        std::uint32_t mask_again = kNone;
         std::uint32_t output_gradient = kNone;
         std::uint32_t weights = kNone;
         std::uint32_t gradient = kNone;
@@ -89,10 +112,24 @@ private:
                     MemoryClass::kActivations,
                     (layer.in_elements - produced) * options_.batch * options_.element);
         items.output = add(layer.name, MemoryClass::kActivations, out * options_.element);
+        const bool again =
+            std::any_of(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
+                return block.first <= i && i < block.end;
+            });
+        std::uint32_t* const mask = again ? &items.mask_again : &items.mask;
         if (kept_tensors(layer).mask)
-            items.mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
-        items.output_gradient = add(
-            "gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
+            *mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
+        if (again) {
+            items.output_again =
+                add("again " + layer.name, MemoryClass::kWorkspace, out * options_.element);
+            schedule_.items.back().scratch = true;
+            if (items.mask_again != kNone) {
+                schedule_.items[items.mask_again].kind = MemoryClass::kWorkspace;
+                schedule_.items[items.mask_again].scratch = true;
+            }
+        }
+        items.output_gradient =
+            add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
             add_weights(i);
     }
@@ -119,10 +156,11 @@ private:
             items.moments =
                 add("moments of " + layer.name,
                     MemoryClass::kMoments,
-                    layer.parameters * options_.moments);
+                    (layer.parameters * options_.moments + options_.moment_shards - 1) /
+                        options_.moment_shards);
     }
 
-    static void open(AccessStep& step, std::uint32_t item, bool writes) {
+    static void open(AccessStep& step, std::uint32_t item, bool writes, bool anew = false) {
         if (item == kNone)
             return;
         const auto found =
@@ -130,7 +168,7 @@ private:
                 return access.item == item;
             });
         if (found == step.open.end())
-            step.open.push_back({item, writes});
+            step.open.push_back({item, writes, anew});
         else
             found->writes = found->writes || writes;
     }
@@ -141,24 +179,57 @@ private:
             open(step, layers_[owner(*shared)].weights, writes);
     }
 
+    [[nodiscard]] AccessStep
+    step_of(const char* what, StepKind kind, std::uint32_t i, double seconds) const {
+        return {what + network_.layers[i].name, kind, seconds, {}, i, micro_batch_};
+    }
+
     void forward(std::uint32_t i) {
-        const Layer& layer = network_.layers[i];
-        AccessStep step{"F " + layer.name, StepKind::kForward, times(i).forward, {}, i};
+        AccessStep step = step_of("F ", StepKind::kForward, i, times(i).forward);
         open_weights(step, i, false);
-        open(step, layers_[i].input, false);
-        for (const std::uint32_t input : layer.inputs)
+        open(step, layers_[i].input, false, true);
+        for (const std::uint32_t input : network_.layers[i].inputs)
             open(step, layers_[input].output, false);
-        open(step, layers_[i].output, true);
-        open(step, layers_[i].mask, true);
+        open(step, layers_[i].output, true, true);
+        open(step, layers_[i].mask, true, true);
         schedule_.steps.push_back(std::move(step));
     }
 
-    void backward(std::uint32_t i) {
+    /// What a repeated block's backward reads of a layer's output: made again, or kept from before
+    /// the block.
+    [[nodiscard]] std::uint32_t output_for(const LayerRange* block, std::uint32_t layer) const {
+        return block != nullptr && block->first <= layer && layer < block->end
+                   ? layers_[layer].output_again
+                   : layers_[layer].output;
+    }
+
+    /// What earlier layers of the block made again, as far as a later one or its own backward reads
+    /// it.
+    void open_made_again(AccessStep& step, const LayerRange& block, std::uint32_t made) const {
+        for (std::uint32_t layer = block.first; layer < made; ++layer) {
+            open(step, layers_[layer].output_again, false);
+            open(step, layers_[layer].mask_again, false);
+        }
+    }
+
+    void again(std::uint32_t i, const LayerRange& block) {
+        AccessStep step = step_of("again ", StepKind::kAgain, i, times(i).forward);
+        open_weights(step, i, false);
+        open(step, layers_[i].input, false);
+        for (const std::uint32_t input : network_.layers[i].inputs)
+            open(step, output_for(&block, input), false);
+        open(step, layers_[i].output_again, true, true);
+        open(step, layers_[i].mask_again, true, true);
+        open_made_again(step, block, i);
+        schedule_.steps.push_back(std::move(step));
+    }
+
+    void backward(std::uint32_t i, const LayerRange* block) {
         const Layer& layer = network_.layers[i];
         const KeptTensors kept = kept_tensors(layer);
         const LayerTimes t = times(i);
-        AccessStep step{
-            "B " + layer.name, StepKind::kBackward, t.input_gradient + t.weight_gradient, {}, i};
+        AccessStep step =
+            step_of("B ", StepKind::kBackward, i, t.input_gradient + t.weight_gradient);
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
             if (item != kNone && layer.type == "conv")
@@ -167,14 +238,16 @@ private:
         if (kept.input) {
             read(layers_[i].input);
             for (const std::uint32_t input : layer.inputs)
-                read(layers_[input].output);
+                read(output_for(block, input));
         }
         if (kept.output)
-            open(step, layers_[i].output, false);
+            open(step, output_for(block, i), false);
         open(step, layers_[i].mask, false);
-        open(step, layers_[i].output_gradient, i + 1 == layers_.size());
+        if (block != nullptr)
+            open_made_again(step, *block, i + 1);
+        open_gradient(step, i, i + 1 == layers_.size());
         for (const std::uint32_t input : layer.inputs)
-            open(step, layers_[input].output_gradient, true);
+            open_gradient(step, input, true);
         const bool updates = options_.update_in_backward && layer.parameters > 0;
         open_weights(step, i, updates);
         open(step, layers_[i].gradient, true);
@@ -187,11 +260,16 @@ private:
         schedule_.steps.push_back(std::move(step));
     }
 
+    /// The gradient of a layer's output; the first layer whose backward opens it makes it.
+    void open_gradient(AccessStep& step, std::uint32_t layer, bool writes) {
+        open(step, layers_[layer].output_gradient, writes, !has_gradient_[layer]);
+        has_gradient_[layer] = true;
+    }
+
     void update(std::uint32_t i) {
-        const Layer& layer = network_.layers[i];
-        if (layer.parameters == 0)
+        if (network_.layers[i].parameters == 0)
             return;
-        AccessStep step{"U " + layer.name, StepKind::kUpdate, times(i).update, {}, i};
+        AccessStep step = step_of("U ", StepKind::kUpdate, i, times(i).update);
         open(step, layers_[i].weights, true);
         open(step, layers_[i].gradient, false);
         open(step, layers_[i].moments, true);
@@ -223,7 +301,10 @@ private:
     const Network& network_;
     const NetworkScheduleOptions& options_;
     std::span<const LayerTimes> times_;
+    std::vector<LayerRange> blocks_;  ///< that run again
     std::vector<Items> layers_;
+    std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
+    std::uint32_t micro_batch_ = 0;
     AccessSchedule schedule_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/compare/compare_planners.h"
 
+#include "workloads/memory/copies/fastest.h"
 #include "workloads/memory/pinning/first_fit.h"
 
 #include <algorithm>
@@ -71,7 +72,10 @@ ComparedMemory compare_planners(
         options.staging = one.staging;
         options.memory = memory;
         options.optimal = optimal;
-        ComparedPlan plan{plan_pinning(schedule, options), {}};
+        ComparedPlan plan{
+            one.planner == PinPlanner::kFastest ? fastest_pinning(schedule, options, rates)
+                                                : plan_pinning(schedule, options),
+            {}};
         if (plan.plan.refusal.empty())
             plan.replay = replay_copies(schedule, plan.plan, memory, rates);
         compared.plans.push_back(std::move(plan));

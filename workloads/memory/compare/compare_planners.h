@@ -24,7 +24,8 @@ inline constexpr std::array kComparedPlanners{
     ComparedPlanner{PinPlanner::kFirstFit, Staging::kDoublePeak},
     ComparedPlanner{PinPlanner::kOptimal, Staging::kDoublePeak},
     ComparedPlanner{PinPlanner::kOptimal, Staging::kWindow},
-    ComparedPlanner{PinPlanner::kOptimal, Staging::kSingle}};
+    ComparedPlanner{PinPlanner::kOptimal, Staging::kSingle},
+    ComparedPlanner{PinPlanner::kFastest, Staging::kWindow}};
 
 /// Whether offload_conv differs from offload_all.
 [[nodiscard]] bool has_convolutions(const AccessSchedule& schedule);
@@ -60,8 +61,8 @@ struct ComparedMemory {
     std::optional<OrderSpread> orders;  ///< none if the rule has no plan
 };
 
-/// Compares none, both offload rules, GeePS's, and the exact programme with the three kinds of
-/// staging.
+/// Compares none, both offload rules, GeePS's, the exact programme with the three kinds of staging,
+/// and the fastest of its plans.
 [[nodiscard]] ComparedMemory compare_planners(
     const AccessSchedule& schedule,
     std::uint64_t memory,

@@ -22,13 +22,15 @@ enum class PinPlanner : std::uint8_t {
     kOffloadConv,  ///< moves what the backward of a convolution reads (vDNN's "conv")
     kFirstFit,     ///< GeePS
     kOptimal,      ///< fewest bytes copied
+    kFastest,      ///< the optimal plan with the ring in which steps wait least (fastest_pinning())
 };
-inline constexpr std::array<std::pair<PinPlanner, std::string_view>, 5> kPinPlannerNames{
+inline constexpr std::array<std::pair<PinPlanner, std::string_view>, 6> kPinPlannerNames{
     {{PinPlanner::kNone, "none"},
      {PinPlanner::kOffloadAll, "offload_all"},
      {PinPlanner::kOffloadConv, "offload_conv"},
      {PinPlanner::kFirstFit, "first_fit"},
-     {PinPlanner::kOptimal, "optimal"}}};
+     {PinPlanner::kOptimal, "optimal"},
+     {PinPlanner::kFastest, "fastest"}}};
 [[nodiscard]] std::string_view name_of(PinPlanner planner);
 
 struct PinningOptions {
@@ -68,7 +70,7 @@ struct PinningPlan {
 };
 
 /// first_fit decides by twice the fullest step, as GeePS does, and then gets the requested staging.
-/// optimal is never worse than first_fit, at any granule.
+/// optimal is never worse than first_fit, at any granule. \pre not kFastest, which needs rates.
 [[nodiscard]] PinningPlan
 plan_pinning(const AccessSchedule& schedule, const PinningOptions& options);
 

@@ -12,14 +12,23 @@ NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
     options.element = size_of(plan.datatype).count();
     options.gradient = size_of(plan.gradient).count();
     options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
+    options.moment_shards = plan.sharding == Sharding::kOptimizer ? plan.data : 1;
+    options.micro_batches = plan.accumulate;
+    options.recompute = plan.recompute;
     return options;
+}
+
+ParallelPlan without_recompute(ParallelPlan plan) {
+    plan.recompute = Recompute::kNone;
+    return plan;
 }
 
 MemoryFacts
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     MemoryFacts facts;
     facts.options = schedule_options(plan);
-    const StageWork work = layer_by_layer(network, times, plan);
+    const ParallelPlan once = without_recompute(plan);
+    const StageWork work = layer_by_layer(network, times, once);
     for (std::uint32_t i = 0; i < work.stages(); ++i) {
         const Layer& layer = network.layers[i];
         LayerTimes one;
@@ -27,13 +36,14 @@ memory_facts(const Network& network, const KernelTimes& times, const ParallelPla
         one.input_gradient = work.seconds(PassKind::kInputGradient, i);
         one.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
         if (layer.parameters > 0)
-            one.update = times
-                             .estimate(optimizer(
-                                 static_cast<double>(layer.parameters),
-                                 element_bytes(plan.datatype),
-                                 element_bytes(plan.gradient),
-                                 optimizer_state_bytes(plan)))
-                             .seconds();
+            one.update =
+                times
+                    .estimate(optimizer(
+                        static_cast<double>(layer.parameters) / facts.options.moment_shards,
+                        element_bytes(plan.datatype),
+                        element_bytes(plan.gradient),
+                        optimizer_state_bytes(plan)))
+                    .seconds();
         facts.times.push_back(one);
         facts.layers.push_back(
             {layer.name,

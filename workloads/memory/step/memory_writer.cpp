@@ -12,9 +12,9 @@ namespace switchfold {
 namespace {
 
 Phase phase_of(StepKind kind) {
-    return kind == StepKind::kForward    ? Phase::kForward
-           : kind == StepKind::kBackward ? Phase::kBackward
-                                         : Phase::kOptimizer;
+    return kind == StepKind::kForward  ? Phase::kForward
+           : kind == StepKind::kUpdate ? Phase::kOptimizer
+                                       : Phase::kBackward;
 }
 
 PassKind pass_of(StepKind kind) {
@@ -39,8 +39,9 @@ MemoryStepParts::MemoryStepParts(
     const PlannedStep& planned_step, const PlannedMemory& planned_memory) :
     step(planned_step),
     memory(planned_memory),
+    once(without_recompute(step.plan())),
     map(step.plan()),
-    layers(layer_by_layer(step.network(), step.times(), step.plan())),
+    layers(layer_by_layer(step.network(), step.times(), once)),
     moves(step_moves(memory.schedule, memory.plan.pinned)),
     waits(room_waits(
         memory.schedule,
@@ -66,9 +67,10 @@ RankGraph MemoryWriter::write() {
     for (std::size_t at = 0; at < steps.size(); ++at) {
         const AccessStep& step = steps[at];
         const Phase phase = phase_of(step.kind);
+        micro_batch_ = step.micro_batch;
         const Indices data = fetch(at, phase);
         const Index first = writer_.next();
-        if (step.kind == StepKind::kForward)
+        if (step.kind == StepKind::kForward || step.kind == StepKind::kAgain)
             forward(step, data);
         else if (step.kind == StepKind::kBackward)
             backward(step, data);
@@ -77,7 +79,9 @@ RankGraph MemoryWriter::write() {
         const Index end = ended_.empty() ? 0 : *std::max_element(ended_.begin(), ended_.end());
         laid_.push_back({writer_.next() > first ? first : end, end});
         if (writer_.next() > first) {
-            Range& pass = passes_.try_emplace(step.kind, Range{first, first}).first->second;
+            const StepKind kind = step.kind == StepKind::kAgain ? StepKind::kBackward : step.kind;
+            Range& pass =
+                passes_.try_emplace({step.micro_batch, kind}, Range{first, first}).first->second;
             pass.last = std::max(pass.last, writer_.latest());
         }
         keep(at, ended_, phase);
@@ -127,7 +131,7 @@ void MemoryWriter::work(PassKind kind, std::uint32_t layer, Phase phase) {
 void MemoryWriter::forward(const AccessStep& step, const Indices& data) {
     for (const Index index : data)
         writer_.wait_for(0, index);
-    work(PassKind::kForward, step.layer, Phase::kForward);
+    work(PassKind::kForward, step.layer, phase_of(step.kind));
     ended_ = writer_.ends(0);
 }
 
@@ -160,7 +164,10 @@ void MemoryWriter::weight_gradient(std::uint32_t layer) {
     work(PassKind::kWeightGradient, layer, Phase::kBackward);
 }
 
+/// Gradients of later micro-batches are added to those of the first.
 void MemoryWriter::take_gradients(std::uint32_t layer) {
+    if (micro_batch_ > 0)
+        return;
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     for (std::size_t group = 0; group < groups.size(); ++group)
         if (groups[group].layers.front() == layer)
@@ -182,6 +189,8 @@ void MemoryWriter::give_back(std::size_t group, Index operation) {
 
 /// Reduces gradients that this layer completes, or leaves them until the pass has ended.
 void MemoryWriter::complete_gradients(std::uint32_t layer) {
+    if (micro_batch_ + 1 < parts_.step.plan().accumulate)
+        return;
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     for (std::size_t group = 0; group < groups.size(); ++group)
         if (groups[group].layers.back() == layer)
@@ -199,7 +208,8 @@ void MemoryWriter::complete_gradients(std::uint32_t layer) {
 }
 
 std::optional<MemoryWriter::Index> MemoryWriter::reduce(std::size_t group, Indices ready) {
-    const bool parts = choice_.updater == Updater::kHost;  // each rank's part goes to its host
+    // A rank updates its part, or sends it to its host.
+    const bool parts = choice_.updater == Updater::kHost || sharded();
     return writer_.collective(
         parts ? "scatter gradients" : "reduce gradients",
         parts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
@@ -233,24 +243,35 @@ void MemoryWriter::to_host(std::size_t group, Indices ready) {
 
 /// Updates a rank's part, copies it back and gathers all parts.
 void MemoryWriter::update_on_host(std::size_t group, Index there) {
-    std::uint64_t weights = 0;
-    for (const std::uint32_t owner : parts_.memory.groups[group].owners)
-        weights += parts_.memory.facts.layers[owner].weights;
+    const std::uint64_t weights = weights_of(group);
     const double parameters = static_cast<double>(part(weights).count()) /
                               static_cast<double>(parts_.memory.facts.options.element);
     constexpr double kPicoseconds = 1e12;
-    const Time takes(static_cast<std::uint64_t>(parameters / choice_.host_rate * kPicoseconds));
+    // All ranks of a host have their parts of a bucket at the same time, and share its cores.
+    const double rate = choice_.host_rate / choice_.ranks_a_host;
+    const Time takes(static_cast<std::uint64_t>(parameters / rate * kPicoseconds));
     const Index updated = writer_.host_work("update on host", takes, Phase::kOptimizer, {there});
     const Index back = writer_.host_copy(
         "weights from host", CopyKind::kHostToDevice, part(weights), Phase::kOptimizer, {updated});
+    gather_weights(group, back);
+}
+
+std::uint64_t MemoryWriter::weights_of(std::size_t group) const {
+    std::uint64_t weights = 0;
+    for (const std::uint32_t owner : parts_.memory.groups[group].owners)
+        weights += parts_.memory.facts.layers[owner].weights;
+    return weights;
+}
+
+void MemoryWriter::gather_weights(std::size_t group, Index ready) {
     (void)writer_.collective(
         "gather weights",
         CollectiveKind::kAllGather,
-        Bytes(weights),
+        Bytes(weights_of(group)),
         parts_.step.plan().datatype,
         team_,
         Phase::kOptimizer,
-        {back});
+        {ready});
 }
 
 /// One kernel that reads all gradients, for their norm or to detect overflows.
@@ -261,7 +282,8 @@ void MemoryWriter::look_at_all_gradients() {
         writer_.wait_for(0, ready);
     MemoryKernel kernel;
     kernel.kernel_class = KernelClass::kReduction;
-    kernel.read = static_cast<double>(sum_of_bytes(parts_.memory.groups));
+    kernel.read = static_cast<double>(sum_of_bytes(parts_.memory.groups)) /
+                  parts_.memory.facts.options.moment_shards;
     writer_.kernel(
         0,
         choice_.clip_by_global_norm ? "norm of gradients" : "overflows of gradients",
@@ -282,7 +304,8 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
     const KernelOperation kernel =
         parts_.step.times()
             .estimate(optimizer(
-                static_cast<double>(parts_.step.network().layers[step.layer].parameters),
+                static_cast<double>(parts_.step.network().layers[step.layer].parameters) /
+                    parts_.memory.facts.options.moment_shards,
                 element_bytes(plan.datatype),
                 element_bytes(plan.gradient),
                 optimizer_state_bytes(plan)))
@@ -301,18 +324,26 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
             writer_.kernel_beside("updates", "update", Phase::kOptimizer, kernel, std::move(waits));
     }
     ended_ = {*last_update_};
-    if (--left_[group] == 0)
-        give_back(group, *last_update_);
+    if (--left_[group] > 0)
+        return;
+    give_back(group, *last_update_);
+    if (sharded())
+        gather_weights(group, *last_update_);
 }
 
 /// Spans of the passes, from their first to their last operation; updates within the backward pass
 /// form no span.
 void MemoryWriter::spans() {
-    for (const auto& [kind, range] : passes_) {
+    for (const auto& [pass, range] : passes_) {
+        const auto [micro_batch, kind] = pass;
         if (kind == StepKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
             continue;
         writer_.span(
-            to_string(Pass{pass_of(kind), 0, 0}), range.first, range.last, 0, phase_of(kind));
+            to_string(Pass{pass_of(kind), micro_batch, 0}),
+            range.first,
+            range.last,
+            0,
+            phase_of(kind));
     }
 }
 

@@ -20,6 +20,7 @@ struct MemoryStepParts {
     MemoryStepParts(const PlannedStep& planned_step, const PlannedMemory& planned_memory);
     const PlannedStep& step;
     const PlannedMemory& memory;
+    ParallelPlan once;  ///< without_recompute()
     RankMap map;
     StageWork layers;  ///< one layer per stage
     std::vector<StepMoves> moves;
@@ -38,6 +39,7 @@ private:
     using Index = PassWriter::Index;
     using Indices = std::vector<Index>;
 
+    /// A forward, or one that is repeated for the backward.
     void forward(const AccessStep& step, const Indices& data);
     void backward(const AccessStep& step, const Indices& data);
     void update(const AccessStep& step, const Indices& data);
@@ -54,6 +56,10 @@ private:
     [[nodiscard]] std::optional<Index> reduce(std::size_t group, Indices ready);
     void to_host(std::size_t group, Indices ready);
     void update_on_host(std::size_t group, Index there);
+    /// Every rank has updated its part of the group's weights.
+    void gather_weights(std::size_t group, Index ready);
+    [[nodiscard]] std::uint64_t weights_of(std::size_t group) const;  ///< bytes
+    [[nodiscard]] bool sharded() const { return parts_.memory.facts.options.moment_shards > 1; }
     [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's part
     void spans();
     /// Writes the memory changes of all stays.
@@ -79,7 +85,8 @@ private:
         Index first = 0;
         Index last = 0;
     };
-    std::map<StepKind, Range> passes_;
+    std::map<std::pair<std::uint32_t, StepKind>, Range> passes_;  ///< by micro-batch
+    std::uint32_t micro_batch_ = 0;
     std::vector<Range> laid_;  ///< by access step: its first computing operation, and its end
     using Moved = std::map<std::pair<std::size_t, std::uint32_t>, Index>;
     Moved fetched_;  ///< by access step and item

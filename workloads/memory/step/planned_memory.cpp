@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/step/planned_memory.h"
 
+#include "workloads/memory/copies/fastest.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,11 +44,13 @@ NetworkScheduleOptions options_for(
 
 PinningPlan pin(const PlannedMemory& planned, const AccessSchedule& schedule) {
     PinningOptions options;
+    const bool fastest = planned.choice.planner == PinPlanner::kFastest;
     options.planner = planned.choice.planner;
     options.staging = planned.choice.staging;
     options.memory = planned.choice.bytes.count();
     options.optimal.granule = planned.choice.granule.count();
-    return plan_pinning(schedule, options);
+    return fastest ? fastest_pinning(schedule, options, planned.choice.rates)
+                   : plan_pinning(schedule, options);
 }
 
 AccessSchedule scheduled(
@@ -101,16 +105,22 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     whole(plan.context > 1, "shares samples; expected context 1");
     whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
     whole(plan.expert > 1, "shares experts; expected expert 1");
-    whole(plan.sharding != Sharding::kNone, "keeps parts of it; expected sharding none");
-    whole(plan.recompute != Recompute::kNone, "computes parts again; expected recompute none");
+    whole(
+        plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
+        "keeps parts of it; expected sharding none or optimizer");
+    if (plan.recompute == Recompute::kSelective || plan.attention == AttentionKernels::kUnfused)
+        problems.emplace_back(
+            "",
+            "holds no scores of attention, and the plan keeps them or computes them again; "
+            "expected "
+            "attention fused, and recompute none or full");
+    if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
+        problems.emplace_back(
+            "/updater",
+            "is host, whose ranks share moments already; expected sharding none, or gpu");
     const GradientUses uses{plan.accumulate, choice.clip_by_global_norm, choice.check_loss_scale};
     if (const std::string why = refusal_of(choice.updates, uses); !why.empty())
         problems.emplace_back("/updates", why);
-    else if (plan.accumulate > 1)
-        problems.emplace_back(
-            "",
-            "plans the memory of an iteration of one micro-batch, and the plan accumulates "
-            "several; expected accumulate 1");
     if (choice.updates != UpdatePolicy::kBatch && !plan.overlap_gradients)
         problems.emplace_back(
             "/updates",
@@ -121,6 +131,12 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     if (choice.updates == UpdatePolicy::kBatch && choice.gradient_ring.count() > 0)
         problems.emplace_back(
             "/gradient_ring", "is for updates within the backward pass; expected none with batch");
+    if (choice.planner == PinPlanner::kFastest && choice.staging != Staging::kWindow)
+        problems.emplace_back(
+            "/staging",
+            fmt::format(
+                "is {}, and planner fastest tries several; expected window",
+                name_of(choice.staging)));
     if (choice.updater == Updater::kHost && choice.weights_travel)
         problems.emplace_back(
             "/weights_travel",

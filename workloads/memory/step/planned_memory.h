@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/memory/copies/copy_replay.h"
 #include "workloads/memory/pinning/pinning_plan.h"
 #include "workloads/memory/step/memory_facts.h"
 #include "workloads/memory/update/update_policy.h"
@@ -37,7 +38,9 @@ struct MemoryChoice {
     bool clip_by_global_norm = false;  ///< over all gradients, before the first update
     bool check_loss_scale = false;     ///< an overflow in any gradient skips all updates
     Updater updater = Updater::kGpu;
-    double host_rate = 4e9;  ///< parameters per second that the host updates for a rank
+    double host_rate = 4e9;  ///< parameters per second that a host updates, for all its ranks
+    std::uint32_t ranks_a_host = 1;  ///< which update at the same time
+    CopyRates rates;                 ///< of the GPU's copies alone, for the fastest plan
 };
 
 /// Reasons why a plan cannot be combined with this choice at any memory size: the key below memory,
@@ -62,8 +65,8 @@ struct PlannedMemory {
 
 /// \pre problems_of() is empty. `plan.refusal` says why the network does not fit; `problems`
 /// receives other problems.
-[[nodiscard]] PlannedMemory planned_memory(
-    const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
+[[nodiscard]] PlannedMemory
+planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
 
 /// The largest micro-batch that fits, up to that of the step; 0: not even one sample fits.
 [[nodiscard]] std::uint32_t

@@ -76,7 +76,8 @@ std::uint64_t copied(const ExecutionGraph& graph, CopyKind kind) {
     return bytes;
 }
 
-std::uint64_t bytes_that_need_no_plan(const Network& network, const ParallelPlan& plan) {
+std::uint64_t bytes_that_need_no_plan(const Network& network, ParallelPlan plan) {
+    plan.accumulate = 1;
     MemoryChoice choice;
     choice.planner = PinPlanner::kNone;
     choice.updates = UpdatePolicy::kImmediate;
@@ -85,9 +86,12 @@ std::uint64_t bytes_that_need_no_plan(const Network& network, const ParallelPlan
 
 MemoryChoice random_choice() {
     MemoryChoice choice;
-    choice.planner =
-        *rc::gen::element(PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit);
-    choice.staging = *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
+    choice.planner = *rc::gen::element(
+        PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit, PinPlanner::kFastest);
+    choice.rates = kRates;
+    if (choice.planner != PinPlanner::kFastest)
+        choice.staging =
+            *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
     choice.weights_travel = *rc::gen::arbitrary<bool>();
     choice.granule = mebibytes(2);
     return choice;
@@ -97,12 +101,15 @@ MemoryChoice random_choice() {
 RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
+    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kFull);
     const Network network =
         *rc::gen::arbitrary<bool>()
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
     choice.updates = *rc::gen::element(UpdatePolicy::kBatch, UpdatePolicy::kImmediate);
+    if (choice.updates == UpdatePolicy::kBatch)
+        plan.accumulate = *rc::gen::inRange(1U, 4U);
     choice.bytes = Bytes(
         bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(20, 110) / 100);
     const Made made(network, plan, choice);
@@ -155,6 +162,7 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
     plan.data = *rc::gen::element(1U, 4U);
     plan.bucket = mebibytes(*rc::gen::inRange(1U, 64U));
+    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kFull);
     const Network network =
         *rc::gen::arbitrary<bool>()
             ? small_gpt()
@@ -166,6 +174,10 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
         UpdatePolicy::kOverlapped,
         UpdatePolicy::kDelayed);
     choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
+    if (choice.updates == UpdatePolicy::kBatch)
+        plan.accumulate = *rc::gen::inRange(1U, 4U);
+    if (choice.updater == Updater::kGpu)
+        plan.sharding = *rc::gen::element(Sharding::kNone, Sharding::kOptimizer);
     choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu;
     choice.bytes = Bytes(
         bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 130) / 100);
@@ -256,7 +268,181 @@ TEST(MemoryStep, AHostThatUpdatesMovesEveryParameterTwice) {
         if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
             host += to_seconds(delay->duration);
     EXPECT_NEAR(host, part / choice.host_rate, 1e-9);
+    choice.ranks_a_host = 4;  // share its cores
+    const Made sharing(network, plan, choice);
+    double shared = 0;
+    for (const Operation& operation : sharing.graph.ranks[0]->operations)
+        if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
+            shared += to_seconds(delay->duration);
+    EXPECT_NEAR(shared, 4 * host, 1e-9);
     EXPECT_GT(to_seconds(times.makespan), host);
+}
+
+double seconds_of_kernels(const ExecutionGraph& graph) {
+    double seconds = 0;
+    for (const Operation& operation : graph.ranks[0]->operations)
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            seconds += to_seconds(kernel->isolated);
+    return seconds;
+}
+
+/// Korthikanti et al., full recomputation: blocks keep their inputs alone, and run once more.
+TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.micro_batch = 8;
+    const Made kept(network, plan, all_stays(UpdatePolicy::kBatch));
+    plan.recompute = Recompute::kFull;
+    const Made again(network, plan, all_stays(UpdatePolicy::kBatch));
+    double blocks = 0;
+    for (std::size_t i = 0; i < network.layers.size(); ++i)
+        if (network.layers[i].block != kNoBlock)
+            blocks += again.memory.facts.times[i].forward;
+    EXPECT_GT(blocks, 0);
+    EXPECT_NEAR(seconds_of_kernels(again.graph), seconds_of_kernels(kept.graph) + blocks, 1e-9);
+    EXPECT_NEAR(
+        to_seconds(alone(again.graph).makespan),
+        to_seconds(alone(kept.graph).makespan) + blocks,
+        1e-9);
+    // Pinned for the whole iteration: the inputs of four blocks, and what lies outside of them.
+    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
+    const auto pinned = [](const Made& made) {
+        std::uint64_t bytes = 0;
+        for (std::size_t i = 0; i < made.memory.schedule.items.size(); ++i)
+            if (made.memory.plan.pinned[i] &&
+                made.memory.schedule.items[i].kind == MemoryClass::kActivations)
+                bytes += made.memory.schedule.items[i].bytes;
+        return bytes;
+    };
+    EXPECT_GE(pinned(again), 4 * input);
+    EXPECT_LT(pinned(again), pinned(kept) / 2);
+    EXPECT_LT(
+        fullest(again.graph, alone(again.graph), kAll),
+        fullest(kept.graph, alone(kept.graph), kAll));
+}
+
+/// Offload and recomputation together: what blocks keep goes to the host, what they make again does
+/// not.
+TEST(MemoryStep, InputsOfBlocksThatRunAgainTravel) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.micro_batch = 8;
+    plan.recompute = Recompute::kFull;
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kOffloadAll;
+    const Made made(network, plan, choice);
+    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * made.memory.facts.options.element;
+    std::uint64_t travel = 0;
+    for (const MemoryItem& item : made.memory.schedule.items)
+        if (item.kind == MemoryClass::kActivations)
+            travel += item.bytes * item.fetches;
+    EXPECT_GE(travel, 3 * input);
+    EXPECT_EQ(copied(made.graph, CopyKind::kHostToDevice), made.memory.plan.bytes_in);
+    for (const MemoryItem& item : made.memory.schedule.items) {
+        const bool again = item.name.starts_with("again ");
+        EXPECT_TRUE(item.scratch || !again) << item.name;
+    }
+}
+
+/// Fewest bytes are not fewest stalls: with the same planner, updates within the backward pass may
+/// be slower, although they leave more memory. Of plans with rings of several sizes they are not.
+TEST(MemoryStep, TheFastestPlansUpdateWithinBackwardAtNoCost) {
+    for (const auto& [name, percents] : std::map<std::string, std::vector<std::uint64_t>>{
+             {"vgg16", {80, 85, 95}}, {"alexnet", {105, 120}}, {"resnet50", {50, 70}}}) {
+        ParallelPlan plan;
+        plan.micro_batch = 32;
+        const Network network = *find_network(name);
+        const std::uint64_t all = bytes_that_need_no_plan(network, plan);
+        for (const std::uint64_t percent : percents) {
+            const auto takes = [&](PinPlanner planner, UpdatePolicy updates) {
+                MemoryChoice choice;
+                choice.planner = planner;
+                choice.updates = updates;
+                choice.granule = mebibytes(1);
+                choice.rates = kRates;
+                choice.bytes = Bytes(all * percent / 100);
+                const Made made(network, plan, choice);
+                EXPECT_EQ(made.memory.plan.refusal, "") << name << percent;
+                return made.memory.plan.refusal.empty() ? to_seconds(alone(made.graph).makespan)
+                                                        : 0.0;
+            };
+            const double batch = takes(PinPlanner::kFastest, UpdatePolicy::kBatch);
+            EXPECT_LE(batch, takes(PinPlanner::kOptimal, UpdatePolicy::kBatch) + 1e-9) << name;
+            EXPECT_LE(takes(PinPlanner::kFastest, UpdatePolicy::kDelayed), batch + 1e-9)
+                << name << ", " << percent << " %";
+        }
+    }
+}
+
+TEST(MemoryStep, MicroBatchesAddUpInTheMemoryOfOne) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.data = 2;
+    plan.micro_batch = 4;
+    const Made one(network, plan, all_stays(UpdatePolicy::kBatch));
+    plan.accumulate = 3;
+    const Made three(network, plan, all_stays(UpdatePolicy::kBatch));
+    EXPECT_EQ(three.memory.plan.pinned_bytes, one.memory.plan.pinned_bytes);
+    EXPECT_EQ(three.memory.plan.moved_bytes(), 0U);
+    const auto count = [](const Made& made, auto which) {
+        const auto& operations = made.graph.ranks[0]->operations;
+        return std::count_if(operations.begin(), operations.end(), which);
+    };
+    const auto reduces = [](const Operation& operation) {
+        return std::holds_alternative<CollectiveOperation>(operation.body);
+    };
+    const auto updates = [](const Operation& operation) {
+        return operation.phase == Phase::kOptimizer;
+    };
+    const auto forwards = [](const Operation& operation) {
+        return operation.phase == Phase::kForward;
+    };
+    EXPECT_EQ(count(three, reduces), count(one, reduces));
+    EXPECT_EQ(count(three, updates), count(one, updates));
+    EXPECT_EQ(count(three, forwards), 3 * count(one, forwards));
+    // A later micro-batch needs nothing of what an earlier one left.
+    MemoryChoice all_travels;
+    all_travels.planner = PinPlanner::kOffloadAll;
+    const Made thrice(network, plan, all_travels);
+    plan.accumulate = 1;
+    const Made once(network, plan, all_travels);
+    const auto activations = [](const Made& made) {
+        std::uint64_t bytes = 0;
+        for (const MemoryItem& item : made.memory.schedule.items)
+            if (item.kind == MemoryClass::kActivations)
+                bytes += item.bytes * item.copies();
+        return bytes;
+    };
+    EXPECT_EQ(activations(thrice), 3 * activations(once));
+}
+
+/// Rajbhandari et al., ZeRO 1: each rank has a part of the moments, and updates that of the
+/// weights.
+TEST(MemoryStep, RanksThatShareMomentsScatterGradientsAndGatherWeights) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.data = 4;
+    const Made whole(network, plan, all_stays(UpdatePolicy::kBatch));
+    plan.sharding = Sharding::kOptimizer;
+    const Made part(network, plan, all_stays(UpdatePolicy::kBatch));
+    EXPECT_NEAR(
+        part.graph.ranks[0]->held[MemoryClass::kMoments],
+        whole.graph.ranks[0]->held[MemoryClass::kMoments] / 4,
+        static_cast<double>(network.layers.size()));
+    std::uint64_t scattered = 0;
+    std::uint64_t gathered = 0;
+    for (const Operation& operation : part.graph.ranks[0]->operations)
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
+            EXPECT_NE(collective->kind, CollectiveKind::kAllReduce);
+            (collective->kind == CollectiveKind::kReduceScatter ? scattered : gathered) +=
+                collective->bytes.count();
+        }
+    std::uint64_t parameters = 0;
+    for (const Layer& layer : network.layers)
+        parameters += layer.parameters;
+    EXPECT_EQ(scattered, parameters * part.memory.facts.options.gradient);
+    EXPECT_EQ(gathered, parameters * part.memory.facts.options.element);
+    EXPECT_LT(seconds_of_kernels(part.graph), seconds_of_kernels(whole.graph));
 }
 
 TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
@@ -270,6 +456,20 @@ TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
     std::string all;
     for (const auto& [pointer, what] : problems_of(choice, plan))
         all += pointer + " " + what + "\n";
+    ParallelPlan scores;
+    scores.recompute = Recompute::kSelective;
+    ASSERT_EQ(problems_of(all_stays(UpdatePolicy::kBatch), scores).size(), 1U);
+    EXPECT_NE(
+        problems_of(all_stays(UpdatePolicy::kBatch), scores).front().second.find("scores"),
+        std::string::npos);
+    ParallelPlan shared;
+    shared.sharding = Sharding::kParameters;
+    EXPECT_EQ(problems_of(all_stays(UpdatePolicy::kBatch), shared).size(), 1U);
+    shared.sharding = Sharding::kOptimizer;
+    EXPECT_TRUE(problems_of(all_stays(UpdatePolicy::kBatch), shared).empty());
+    MemoryChoice on_host = all_stays(UpdatePolicy::kBatch);
+    on_host.updater = Updater::kHost;
+    EXPECT_EQ(problems_of(on_host, shared).front().first, "/updater");
     EXPECT_EQ(
         all,
         " plans the memory of a GPU that holds the whole network, and the plan shares each layer; "

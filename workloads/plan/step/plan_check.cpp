@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace switchfold {
 
@@ -178,16 +177,15 @@ private:
             return;
         }
         pace(generator->never_flushes);
-        std::uint32_t round = 1;
-        for (const std::uint32_t replicas : plan_.replicas)
-            round = std::lcm(round, std::max(replicas, 1U));
-        if (!plan_.replicas.empty() && plan_.mini_batches % (round * plan_.update_every) != 0)
+        const std::uint64_t round =
+            std::uint64_t{rounds_of_replicas(plan_)} * std::max(1U, plan_.update_every);
+        if (!plan_.replicas.empty() && plan_.mini_batches % round != 0)
             problem(
                 "/mini_batches",
                 fmt::format(
                     "{} cannot be divided evenly over the replicas; expected a multiple of {}",
                     plan_.mini_batches,
-                    round * plan_.update_every));
+                    round));
         const std::uint32_t stages = stages_of(*generator, shape);
         partition(stages);
         passes(stages, shape.micro_batches, generator->never_flushes);

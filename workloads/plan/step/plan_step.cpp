@@ -59,10 +59,11 @@ std::uint32_t rounds_to_fill(const ParallelPlan& plan) {
 }
 
 std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
-    std::uint32_t rounds = 1;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t rounds = 1;
     for (const std::uint32_t replicas : plan.replicas)
-        rounds = std::lcm(rounds, std::max(1U, replicas));
-    return rounds;
+        rounds = std::min(kMost, std::lcm(rounds, std::uint64_t{std::max(1U, replicas)}));
+    return static_cast<std::uint32_t>(rounds);
 }
 
 std::vector<std::uint32_t> balanced_partition(

@@ -2,6 +2,7 @@
 #include "workloads/plan/step/stage_memory.h"
 
 #include "workloads/plan/step/kept_tensors.h"
+#include "workloads/plan/step/recomputed_layers.h"
 
 #include <algorithm>
 #include <set>
@@ -21,23 +22,20 @@ public:
         const ParallelPlan& plan,
         std::uint32_t first,
         std::uint32_t end) :
-        network_(network),
-        layers_(layers),
-        plan_(plan),
-        first_(first),
-        end_(end),
-        has_blocks_(
-            std::any_of(network.layers.begin(), network.layers.end(), [](const Layer& layer) {
-                return layer.block != kNoBlock;
-            })) {}
+        network_(network), layers_(layers), plan_(plan), first_(first), end_(end) {}
 
     [[nodiscard]] StageMemory memory() const {
         StageMemory memory;
         memory.again = recomputed();
         Tensors kept;
         double masks = 0;
+        std::vector<bool> made_again(end_ - first_, false);
+        if (plan_.recompute == Recompute::kFull)
+            for (const RecomputedLayers& part : memory.again)
+                for (std::uint32_t i = part.first; i < part.end; ++i)
+                    made_again[i - first_] = true;
         for (std::uint32_t i = first_; i < end_; ++i)
-            if (plan_.recompute != Recompute::kFull || is_outside(i)) {
+            if (!made_again[i - first_]) {
                 add_read(i, kept);
                 masks += mask(i);
                 if (plan_.recompute != Recompute::kSelective)
@@ -77,31 +75,10 @@ public:
     }
 
 private:
-    [[nodiscard]] bool is_loss(std::uint32_t layer) const {
-        return network_.layers[layer].type.find("loss") != std::string::npos;
-    }
-
-    /// Whether a layer lies outside the blocks: its activations are kept (Megatron-LM checkpoints
-    /// transformer layers only).
-    [[nodiscard]] bool is_outside(std::uint32_t layer) const {
-        return is_loss(layer) || (has_blocks_ && network_.layers[layer].block == kNoBlock);
-    }
-
     [[nodiscard]] std::vector<RecomputedLayers> recomputed() const {
         std::vector<RecomputedLayers> parts;
-        for (std::uint32_t i = first_; i < end_; ++i) {
-            const Layer& layer = network_.layers[i];
-            if (plan_.recompute == Recompute::kSelective && layer.type == "attention")
-                parts.push_back({i, i + 1});
-            if (plan_.recompute != Recompute::kFull || is_outside(i))
-                continue;
-            const bool goes_on = !parts.empty() && parts.back().end == i &&
-                                 network_.layers[i - 1].block == layer.block;
-            if (goes_on)
-                parts.back().end = i + 1;
-            else
-                parts.push_back({i, i + 1});
-        }
+        for (const LayerRange& range : recomputed_layers(network_, plan_.recompute, first_, end_))
+            parts.push_back({range.first, range.end});
         return parts;
     }
 
@@ -150,7 +127,6 @@ private:
     const ParallelPlan& plan_;
     std::uint32_t first_;
     std::uint32_t end_;
-    bool has_blocks_;
 };
 
 }  // namespace

@@ -252,8 +252,9 @@ TEST(PlanStep, UnfusedAttentionAddsTheBiasesOfItsInputs) {
     const Network mixture = small_mixture();
     const ExecutionGraph graph = plan_step({mixture, a100(), plan});
     for (const Layer& layer : mixture.layers)
-        if (layer.type == "attention")
+        if (layer.type == "attention") {
             EXPECT_EQ(moved(graph, layer.name + " bias", Phase::kForward), 0) << layer.name;
+        }
 }
 
 TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
