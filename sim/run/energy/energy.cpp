@@ -41,7 +41,7 @@ numbers_of(const std::string& gpu, const PowerParams& power, const std::string& 
             gpu));
 }
 
-double packet_bytes(const GpuWork& gpu, double Joules::*end) {
+double packet_bytes(const GpuStepWork& gpu, double Joules::*end) {
     if (end == &Joules::low)
         return gpu.packet_bytes_low;
     if (end == &Joules::high)
@@ -74,7 +74,7 @@ StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::
     const auto at = [&](EnergyPart which) -> Joules& {
         return energy.parts[static_cast<std::size_t>(which)];
     };
-    for (const GpuWork& gpu : work.gpus) {
+    for (const GpuStepWork& gpu : work.gpus) {
         const GpuPowerParams& numbers = numbers_of(gpu.gpu, power, file);
         const double dynamic = numbers.limit - numbers.idle.value;
         for (const auto& [joules, estimate] : kEnds) {

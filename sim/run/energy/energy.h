@@ -51,7 +51,7 @@ inline constexpr std::array<EnergyPartText, kEnergyParts> kEnergyPartTexts{
      {EnergyPart::kNetwork, "network", "network"}}};
 
 /// A GPU's work in one step.
-struct GpuWork {
+struct GpuStepWork {
     std::string gpu;           ///< name of its kind
     double dense_seconds = 0;  ///< isolated time of kernels of dense classes
     double other_seconds = 0;  ///< of all others
@@ -66,8 +66,8 @@ struct GpuWork {
 struct StepWork {
     std::string scenario;
     double seconds = 0;
-    std::vector<GpuWork> gpus;  ///< by rank
-    double gpu_link_bytes = 0;  ///< bytes on wires, each direction of each link
+    std::vector<GpuStepWork> gpus;  ///< by rank
+    double gpu_link_bytes = 0;      ///< bytes on wires, each direction of each link
     double pcie_bytes = 0;
     double network_bytes = 0;
 };

@@ -86,13 +86,13 @@ void add_packets(StepWork& work, const ScenarioResult& scenario) {
 
 /// Kernels, copies and collectives were counted over the whole run.
 void divide(StepWork& work, double steps) {
-    for (GpuWork& gpu : work.gpus)
-        for (double GpuWork::*member :
-             {&GpuWork::dense_seconds,
-              &GpuWork::other_seconds,
-              &GpuWork::kernel_bytes,
-              &GpuWork::packet_bytes_low,
-              &GpuWork::packet_bytes_high})
+    for (GpuStepWork& gpu : work.gpus)
+        for (double GpuStepWork::*member :
+             {&GpuStepWork::dense_seconds,
+              &GpuStepWork::other_seconds,
+              &GpuStepWork::kernel_bytes,
+              &GpuStepWork::packet_bytes_low,
+              &GpuStepWork::packet_bytes_high})
             gpu.*member /= steps;
     for (double StepWork::*member :
          {&StepWork::gpu_link_bytes, &StepWork::pcie_bytes, &StepWork::network_bytes})
@@ -103,7 +103,7 @@ bool is_dense(std::string_view kernel_class) {
     return kernel_class == "gemm_conv" || kernel_class == "attention";
 }
 
-void add_kernel(GpuWork& gpu, const KernelTableRow& kernel, const GpuParams& params) {
+void add_kernel(GpuStepWork& gpu, const KernelTableRow& kernel, const GpuParams& params) {
     const double seconds = kernel.isolated_us * 1e-6;
     (is_dense(kernel.kernel_class) ? gpu.dense_seconds : gpu.other_seconds) += seconds;
     // As the models have it: the L2 serves a share of what fits it, and what the memory cannot
@@ -164,7 +164,7 @@ RunWork read_run_work(const std::filesystem::path& folder) {
         by_name[scenario.name] = i;
         for (std::uint32_t rank = 0; rank < workload.ranks; ++rank) {
             const GpuParams& params = gpus[i].of(rank);
-            GpuWork& gpu = work.gpus.emplace_back();
+            GpuStepWork& gpu = work.gpus.emplace_back();
             gpu.gpu = params.name;
             gpu.communication_sms = std::min(1.0, scenario.communication_blocks / params.sms);
         }

@@ -84,8 +84,8 @@ TEST(Energy, AGpuThatDoesNothingIdles) {
 
 RC_GTEST_PROP(Energy, GrowsWithTheWorkAndKeepsItsInterval, ()) {
     StepWork work = step();
-    for (double GpuWork::*member :
-         {&GpuWork::dense_seconds, &GpuWork::other_seconds, &GpuWork::kernel_bytes})
+    for (double GpuStepWork::*member :
+         {&GpuStepWork::dense_seconds, &GpuStepWork::other_seconds, &GpuStepWork::kernel_bytes})
         work.gpus[0].*member *= *rc::gen::inRange(0, 100) / 25.0;
     work.network_bytes *= *rc::gen::inRange(0, 100);
     const StepEnergy less = energy_of(work, power(), "power.json");

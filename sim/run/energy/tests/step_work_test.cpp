@@ -89,7 +89,7 @@ TEST_F(ReadRunWork, KernelsOfAStepAreOneStepsAndEveryScenarioHasItsSystem) {
     EXPECT_GT(work.steps[2].pcie_bytes, 0);
     EXPECT_EQ(work.steps[2].gpu_link_bytes, 0);
     for (std::size_t i = 0; i < 3; ++i) {
-        const GpuWork& gpu = work.steps[i].gpus[1];
+        const GpuStepWork& gpu = work.steps[i].gpus[1];
         EXPECT_GT(gpu.dense_seconds, 0);
         EXPECT_GT(gpu.other_seconds, 0);
         // Kernels one after the other: their isolated time fits the step.
