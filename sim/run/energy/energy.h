@@ -85,7 +85,7 @@ struct StepEnergy {
     [[nodiscard]] Joules gpu_watts() const;
 };
 
-/// \param file of the power numbers, for errors. Throws ConfigError for a GPU without numbers.
+/// Throws ConfigError, which names the `file` of the numbers, for a GPU that has none.
 [[nodiscard]] StepEnergy
 energy_of(const StepWork& work, const PowerParams& power, const std::string& file);
 

@@ -17,8 +17,8 @@ struct KernelTableRow {
     double bytes = 0;  ///< read and written, from the L2 and beyond
 };
 
-/// Reads the table row by row: it may be larger than memory. \param take returns false if the row
-/// is none of the run. Throws ConfigError for a row that is none, with its line.
+/// Reads the table row by row: it may be larger than memory. `take` returns false for a row that is
+/// none of the run. Throws ConfigError for such a row and for what is no row, with its line.
 void for_each_kernel_row(
     const std::filesystem::path& table, const std::function<bool(const KernelTableRow&)>& take);
 
