@@ -95,14 +95,15 @@ def check_bare(package, folder):
 
 
 def check_bare_wheel(system, there):
-    """The wheel in an environment of its own: the package's Python part must not be what answers."""
+    """The wheel in an environment of its own. --ignore-installed: the package has the same Python part, which must not be
+    what answers."""
     there("apt-get", "install", "-y", "--no-install-recommends", "python3-build", "python3-setuptools", "python3-wheel",
           "python3-venv", "python3-nbconvert", "python3-ipykernel", "jupyter-client", "python3-pandas", "python3-matplotlib")
     shutil.copytree(ROOT / "python", system / "tmp/python", ignore=shutil.ignore_patterns("__pycache__", "build", "dist"))
     shutil.copy(ROOT / "CMakeLists.txt", system / "tmp")  # which the version stands in
     there("sh", "-c", "cd /tmp/python && python3 -m build --wheel --no-isolation")
     there("python3", "-m", "venv", "--system-site-packages", "/tmp/own")
-    there("sh", "-c", "/tmp/own/bin/pip install --no-index --no-deps /tmp/python/dist/switchfold-*.whl")
+    there("sh", "-c", "/tmp/own/bin/pip install --no-index --no-deps --ignore-installed /tmp/python/dist/switchfold-*.whl")
     assert "/tmp/own" in there("sh", "-c", "cd /tmp && own/bin/python -c 'import switchfold; print(switchfold.__file__)'")
     # The kernel is Debian's Python, and looks there first.
     there("sh", "-c", "cd /tmp && PYTHONPATH=$(echo /tmp/own/lib/python3*/site-packages) python3 -m nbconvert --to notebook --execute --output-dir /tmp/books "
