@@ -7,11 +7,14 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace switchfold {
+
+class ReductionPolicy;
 
 /// What a reduction unit does with work that does not fit its table.
 enum class WhenFull : std::uint8_t {
@@ -54,6 +57,8 @@ struct ReductionUnitParams {
     Time timeout = microseconds(20);
     std::uint32_t max_groups = 128;
     std::uint32_t max_members = 64;
+    /// A program's own, in place of what when_full says. No file has it.
+    std::shared_ptr<const ReductionPolicy> policy{};
 
     static constexpr auto fields() {
         using P = ReductionUnitParams;

@@ -25,6 +25,10 @@ public:
 
 }  // namespace
 
+std::shared_ptr<const ReductionPolicy> reduction_policy(const ReductionUnitParams& params) {
+    return params.policy ? params.policy : reduction_policy(params.when_full);
+}
+
 std::shared_ptr<const ReductionPolicy> reduction_policy(WhenFull when_full) {
     if (when_full == WhenFull::kEvict)
         return std::make_shared<OldestLeaves>();

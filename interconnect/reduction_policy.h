@@ -10,7 +10,7 @@
 namespace switchfold {
 
 /// Whose partial sum leaves a reduction unit that has no room for one more line. Made for being
-/// derived from outside: Fabric::set_reduction_policy() takes any.
+/// derived from outside: ReductionUnitParams::policy and Fabric::set_reduction_policy() take any.
 ///
 /// A line that has been expelled is never complete in that unit: its later operands open a line
 /// anew, and what is left of it leaves by ReductionUnitParams::timeout, which must not be 0.
@@ -30,6 +30,9 @@ public:
     victim(const ReductionUnit& unit, TreeRole role, const Packet& waiting) const = 0;
 };
 
+/// The parameters' own policy, else what `when_full` says.
+[[nodiscard]] std::shared_ptr<const ReductionPolicy>
+reduction_policy(const ReductionUnitParams& params);
 /// What `when_full` says: evict takes the line that was touched longest ago, the others none.
 [[nodiscard]] std::shared_ptr<const ReductionPolicy> reduction_policy(WhenFull when_full);
 

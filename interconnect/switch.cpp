@@ -21,7 +21,7 @@ Switch::Switch(
     stores_(stores),
     params_(params),
     values_(values),
-    policy_(params.reduction ? reduction_policy(params.reduction->when_full) : nullptr) {}
+    policy_(params.reduction ? reduction_policy(*params.reduction) : nullptr) {}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The installed headers and libraries suffice for other programs: installs them into a folder, then builds and runs a
-project there that adds a reduction policy and a topology family.
+project there that adds a reduction policy and a topology family, alone and in experiments' files.
 
 usage: consumer_test.py CMAKE BUILD_DIRECTORY COMPILER SANITIZERS
 """
+import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -13,12 +15,54 @@ import tempfile
 
 CMAKE, BUILD, COMPILER, SANITIZERS = sys.argv[1:]
 SOURCE = pathlib.Path(__file__).resolve().parent / "consumer"
+SYSTEMS = SOURCE.parents[2] / "configs/systems"
 
 
 def run(*command):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+def table(program, folder, topology, **changes):
+    """Runs an experiment on this topology: what it prints."""
+    system = {"name": "mine", "gpu": str(SYSTEMS / "gpus/h100.json"), "topology": topology,
+              "collectives": str(SYSTEMS / "hgx_h100.json") + "#/collectives"}
+    path = folder / "experiment.json"
+    path.write_text(json.dumps({"name": "mine", "system": system, **changes}), encoding="utf-8")
+    return run(program, path)
+
+
+def check_experiments(program, folder):
+    """The file names the new topology and the new policy; everything else is the simulator's."""
+    link = {"lane_bandwidth": "25 GB/s"}
+    cube = {"type": "hypercube", "dimensions": 3, "gpu_link": link, "link": link}
+    said = table(program, folder, cube, workload={"type": "collective", "size": "64 MiB"},
+                 scenarios=[{"name": "ring", "all_reduce": {"algorithm": "ring"}}])
+    print(said, end="")
+    assert "8 ranks" in said, said
+    # A ring's bus bandwidth is what a link carries, less headers and the way there.
+    bandwidth = float(re.search(r"^ring .* ([0-9.]+)$", said, re.MULTILINE)[1])
+    assert 0.7 * 25 < bandwidth <= 25, said
+    star = {"type": "switched", "gpus": 8, "lanes_to_switch": [2, 2], "link": link, "switch": {
+        "multicast": True, "reduction": {"entries": 4, "when_full": "fewest_operands_leave"}}}
+    early = {}
+    for policy in ("stall", "evict", "fewest_operands_leave"):
+        star["switch"]["reduction"]["when_full"] = policy
+        # One slow link: lines stay open. functional: every sum is checked bit by bit.
+        said = table(program, folder, star, functional=True, workload={"type": "collective", "size": "1 MiB"},
+                     faults=[{"type": "link_degraded", "component": "gpu0_to_switch0"}],
+                     scenarios=[{"name": "push", "all_reduce": {"algorithm": "in_switch", "mode": "push"}}])
+        early[policy] = int(re.search(r"push: (\d+) lines left early", said)[1])
+    print(early)
+    assert early["stall"] == 0 and early["evict"] > 0 and early["fewest_operands_leave"] > 0, early
+    assert early["fewest_operands_leave"] != early["evict"], early
+    cube["dimension"] = cube.pop("dimensions")
+    try:
+        table(program, folder, cube, workload={"type": "collective", "size": "64 MiB"})
+        raise SystemExit("a wrong key of the new topology was accepted")
+    except AssertionError as refused:
+        assert '/dimension: unknown key, did you mean "dimensions"?' in str(refused), refused
 
 
 def main():
@@ -40,6 +84,7 @@ def main():
         assert "992 packets arrived of 992, at most 7 hops" in said, said
         assert '/dimension: unknown key, did you mean "dimensions"?' in said, said
         print(said, end="")
+        check_experiments(folder / "build/run_experiment", folder)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,66 @@ TEST(Graph, MachinesJoinOverNicsAndTheNetwork) {
     PathFinder finder(t);
     EXPECT_EQ(finder.shortest(0, 1).front().hops.size(), 4U);
     EXPECT_EQ(nearest_nics(t)[1], std::vector<std::uint32_t>{3});
+}
+
+void expect_same(const Topology& made, const Topology& wanted) {
+    ASSERT_EQ(made.nodes.size(), wanted.nodes.size());
+    for (std::size_t i = 0; i < made.nodes.size(); ++i) {
+        EXPECT_EQ(made.nodes[i].name, wanted.nodes[i].name);
+        EXPECT_EQ(made.nodes[i].kind, wanted.nodes[i].kind);
+        EXPECT_EQ(made.nodes[i].machine, wanted.nodes[i].machine);
+        if (made.nodes[i].kind == NodeKind::kGpu)
+            continue;
+        EXPECT_EQ(
+            made.switches[made.nodes[i].switch_class].latency,
+            wanted.switches[wanted.nodes[i].switch_class].latency);
+    }
+    ASSERT_EQ(made.edges.size(), wanted.edges.size());
+    for (std::size_t i = 0; i < made.edges.size(); ++i) {
+        EXPECT_EQ(made.edges[i].a, wanted.edges[i].a);
+        EXPECT_EQ(made.edges[i].b, wanted.edges[i].b);
+        EXPECT_EQ(made.edges[i].lanes, wanted.edges[i].lanes);
+        EXPECT_EQ(
+            made.links[made.edges[i].link_class].lane_bandwidth,
+            wanted.links[wanted.edges[i].link_class].lane_bandwidth);
+    }
+    EXPECT_EQ(made.through_memory, wanted.through_memory);
+}
+
+TEST(GraphOf, BuildsTheSameMachine) {
+    for (
+        const char* text :
+        {R"({"type": "switched", "gpus": 8, "lanes_to_switch": [5, 4, 4, 5], "switch": {}, "link": {"lane_bandwidth": "7 GB/s"}})",
+         R"({"type": "pcie", "gpus": 4, "roots": 2, "root": {}, "root_link": {}, "gpu_link": {"lane_bandwidth": "3 GB/s"}})",
+         R"({"type": "cluster", "nodes": 2,
+              "node": {"type": "switched", "gpus": 4, "lanes_to_switch": [2, 2], "link": {}, "switch": {}},
+              "nics": {"count": 4, "link": {"lane_bandwidth": "5 GB/s"}, "gpu_link": {}, "nic": {}},
+              "network": {"type": "switch", "switch": {}, "link": {"lane_bandwidth": "11 GB/s"}}})"}) {
+        const auto holder = read_params<Holder>({{"topology", Json::parse(text)}}, "machine.json");
+        const Topology topology = build_topology(holder.topology);
+        const GraphTopology graph = graph_of(topology);
+        ParamChecker checker;
+        graph.check(checker);
+        EXPECT_TRUE(checker.found().empty()) << text;
+        expect_same(graph.build(), topology);
+    }
+}
+
+TEST(GraphOf, RefusesWhatAGraphCannotSay) {
+    SwitchedTopology star;
+    star.lanes_to_switch = {1};
+    const auto refused = [&](auto change) {
+        Topology topology = star.build();
+        static_cast<void>(graph_of(topology));
+        change(topology);
+        EXPECT_THROW(static_cast<void>(graph_of(topology)), std::invalid_argument);
+    };
+    refused([](Topology& t) { t.relays = true; });
+    refused([](Topology& t) { t.spread_paths = false; });
+    refused([](Topology& t) { t.through_memory = true; });
+    refused([](Topology& t) { t.edges[0].down = true; });
+    refused([](Topology& t) { t.edges.push_back(t.edges[0]); });
+    refused([](Topology& t) { t.nodes.back().machine = kNoMachine; });
 }
 
 }  // namespace

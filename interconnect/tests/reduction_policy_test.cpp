@@ -70,9 +70,13 @@ RC_GTEST_PROP(ReductionPolicyProperty, WhoeverLeavesNoContributionIsLostOrCounte
 }
 
 /// Number of evictions from units of four entries when every member starts at a different line.
-std::uint64_t evictions(const std::shared_ptr<const ReductionPolicy>& policy) {
+/// `own`: the parameters' policy.
+std::uint64_t evictions(
+    const std::shared_ptr<const ReductionPolicy>& policy,
+    const std::shared_ptr<const ReductionPolicy>& own = nullptr) {
     ReductionUnitParams unit;
     unit.entries = 4;
+    unit.policy = own;
     Simulation simulation;
     Fabric fabric("fabric", one_level(4, unit), simulation.scheduler());
     if (policy)
@@ -91,6 +95,12 @@ TEST(ReductionPolicy, TakesThePlaceOfWhatTheParametersSay) {
     EXPECT_EQ(evictions(reduction_policy(WhenFull::kStall)), 0U);
     EXPECT_GT(evictions(reduction_policy(WhenFull::kEvict)), 0U);
     EXPECT_GT(evictions(std::make_shared<FewestLeave>()), 0U);
+}
+
+TEST(ReductionPolicy, ComesWithTheParametersToo) {
+    EXPECT_GT(evictions(nullptr, std::make_shared<FewestLeave>()), 0U);
+    EXPECT_EQ(evictions(reduction_policy(WhenFull::kStall), std::make_shared<FewestLeave>()), 0U)
+        << "what the fabric is told later holds";
 }
 
 struct NamesAnything final : ReductionPolicy {

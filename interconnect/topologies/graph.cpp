@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 namespace switchfold {
 
@@ -152,6 +154,57 @@ Topology GraphTopology::build() const {
     for (const GraphLink& edge : edges)
         join(topology, index[edge.a], index[edge.b], edge.lanes, link_class[edge.type]);
     return topology;
+}
+
+namespace {
+
+void expect_a_graph(const Topology& topology) {
+    const Topology plain;
+    if (topology.paths_per_pair != plain.paths_per_pair ||
+        topology.spread_paths != plain.spread_paths)
+        throw std::invalid_argument("a graph has no limits on paths");
+    if (topology.relays)
+        throw std::invalid_argument("a graph's GPUs do not relay");
+    std::set<std::pair<std::uint32_t, std::uint32_t>> joined;
+    for (const TopologyEdge& edge : topology.edges)
+        if (edge.down || !joined.insert(std::minmax(edge.a, edge.b)).second)
+            throw std::invalid_argument("a graph has one link between two nodes, in service");
+    const bool memory = std::ranges::any_of(
+        topology.nodes, [](const TopologyNode& node) { return node.kind == NodeKind::kMemory; });
+    if (topology.machines() <= 1 &&
+        std::ranges::any_of(
+            topology.nodes, [](const TopologyNode& node) { return node.machine == kNoMachine; }))
+        throw std::invalid_argument("a graph of one machine has no network");
+    if (topology.through_memory != memory)
+        throw std::invalid_argument("a graph's transfers pass through host memory if it has any");
+}
+
+}  // namespace
+
+GraphTopology graph_of(const Topology& topology) {
+    expect_a_graph(topology);
+    const bool several = topology.machines() > 1;
+    GraphTopology graph;
+    for (std::size_t i = 0; i < topology.links.size(); ++i)
+        graph.links[fmt::format("link{:04}", i)] = topology.links[i];
+    for (std::size_t i = 0; i < topology.switches.size(); ++i)
+        graph.switches[fmt::format("switch{:04}", i)] = topology.switches[i];
+    for (const TopologyNode& node : topology.nodes) {
+        GraphNode& one = graph.nodes.emplace_back();
+        one.name = node.name;
+        one.kind = node.kind;
+        if (node.kind != NodeKind::kGpu)
+            one.type = fmt::format("switch{:04}", node.switch_class);
+        if (several && node.machine != kNoMachine)
+            one.machine = node.machine;
+    }
+    for (const TopologyEdge& edge : topology.edges)
+        graph.edges.push_back(
+            {topology.nodes[edge.a].name,
+             topology.nodes[edge.b].name,
+             edge.lanes,
+             fmt::format("link{:04}", edge.link_class)});
+    return graph;
 }
 
 }  // namespace switchfold

@@ -89,4 +89,9 @@ private:
     void check_edges(ParamChecker& checker) const;
 };
 
+/// The graph that builds the same machine: how a program's own family gets into an experiment.
+/// Throws std::invalid_argument for what a graph cannot say: relays, its own limits on paths, links
+/// out of service, several links between two nodes, a network that joins a single machine.
+[[nodiscard]] GraphTopology graph_of(const Topology& topology);
+
 }  // namespace switchfold

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import html
 import json
+import os
 import pathlib
 import shutil
 import tempfile
@@ -131,6 +132,14 @@ class Result:
         call(["report", str(self.folder)], program=program)
         return self.folder / "report.html"
 
+    def energy(self, power: Optional[PathLike] = None, *, program: Optional[PathLike] = None) -> Table:
+        """Energy of a step, estimated from the power numbers in the file `power`, by default those that ship: one row per
+        scenario with `step_us`, `gpu_watts` (mean of a GPU), `step_joules` and the parts `idle_joules` ...
+        `network_joules`, each with its `_low` and `_high` end. docs/energy.md says what is counted."""
+        arguments = ["energy", str(self.folder), "--json"] + ([] if power is None else ["--power", os.fspath(power)])
+        told = json.loads(call(arguments, program=program).output)
+        return table(_energy_row(scenario) for scenario in told["scenarios"])
+
     def _of_scenarios(self, key: str) -> Table:
         return table({"scenario": scenario["name"], **_plain(row)}
                      for scenario in self.raw["scenarios"] for row in scenario.get(key) or [])
@@ -148,6 +157,15 @@ class Result:
 def _plain(row: Mapping[str, Any]) -> Dict[str, Any]:
     """Keeps only the values that fit into a table cell."""
     return {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
+
+
+def _energy_row(scenario: Mapping[str, Any]) -> Dict[str, Any]:
+    estimates = {name: scenario[name] for name in ("gpu_watts", "step_joules")}
+    estimates.update({f"{part}_joules": estimate for part, estimate in scenario["parts_joules"].items()})
+    row = {"scenario": scenario["name"], "step_us": scenario["step_us"], "gpus": scenario["gpus"]}
+    for name, estimate in estimates.items():
+        row.update({name: estimate["value"], f"{name}_low": estimate["low"], f"{name}_high": estimate["high"]})
+    return row
 
 
 def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:

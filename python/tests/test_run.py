@@ -39,6 +39,19 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "the kinds are"):
             self.example.components("wires")
 
+    def test_energy_has_its_ends(self):
+        energy = {row["scenario"]: row for row in rows(self.example.energy())}
+        self.assertEqual(list(energy), ["serial", "ring", "in_switch"])
+        for row in energy.values():
+            for name in ("gpu_watts", "step_joules", "kernels_joules", "memory_joules"):
+                self.assertLess(row[f"{name}_low"], row[name])
+                self.assertLess(row[name], row[f"{name}_high"])
+            self.assertAlmostEqual(
+                sum(row[f"{part}_joules"] for part in ("idle", "kernels", "communication", "memory", "gpu_links", "pcie",
+                                                       "network")), row["step_joules"], places=9)
+        with self.assertRaises(switchfold.InputError):
+            self.example.energy(power=EXAMPLE)
+
     def test_kernels_and_timeline(self):
         kernels = rows(self.example.kernels)
         self.assertGreater(len(kernels), 100)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The Debian package, unpacked into a folder: the program runs the packaged example, Python finds the package, and the
-manual pages and the completion are there. With --bare, installs it into a new Debian (debootstrap) and runs it there.
+manual pages and the completion are there. With --bare, installs it into a new Debian (debootstrap) and runs the example
+there; then the wheel is built and installed there and runs a notebook, and the site builds.
 
 usage: package_test.py CPACK BUILD_DIRECTORY [--bare]      exits with 77 (skipped) where a tool is missing
 """
@@ -13,6 +14,7 @@ import sys
 import tempfile
 
 CPACK, BUILD = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 EXAMPLE = "usr/share/switchfold/configs/experiments/example.json"
 
 
@@ -78,9 +80,50 @@ def check_bare(package, folder):
     mirror = os.environ.get("SWITCHFOLD_MIRROR", "http://deb.debian.org/debian")
     run("debootstrap", "--variant=minbase", "bookworm", system, mirror)
     shutil.copy(package, system / "tmp")
-    run("chroot", system, "apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{package.name}")
-    assert "in_switch" in run("chroot", system, "switchfold", "run", "/" + EXAMPLE, "--out", "/tmp/out")
+
+    def there(*command):
+        return run("chroot", system, "env", "DEBIAN_FRONTEND=noninteractive", "HOME=/root", *command)
+
+    run("mount", "-t", "proc", "proc", system / "proc")  # as every machine that runs has it
+    try:
+        check_there(package, system, there)
+    finally:
+        run("umount", system / "proc")
+
+
+def check_there(package, system, there):
+    there("apt-get", "install", "-y", "--no-install-recommends", f"/tmp/{package.name}")
+    assert "in_switch" in there("switchfold", "run", "/" + EXAMPLE, "--out", "/tmp/out")
     assert (system / "tmp/out/result.json").is_file()
+    print("the package is installed and ran the example", flush=True)
+    check_bare_wheel(system, there)
+    print("the wheel is installed and ran a notebook", flush=True)
+    check_bare_site(system, there)
+    print("the site builds", flush=True)
+
+
+def check_bare_wheel(system, there):
+    """The wheel in an environment of its own. --ignore-installed: the package has the same Python part, which must not be
+    what answers."""
+    there("apt-get", "install", "-y", "--no-install-recommends", "python3-build", "python3-setuptools", "python3-wheel",
+          "python3-venv", "python3-nbconvert", "python3-ipykernel", "jupyter-client", "python3-pandas", "python3-matplotlib")
+    shutil.copytree(ROOT / "python", system / "tmp/python", ignore=shutil.ignore_patterns("__pycache__", "build", "dist"))
+    shutil.copy(ROOT / "CMakeLists.txt", system / "tmp")  # which the version stands in
+    there("sh", "-c", "cd /tmp/python && python3 -m build --wheel --no-isolation")
+    there("python3", "-m", "venv", "--system-site-packages", "/tmp/own")
+    there("sh", "-c", "/tmp/own/bin/pip install --no-index --no-deps --ignore-installed /tmp/python/dist/switchfold-*.whl")
+    assert "/tmp/own" in there("sh", "-c", "cd /tmp && own/bin/python -c 'import switchfold; print(switchfold.__file__)'")
+    # The kernel is Debian's Python, and looks there first.
+    there("sh", "-c", "cd /tmp && PYTHONPATH=$(echo /tmp/own/lib/python3*/site-packages) python3 -m nbconvert --to notebook --execute --output-dir /tmp/books "
+          "/usr/share/switchfold/notebooks/replay_my_trace.ipynb")
+    assert "image/png" in (system / "tmp/books/replay_my_trace.ipynb").read_text(encoding="utf-8")
+
+
+def check_bare_site(system, there):
+    there("apt-get", "install", "-y", "--no-install-recommends", "mkdocs", "mkdocs-material", "doxygen")
+    shutil.copytree(ROOT, system / "tmp/switchfold", ignore=shutil.ignore_patterns("build", ".git", "runs", "__pycache__"))
+    there("/tmp/switchfold/scripts/site", "--out", "/tmp/site")
+    assert (system / "tmp/site/html/docs/energy.html").is_file()
 
 
 def main():

@@ -15,6 +15,7 @@ using Chosen = std::function<int()>;
 void add_run(CLI::App& app, Chosen& chosen, const Log& log);
 void add_sweep(CLI::App& app, Chosen& chosen, const Log& log);
 void add_report(CLI::App& app, Chosen& chosen);
+void add_energy(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen, const Log& log);
 void add_plan(CLI::App& app, Chosen& chosen, const Log& log);
 /// Adds `switchfold plan EXPERIMENT` itself; `plan` also has subcommands.

@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
     add_run(app, chosen, log);
     add_sweep(app, chosen, log);
     add_report(app, chosen);
+    add_energy(app, chosen);
     add_trace(app, chosen, log);
     add_plan(app, chosen, log);
     add_describe(app, chosen);

@@ -36,7 +36,8 @@ void add_schema(CLI::App& app, Chosen& chosen) {
     command->add_option(
         "KIND",
         arguments->kind,
-        "experiment, system, topology, collectives, gpu, processor, costs, launches, sweep, trace "
+        "experiment, system, topology, collectives, gpu, processor, costs, launches, power, sweep, "
+        "trace "
         "(a line of switchfold's own "
         "format), "
         "or statistics (a table)");

@@ -33,18 +33,21 @@ struct Statistic {
 
 /// A Time must be reported in microseconds, and nothing else may be.
 template <class Owner, class T>
+constexpr Statistic<Owner, T> checked(const Statistic<Owner, T>& statistic) {
+    if (std::is_same_v<T, Time> != (statistic.unit == Unit::kMicroseconds))
+        throw std::logic_error("a time is in microseconds");
+    return statistic;
+}
+// clang 14 lets no consteval function call another: both check by themselves.
+template <class Owner, class T>
 consteval Statistic<Owner, T>
 statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
-    if (std::is_same_v<T, Time> != (unit == Unit::kMicroseconds))
-        throw std::logic_error("a time is in microseconds");
-    return {name, member, unit, meaning, false};
+    return checked(Statistic<Owner, T>{name, member, unit, meaning, false});
 }
 template <class Owner, class T>
 consteval Statistic<Owner, T>
 peak_statistic(std::string_view name, T Owner::*member, Unit unit, std::string_view meaning) {
-    Statistic<Owner, T> peak = statistic(name, member, unit, meaning);
-    peak.peak = true;
-    return peak;
+    return checked(Statistic<Owner, T>{name, member, unit, meaning, true});
 }
 
 template <class S>

@@ -76,27 +76,44 @@ void RankTimelineWriter::event(const std::string& text) {
     file_.write(text);
 }
 
-void RankTimelineWriter::add_launch(const RankSlice& slice) {
-    const std::uint64_t end = *slice.launched_ps;
-    const std::uint64_t start = end - std::min(end, kLaunchPs);
-    if (end <= start)
-        return;
+void RankTimelineWriter::write_launch(
+    const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps) {
     event(fmt::format(
         R"({{"ph": "X", "cat": "cuda_runtime", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
-        slice.category == "kernel" ? "cudaLaunchKernel" : "cudaMemcpyAsync",
+        launch.copy ? "cudaMemcpyAsync" : "cudaLaunchKernel",
         kHostPid,
         kHostThread,
-        trace_us(start),
-        trace_us(end - start),
-        slice.correlation,
-        slice.correlation));
+        trace_us(start_ps),
+        trace_us(end_ps - start_ps),
+        launch.correlation,
+        launch.correlation));
+}
+
+void RankTimelineWriter::write_launches() {
+    std::ranges::sort(launches_);
+    std::uint64_t before = 0;  // end of the last call of another moment
+    for (auto first = launches_.begin(); first != launches_.end();) {
+        const std::uint64_t end = first->end_ps;
+        const auto next =
+            std::find_if(first, launches_.end(), [&](const Launch& l) { return l.end_ps > end; });
+        const std::uint64_t start = std::max(before, end - std::min(end, kLaunchPs));
+        const auto calls = static_cast<std::uint64_t>(next - first);
+        for (std::uint64_t i = 0; i < calls; ++i) {
+            const std::uint64_t from = start + (end - start) * i / calls;
+            const std::uint64_t to = start + (end - start) * (i + 1) / calls;
+            if (from < to)
+                write_launch(first[static_cast<std::ptrdiff_t>(i)], from, to);
+        }
+        before = end;
+        first = next;
+    }
 }
 
 void RankTimelineWriter::add(const RankSlice& slice) {
     if (slice.end_ps <= slice.start_ps)
         return;
     if (slice.launched_ps)
-        add_launch(slice);
+        launches_.push_back({*slice.launched_ps, slice.correlation, slice.category != "kernel"});
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "device": {}, "stream": {}, "correlation": {}{}{}{}}}}})",
         slice.category,
@@ -128,6 +145,7 @@ void RankTimelineWriter::add_step(
 }
 
 void RankTimelineWriter::close() {
+    write_launches();
     file_.write("\n]}\n");
     file_.close();
 }

@@ -4,12 +4,14 @@
 #include "sim/output/gzip_file.h"
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace switchfold {
 
@@ -40,7 +42,8 @@ struct RankSlice {
     std::optional<std::uint64_t> launched_ps;  ///< when the host had launched it
 };
 
-/// What a launching call is drawn as. When it ends is simulated, how long it takes is not.
+/// What a launching call is drawn as, at most. When it ends is simulated, how long it takes is not:
+/// calls that end at the same moment share the time before it.
 inline constexpr std::uint64_t kLaunchPs = 1'000'000;
 
 /// The GPU and the rank at the head of a file.
@@ -65,10 +68,19 @@ public:
     void close();
 
 private:
+    struct Launch {
+        std::uint64_t end_ps = 0;
+        std::uint64_t correlation = 0;
+        bool copy = false;
+        auto operator<=>(const Launch&) const = default;
+    };
+
     void event(const std::string& text);
-    void add_launch(const RankSlice& slice);
+    void write_launches();
+    void write_launch(const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps);
 
     GzipFile file_;
+    std::vector<Launch> launches_;  ///< written last, when all of them are known
     std::uint32_t rank_;
     bool first_ = true;
 };

@@ -356,7 +356,7 @@ private:
             result.slowdown = all.isolated_us > 0 ? all.taken_us / all.isolated_us - 1.0 : 0.0;
             if (has_causes(scenario) && times.back().contains(name))
                 result.causes = find_causes(result.slowdown, [&](std::size_t mechanism) {
-                    const ClassTime& t = times[mechanism].at(name);
+                    const ClassTime& t = times[mechanism].at(result.kernel_class);
                     return t.taken_us / t.isolated_us - 1.0;
                 });
             results.push_back(std::move(result));

@@ -2,8 +2,14 @@
 #include "validation/collectives/collective_tables.h"
 
 #include "sim/core/error.h"
+#include "sim/core/random_stream.h"
+#include "workloads/tests/broken_text.h"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
 
 namespace switchfold::validation::collective_tables_test {
 namespace {
@@ -132,6 +138,25 @@ TEST(CollectiveTables, AColumnNamesTheCollective) {
     EXPECT_NEAR(measured_time(rows[0])->us, 8.75, 1e-9);
     EXPECT_NEAR(measured_time(rows[1])->us, 17.5, 1e-9);
     EXPECT_FALSE(measured_time(rows[2]));
+}
+
+TEST(CollectiveTables, BrokenCopiesAreReadOrRefused) {
+    RandomStream random(1, "tables");
+    std::ifstream in(SWITCHFOLD_SOURCE_DIR "/validation/fuzz/corpus/every_column.csv");
+    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(parse_collective_tables(whole, "whole").size(), 2U);
+    int refused = 0;
+    for (int i = 0; i < 400; ++i) {
+        const std::string text = testing::broken(whole, random);
+        SCOPED_TRACE(text);
+        try {
+            for (const MeasuredRow& row : parse_collective_tables(text, "broken"))
+                static_cast<void>(measured_time(row));
+        } catch (const ConfigError&) {
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 0);
 }
 
 }  // namespace

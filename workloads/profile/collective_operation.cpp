@@ -67,9 +67,10 @@ Size tensor_size(
     return size;
 }
 
+/// 0 if the trace does not state it: the model then chooses.
 std::uint32_t blocks_or_threads(const Dim3& shape) {
     return shape == kUnknownShape
-               ? 1
+               ? 0
                : static_cast<std::uint32_t>(std::min<std::uint64_t>(shape.count(), UINT32_MAX));
 }
 

@@ -208,10 +208,12 @@ void set_isolated_durations(
     each_kernel(
         raw, graph, operation_of, [&](std::uint32_t i, const Operation& operation, auto& kernel) {
             kernel.measured = kernel.isolated = Time(raw.gpu[i].duration);
-            // A synthetic trace states isolated durations, even of overlapped kernels.
+            // A synthetic trace states isolated durations, even of overlapped kernels; a
+            // simulation's timeline does not.
+            const bool isolated = raw.report.synthetic && !raw.report.simulated;
             kernel.duration_source =
-                raw.report.synthetic ? DurationSource::kModel : DurationSource::kMeasuredAlone;
-            if (!raw.report.synthetic)
+                isolated ? DurationSource::kModel : DurationSource::kMeasuredAlone;
+            if (!isolated)
                 kernels.add(i, operation.step);
         });
     BigVector<Operation>::Skipping skipping(graph.operations);

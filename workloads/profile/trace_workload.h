@@ -21,7 +21,9 @@ struct TraceFileReport {
     std::uint32_t rank = 0;
     std::uint32_t world_size = 1;
     std::uint32_t steps = 0;
-    bool synthetic = false;
+    bool synthetic = false;  ///< no real run behind it
+    /// Of these, a simulation's timeline: its durations are not those of kernels alone.
+    bool simulated = false;
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;  ///< by reason

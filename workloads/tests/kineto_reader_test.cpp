@@ -220,6 +220,38 @@ TEST(KinetoReader, DurationsOfASyntheticTraceAreModelled) {
     EXPECT_EQ(workload.files.front().durations.at("model"), 2U);
 }
 
+TEST(KinetoReader, ASimulatedTimelineIsSyntheticAndItsDurationsAreNotIsolated) {
+    TraceText text;
+    text.header(
+        R"("switchfold_simulated": true, "deviceProperties": [{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 84000000000}], "distributedInfo": {"rank": 0, "world_size": 2},)");
+    text.launch("alone", "0", "7", "10", "10");
+    text.launch(kAllReduce, "101", "20", "105", "60");
+    text.launch("beside", "102", "7", "126", "5");
+    const TraceWorkload workload = text.read();
+    EXPECT_TRUE(workload.files.front().synthetic);
+    EXPECT_TRUE(workload.graph.provenance.synthetic);
+    EXPECT_EQ(
+        std::get<KernelOperation>(only(workload, "alone").body).duration_source,
+        DurationSource::kMeasuredAlone);
+    EXPECT_EQ(
+        std::get<KernelOperation>(only(workload, "beside").body).duration_source,
+        DurationSource::kMeasuredOverlapped);
+}
+
+TEST(KinetoReader, BlocksThatATraceDoesNotStateAreTheModelsChoice) {
+    TraceText text;
+    text.launch("kernel", "0", "7", "10", "10");
+    text.event("kernel", kAllReduce, "20", "30", "60", R"("stream": 20, "correlation": 77)");
+    text.launch(kAllReduce, "101", "20", "105", "60");
+    const TraceWorkload workload = text.read();
+    const auto found = named(workload, kAllReduce);
+    ASSERT_EQ(found.size(), 2U);
+    const auto& silent = std::get<CollectiveOperation>(found[0]->body);
+    EXPECT_EQ(silent.thread_blocks, 0U);
+    EXPECT_EQ(silent.threads_per_block, 0U);
+    EXPECT_EQ(std::get<CollectiveOperation>(found[1]->body).thread_blocks, 8U);
+}
+
 TEST(KinetoReader, CollectiveSizesFromTheKernelsOwnCounts) {
     const TraceWorkload workload =
         TraceText()

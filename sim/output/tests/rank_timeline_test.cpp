@@ -100,6 +100,29 @@ TEST(RankTimeline, EveryEventHasWhatParsersAskFor) {
     EXPECT_EQ(launches, std::set<std::uint64_t>{1});
 }
 
+TEST(RankTimeline, CallsOfOneMomentShareTheTimeBeforeIt) {
+    const Json trace = written([](RankTimelineWriter& writer) {
+        // Not in the order of the host: 3 and 1 end together, 2 less than 1 us later, 4 at once.
+        const auto launched = [&](std::uint64_t correlation, std::uint64_t ps) {
+            RankSlice slice = kernel(correlation, 9'000'000, 9'500'000);
+            slice.launched_ps = ps;
+            writer.add(slice);
+        };
+        launched(3, 5'000'000);
+        launched(2, 5'200'000);
+        launched(1, 5'000'000);
+        launched(4, 0);
+    });
+    std::vector<std::array<double, 3>> calls;
+    for (const Json& event : trace["traceEvents"])
+        if (event.value("cat", "") == "cuda_runtime")
+            calls.push_back(
+                {event["args"]["correlation"].get<double>(),
+                 event["ts"].get<double>(),
+                 event["dur"].get<double>()});
+    EXPECT_EQ(calls, (std::vector<std::array<double, 3>>{{1, 4, 0.5}, {3, 4.5, 0.5}, {2, 5, 0.2}}));
+}
+
 TEST(RankTimeline, ACollectiveSaysItsSizeAndItsRanks) {
     const Json trace = written([](RankTimelineWriter& writer) {
         RankSlice slice = kernel(1, 0, 1'000'000);

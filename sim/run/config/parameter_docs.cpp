@@ -2,6 +2,7 @@
 #include "sim/core/schema_table.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/parameter_units.h"
+#include "sim/run/energy/power_params.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +32,8 @@ const Kind& find_kind(std::string_view name) {
         kind_of<GpuParams>("gpu"),
         kind_of<ProcessorParams>("processor"),
         kind_of<HostCostsParams>("costs"),
-        kind_of<LaunchParams>("launches")};
+        kind_of<LaunchParams>("launches"),
+        kind_of<PowerParams>("power")};
     std::string known;
     for (const Kind& kind : kKinds) {
         if (kind.name == name)

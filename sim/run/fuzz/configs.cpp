@@ -4,7 +4,10 @@
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/core/params_reader.h"
+#include "sim/run/config/host_costs_params.h"
+#include "sim/run/config/launch_params.h"
 #include "sim/run/config/load.h"
+#include "sim/run/energy/power_params.h"
 #include "sim/run/sweep/plan.h"
 
 #include <filesystem>
@@ -42,7 +45,21 @@ void read_sweep(const Json& json) {
     static_cast<void>(plan_sweep(json, place_of("sweeps"), kFew));
 }
 
+/// A file of one struct.
+template <class P>
+void read_parameters(const Json& json, const std::string& kind) {
+    const auto file = place_of(folder_of(kind));
+    const OrderedJson whole = write_value(read_params<P>(json, file));
+    const auto again = read_params<P>(parse_json(whole.dump(), "written"), file);
+    SWITCHFOLD_CHECK(write_value(again) == whole, "{} changed when written out", kind);
+}
+
 }  // namespace
+
+std::string folder_of(std::string_view kind) {
+    const std::string name(kind);
+    return name.ends_with('s') || kind == "power" ? name : name + "s";
+}
 
 bool try_config(std::string_view kind, std::string_view bytes) {
     try {
@@ -53,6 +70,12 @@ bool try_config(std::string_view kind, std::string_view bytes) {
             read_experiment(json);
         else if (kind == "sweep")
             read_sweep(json);
+        else if (kind == "costs")
+            read_parameters<HostCostsParams>(json, "costs");
+        else if (kind == "launches")
+            read_parameters<LaunchParams>(json, "launches");
+        else if (kind == "power")
+            read_parameters<PowerParams>(json, "power");
         else
             SWITCHFOLD_CHECK(false, "no configuration is called {}", kind);
         return true;

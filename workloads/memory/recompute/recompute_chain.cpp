@@ -235,7 +235,8 @@ std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
             if (peak >= least)
                 continue;  // another stores less with as low a peak
             least = peak;
-            const auto add = [&](const Segment& segment) {
+            // clang 14 captures no structured bindings by reference.
+            const auto add = [&, stored = stored, peak = peak](const Segment& segment) {
                 const SegmentCost cost = cost_of(chain, segment);
                 const std::uint64_t now = stored + cost.stored;
                 const std::uint64_t most = std::max(peak, now + cost.beside);

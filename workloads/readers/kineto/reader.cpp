@@ -59,8 +59,12 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
                     report.rank,
                     report.world_size));
     }
-    const Json synthetic = value("switchfold_synthetic");
-    report.synthetic = synthetic.is_boolean() && synthetic.get<bool>();
+    const auto is_set = [&](const char* key) {
+        const Json flag = value(key);
+        return flag.is_boolean() && flag.get<bool>();
+    };
+    report.simulated = is_set("switchfold_simulated");
+    report.synthetic = report.simulated || is_set("switchfold_synthetic");
 }
 
 }  // namespace

@@ -37,8 +37,7 @@ std::string text_of(const fs::path& path) {
 class ConfigCorpus : public ::testing::TestWithParam<std::string_view> {
 protected:
     [[nodiscard]] static std::vector<fs::path> shipped() {
-        return files_in(
-            fs::path(SWITCHFOLD_SOURCE_DIR) / "configs" / (std::string(GetParam()) + "s"));
+        return files_in(fs::path(SWITCHFOLD_SOURCE_DIR) / "configs" / fuzz::folder_of(GetParam()));
     }
 };
 
