@@ -59,7 +59,8 @@ class PlanMemory(unittest.TestCase):
             memory = json.loads(self.planned("--json", "--memory", "80 GiB", *arguments))["memories"][0]
             return next(p["floor_bytes"] for p in memory["plans"] if p["planner"] == "none")
         once = need()
-        self.assertEqual(need("--set", "/workload/plan/accumulate=4"), once)
+        # A micro-batch's first step follows the last of the one before, not an update: another window of staging.
+        self.assertAlmostEqual(need("--set", "/workload/plan/accumulate=4") / once, 1, places=4)
         self.assertLess(need("--set", "/workload/plan/sharding=optimizer"), once)
 
     def test_text_says_whose_gain_it_is(self):
