@@ -73,19 +73,14 @@ TEST(FoldedPlan, TakesWhatAllRanksTake) {
 }
 
 TEST(FoldedPlan, TakesWhatHostsTakeThatWait) {
-    // In a folded plan, the host calls for a pass's message and first kernel count as part of the
-    // pass instead of preceding it: 130 us in passes of 4 ms and more.
-    constexpr double kCall = 0.03;
     expect_same(
         R"("tensor": 4, "pipeline": 2, "micro_batch": 1, "accumulate": 6, "messages": "blocking",
            "launches": "../launches/megatron_lm.json")",
-        0.005,
-        kCall);
+        0.005);
     expect_same(
         R"("tensor": 2, "data": 4, "micro_batch": 1, "accumulate": 3, "overlap_gradients": false,
            "launches": {"kernel": "40 us", "wait_after_pass": true})",
-        0.005,
-        kCall);
+        0.005);
 }
 
 TEST(FoldedPlan, LeavesOutOnlyWhatOverlappedMessagesSlow) {

@@ -322,6 +322,8 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     before_products(layer, work);
     if (l.type == "embedding" && sums_output(layer))
         work.push_back(CallsItem{plan_.launches.vocabulary});
+    if (l.type == "softmax_loss")
+        work.push_back(CallsItem{plan_.launches.loss});
     if (l.type == "combine")
         exchange(l.inputs.front(), "tokens back", work);
     if (l.forward_us)
@@ -352,8 +354,6 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
         for (const char* what : {"largest", "sum", "target"})
             collective(layer, what, CollectiveKind::kAllReduce, 4 * tokens, Sharing::kTensor, work);
     }
-    if (l.type == "softmax_loss")
-        work.push_back(CallsItem{plan_.launches.loss});
 }
 
 /// Sums input gradients: those of column-parallel layers with a common input are partial sums.

@@ -120,8 +120,8 @@ public:
     [[nodiscard]] std::optional<Index> last(std::size_t lane) const;
     /// Index of the next operation written, excluding its call.
     [[nodiscard]] Index next() const { return size() + (launches_.any() ? 1 : 0); }
-    /// The same for one without a call of its own.
-    [[nodiscard]] Index next_one_kernel() const { return size(); }
+    /// Index of the next call, or of the next operation if that has none of its own.
+    [[nodiscard]] Index next_call() const { return size(); }
     /// Index of the last operation written.
     [[nodiscard]] Index latest() const { return size() - 1; }
     void span(std::string_view name, Index first, Index last, std::uint32_t round, Phase phase);

@@ -220,7 +220,9 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
     receive(lane, pass);
     host_waits();
-    const Index first = parts_.fold != nullptr ? writer_.next_one_kernel() : writer_.next();
+    // A pass behind a host that waits begins when that begins to call.
+    const bool with_calls = parts_.fold != nullptr || parts_.plan.launches.wait_after_pass;
+    const Index first = with_calls ? writer_.next_call() : writer_.next();
     predict(lane, pass, phase);
     if (parts_.fold != nullptr)
         one_kernel(lane, pass, phase);
