@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -40,17 +40,16 @@ TEST(Modules, GoFromTheLastToTheFirst) {
 
 /// In another order four times as many take sixteen times as long: 150,000 take 4 s.
 TEST(Modules, AreFoundAtOnceAfterARun) {
-    using Clock = std::chrono::steady_clock;
     Simulation simulation;
-    Clock::time_point start;
+    std::clock_t start = 0;  // processor time: other work on the machine does not count
     {
         Modules<Plain> modules;
         for (int i = 0; i < 150'000; ++i)
             modules.add(("plain" + std::to_string(i)).c_str(), i);
         simulation.run();
-        start = Clock::now();
+        start = std::clock();
     }
-    EXPECT_LT(Clock::now() - start, std::chrono::milliseconds(1500));
+    EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.5);
 }
 
 }  // namespace
