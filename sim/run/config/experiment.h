@@ -282,7 +282,7 @@ struct Experiment {
                 &Experiment::approximate,
                 "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
                 "two (tree), where the others do the same: ten and four times faster, and up to 7 "
-                "and 2.5 % off (docs/performance.md)."),
+                "and 5 % off (docs/performance.md)."),
             field(
                 "faults",
                 &Experiment::faults,

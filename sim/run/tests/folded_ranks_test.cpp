@@ -193,11 +193,13 @@ TEST(FoldedRanks, TreesBetweenMachinesFoldWhereTheUserTakesAnApproximation) {
         0.07,
         "4 ranks stand for all 32: times may be up to 7 % off (approximate)");
     expect_approximation(
-        "tree", 8, 0.025, "8 ranks stand for all 32: times may be up to 2.5 % off (approximate)");
+        "tree", 8, 0.025, "8 ranks stand for all 32: times may be up to 5 % off (approximate)");
 }
 
 TEST(FoldedRanks, ApproximateTreesOfAnySizeTakeTheTimeOfWholeOnes) {
     const std::vector<std::string> systems = {"dgx_h100_ndr", "a4_b200_gib", "p5_efa", "a3_mega"};
+    double errors = 0;
+    int runs = 0;
     ASSERT_TRUE(rc::check([&] {
         const std::string members = fmt::format(
             R"("system": {{"$base": "../systems/{}.json", "topology": {{"nodes": {}}},
@@ -209,8 +211,12 @@ TEST(FoldedRanks, ApproximateTreesOfAnySizeTakeTheTimeOfWholeOnes) {
         const ScenarioResult every = scenario(members, tree, true);
         const ScenarioResult few = scenario(R"("approximate": true, )" + members, tree, false);
         RC_TAG(few.folded_ranks > 0);  // the smallest sizes have fewer channels than trees
-        RC_ASSERT(std::abs(few.iteration_us / every.iteration_us - 1) < 0.025);
+        const double error = std::abs(few.iteration_us / every.iteration_us - 1);
+        errors += error;
+        ++runs;
+        RC_ASSERT(error < 0.05);  // what the note says
     }));
+    EXPECT_LT(errors / runs, 0.005);
 }
 
 TEST(FoldedRanks, AnApproximationOfEveryRankIsRefused) {
