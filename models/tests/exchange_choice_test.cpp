@@ -40,6 +40,15 @@ TEST(ExchangeChoice, ManyRanksShareBlocks) {
     EXPECT_EQ(choice.peers_of_a_block, 3U);
 }
 
+/// 20 warps: a peer alone gets 9 that receive and 10 that send, of which one posts; eight get one
+/// each way, and more take turns.
+TEST(ExchangeChoice, PeersShareABlocksWarps) {
+    const std::vector<double> sixteenths = {9, 4, 2, 2, 2, 1, 1, 1};
+    for (std::uint32_t peers = 1; peers <= 8; ++peers)
+        EXPECT_DOUBLE_EQ(share_of_warps(peers), sixteenths[peers - 1] / 16) << peers;
+    EXPECT_DOUBLE_EQ(share_of_warps(16), 0.5 / 16);
+}
+
 /// Parts below an eighth of a step are not worth a channel.
 TEST(ExchangeChoice, ShortMessagesTakeFewChannels) {
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, switched(8), kibibytes(64)).for_a_peer, 1U);

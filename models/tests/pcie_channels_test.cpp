@@ -112,5 +112,22 @@ TEST(PcieChannels, ABlockStoresToPeersAtTheHostsRate) {
     EXPECT_EQ(time(hgx, gigabytes_per_second(10)), time(hgx, Bandwidth()));
 }
 
+// Two blocks of an all-to-all serve three peers each, and copy a quarter within the GPU beside them.
+TEST(PcieChannels, AnExchangesOwnShareTakesNothingFromStoresToPeers) {
+    CollectiveParams params = TestMachine::params();
+    params.simple.block_rate = gigabytes_per_second(1000);
+    params.simple.hop_overhead = Time();
+    params.simple.slice_overhead = Time();
+    params.host_store_rate = gigabytes_per_second(10);
+    CollectiveOperation operation;
+    operation.kind = CollectiveKind::kAllToAll;
+    operation.bytes = mebibytes(64);
+    const Topology cards = box(4, 1, kPcie5).build();
+    TestMachine machine(cards, params, {Algorithm::kAuto, Protocol::kSimple, 2, false});
+    const CollectiveRecord record = machine.run(operation);
+    const double sent = 0.75 * static_cast<double>(operation.bytes.count());
+    EXPECT_NEAR(to_seconds(record.end - record.start), sent / 20e9, 0.05 * sent / 20e9);
+}
+
 }  // namespace
 }  // namespace switchfold::pcie_channels_test

@@ -71,6 +71,20 @@ bool is_exchange(CollectiveKind kind) {
            kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
+double share_of_warps(std::uint32_t peers) {
+    constexpr std::uint32_t kWarps = 20;
+    constexpr double kOfARing = 16;
+    constexpr std::uint32_t kPeersAtOnce = 8;
+    constexpr std::uint32_t kUneven = 4;  // more warps of a peer than these are divided unevenly
+    constexpr std::uint32_t kPosts = 3;   // a sender of so many warps has one that posts
+    const std::uint32_t at_once = std::min(peers, kPeersAtOnce);
+    const std::uint32_t warps = kWarps / at_once;
+    const std::uint32_t receive = warps <= kUneven ? warps / 2 : (warps - 1) / 2;
+    const std::uint32_t send = warps <= kUneven ? receive : receive + 1;
+    const std::uint32_t sending = send >= kPosts ? send - 1 : send;
+    return std::min(receive, sending) / kOfARing * at_once / peers;
+}
+
 Choice choose_exchange(
     const CollectiveParams& params,
     const CollectivePolicy& policy,

@@ -18,4 +18,9 @@ namespace switchfold {
     const MachineView& machine,
     Bytes bytes);
 
+/// Share of a ring's warps that move one peer's data in each direction, in a thread block that
+/// serves `peers` at once (sendrecv.h: 20 warps where a ring has 16 and one that posts; they are
+/// divided evenly, up to eight peers at once, and three or more that send have one that posts).
+[[nodiscard]] double share_of_warps(std::uint32_t peers);
+
 }  // namespace switchfold

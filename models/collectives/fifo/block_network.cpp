@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/fifo/block_network.h"
 
+#include "models/collectives/choice/exchange.h"
 #include "sim/core/error.h"
 #include "sim/core/prefetch.h"
 
@@ -25,6 +26,16 @@ constexpr std::uint64_t kLineUnitsInChunk = 8;
 
 std::uint32_t at_least_one(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, value));
+}
+
+/// Peers to which a thread block stores at once. An exchange's own share stays in the rank's
+/// memory, so it takes nothing from them.
+std::uint32_t stores_at_once(const CollectiveSpec& spec) {
+    const Choice& choice = spec.choice;
+    const std::uint64_t peers = spec.ranks.size() - 1;
+    return choice.for_a_peer == 0
+               ? 1
+               : at_least_one((choice.for_a_peer * peers + choice.channels - 1) / choice.channels);
 }
 
 }  // namespace
@@ -84,12 +95,14 @@ BlockNetwork::BlockNetwork(
     t.lines = protocol != Protocol::kSimple;
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
     const bool exchanges = spec.choice.for_a_peer != 0;
-    const std::uint32_t shares = exchanges ? 2 * spec.choice.peers_of_a_block : 1;
     // Its warps that send do not wait for those that receive: each end of a slice is one side of
     // what a ring's block does, which receives, sends, and has a barrier for both.
     t.slice_overhead = p.slice_overhead.count() / (exchanges ? 2 : 1);
-    t.block_rate = p.block_rate * bundle / shares;
-    t.host_store_rate = params_.host_store_rate * bundle / spec.choice.peers_of_a_block;
+    const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
+    t.block_rate =
+        Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
+        bundle;
+    t.host_store_rate = params_.host_store_rate * bundle / stores_at_once(spec);
     t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units; otherwise a block would wait for each to leave before creating the next.
     const auto window = [&](Bytes bytes) {
