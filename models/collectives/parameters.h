@@ -127,6 +127,7 @@ struct CollectiveParams {
     Time tuner_network_latency;
     HostProcessor host_processor = HostProcessor::kIntel;
     Bandwidth host_store_rate;
+    Bandwidth proxy_copy_rate;
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -318,6 +319,13 @@ struct CollectiveParams {
                 &CollectiveParams::host_store_rate,
                 "Limit on the rate at which one thread block stores to peers over the host's PCIe, "
                 "flags included; 0: block_rate alone.",
+                Bandwidth(0),
+                gigabytes_per_second(10'000)),
+            field(
+                "proxy_copy_rate",
+                &CollectiveParams::proxy_copy_rate,
+                "Rate at which a GPU's proxy thread copies slices to and from sockets, besides "
+                "proxy_overhead; 0: the network interface moves them by itself.",
                 Bandwidth(0),
                 gigabytes_per_second(10'000)),
             field(

@@ -94,17 +94,20 @@ void HostCopies::pass_links(bool to_device, Bytes piece, Time limit, Passed& pas
     for (const HostHop& hop : fabric_.way_to_host(rank_)) {
         Link& link = to_device ? hop.link->reverse() : *hop.link;
         const std::uint64_t most = limit != Time() ? carried(hop.healthy, limit) : UINT32_MAX;
-        const auto wire = [&](PacketKind kind) {
-            return static_cast<std::uint32_t>(
-                std::min<std::uint64_t>(link.format().wire_bytes(kind, payload), most));
+        const auto at_most = [&](std::uint64_t wire) {
+            return static_cast<std::uint32_t>(std::min(wire, most));
         };
+        const PacketFormat& format = link.format();
         const Time from = std::max(now, link.busy_until());
-        const Time left = link.carry(payload, wire(PacketKind::kCopyWrite));
+        const Time left =
+            link.carry(payload, at_most(format.wire_bytes(PacketKind::kCopyWrite, payload)));
         passed.alone = std::max(passed.alone, now + (left - from));
         passed.shared = std::max(passed.shared, left);
-        // The device requests the data that it reads.
+        // The device requests the data that it reads, a packet's worth at a time.
         if (to_device)
-            hop.link->add_overhead(wire(PacketKind::kReadRequest));
+            hop.link->add_overhead(at_most(
+                format.packets(PacketKind::kCopyWrite, payload) *
+                format.wire_bytes(PacketKind::kReadRequest, 1)));
     }
 }
 

@@ -135,6 +135,7 @@ struct ArithmeticParams {
     FlopRate float8_rate;
     FlopRate tf32_rate;
     MatrixUnits units = MatrixUnits::kNone;
+    bool winograd = true;
     Bandwidth operand_bandwidth;
     Time launch = nanoseconds(2600);
     static constexpr auto fields() {
@@ -179,6 +180,11 @@ struct ArithmeticParams {
                 "How the library's kernels feed the matrix units: through registers (V100, "
                 "MI300X), by asynchronous copies (A100), as warpgroups with the tensor memory "
                 "engine (H100), with tensor memory (B200); or none."),
+            field(
+                "winograd",
+                &ArithmeticParams::winograd,
+                "Whether the library has Winograd's algorithm for 32-bit convolutions on this "
+                "GPU."),
             field(
                 "operand_bandwidth",
                 &ArithmeticParams::operand_bandwidth,

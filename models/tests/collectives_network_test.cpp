@@ -87,6 +87,20 @@ TEST(AcrossMachines, TheProxyIsPaidForEverySlice) {
     EXPECT_LT(delayed - usual, 6 * 19e-6);
 }
 
+// Sockets: the proxies of one machine send what the network would carry ten times as fast, and
+// those of the other receive it beside.
+TEST(AcrossMachines, AProxyThatCopiesBoundsTheRate) {
+    const Topology topology = TestMachine::cluster(2, 1);
+    CollectiveParams sockets = network_params();
+    sockets.proxy_copy_rate = gigabytes_per_second(2);
+    constexpr std::uint64_t kSize = 256ULL << 20U;
+    // Two ranks: each sends the whole buffer once, and its proxy copies what it receives as well.
+    const double copied = 2.0 * kSize / 2e9;
+    const double time = seconds(topology, Algorithm::kRing, Protocol::kSimple, kSize, sockets);
+    EXPECT_NEAR(time, copied, 0.1 * copied);
+    EXPECT_LT(seconds(topology, Algorithm::kRing, Protocol::kSimple, kSize), 0.5 * copied);
+}
+
 TEST(AcrossMachines, HalvingTheTransferUnitConverges) {
     for (const Algorithm algorithm :
          {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitchTree, Algorithm::kInSwitchRing}) {

@@ -2,6 +2,7 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/kernels/kernel_gpus.h"
+#include "validation/kernels/profiled_layers.h"
 #include "validation/kernels/timed_kernels.h"
 #include "workloads/kernels/kernel_table.h"
 
@@ -26,8 +27,8 @@ std::string band(double seconds) {
     return seconds < kLong ? "10 to 100 us" : "over 100 us";
 }
 
-/// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size in
-/// the fitted half.
+/// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size
+/// in the fitted half.
 bool is_fitted(const MeasuredKernel& row, const std::string& size) {
     const GpuWords gpu = gpu_words(row.gpu);
     return (gpu.model == "A100" || gpu.model == "H100") && !gpu.pcie.value_or(false) &&
@@ -134,6 +135,8 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     if (const auto attention = find_data(options, kAttention); attention && !alone)
         comparison.add(read_kernel_table(*attention));
     comparison.judge();
+    if (!alone)
+        compare_profiled_layers(options, gpus, result);
     return result;
 }
 

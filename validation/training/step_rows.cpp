@@ -195,10 +195,10 @@ private:
             r.network = decoder(model, shape);
             return;
         }
-        // Matches "Inception-v3" with inception_v3.
+        // Matches "Inception-v3" with inception_v3, "GNMT-16" with gnmt_16layer.
         const auto bare = [](std::string_view words) {
             std::string name;
-            for (const char c : words)
+            for (const char c : words.substr(0, words.find("layer")))
                 if (std::isalnum(static_cast<unsigned char>(c)) != 0)
                     name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
             return name;

@@ -42,6 +42,7 @@ struct GpuRates {
     /// units.
     double matrix = 0;
     MatrixKernels kernels = MatrixKernels::kVector;
+    bool winograd = true;  ///< the library convolves with Winograd's algorithm
 
     // Memory, bytes per second.
     double read_bandwidth = 0;   ///< achieved by streaming reads

@@ -33,7 +33,7 @@ TEST(Zoo, EveryNetworkIsWholeAndNamedOnce) {
         EXPECT_EQ(network.name, name);
         EXPECT_NO_THROW(check(network));
     }
-    EXPECT_EQ(names.size(), 45U);
+    EXPECT_EQ(names.size(), 46U);
     EXPECT_FALSE(find_network("resnet51"));
 }
 

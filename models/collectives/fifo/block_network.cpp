@@ -166,7 +166,10 @@ NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
     auto& proxy = members_[member].proxy;
     if (!proxy)
         proxy = std::make_unique<NetworkProxy>(
-            context_, *ports_[ranks_[member]], params_.proxy_overhead * bundle_);
+            context_,
+            *ports_[ranks_[member]],
+            params_.proxy_overhead * bundle_,
+            params_.proxy_copy_rate);
     return *proxy;
 }
 
@@ -290,7 +293,7 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
             break;
         // The GPU sees lines by itself; slices are reported by its proxy.
         if (fifo.networked && !context_.transport.lines)
-            next.time = fifo.inbound->serve(next.time);
+            next.time = fifo.inbound->serve(next.time, context_.transport.wire(next.expected));
         ++fifo.ready;
         wake = true;
     }

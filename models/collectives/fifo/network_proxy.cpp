@@ -25,16 +25,17 @@ void NetworkFlow::put(
     std::uint32_t slot, std::uint32_t unit, std::uint32_t wire, std::uint32_t values) {
     units_.push_back({slot, unit, wire, values});
     ++put_;
+    put_bytes_ += wire;
 }
 
 void NetworkFlow::post(std::uint64_t when) {
-    slices_.push_back(put_);
-    put_ = 0;
-    proxy_.post(number_, when);
+    slices_.push_back(std::exchange(put_, 0));
+    proxy_.post(number_, when, std::exchange(put_bytes_, 0));
 }
 
-void NetworkProxy::post(std::uint32_t flow, std::uint64_t when) {
-    context_.fabric->scheduler().at(Time(serve(when)), *this, std::uint64_t{flow} << 1U | kPosted);
+void NetworkProxy::post(std::uint32_t flow, std::uint64_t when, std::uint64_t wire) {
+    context_.fabric->scheduler().at(
+        Time(serve(when, wire)), *this, std::uint64_t{flow} << 1U | kPosted);
 }
 
 void NetworkProxy::on_event(std::uint64_t tag) {

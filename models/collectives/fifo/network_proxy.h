@@ -50,6 +50,7 @@ private:
     RingQueue<Unit> units_;
     RingQueue<std::uint32_t> slices_;  ///< number of units of each slice that waits for the proxy
     std::uint32_t put_ = 0;            ///< units written since the last post
+    std::uint64_t put_bytes_ = 0;      ///< on the wire, of these units
     std::uint32_t posted_ = 0;         ///< units at the front that may be sent
     RingQueue<std::uint64_t> departures_;
     std::uint64_t read_until_ = 0;  ///< ps at which memory has delivered everything sent so far
@@ -60,17 +61,20 @@ private:
 /// The proxy thread that serves one GPU's network connections. For outgoing data it detects a
 /// slice, posts its transfer, and turns to the next; for incoming data it detects completion,
 /// notifies the GPU, and posts the next receive. The network interface reads the data from the
-/// GPU's memory and sends it while the proxy continues.
+/// GPU's memory and sends it while the proxy continues. With sockets, the proxy copies the data
+/// itself, at `copy_rate`.
 class NetworkProxy final : public EventHandler {
 public:
-    NetworkProxy(BlockContext& context, RankPort& port, Time overhead) :
-        context_(context), port_(port), overhead_(overhead.count()) {}
+    NetworkProxy(BlockContext& context, RankPort& port, Time overhead, Bandwidth copy_rate) :
+        context_(context), port_(port), overhead_(overhead.count()), copy_rate_(copy_rate) {}
 
     NetworkFlow& add_flow(Fifo& fifo);
-    /// Processes one slice that is due at `when` (ps), queued with all other work of the proxy.
-    /// \returns when it is done
-    std::uint64_t serve(std::uint64_t when) {
+    /// Processes one slice of `wire` bytes that is due at `when` (ps), queued with all other work
+    /// of the proxy. \returns when it is done
+    std::uint64_t serve(std::uint64_t when, std::uint64_t wire) {
         free_at_ = std::max(free_at_, when) + overhead_;
+        if (copy_rate_ != Bandwidth())
+            free_at_ += serialization_time(Bytes(wire), copy_rate_).count();
         return free_at_;
     }
 
@@ -78,11 +82,12 @@ public:
 
 private:
     friend class NetworkFlow;
-    void post(std::uint32_t flow, std::uint64_t when);
+    void post(std::uint32_t flow, std::uint64_t when, std::uint64_t wire);
 
     BlockContext& context_;
     RankPort& port_;
     std::uint64_t overhead_;
+    Bandwidth copy_rate_;        ///< 0: the proxy copies nothing
     std::uint64_t free_at_ = 0;  ///< ps
     std::vector<std::unique_ptr<NetworkFlow>> flows_;
 };

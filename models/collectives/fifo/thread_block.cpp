@@ -424,7 +424,9 @@ void ThreadBlock::finish_slice() {
         std::uint64_t& credit = fifo.slice(fifo.consumed).time;
         credit = now + fifo.route->latency.count() + transport.delays_of(fifo.networked).credit;
         if (fifo.networked && transport.lines && step_done_ == step_.bytes)
-            credit += fifo.inbound->serve(now) - now;
+            credit +=
+                fifo.inbound->serve(now, transport.wire(static_cast<std::uint32_t>(step_.bytes))) -
+                now;
         ++fifo.consumed;
         // Most senders do not wait, so their memory is not touched.
         if (std::exchange(fifo.full_for_sender, false))

@@ -71,7 +71,7 @@ class Systems(unittest.TestCase):
                     collective = result["scenarios"][0]["collectives"][0]
                     self.assertEqual(collective["size_bytes"], 1 << 20)
                     self.assertGreater(collective["time_us"], 5)
-                    self.assertLess(collective["time_us"], 2000)
+                    self.assertLess(collective["time_us"], 3000)  # Ethernet, sockets
 
     def default_scenarios(self, system, workload):
         """Their names, and the run's notes."""

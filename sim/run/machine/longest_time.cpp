@@ -56,8 +56,10 @@ public:
         const double piece_on_wire = bandwidth > 0 ? kPiece / (bandwidth * slower) : 0.0;
         per_byte_ = 1 / (bandwidth * slower) + 4 / (memory * kMemoryShare) +
                     kBits * errors * (2 * latency + piece_on_wire);
-        const double hops = static_cast<double>(std::min(topology.nodes.size(), kMostHops));
         const CollectiveParams& collectives = *system.collectives;
+        if (collectives.proxy_copy_rate != Bandwidth())
+            per_byte_ += 2 / static_cast<double>(collectives.proxy_copy_rate.count());
+        const double hops = static_cast<double>(std::min(topology.nodes.size(), kMostHops));
         const double software = to_seconds(
             collectives.host_launch + collectives.launch_latency +
             collectives.in_switch_copy_round + collectives.in_switch_sync + collectives.push_poll +

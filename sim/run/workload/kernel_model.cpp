@@ -48,6 +48,7 @@ GpuRates gpu_rates(const GpuParams& gpu) {
     rates.tf32 = rate(arithmetic.tf32_rate);
     rates.matrix = rate(gpu.matrix_rate);
     rates.kernels = kernels_of(arithmetic.units);
+    rates.winograd = arithmetic.winograd;
     rates.read_bandwidth = achievable_bytes_per_second(memory.hbm, 0);
     rates.mixed_bandwidth = achievable_bytes_per_second(memory.hbm, 0.5);
     const Bandwidth operands = arithmetic.operand_bandwidth;

@@ -5,6 +5,7 @@
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
+#include "workloads/plan/step/layer_split.h"
 
 #include <fmt/format.h>
 
@@ -16,23 +17,6 @@
 namespace switchfold {
 
 namespace {
-
-bool splits_by_columns(const Layer& layer) {
-    return layer.split == TensorSplit::kColumns ||
-           (layer.split == TensorSplit::kVocabulary && layer.type == "linear");
-}
-
-/// Whether every rank holds the full output as a partial sum, over a part of the input or of the
-/// vocabulary.
-bool leaves_partial_sums(const Layer& layer) {
-    return layer.split == TensorSplit::kRows ||
-           (layer.split == TensorSplit::kVocabulary && layer.type == "embedding");
-}
-
-/// Whether a layer's experts are divided over ranks.
-bool of_experts(const Layer& layer) {
-    return layer.split == TensorSplit::kExperts;
-}
 
 bool is_norm(const Layer& layer) {
     return layer.type.find("norm") != std::string::npos;
@@ -160,66 +144,6 @@ void LayerWork::collective(
         beside});
 }
 
-void LayerWork::product(std::uint32_t layer, Which which, Work& work) const {
-    static constexpr std::array<const char*, 3> kWhat{
-        "forward", "input gradient", "weight gradient"};
-    const Layer& l = network_.layers[layer];
-    const char* what = kWhat[static_cast<std::size_t>(which)];
-    const std::optional<MatrixShape> shape = product_of(l);
-    if (!shape) {
-        // A table without shapes: assume a square product with the stated work.
-        const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch);
-        const std::uint64_t s = whole(side);
-        kernel(
-            layer,
-            what,
-            times_.estimate(MatrixProduct{s, s, s, 1, plan_.datatype, plan_.tf32}),
-            work);
-        return;
-    }
-    double columns = static_cast<double>(shape->columns);
-    double depth = static_cast<double>(shape->depth);
-    if (l.split == TensorSplit::kRows || closes_experts(layer))
-        depth /= plan_.tensor;
-    else if (splits_by_columns(l) || of_experts(l))
-        columns /= plan_.tensor;
-    double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
-    double count = static_cast<double>(shape->count);
-    if (of_experts(l)) {  // fewer experts, but the tokens of all ranks that share them
-        count /= plan_.expert;
-        rows *= plan_.expert;
-    }
-    MatrixProduct product{
-        whole(rows), whole(columns), whole(depth), whole(count), plan_.datatype, plan_.tf32};
-    if (which == Which::kInputGradient)
-        std::swap(product.n, product.k);
-    else if (which == Which::kWeightGradient)
-        product = {
-            whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
-    if (which == Which::kWeightGradient && plan_.accumulation == GradientSums::kFused &&
-        plan_.accumulate > 1)
-        product.summed_bytes = static_cast<std::uint32_t>(size_of(plan_.gradient).count());
-    if (l.type != "lstm") {
-        kernel(layer, what, times_.estimate(product), work);
-        return;
-    }
-    // Time steps are sequential; the weight gradients are one product over all of them.
-    const std::uint64_t steps = shape->count;
-    product.count = 1;
-    if (which == Which::kWeightGradient) {
-        product.k *= steps;
-        kernel(layer, what, times_.estimate(product), work);
-        return;
-    }
-    KernelEstimate step = times_.estimate(product);
-    KernelOperation& all = step.kernel;
-    all.isolated = all.isolated * steps;
-    all.bytes_read = all.bytes_read * steps;
-    all.bytes_written = all.bytes_written * steps;
-    all.flops *= static_cast<double>(steps);
-    kernel(layer, what, step, work);
-}
-
 /// Layers that are bound by memory traffic.
 void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
@@ -329,7 +253,7 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     if (l.forward_us)
         measured(layer, *l.forward_us, "forward", work);
     else if (is_product(layer))
-        product(layer, Which::kForward, work);
+        product(layer, LayerPass::kForward, work);
     else if (l.type == "attention")
         attention(layer, false, work);
     else
@@ -394,7 +318,7 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
     if (l.backward_us)
         measured(layer, *l.backward_us / (is_product(layer) ? 2 : 1), "input gradient", work);
     else if (is_product(layer) && needed)
-        product(layer, Which::kInputGradient, work);
+        product(layer, LayerPass::kInputGradient, work);
     else if (l.type == "attention")
         attention(layer, true, work);
     else if (!is_product(layer))
@@ -432,7 +356,7 @@ void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
         if (l.backward_us)
             measured(layer, *l.backward_us / 2, "weight gradient", work);
         else
-            product(layer, Which::kWeightGradient, work);
+            product(layer, LayerPass::kWeightGradient, work);
     }
     if (has_bias(l) && !l.backward_us) {
         const double out = out_elements(layer);

@@ -3,12 +3,14 @@
 
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/kernel_times.h"
+#include "workloads/kernels/layer_products.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
 #include "workloads/plan/step/work_item.h"
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 namespace switchfold {
@@ -41,8 +43,6 @@ public:
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
 private:
-    enum class Which : std::uint8_t { kForward, kInputGradient, kWeightGradient };
-
     [[nodiscard]] bool closes_experts(std::uint32_t layer) const;
     [[nodiscard]] bool has_partial_sums(std::uint32_t layer) const;
     [[nodiscard]] double share_of(std::uint32_t layer) const;
@@ -56,7 +56,14 @@ private:
     [[nodiscard]] CollectiveKind summing() const;
     void
     kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
-    void product(std::uint32_t layer, Which which, Work& work) const;
+    void product(std::uint32_t layer, LayerPass which, Work& work) const;
+    bool winograd(
+        std::uint32_t layer,
+        LayerPass which,
+        const MatrixProduct& direct,
+        double seconds,
+        std::string_view what,
+        Work& work) const;
     void attention(std::uint32_t layer, bool backward, Work& work) const;
     void
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
