@@ -177,8 +177,8 @@ void compare_speedups(
     }
     if (!all.empty())
         result.notes.emplace_back(
-            "speed-ups over data parallelism: theirs goes through a parameter server over sockets, "
-            "ours through NCCL's rings beside the backward pass");
+            "speed-ups over data parallelism: that of Harlap et al. goes through a parameter server "
+            "over sockets, ours through NCCL's rings beside the backward pass");
     std::map<std::string, std::vector<const Case*>> groups;
     for (std::size_t i = from; i < result.cases.size(); ++i)
         groups[result.cases[i].group].push_back(&result.cases[i]);
