@@ -6,6 +6,7 @@
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/memory/recompute/fastest_recompute.h"
 #include "workloads/memory/recompute/network_chain.h"
 #include "workloads/memory/step/memory_facts.h"
 
@@ -42,10 +43,12 @@ void refuse_shared_layers(
         "sharding",
         plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps a part only; expected none or optimizer");
-    refuse(
-        "recompute",
-        plan.recompute == Recompute::kSelective,
-        "computes scores of attention again; expected none or full");
+    if (plan.recompute == Recompute::kExact)
+        problems.push_back(
+            {loaded.file.string(),
+             "/workload/plan/recompute",
+             "is exact, which depends on the size of memory; expected none, selective or full, "
+             "beside which exact plans are compared"});
     if (update_in_backward && plan.accumulate > 1)
         problems.push_back(
             {loaded.file.string(),
@@ -89,14 +92,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         network,
         {plan.micro_batch, facts.options.element, plan.attention == AttentionKernels::kUnfused},
         facts.times);
-    double forward = 0;
-    double backward = 0;
-    for (const LayerTimes& layer : facts.times) {
-        forward += layer.forward;
-        backward += layer.input_gradient + layer.weight_gradient;
-    }
-    made.hidden_copies = static_cast<std::uint64_t>(
-        std::min(made.rates.in, made.rates.out) * std::min(forward, backward));
+    made.hidden_copies = hidden_copies(facts.times, made.rates);
     made.bucket = workload->bucket.count();
     made.first_bucket = workload->first_bucket.count();
     return made;

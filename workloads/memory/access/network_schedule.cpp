@@ -2,8 +2,8 @@
 #include "workloads/memory/access/network_schedule.h"
 
 #include "sim/core/error.h"
+#include "workloads/network/product.h"
 #include "workloads/plan/step/kept_tensors.h"
-#include "workloads/plan/step/recomputed_layers.h"
 
 #include <algorithm>
 #include <limits>
@@ -24,8 +24,7 @@ public:
         network_(network),
         options_(options),
         times_(times),
-        blocks_(recomputed_layers(
-            network, options.recompute, 0, static_cast<std::uint32_t>(network.layers.size()))),
+        blocks_(options.again),
         layers_(network.layers.size()) {}
 
     AccessSchedule take() {
@@ -73,6 +72,7 @@ private:
         std::uint32_t input = kNone;  ///< the part of its input that is the network's own input
         std::uint32_t output = kNone;
         std::uint32_t mask = kNone;
+        std::uint32_t scores = kNone;        ///< of attention through memory
         std::uint32_t output_again = kNone;  ///< of a repeated forward
         std::uint32_t mask_again = kNone;
         std::uint32_t output_gradient = kNone;
@@ -128,6 +128,14 @@ private:
                 schedule_.items[items.mask_again].scratch = true;
             }
         }
+        if (options_.unfused_attention)
+            if (const auto shape = attention_of(layer)) {
+                items.scores =
+                    add("scores of " + layer.name,
+                        MemoryClass::kActivations,
+                        score_bytes(*shape, options_.element) * options_.batch);
+                schedule_.items[items.scores].scratch = again;
+            }
         items.output_gradient =
             add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
@@ -192,6 +200,7 @@ private:
             open(step, layers_[input].output, false);
         open(step, layers_[i].output, true, true);
         open(step, layers_[i].mask, true, true);
+        open(step, layers_[i].scores, true, true);
         schedule_.steps.push_back(std::move(step));
     }
 
@@ -209,6 +218,7 @@ private:
         for (std::uint32_t layer = block.first; layer < made; ++layer) {
             open(step, layers_[layer].output_again, false);
             open(step, layers_[layer].mask_again, false);
+            open(step, layers_[layer].scores, false);
         }
     }
 
@@ -220,6 +230,7 @@ private:
             open(step, output_for(&block, input), false);
         open(step, layers_[i].output_again, true, true);
         open(step, layers_[i].mask_again, true, true);
+        open(step, layers_[i].scores, true, true);
         open_made_again(step, block, i);
         schedule_.steps.push_back(std::move(step));
     }
@@ -243,6 +254,7 @@ private:
         if (kept.output)
             open(step, output_for(block, i), false);
         open(step, layers_[i].mask, false);
+        open(step, layers_[i].scores, false);
         if (block != nullptr)
             open_made_again(step, *block, i + 1);
         open_gradient(step, i, i + 1 == layers_.size());
@@ -301,7 +313,7 @@ private:
     const Network& network_;
     const NetworkScheduleOptions& options_;
     std::span<const LayerTimes> times_;
-    std::vector<LayerRange> blocks_;  ///< that run again
+    const std::vector<LayerRange>& blocks_;  ///< that run again
     std::vector<Items> layers_;
     std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
     std::uint32_t micro_batch_ = 0;

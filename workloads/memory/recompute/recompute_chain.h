@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/plan/step/recomputed_layers.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +14,7 @@ namespace switchfold {
 /// a residual unit. Bytes and seconds are for one batch.
 struct ChainUnit {
     std::string name;
+    LayerRange layers;  ///< of the network it was made from
     double forward = 0;
     std::uint64_t input = 0;  ///< bytes from the previous unit
     std::uint64_t inside =
@@ -21,6 +24,7 @@ struct ChainUnit {
     /// recompute it.
     std::uint64_t selective = 0;
     double selective_seconds = 0;
+    std::vector<LayerRange> selective_layers;  ///< of which it drops the scores
 };
 
 /// Treatment of consecutive units.

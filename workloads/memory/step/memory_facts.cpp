@@ -6,7 +6,7 @@
 
 namespace switchfold {
 
-NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
+NetworkScheduleOptions schedule_options(const Network& network, const ParallelPlan& plan) {
     NetworkScheduleOptions options;
     options.batch = plan.micro_batch;
     options.element = size_of(plan.datatype).count();
@@ -14,7 +14,9 @@ NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
     options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
     options.moment_shards = plan.sharding == Sharding::kOptimizer ? plan.data : 1;
     options.micro_batches = plan.accumulate;
-    options.recompute = plan.recompute;
+    options.again =
+        recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()));
+    options.unfused_attention = plan.attention == AttentionKernels::kUnfused;
     return options;
 }
 
@@ -26,7 +28,7 @@ ParallelPlan without_recompute(ParallelPlan plan) {
 MemoryFacts
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     MemoryFacts facts;
-    facts.options = schedule_options(plan);
+    facts.options = schedule_options(network, plan);
     const ParallelPlan once = without_recompute(plan);
     const StageWork work = layer_by_layer(network, times, once);
     for (std::uint32_t i = 0; i < work.stages(); ++i) {

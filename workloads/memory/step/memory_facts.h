@@ -22,7 +22,8 @@ struct MemoryFacts {
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
 /// Sizes of an iteration with the plan's micro-batches, independent of times.
-[[nodiscard]] NetworkScheduleOptions schedule_options(const ParallelPlan& plan);
+[[nodiscard]] NetworkScheduleOptions
+schedule_options(const Network& network, const ParallelPlan& plan);
 
 /// The plan with layers that are computed again as steps of their own, not within backward.
 [[nodiscard]] ParallelPlan without_recompute(ParallelPlan plan);

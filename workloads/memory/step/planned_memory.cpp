@@ -2,6 +2,8 @@
 #include "workloads/memory/step/planned_memory.h"
 
 #include "workloads/memory/copies/fastest.h"
+#include "workloads/memory/recompute/fastest_recompute.h"
+#include "workloads/memory/recompute/network_chain.h"
 
 #include <fmt/format.h>
 
@@ -64,6 +66,43 @@ AccessSchedule scheduled(
     return schedule;
 }
 
+std::vector<ChainUnit> chain_of(
+    const Network& network,
+    const NetworkScheduleOptions& options,
+    std::span<const LayerTimes> times) {
+    return network_chain(
+        network, {options.batch, options.element, options.unfused_attention}, times);
+}
+
+/// What the choice makes of such repeated layers.
+TryRecompute trial_of(
+    const PlannedMemory& planned,
+    const Network& network,
+    const NetworkScheduleOptions& of_plan,
+    std::span<const LayerTimes> times) {
+    return [&planned, &network, of_plan, times](const std::vector<LayerRange>& again) {
+        NetworkScheduleOptions options = of_plan;
+        options.again = again;
+        const AccessSchedule schedule = scheduled(planned, network, options, times);
+        const PinningPlan plan = pin(planned, schedule);
+        if (!plan.refusal.empty())
+            return RecomputeTrial{};
+        const CopyReplay replay =
+            replay_copies(schedule, plan, planned.choice.bytes.count(), planned.choice.rates);
+        return RecomputeTrial{true, replay.seconds};
+    };
+}
+
+/// Chooses the layers that are repeated.
+void choose_again(PlannedMemory& planned, const Network& network) {
+    NetworkScheduleOptions& options = planned.facts.options;
+    const std::vector<LayerTimes>& times = planned.facts.times;
+    const RecomputeOptions recompute{
+        planned.choice.planner != PinPlanner::kNone, hidden_copies(times, planned.choice.rates)};
+    options.again = fastest_recompute(
+        chain_of(network, options, times), recompute, trial_of(planned, network, options, times));
+}
+
 void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
     const std::vector<UpdateLayer>& layers = planned.facts.layers;
     if (!within_backward(planned.choice)) {
@@ -108,12 +147,6 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     whole(
         plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps parts of it; expected sharding none or optimizer");
-    if (plan.recompute == Recompute::kSelective || plan.attention == AttentionKernels::kUnfused)
-        problems.emplace_back(
-            "",
-            "holds no scores of attention, and the plan keeps them or computes them again; "
-            "expected "
-            "attention fused, and recompute none or full");
     if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
         problems.emplace_back(
             "/updater",
@@ -155,6 +188,8 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
             ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
             : layer_groups(planned.facts.layers);
     set_gradients_aside(planned, problems);
+    if (plan.recompute == Recompute::kExact)
+        choose_again(planned, step.network());
     planned.schedule =
         scheduled(planned, step.network(), planned.facts.options, planned.facts.times);
     planned.plan = pin(planned, planned.schedule);
@@ -165,6 +200,10 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
     const auto fits = [&](std::uint32_t batch) {
         NetworkScheduleOptions options = planned.facts.options;
         options.batch = batch;
+        if (step.plan().recompute == Recompute::kExact)
+            return any_recompute_fits(
+                chain_of(step.network(), options, {}),
+                trial_of(planned, step.network(), options, {}));
         return pin(planned, scheduled(planned, step.network(), options, {})).refusal.empty();
     };
     std::uint32_t fit = 0;
