@@ -87,6 +87,11 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
     made.schedule = network_schedule(network, facts.options, facts.times);
+    made.schedule_of = [network, options = facts.options](std::uint32_t batch) {
+        NetworkScheduleOptions other = options;
+        other.batch = batch;
+        return network_schedule(network, other);
+    };
     made.layers = facts.layers;
     made.chain = network_chain(
         network,

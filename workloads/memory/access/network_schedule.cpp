@@ -212,11 +212,32 @@ private:
                    : layers_[layer].output;
     }
 
-    /// What earlier layers of the block made again, as far as a later one or its own backward reads
-    /// it.
-    void open_made_again(AccessStep& step, const LayerRange& block, std::uint32_t made) const {
+    /// The step of a repeated block up to which a layer's output that it made again is read: its
+    /// forwards ascend, then its backwards descend.
+    [[nodiscard]] std::uint32_t read_until(const LayerRange& block, std::uint32_t layer) const {
+        std::uint32_t last = layer - block.first;
+        for (std::uint32_t reader = layer; reader < block.end; ++reader) {
+            const std::vector<std::uint32_t>& inputs = network_.layers[reader].inputs;
+            const KeptTensors kept = kept_tensors(network_.layers[reader]);
+            const bool reads = std::find(inputs.begin(), inputs.end(), layer) != inputs.end();
+            if (reads)
+                last = std::max(last, reader - block.first);
+            if ((reads && kept.input) || (reader == layer && kept.output))
+                last = std::max(last, backward_step(block, reader));
+        }
+        return last;
+    }
+    [[nodiscard]] static std::uint32_t backward_step(const LayerRange& block, std::uint32_t layer) {
+        return (block.end - block.first) + (block.end - 1 - layer);
+    }
+
+    /// What layers before `made` of the block made again, as far as this step of the block or a
+    /// later one reads it.
+    void open_made_again(
+        AccessStep& step, const LayerRange& block, std::uint32_t made, std::uint32_t at) const {
         for (std::uint32_t layer = block.first; layer < made; ++layer) {
-            open(step, layers_[layer].output_again, false);
+            if (at <= read_until(block, layer))
+                open(step, layers_[layer].output_again, false);
             open(step, layers_[layer].mask_again, false);
             open(step, layers_[layer].scores, false);
         }
@@ -231,7 +252,7 @@ private:
         open(step, layers_[i].output_again, true, true);
         open(step, layers_[i].mask_again, true, true);
         open(step, layers_[i].scores, true, true);
-        open_made_again(step, block, i);
+        open_made_again(step, block, i, i - block.first);
         schedule_.steps.push_back(std::move(step));
     }
 
@@ -256,7 +277,7 @@ private:
         open(step, layers_[i].mask, false);
         open(step, layers_[i].scores, false);
         if (block != nullptr)
-            open_made_again(step, *block, i + 1);
+            open_made_again(step, *block, i + 1, backward_step(*block, i));
         open_gradient(step, i, i + 1 == layers_.size());
         for (const std::uint32_t input : layer.inputs)
             open_gradient(step, input, true);

@@ -2,8 +2,7 @@
 #include "workloads/memory/recompute/fastest_recompute.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
+#include <limits>
 #include <utility>
 
 namespace switchfold {
@@ -14,21 +13,37 @@ class Trials {
 public:
     explicit Trials(const TryRecompute& trial) : trial_(trial) {}
 
-    bool add(std::vector<LayerRange> again) {
-        const RecomputeTrial tried = trial_(again);
-        if (tried.fits && (!seconds_ || tried.seconds < *seconds_)) {
+    /// \returns whether it fits and was not tried before.
+    bool add(const std::vector<LayerRange>& again) {
+        if (std::find(tried_.begin(), tried_.end(), again) != tried_.end())
+            return false;
+        const RecomputeTrial tried = trial_(again, seconds_);
+        if (tried.fits && tried.seconds < seconds_) {
             seconds_ = tried.seconds;
-            best_ = std::move(again);
+            best_ = again;
         }
+        tried_.push_back(again);
         return tried.fits;
     }
+    [[nodiscard]] bool none() const { return seconds_ == kNever; }
     [[nodiscard]] std::vector<LayerRange> best() && { return std::move(best_); }
 
 private:
+    static constexpr double kNever = std::numeric_limits<double>::infinity();
     const TryRecompute& trial_;
+    std::vector<std::vector<LayerRange>> tried_;
     std::vector<LayerRange> best_;
-    std::optional<double> seconds_;
+    double seconds_ = kNever;
 };
+
+/// The layers that the plan of least memory repeats.
+std::vector<LayerRange> least_again(const std::vector<ChainUnit>& chain) {
+    ExactRecompute least;
+    least.memory = least_recompute_memory(chain, true);
+    least.held = true;
+    const RecomputeChoice choice = recompute_exactly(chain, least);
+    return choice.plan ? layers_again(chain, *choice.plan) : std::vector<LayerRange>{};
+}
 
 }  // namespace
 
@@ -62,35 +77,36 @@ std::vector<LayerRange> fastest_recompute(
     Trials trials(trial);
     if (trials.add({}) && !options.travels)
         return {};  // repeating costs time and gains nothing
+    trials.add(options.rule);
     trials.add(layers_again(chain, recompute_selective(chain)));
-    trials.add(layers_again(chain, recompute_full(chain)));
-    const std::uint64_t least = least_recompute_memory(chain);
-    const std::uint64_t most = std::max(least, cost_of(chain, keep_all(chain)).peak);
-    const auto exact = [&](std::uint64_t memory, std::uint64_t hidden) {
-        const RecomputeChoice choice = recompute_exactly(chain, {memory, hidden});
-        return choice.plan && trials.add(layers_again(chain, *choice.plan));
+    const std::uint64_t least = least_recompute_memory(chain, true);
+    const std::uint64_t most = std::max(least, cost_of(chain, keep_all(chain)).held);
+    const auto exact = [&](std::uint64_t memory, std::uint64_t hidden, bool held) {
+        ExactRecompute exactly;
+        exactly.memory = memory;
+        exactly.offload_budget = hidden;
+        exactly.held = held;
+        const RecomputeChoice choice = recompute_exactly(chain, exactly);
+        if (choice.plan)
+            trials.add(layers_again(chain, *choice.plan));
     };
-    if (options.travels) {
-        constexpr std::uint64_t kSizes = 16;
-        for (std::uint64_t i = 0; i < kSizes; ++i)
-            for (const std::uint64_t hidden : {std::uint64_t{0}, options.hidden})
-                exact(least + (most - least) / kSizes * i, hidden);
-        return std::move(trials).best();
+    const std::uint64_t sizes = options.travels ? 8 : 64;
+    for (std::uint64_t i = 0; i < sizes; ++i) {
+        const std::uint64_t size = least + (most - least) / sizes * i;
+        exact(size, 0, true);
+        exact(size, options.travels ? options.hidden : 0, false);
     }
-    std::uint64_t fit = least;
-    std::uint64_t not_fit = most;
-    if (exact(least, 0))
-        while (fit + 1 < not_fit) {
-            const std::uint64_t middle = fit + (not_fit - fit) / 2;
-            (exact(middle, 0) ? fit : not_fit) = middle;
-        }
+    if (trials.none())
+        return least_again(chain);
     return std::move(trials).best();
 }
 
-bool any_recompute_fits(const std::vector<ChainUnit>& chain, const TryRecompute& trial) {
-    const RecomputeChoice least = recompute_exactly(chain, {least_recompute_memory(chain), 0});
-    return trial({}).fits || trial(layers_again(chain, recompute_full(chain))).fits ||
-           (least.plan && trial(layers_again(chain, *least.plan)).fits);
+bool any_recompute_fits(
+    const std::vector<ChainUnit>& chain,
+    const std::vector<LayerRange>& rule,
+    const TryRecompute& trial) {
+    const double best = std::numeric_limits<double>::infinity();
+    return trial({}, best).fits || trial(rule, best).fits || trial(least_again(chain), best).fits;
 }
 
 }  // namespace switchfold

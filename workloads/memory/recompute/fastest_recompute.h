@@ -17,7 +17,10 @@ struct RecomputeTrial {
     bool fits = false;
     double seconds = 0;  ///< without contention
 };
-using TryRecompute = std::function<RecomputeTrial(const std::vector<LayerRange>& again)>;
+/// `best`: seconds of the best trial yet; with `travels`, one whose kernels alone take as long may
+/// be given up.
+using TryRecompute =
+    std::function<RecomputeTrial(const std::vector<LayerRange>& again, double best)>;
 
 /// Layers that a plan of a chain repeats: segments that are recomputed, attentions of selective
 /// ones. What it offloads is kept: a plan of memory decides what travels.
@@ -29,22 +32,24 @@ layers_again(const std::vector<ChainUnit>& chain, const RecomputePlan& plan);
 hidden_copies(std::span<const LayerTimes> times, const CopyRates& rates);
 
 struct RecomputeOptions {
-    bool travels = false;      ///< whether the plan of memory may offload
-    std::uint64_t hidden = 0;  ///< hidden_copies()
+    bool travels = false;          ///< whether the plan of memory may offload
+    std::uint64_t hidden = 0;      ///< hidden_copies()
+    std::vector<LayerRange> rule;  ///< repeated by recompute full
 };
 
 /// The layers to repeat for the shortest iteration: keeping all, the rules full and selective, and
-/// exact plans of the chain are tried. Memory of the chain leaves out what a schedule adds (open
-/// gradients, staging), so the exact plan is that of the most memory with which the trial still
-/// fits, found by bisection. Beside offloading nearly all fits; then exact plans for several sizes
-/// are tried, with and without copies that hide. Nothing is repeated if no trial fits.
+/// the chain's exact plans for many sizes of memory are tried, beside offloading for fewer, and
+/// with copies that hide. A chain leaves out what a schedule adds (open gradients, staging), so
+/// only a trial tells which size fits. If none does, the chain's plan of least memory.
 [[nodiscard]] std::vector<LayerRange> fastest_recompute(
     const std::vector<ChainUnit>& chain,
     const RecomputeOptions& options,
     const TryRecompute& trial);
 
-/// Whether the plan that needs least memory, or that keeps all, fits.
-[[nodiscard]] bool
-any_recompute_fits(const std::vector<ChainUnit>& chain, const TryRecompute& trial);
+/// Whether keeping all, the rule or the chain's plan of least memory fits.
+[[nodiscard]] bool any_recompute_fits(
+    const std::vector<ChainUnit>& chain,
+    const std::vector<LayerRange>& rule,
+    const TryRecompute& trial);
 
 }  // namespace switchfold

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/step/planned_memory.h"
 
+#include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/copies/fastest.h"
 #include "workloads/memory/recompute/fastest_recompute.h"
 #include "workloads/memory/recompute/network_chain.h"
@@ -80,10 +81,21 @@ TryRecompute trial_of(
     const Network& network,
     const NetworkScheduleOptions& of_plan,
     std::span<const LayerTimes> times) {
-    return [&planned, &network, of_plan, times](const std::vector<LayerRange>& again) {
+    return [&planned, &network, of_plan, times](const std::vector<LayerRange>& again, double best) {
         NetworkScheduleOptions options = of_plan;
         options.again = again;
         const AccessSchedule schedule = scheduled(planned, network, options, times);
+        double kernels = 0;
+        for (const AccessStep& access : schedule.steps)
+            kernels += access.seconds;
+        if (kernels >= best)
+            return RecomputeTrial{};
+        PinningOptions stays;
+        stays.planner = PinPlanner::kNone;
+        stays.staging = planned.choice.staging;
+        stays.memory = planned.choice.bytes.count();
+        if (plan_pinning(schedule, stays).refusal.empty())
+            return RecomputeTrial{true, kernels};  // no planner is faster
         const PinningPlan plan = pin(planned, schedule);
         if (!plan.refusal.empty())
             return RecomputeTrial{};
@@ -93,12 +105,22 @@ TryRecompute trial_of(
     };
 }
 
+std::vector<LayerRange> full_rule(const PlannedStep& step) {
+    ParallelPlan full;
+    full.recompute = Recompute::kFull;
+    const Network& network = step.network();
+    return recomputed_layers(network, full, 0, static_cast<std::uint32_t>(network.layers.size()));
+}
+
 /// Chooses the layers that are repeated.
-void choose_again(PlannedMemory& planned, const Network& network) {
+void choose_again(PlannedMemory& planned, const PlannedStep& step) {
+    const Network& network = step.network();
     NetworkScheduleOptions& options = planned.facts.options;
     const std::vector<LayerTimes>& times = planned.facts.times;
     const RecomputeOptions recompute{
-        planned.choice.planner != PinPlanner::kNone, hidden_copies(times, planned.choice.rates)};
+        planned.choice.planner != PinPlanner::kNone,
+        hidden_copies(times, planned.choice.rates),
+        full_rule(step)};
     options.again = fastest_recompute(
         chain_of(network, options, times), recompute, trial_of(planned, network, options, times));
 }
@@ -189,7 +211,7 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
             : layer_groups(planned.facts.layers);
     set_gradients_aside(planned, problems);
     if (plan.recompute == Recompute::kExact)
-        choose_again(planned, step.network());
+        choose_again(planned, step);
     planned.schedule =
         scheduled(planned, step.network(), planned.facts.options, planned.facts.times);
     planned.plan = pin(planned, planned.schedule);
@@ -203,16 +225,11 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
         if (step.plan().recompute == Recompute::kExact)
             return any_recompute_fits(
                 chain_of(step.network(), options, {}),
+                full_rule(step),
                 trial_of(planned, step.network(), options, {}));
         return pin(planned, scheduled(planned, step.network(), options, {})).refusal.empty();
     };
-    std::uint32_t fit = 0;
-    std::uint32_t not_fit = step.plan().micro_batch + 1;
-    while (fit + 1 < not_fit) {
-        const std::uint32_t middle = fit + (not_fit - fit) / 2;
-        (fits(middle) ? fit : not_fit) = middle;
-    }
-    return fit;
+    return largest_batch(step.plan().micro_batch, fits);
 }
 
 }  // namespace switchfold
