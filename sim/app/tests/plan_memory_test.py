@@ -63,6 +63,21 @@ class PlanMemory(unittest.TestCase):
         self.assertAlmostEqual(need("--set", "/workload/plan/accumulate=4") / once, 1, places=4)
         self.assertLess(need("--set", "/workload/plan/sharding=optimizer"), once)
 
+    def test_what_does_not_fit_names_the_largest_micro_batch(self):
+        answer = json.loads(self.planned("--json", "--memory", "4 GiB"))["memories"][0]
+        refused = [p for p in answer["plans"] if "refused" in p]
+        self.assertTrue(refused)
+        for one in refused:
+            largest = one["largest_micro_batch"]
+            self.assertTrue(0 < largest < 64)
+            for batch, fits in ((largest, True), (largest + 1, False)):
+                memory = json.loads(self.planned("--json", "--memory", "4 GiB", "--set",
+                                                 f"/workload/plan/micro_batch={batch}"))["memories"][0]
+                same = next(p for p in memory["plans"]
+                            if (p["planner"], p["staging"]) == (one["planner"], one["staging"]))
+                self.assertEqual("refused" not in same, fits, (one, batch))
+        self.assertIn("; at most micro_batch ", self.planned("--memory", "4 GiB"))
+
     def test_text_says_whose_gain_it_is(self):
         text = self.planned("--memory", "6500 MiB", "--updates", "backward")
         self.assertIn("beyond first_fit: the programme", text)

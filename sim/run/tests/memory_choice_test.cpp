@@ -155,6 +155,14 @@ TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     EXPECT_LT(*shared.peak_memory_gib, *one.peak_memory_gib);
     const ScenarioResult again = takes(R"("micro_batch": 32, "recompute": "full")");
     const ScenarioResult kept = takes(R"("micro_batch": 32)");
+    const ScenarioResult part = run(
+        kFourEqual,
+        fmt::format(
+            R"("micro_batch": 32, "recompute": "exact", "memory": {{"planner": "none", "bytes": "{} KiB"}})",
+            static_cast<std::uint64_t>(
+                (*again.peak_memory_gib + *kept.peak_memory_gib) * 512 * 1024)));
+    EXPECT_GE(part.iteration_us, kept.iteration_us);
+    EXPECT_LE(part.iteration_us, again.iteration_us);
     EXPECT_GT(again.iteration_us, kept.iteration_us);
     EXPECT_LT(*again.peak_memory_gib, *kept.peak_memory_gib);
 }
@@ -168,6 +176,14 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
     EXPECT_NE(
         refused("\"vgg16\"", R"("memory": {"planner": "none", "bytes": "400 MiB"})")
             .find("not even one sample fits"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("recompute": "exact")")
+            .find("/workload/plan/recompute is exact, which a plan of memory chooses"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("recompute_every": 2)")
+            .find("/workload/plan/recompute_every joins blocks of recompute full"),
         std::string::npos);
     EXPECT_NE(
         refused("\"vgg16\"", R"("data": 4, "fold": true, "memory": {})")

@@ -14,7 +14,6 @@ namespace switchfold {
 /// a residual unit. Bytes and seconds are for one batch.
 struct ChainUnit {
     std::string name;
-    LayerRange layers;  ///< of the network it was made from
     double forward = 0;
     std::uint64_t input = 0;  ///< bytes from the previous unit
     std::uint64_t inside =
@@ -24,7 +23,8 @@ struct ChainUnit {
     /// recompute it.
     std::uint64_t selective = 0;
     double selective_seconds = 0;
-    std::vector<LayerRange> selective_layers;  ///< of which it drops the scores
+    std::vector<LayerRange> selective_layers = {};  ///< of which it drops the scores
+    LayerRange layers = {};                         ///< of the network it was made from
 };
 
 /// Treatment of consecutive units.
