@@ -155,12 +155,13 @@ TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     EXPECT_LT(*shared.peak_memory_gib, *one.peak_memory_gib);
     const ScenarioResult again = takes(R"("micro_batch": 32, "recompute": "full")");
     const ScenarioResult kept = takes(R"("micro_batch": 32)");
+    // A plan of memory reserves more than a run holds at its peak: that much keeps a part alone.
     const ScenarioResult part = run(
         kFourEqual,
         fmt::format(
             R"("micro_batch": 32, "recompute": "exact", "memory": {{"planner": "none", "bytes": "{} KiB"}})",
-            static_cast<std::uint64_t>(
-                (*again.peak_memory_gib + *kept.peak_memory_gib) * 512 * 1024)));
+            static_cast<std::uint64_t>(*kept.peak_memory_gib * 1024 * 1024)));
+    EXPECT_LE(*part.peak_memory_gib, *kept.peak_memory_gib);
     EXPECT_GE(part.iteration_us, kept.iteration_us);
     EXPECT_LE(part.iteration_us, again.iteration_us);
     EXPECT_GT(again.iteration_us, kept.iteration_us);
