@@ -33,9 +33,8 @@ void refuse_shared_layers(
                 {loaded.file.string(),
                  std::string("/workload/plan/") + pointer,
                  fmt::format(
-                     "{}, and memory is planned for a GPU that has the whole network", what)});
+                     "{}, and memory is planned for a GPU that has a part of every layer", what)});
     };
-    refuse("tensor", plan.tensor > 1, "shares each layer among ranks; expected 1");
     refuse("context", plan.context > 1, "shares samples among ranks; expected 1");
     refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
     refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
@@ -86,15 +85,15 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    made.schedule = network_schedule(network, facts.options, facts.times);
-    made.schedule_of = [network, options = facts.options](std::uint32_t batch) {
+    made.schedule = network_schedule(facts.held, facts.options, facts.times);
+    made.schedule_of = [held = facts.held, options = facts.options](std::uint32_t batch) {
         NetworkScheduleOptions other = options;
         other.batch = batch;
-        return network_schedule(network, other);
+        return network_schedule(held, other);
     };
     made.layers = facts.layers;
     made.chain = network_chain(
-        network,
+        facts.held,
         {plan.micro_batch, facts.options.element, plan.attention == AttentionKernels::kUnfused},
         facts.times);
     made.hidden_copies = hidden_copies(facts.times, made.rates);

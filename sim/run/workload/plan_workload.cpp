@@ -197,7 +197,7 @@ void use_memory(
     choice.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    choice.ranks_a_host = std::max(1U, std::min(prepared.step->plan().data, gpus_a_host));
+    choice.ranks_a_host = std::max(1U, std::min(ranks_of(prepared.step->plan()), gpus_a_host));
     PlanProblems found = problems_of(choice, prepared.step->plan());
     if (params.fold)
         found.emplace_back("", "plans the memory of every rank; expected fold false");

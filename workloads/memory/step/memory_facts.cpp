@@ -2,6 +2,7 @@
 #include "workloads/memory/step/memory_facts.h"
 
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/step/rank_network.h"
 #include "workloads/plan/step/stage_work.h"
 
 namespace switchfold {
@@ -28,11 +29,12 @@ ParallelPlan without_recompute(ParallelPlan plan) {
 MemoryFacts
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     MemoryFacts facts;
+    facts.held = rank_network(network, times, plan);
     facts.options = schedule_options(network, plan);
     const ParallelPlan once = without_recompute(plan);
     const StageWork work = layer_by_layer(network, times, once);
     for (std::uint32_t i = 0; i < work.stages(); ++i) {
-        const Layer& layer = network.layers[i];
+        const Layer& layer = facts.held.layers[i];
         LayerTimes one;
         one.forward = work.seconds(PassKind::kForward, i);
         one.input_gradient = work.seconds(PassKind::kInputGradient, i);

@@ -11,8 +11,9 @@
 
 namespace switchfold {
 
-/// One GPU's iteration of a plan with an undivided network, as seen by memory planners.
+/// One GPU's iteration of a plan that does not cut the network, as seen by memory planners.
 struct MemoryFacts {
+    Network held;  ///< rank_network()
     NetworkScheduleOptions options;
     std::vector<LayerTimes> times;    ///< by layer
     std::vector<UpdateLayer> layers;  ///< by layer

@@ -114,7 +114,7 @@ std::vector<LayerRange> full_rule(const PlannedStep& step) {
 
 /// Chooses the layers that are repeated.
 void choose_again(PlannedMemory& planned, const PlannedStep& step) {
-    const Network& network = step.network();
+    const Network& network = planned.facts.held;
     NetworkScheduleOptions& options = planned.facts.options;
     const std::vector<LayerTimes>& times = planned.facts.times;
     const RecomputeOptions recompute{
@@ -159,10 +159,9 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
             problems.emplace_back(
                 "",
                 fmt::format(
-                    "plans the memory of a GPU that holds the whole network, and the plan {}",
+                    "plans the memory of a GPU that has a part of every layer, and the plan {}",
                     what));
     };
-    whole(plan.tensor > 1, "shares each layer; expected tensor 1");
     whole(plan.context > 1, "shares samples; expected context 1");
     whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
     whole(plan.expert > 1, "shares experts; expected expert 1");
@@ -213,7 +212,7 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
     if (plan.recompute == Recompute::kExact)
         choose_again(planned, step);
     planned.schedule =
-        scheduled(planned, step.network(), planned.facts.options, planned.facts.times);
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
     planned.plan = pin(planned, planned.schedule);
     return planned;
 }
@@ -224,10 +223,10 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
         options.batch = batch;
         if (step.plan().recompute == Recompute::kExact)
             return any_recompute_fits(
-                chain_of(step.network(), options, {}),
+                chain_of(planned.facts.held, options, {}),
                 full_rule(step),
-                trial_of(planned, step.network(), options, {}));
-        return pin(planned, scheduled(planned, step.network(), options, {})).refusal.empty();
+                trial_of(planned, planned.facts.held, options, {}));
+        return pin(planned, scheduled(planned, planned.facts.held, options, {})).refusal.empty();
     };
     return largest_batch(step.plan().micro_batch, fits);
 }

@@ -5,6 +5,7 @@
 #include "workloads/memory/copies/copy_replay.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
+#include "workloads/plan/step/plan_memory.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
@@ -171,10 +172,12 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
     plan.data = *rc::gen::element(1U, 4U);
+    plan.tensor = *rc::gen::element(1U, 1U, 2U);
     plan.bucket = mebibytes(*rc::gen::inRange(1U, 64U));
     recompute_at_random(plan);
+    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
     const Network network =
-        *rc::gen::arbitrary<bool>()
+        plan.tensor > 1 || *rc::gen::arbitrary<bool>()
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
@@ -186,7 +189,7 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
     if (choice.updates == UpdatePolicy::kBatch)
         plan.accumulate = *rc::gen::inRange(1U, 4U);
-    if (choice.updater == Updater::kGpu)
+    if (choice.updater == Updater::kGpu && plan.data > 1)
         plan.sharding = *rc::gen::element(Sharding::kNone, Sharding::kOptimizer);
     choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu;
     choice.bytes = Bytes(
@@ -561,9 +564,48 @@ TEST(MemoryStep, RanksThatShareMomentsScatterGradientsAndGatherWeights) {
     EXPECT_LT(seconds_of_kernels(part.graph), seconds_of_kernels(whole.graph));
 }
 
-TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
+/// Tensor-parallel ranks have their parts of weights, gradients, moments and activations: as much
+/// as the estimate of plans says, which counts by other code.
+TEST(MemoryStep, TensorParallelRanksPlanTheirParts) {
+    const Network network = small_gpt();
+    for (const bool sequence : {false, true}) {
+        ParallelPlan plan;
+        plan.micro_batch = 8;
+        plan.tensor = 4;
+        plan.sequence = sequence;
+        plan.attention = AttentionKernels::kUnfused;
+        const Made made(network, plan, all_stays(UpdatePolicy::kBatch));
+        ASSERT_TRUE(made.problems.empty());
+        check(made.graph);
+        ASSERT_EQ(made.graph.ranks.size(), 4U);
+        const MemoryBytes estimate = plan_memory(made.step).front();
+        const RankGraph& rank = *made.graph.ranks[0];
+        const auto held = [&](MemoryClass what) { return rank.held[what]; };
+        EXPECT_NEAR(
+            held(MemoryClass::kWeights),
+            estimate[MemoryClass::kWeights],
+            1e-3 * estimate[MemoryClass::kWeights]);
+        EXPECT_NEAR(
+            held(MemoryClass::kMoments),
+            estimate[MemoryClass::kMoments],
+            1e-3 * estimate[MemoryClass::kMoments]);
+        EXPECT_NEAR(
+            static_cast<double>(made.memory.gradients),
+            estimate[MemoryClass::kGradients],
+            1e-3 * estimate[MemoryClass::kGradients]);
+        plan.tensor = 1;
+        plan.sequence = false;
+        const Made whole(network, plan, all_stays(UpdatePolicy::kBatch));
+        // With sequence parallelism nearly everything is divided by four, otherwise the inputs of
+        // products are not.
+        const std::uint64_t floor = made.memory.plan.floor_bytes();
+        EXPECT_LT(floor * 10, whole.memory.plan.floor_bytes() * (sequence ? 3 : 6));
+    }
+}
+
+TEST(MemoryStep, RefusesPlansThatCutTheNetwork) {
     ParallelPlan plan;
-    plan.tensor = 2;
+    plan.context = 2;
     plan.accumulate = 4;
     plan.overlap_gradients = false;
     MemoryChoice choice = all_stays(UpdatePolicy::kDelayed);
@@ -582,8 +624,8 @@ TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
     EXPECT_EQ(problems_of(on_host, shared).front().first, "/updater");
     EXPECT_EQ(
         all,
-        " plans the memory of a GPU that holds the whole network, and the plan shares each layer; "
-        "expected tensor 1\n"
+        " plans the memory of a GPU that has a part of every layer, and the plan shares samples; "
+        "expected context 1\n"
         "/updates is delayed, and gradients of several micro-batches add up before the update; "
         "expected batch\n"
         "/updates is delayed, which needs gradients that travel beside the backward pass; expected "
