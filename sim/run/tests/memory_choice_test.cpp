@@ -168,6 +168,25 @@ TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     EXPECT_LT(*again.peak_memory_gib, *kept.peak_memory_gib);
 }
 
+/// Two ranks share each layer: each offloads its part, and their all-reduces wait for no copies.
+TEST(MemoryChoice, TensorParallelRanksOffloadTheirParts) {
+    const char* gpt =
+        R"({"type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 4096})";
+    const auto needs = [&](const char* plan) { return *run(gpt, plan).peak_memory_gib; };
+    const double whole = needs(R"("micro_batch": 16, "memory": {"planner": "none"})");
+    const double part =
+        needs(R"("tensor": 2, "sequence": true, "micro_batch": 16, "memory": {"planner": "none"})");
+    EXPECT_LT(part, 0.6 * whole);
+    EXPECT_GT(part, 0.4 * whole);
+    const ScenarioResult offloaded = run(
+        gpt,
+        R"("tensor": 2, "sequence": true, "micro_batch": 16, "memory": {"planner": "offload_all"})");
+    EXPECT_LT(*offloaded.peak_memory_gib, part);
+    EXPECT_NE(
+        refused(gpt, R"("context": 2, "memory": {})").find("shares samples; expected context 1"),
+        std::string::npos);
+}
+
 TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
     const std::string what = refused(
         "\"vgg16\"", R"("micro_batch": 64, "memory": {"planner": "none", "bytes": "4 GiB"})");
