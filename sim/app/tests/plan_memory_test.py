@@ -93,9 +93,11 @@ class PlanMemory(unittest.TestCase):
     def test_what_cannot_be_planned_is_refused(self):
         refusals = [
             ([SOURCE / "configs/experiments/all_reduce_256MiB.json"], "/workload/type: is no training"),
-            ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: shares each layer"),
+            ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: vgg16 has no layer"),
             ([VGG, "--set", "/workload/plan/sharding=parameters"], "/workload/plan/sharding: keeps a part"),
-            ([VGG, "--set", "/workload/plan/recompute=selective"], "/workload/plan/recompute: computes scores"),
+            ([VGG, "--set", "/workload/plan/recompute=exact"], "/workload/plan/recompute: is exact"),
+            ([VGG, "--set", "/workload/plan/recompute_every=2"], "/workload/plan/recompute_every: joins blocks"),
+            ([VGG, "--set", "/workload/plan/context=2"], "/workload/plan/context: shares samples"),
             ([VGG, "--set", "/workload/plan/accumulate=2", "--updates", "backward"], "/workload/plan/accumulate: is above 1"),
             ([VGG, "--memory", "many"], "--memory: "),
             ([VGG, "--granule", "0 B"], "--granule: "),

@@ -9,6 +9,7 @@
 #include "workloads/memory/recompute/fastest_recompute.h"
 #include "workloads/memory/recompute/network_chain.h"
 #include "workloads/memory/step/memory_facts.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 
@@ -74,6 +75,13 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
     const ParallelPlan plan = plan_without_network(*workload);
+    if (workload->plan) {
+        std::vector<Problem> problems;
+        for (auto& [pointer, what] : problems_of(plan, network))
+            problems.push_back({loaded.file.string(), "/workload/plan" + pointer, std::move(what)});
+        if (!problems.empty())
+            throw ConfigError(std::move(problems));
+    }
     MemoryFacts facts =
         memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan);
     facts.options.update_in_backward = update_in_backward;
