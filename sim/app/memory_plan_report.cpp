@@ -52,12 +52,18 @@ std::string proof_of(const PinningPlan& plan) {
     return fmt::format("{:.0f} MiB", mebi(*plan.gap()));
 }
 
+std::string largest_batch_words(const std::optional<std::uint32_t>& largest) {
+    return largest.value_or(0) > 0 ? fmt::format("at most micro_batch {} fits", *largest)
+                                   : "not even one sample fits";
+}
+
 std::string plan_line(const ComparedPlan& compared) {
     const PinningPlan& plan = compared.plan;
     const std::string who =
         fmt::format("  {:<12} {:<11}", name_of(plan.planner), name_of(plan.staging));
     if (!compared.replay)
-        return fmt::format("{}  {}\n", who, plan.refusal);
+        return fmt::format(
+            "{}  {}; {}\n", who, plan.refusal, largest_batch_words(compared.largest_batch));
     return fmt::format(
         "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9.3f} {:>9.3f} {:>9.3f}\n",
         who,
@@ -179,6 +185,7 @@ OrderedJson to_json(const ComparedPlan& compared) {
     OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
     if (!compared.replay) {
         json["refused"] = plan.refusal;
+        json["largest_micro_batch"] = compared.largest_batch.value_or(0);
         return json;
     }
     json["pinned_bytes"] = plan.pinned_bytes;

@@ -89,6 +89,12 @@ int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
         log.step(fmt::format("planning for {}", to_string(Bytes(size))));
         comparison.memories.push_back(
             compare_planners(workload.schedule, size, workload.rates, optimal));
+        find_largest_batches(
+            comparison.memories.back(),
+            workload.schedule_of,
+            workload.batch,
+            workload.rates,
+            optimal);
     }
     if (arguments.simulate)
         comparison.simulated = simulated(arguments, loaded, comparison, log);

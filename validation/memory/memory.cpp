@@ -6,6 +6,7 @@
 #include "validation/memory/host_copy_rows.h"
 #include "validation/memory/memory_row.h"
 #include "validation/memory/pin_rows.h"
+#include "validation/memory/published_rows.h"
 #include "validation/memory/simulated_gradients.h"
 
 #include <fmt/format.h>
@@ -43,6 +44,25 @@ std::string_view why_not_compared(const MemoryRow& row) {
     return kOtherwise;
 }
 
+/// Numbers of rows by reason, most first.
+std::vector<std::pair<std::string, std::size_t>>
+by_reason(const std::vector<Unmatched>& unmatched) {
+    std::vector<std::pair<std::string, std::size_t>> reasons;
+    for (const Unmatched& row : unmatched) {
+        const auto found = std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
+            return reason.first == row.why;
+        });
+        if (found == reasons.end())
+            reasons.emplace_back(row.why, 1);
+        else
+            ++found->second;
+    }
+    std::stable_sort(reasons.begin(), reasons.end(), [](const auto& a, const auto& b) {
+        return a.second > b.second;
+    });
+    return reasons;
+}
+
 }  // namespace
 
 SuiteResult run_memory(const SuiteOptions& options) {
@@ -59,6 +79,9 @@ SuiteResult run_memory(const SuiteOptions& options) {
     GradientRows gradients(find_table);
     AccountingRows accounting;
     const std::vector<MemoryRow> rows = read_memory_rows(*data);
+    PublishedRows published(rows, options, [&](const std::string& name) {
+        return find_data(options, "reference/training/profiles/" + name);
+    });
     compare_simulated_gradients(rows, options, result);
     const std::vector<std::string> copies = compare_host_copies(rows, options, result);
     for (const MemoryRow& row : rows) {
@@ -76,8 +99,11 @@ SuiteResult run_memory(const SuiteOptions& options) {
             why = pin        ? pins.answer(row, c)
                   : gradient ? gradients.answer(row, c)
                              : accounting.answer(row, c);
-            if (!why.empty() && !pin && !gradient)
-                why = why_not_compared(row);
+            if (!why.empty() && !pin && !gradient) {
+                why = published.answer(row, c);
+                if (!why.empty() && !published.knows(row))
+                    why = why_not_compared(row);
+            }
         }
         if (why.empty())
             result.cases.push_back(std::move(c));
@@ -87,10 +113,13 @@ SuiteResult run_memory(const SuiteOptions& options) {
     pins.verdicts(result);
     gradients.verdicts(result);
     accounting.verdicts(result);
+    published.verdicts(result);
     result.notes.push_back(fmt::format(
         "{} of {} rows are answered; the others are listed with the reason",
         rows.size() - result.unmatched.size(),
         rows.size()));
+    for (const auto& [why, many] : by_reason(result.unmatched))
+        result.notes.push_back(fmt::format("{} rows: {}", many, why));
     return result;
 }
 

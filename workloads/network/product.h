@@ -50,4 +50,11 @@ struct AttentionShape {
 /// assumed to be causal.
 [[nodiscard]] std::optional<AttentionShape> attention_of(const Layer& layer);
 
+/// Bytes per sample that the backward of attention through memory reads: outputs of softmax and
+/// dropout, of `element` bytes, and dropout's mask.
+[[nodiscard]] constexpr std::uint64_t
+score_bytes(const AttentionShape& attention, std::uint64_t element) {
+    return (2 * element + 1) * attention.heads * attention.queries * attention.keys;
+}
+
 }  // namespace switchfold

@@ -63,6 +63,21 @@ class PlanMemory(unittest.TestCase):
         self.assertAlmostEqual(need("--set", "/workload/plan/accumulate=4") / once, 1, places=4)
         self.assertLess(need("--set", "/workload/plan/sharding=optimizer"), once)
 
+    def test_what_does_not_fit_names_the_largest_micro_batch(self):
+        answer = json.loads(self.planned("--json", "--memory", "4 GiB"))["memories"][0]
+        refused = [p for p in answer["plans"] if "refused" in p]
+        self.assertTrue(refused)
+        for one in refused:
+            largest = one["largest_micro_batch"]
+            self.assertTrue(0 < largest < 64)
+            for batch, fits in ((largest, True), (largest + 1, False)):
+                memory = json.loads(self.planned("--json", "--memory", "4 GiB", "--set",
+                                                 f"/workload/plan/micro_batch={batch}"))["memories"][0]
+                same = next(p for p in memory["plans"]
+                            if (p["planner"], p["staging"]) == (one["planner"], one["staging"]))
+                self.assertEqual("refused" not in same, fits, (one, batch))
+        self.assertIn("; at most micro_batch ", self.planned("--memory", "4 GiB"))
+
     def test_text_says_whose_gain_it_is(self):
         text = self.planned("--memory", "6500 MiB", "--updates", "backward")
         self.assertIn("beyond first_fit: the programme", text)
@@ -78,9 +93,11 @@ class PlanMemory(unittest.TestCase):
     def test_what_cannot_be_planned_is_refused(self):
         refusals = [
             ([SOURCE / "configs/experiments/all_reduce_256MiB.json"], "/workload/type: is no training"),
-            ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: shares each layer"),
+            ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: vgg16 has no layer"),
             ([VGG, "--set", "/workload/plan/sharding=parameters"], "/workload/plan/sharding: keeps a part"),
-            ([VGG, "--set", "/workload/plan/recompute=selective"], "/workload/plan/recompute: computes scores"),
+            ([VGG, "--set", "/workload/plan/recompute=exact"], "/workload/plan/recompute: is exact"),
+            ([VGG, "--set", "/workload/plan/recompute_every=2"], "/workload/plan/recompute_every: joins blocks"),
+            ([VGG, "--set", "/workload/plan/context=2"], "/workload/plan/context: shares samples"),
             ([VGG, "--set", "/workload/plan/accumulate=2", "--updates", "backward"], "/workload/plan/accumulate: is above 1"),
             ([VGG, "--memory", "many"], "--memory: "),
             ([VGG, "--granule", "0 B"], "--granule: "),

@@ -31,10 +31,11 @@ struct EnumNames<Sharding> {
 };
 template <>
 struct EnumNames<Recompute> {
-    static constexpr std::array<std::pair<Recompute, std::string_view>, 3> kNames{
+    static constexpr std::array<std::pair<Recompute, std::string_view>, 4> kNames{
         {{Recompute::kNone, "none"},
          {Recompute::kSelective, "selective"},
-         {Recompute::kFull, "full"}}};
+         {Recompute::kFull, "full"},
+         {Recompute::kExact, "exact"}}};
 };
 template <>
 struct EnumNames<WeightPolicy> {
@@ -185,7 +186,14 @@ struct PlanParams : ParallelPlan {
                 "recompute",
                 &PlanParams::recompute,
                 "Recomputed in the backward pass: none, selective (attention), full (all but the "
-                "inputs of blocks)."),
+                "inputs of blocks), exact (beside memory: the blocks that cost least time)."),
+            field(
+                "recompute_every",
+                &PlanParams::recompute_every,
+                "recompute full: consecutive blocks that keep one input and are recomputed "
+                "together.",
+                1U,
+                kMost),
             field("schedule", &PlanParams::schedule, "Order of passes; docs/plans.md names them."),
             field(
                 "chunks",

@@ -155,8 +155,36 @@ TEST(MemoryChoice, MicroBatchesShardsAndRecomputedBlocksAreSimulated) {
     EXPECT_LT(*shared.peak_memory_gib, *one.peak_memory_gib);
     const ScenarioResult again = takes(R"("micro_batch": 32, "recompute": "full")");
     const ScenarioResult kept = takes(R"("micro_batch": 32)");
+    // A plan of memory reserves more than a run holds at its peak: that much keeps a part alone.
+    const ScenarioResult part = run(
+        kFourEqual,
+        fmt::format(
+            R"("micro_batch": 32, "recompute": "exact", "memory": {{"planner": "none", "bytes": "{} KiB"}})",
+            static_cast<std::uint64_t>(*kept.peak_memory_gib * 1024 * 1024)));
+    EXPECT_LE(*part.peak_memory_gib, *kept.peak_memory_gib);
+    EXPECT_GE(part.iteration_us, kept.iteration_us);
+    EXPECT_LE(part.iteration_us, again.iteration_us);
     EXPECT_GT(again.iteration_us, kept.iteration_us);
     EXPECT_LT(*again.peak_memory_gib, *kept.peak_memory_gib);
+}
+
+/// Two ranks share each layer: each offloads its part, and their all-reduces wait for no copies.
+TEST(MemoryChoice, TensorParallelRanksOffloadTheirParts) {
+    const char* gpt =
+        R"({"type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 4096})";
+    const auto needs = [&](const char* plan) { return *run(gpt, plan).peak_memory_gib; };
+    const double whole = needs(R"("micro_batch": 16, "memory": {"planner": "none"})");
+    const double part =
+        needs(R"("tensor": 2, "sequence": true, "micro_batch": 16, "memory": {"planner": "none"})");
+    EXPECT_LT(part, 0.6 * whole);
+    EXPECT_GT(part, 0.4 * whole);
+    const ScenarioResult offloaded = run(
+        gpt,
+        R"("tensor": 2, "sequence": true, "micro_batch": 16, "memory": {"planner": "offload_all"})");
+    EXPECT_LT(*offloaded.peak_memory_gib, part);
+    EXPECT_NE(
+        refused(gpt, R"("context": 2, "memory": {})").find("shares samples; expected context 1"),
+        std::string::npos);
 }
 
 TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
@@ -168,6 +196,14 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
     EXPECT_NE(
         refused("\"vgg16\"", R"("memory": {"planner": "none", "bytes": "400 MiB"})")
             .find("not even one sample fits"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("recompute": "exact")")
+            .find("/workload/plan/recompute is exact, which a plan of memory chooses"),
+        std::string::npos);
+    EXPECT_NE(
+        refused("\"vgg16\"", R"("recompute_every": 2)")
+            .find("/workload/plan/recompute_every joins blocks of recompute full"),
         std::string::npos);
     EXPECT_NE(
         refused("\"vgg16\"", R"("data": 4, "fold": true, "memory": {})")

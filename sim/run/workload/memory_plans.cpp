@@ -6,8 +6,10 @@
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/memory/recompute/fastest_recompute.h"
 #include "workloads/memory/recompute/network_chain.h"
 #include "workloads/memory/step/memory_facts.h"
+#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 
@@ -32,9 +34,8 @@ void refuse_shared_layers(
                 {loaded.file.string(),
                  std::string("/workload/plan/") + pointer,
                  fmt::format(
-                     "{}, and memory is planned for a GPU that has the whole network", what)});
+                     "{}, and memory is planned for a GPU that has a part of every layer", what)});
     };
-    refuse("tensor", plan.tensor > 1, "shares each layer among ranks; expected 1");
     refuse("context", plan.context > 1, "shares samples among ranks; expected 1");
     refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
     refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
@@ -42,10 +43,12 @@ void refuse_shared_layers(
         "sharding",
         plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps a part only; expected none or optimizer");
-    refuse(
-        "recompute",
-        plan.recompute == Recompute::kSelective,
-        "computes scores of attention again; expected none or full");
+    if (plan.recompute == Recompute::kExact)
+        problems.push_back(
+            {loaded.file.string(),
+             "/workload/plan/recompute",
+             "is exact, which depends on the size of memory; expected none, selective or full, "
+             "beside which exact plans are compared"});
     if (update_in_backward && plan.accumulate > 1)
         problems.push_back(
             {loaded.file.string(),
@@ -72,6 +75,13 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
     const ParallelPlan plan = plan_without_network(*workload);
+    if (workload->plan) {
+        std::vector<Problem> problems;
+        for (auto& [pointer, what] : problems_of(plan, network))
+            problems.push_back({loaded.file.string(), "/workload/plan" + pointer, std::move(what)});
+        if (!problems.empty())
+            throw ConfigError(std::move(problems));
+    }
     MemoryFacts facts =
         memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan);
     facts.options.update_in_backward = update_in_backward;
@@ -83,20 +93,18 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    made.schedule = network_schedule(network, facts.options, facts.times);
+    made.schedule = network_schedule(facts.held, facts.options, facts.times);
+    made.schedule_of = [held = facts.held, options = facts.options](std::uint32_t batch) {
+        NetworkScheduleOptions other = options;
+        other.batch = batch;
+        return network_schedule(held, other);
+    };
     made.layers = facts.layers;
     made.chain = network_chain(
-        network,
+        facts.held,
         {plan.micro_batch, facts.options.element, plan.attention == AttentionKernels::kUnfused},
         facts.times);
-    double forward = 0;
-    double backward = 0;
-    for (const LayerTimes& layer : facts.times) {
-        forward += layer.forward;
-        backward += layer.input_gradient + layer.weight_gradient;
-    }
-    made.hidden_copies = static_cast<std::uint64_t>(
-        std::min(made.rates.in, made.rates.out) * std::min(forward, backward));
+    made.hidden_copies = hidden_copies(facts.times, made.rates);
     made.bucket = workload->bucket.count();
     made.first_bucket = workload->first_bucket.count();
     return made;

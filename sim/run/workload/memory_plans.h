@@ -3,6 +3,7 @@
 
 #include "sim/run/config/load.h"
 #include "workloads/memory/access/network_schedule.h"
+#include "workloads/memory/compare/compare_planners.h"
 #include "workloads/memory/copies/copy_replay.h"
 #include "workloads/memory/recompute/recompute_chain.h"
 #include "workloads/memory/update/gradient_groups.h"
@@ -21,6 +22,7 @@ struct MemoryWorkload {
     std::uint64_t capacity = 0;  ///< of the GPU, bytes; 0: unknown
     CopyRates rates;             ///< between the GPU and its host
     AccessSchedule schedule;
+    ScheduleOfBatch schedule_of;      ///< without times
     std::vector<UpdateLayer> layers;  ///< by layer of the network
     std::vector<ChainUnit> chain;     ///< for recomputation
     std::uint64_t hidden_copies =

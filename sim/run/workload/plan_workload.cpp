@@ -165,6 +165,24 @@ std::string told_memory(const PlannedMemory& planned) {
         gradients);
 }
 
+std::string told_again(const Network& network, const MemoryFacts& facts) {
+    if (facts.options.again.empty())
+        return "exact recomputation repeats no layer";
+    std::uint32_t layers = 0;
+    double seconds = 0;
+    for (const LayerRange& range : facts.options.again)
+        for (std::uint32_t layer = range.first; layer < range.end; ++layer) {
+            ++layers;
+            seconds += facts.times[layer].forward;
+        }
+    return fmt::format(
+        "exact recomputation repeats {} of {} layers in {} segments, {:.3f} ms a micro-batch",
+        layers,
+        network.layers.size(),
+        facts.options.again.size(),
+        seconds * 1e3);
+}
+
 /// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
 /// largest micro-batch that fits.
 void use_memory(
@@ -179,7 +197,7 @@ void use_memory(
     choice.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    choice.ranks_a_host = std::max(1U, std::min(prepared.step->plan().data, gpus_a_host));
+    choice.ranks_a_host = std::max(1U, std::min(ranks_of(prepared.step->plan()), gpus_a_host));
     PlanProblems found = problems_of(choice, prepared.step->plan());
     if (params.fold)
         found.emplace_back("", "plans the memory of every rank; expected fold false");
@@ -200,6 +218,9 @@ void use_memory(
                     largest > 0 ? fmt::format("at most micro_batch {} fits", largest)
                                 : "not even one sample fits"));
         } else if (found.empty()) {
+            if (prepared.step->plan().recompute == Recompute::kExact)
+                prepared.notes.push_back(
+                    told_again(prepared.step->network(), prepared.memory->facts));
             prepared.notes.push_back(told_memory(*prepared.memory));
         }
     }
@@ -355,6 +376,11 @@ std::optional<PreparedPlan> prepare_plan(
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     if (workload.plan->memory)
         use_memory(gpu, gpus.of_a_machine(), *workload.plan, prepared, problems);
+    else if (prepared.step->plan().recompute == Recompute::kExact)
+        problems.emplace_back(
+            "/recompute",
+            "is exact, which a plan of memory chooses; expected memory beside it, or none, "
+            "selective or full");
     else if (!divides)
         prepared.notes.push_back(
             "the plan needs up to " +

@@ -2,8 +2,8 @@
 #include "workloads/memory/access/network_schedule.h"
 
 #include "sim/core/error.h"
+#include "workloads/network/product.h"
 #include "workloads/plan/step/kept_tensors.h"
-#include "workloads/plan/step/recomputed_layers.h"
 
 #include <algorithm>
 #include <limits>
@@ -24,8 +24,7 @@ public:
         network_(network),
         options_(options),
         times_(times),
-        blocks_(recomputed_layers(
-            network, options.recompute, 0, static_cast<std::uint32_t>(network.layers.size()))),
+        blocks_(options.again),
         layers_(network.layers.size()) {}
 
     AccessSchedule take() {
@@ -73,6 +72,7 @@ private:
         std::uint32_t input = kNone;  ///< the part of its input that is the network's own input
         std::uint32_t output = kNone;
         std::uint32_t mask = kNone;
+        std::uint32_t scores = kNone;        ///< of attention through memory
         std::uint32_t output_again = kNone;  ///< of a repeated forward
         std::uint32_t mask_again = kNone;
         std::uint32_t output_gradient = kNone;
@@ -128,6 +128,14 @@ private:
                 schedule_.items[items.mask_again].scratch = true;
             }
         }
+        if (options_.unfused_attention)
+            if (const auto shape = attention_of(layer)) {
+                items.scores =
+                    add("scores of " + layer.name,
+                        MemoryClass::kActivations,
+                        score_bytes(*shape, options_.element) * options_.batch);
+                schedule_.items[items.scores].scratch = again;
+            }
         items.output_gradient =
             add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         if (layer.parameters > 0)
@@ -192,6 +200,7 @@ private:
             open(step, layers_[input].output, false);
         open(step, layers_[i].output, true, true);
         open(step, layers_[i].mask, true, true);
+        open(step, layers_[i].scores, true, true);
         schedule_.steps.push_back(std::move(step));
     }
 
@@ -203,12 +212,34 @@ private:
                    : layers_[layer].output;
     }
 
-    /// What earlier layers of the block made again, as far as a later one or its own backward reads
-    /// it.
-    void open_made_again(AccessStep& step, const LayerRange& block, std::uint32_t made) const {
+    /// The step of a repeated block up to which a layer's output that it made again is read: its
+    /// forwards ascend, then its backwards descend.
+    [[nodiscard]] std::uint32_t read_until(const LayerRange& block, std::uint32_t layer) const {
+        std::uint32_t last = layer - block.first;
+        for (std::uint32_t reader = layer; reader < block.end; ++reader) {
+            const std::vector<std::uint32_t>& inputs = network_.layers[reader].inputs;
+            const KeptTensors kept = kept_tensors(network_.layers[reader]);
+            const bool reads = std::find(inputs.begin(), inputs.end(), layer) != inputs.end();
+            if (reads)
+                last = std::max(last, reader - block.first);
+            if ((reads && kept.input) || (reader == layer && kept.output))
+                last = std::max(last, backward_step(block, reader));
+        }
+        return last;
+    }
+    [[nodiscard]] static std::uint32_t backward_step(const LayerRange& block, std::uint32_t layer) {
+        return (block.end - block.first) + (block.end - 1 - layer);
+    }
+
+    /// What layers before `made` of the block made again, as far as this step of the block or a
+    /// later one reads it.
+    void open_made_again(
+        AccessStep& step, const LayerRange& block, std::uint32_t made, std::uint32_t at) const {
         for (std::uint32_t layer = block.first; layer < made; ++layer) {
-            open(step, layers_[layer].output_again, false);
+            if (at <= read_until(block, layer))
+                open(step, layers_[layer].output_again, false);
             open(step, layers_[layer].mask_again, false);
+            open(step, layers_[layer].scores, false);
         }
     }
 
@@ -220,7 +251,8 @@ private:
             open(step, output_for(&block, input), false);
         open(step, layers_[i].output_again, true, true);
         open(step, layers_[i].mask_again, true, true);
-        open_made_again(step, block, i);
+        open(step, layers_[i].scores, true, true);
+        open_made_again(step, block, i, i - block.first);
         schedule_.steps.push_back(std::move(step));
     }
 
@@ -243,8 +275,9 @@ private:
         if (kept.output)
             open(step, output_for(block, i), false);
         open(step, layers_[i].mask, false);
+        open(step, layers_[i].scores, false);
         if (block != nullptr)
-            open_made_again(step, *block, i + 1);
+            open_made_again(step, *block, i + 1, backward_step(*block, i));
         open_gradient(step, i, i + 1 == layers_.size());
         for (const std::uint32_t input : layer.inputs)
             open_gradient(step, input, true);
@@ -301,7 +334,7 @@ private:
     const Network& network_;
     const NetworkScheduleOptions& options_;
     std::span<const LayerTimes> times_;
-    std::vector<LayerRange> blocks_;  ///< that run again
+    const std::vector<LayerRange>& blocks_;  ///< that run again
     std::vector<Items> layers_;
     std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
     std::uint32_t micro_batch_ = 0;

@@ -3,7 +3,7 @@
 
 #include "workloads/memory/access/access_schedule.h"
 #include "workloads/network/network.h"
-#include "workloads/plan/step/parallel_plan.h"
+#include "workloads/plan/step/recomputed_layers.h"
 
 #include <cstdint>
 #include <span>
@@ -26,9 +26,10 @@ struct NetworkScheduleOptions {
         8;  ///< bytes per parameter: 8 for Adam, 4 for momentum; 4 more with 16-bit weights
     std::uint32_t moment_shards = 1;  ///< ranks that share the moments (ZeRO 1)
     std::uint32_t micro_batches = 1;  ///< per update; each uses the memory of the one before
-    /// Blocks keep their inputs alone and run again right before their backward; what that makes is
-    /// scratch until the block's backward has ended.
-    Recompute recompute = Recompute::kNone;
+    /// Layers, ascending, of which what they read from outside is kept alone, and which run again
+    /// right before their backward; what that makes is scratch until their backward has ended.
+    std::vector<LayerRange> again = {};
+    bool unfused_attention = false;  ///< scores, softmax and dropout pass through memory
     /// Each layer's update follows its gradient, whose buffer the next layer reuses; otherwise
     /// updates follow the backward pass and all gradients are kept until then.
     bool update_in_backward = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/compare/compare_planners.h"
 
+#include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/copies/fastest.h"
 #include "workloads/memory/pinning/first_fit.h"
 
@@ -40,6 +41,21 @@ std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std:
     return spread;
 }
 
+PinningPlan planned(
+    const AccessSchedule& schedule,
+    const ComparedPlanner& one,
+    std::uint64_t memory,
+    const CopyRates& rates,
+    const OptimalOptions& optimal) {
+    PinningOptions options;
+    options.planner = one.planner;
+    options.staging = one.staging;
+    options.memory = memory;
+    options.optimal = optimal;
+    return one.planner == PinPlanner::kFastest ? fastest_pinning(schedule, options, rates)
+                                               : plan_pinning(schedule, options);
+}
+
 }  // namespace
 
 bool has_convolutions(const AccessSchedule& schedule) {
@@ -67,15 +83,7 @@ ComparedMemory compare_planners(
     for (const ComparedPlanner& one : kComparedPlanners) {
         if (one.planner == PinPlanner::kOffloadConv && !has_convolutions(schedule))
             continue;
-        PinningOptions options;
-        options.planner = one.planner;
-        options.staging = one.staging;
-        options.memory = memory;
-        options.optimal = optimal;
-        ComparedPlan plan{
-            one.planner == PinPlanner::kFastest ? fastest_pinning(schedule, options, rates)
-                                                : plan_pinning(schedule, options),
-            {}};
+        ComparedPlan plan{planned(schedule, one, memory, rates, optimal), {}, {}};
         if (plan.plan.refusal.empty())
             plan.replay = replay_copies(schedule, plan.plan, memory, rates);
         compared.plans.push_back(std::move(plan));
@@ -85,6 +93,23 @@ ComparedMemory compare_planners(
     compared.by_staging = gain(find(PinPlanner::kOptimal, Staging::kWindow), exact);
     compared.orders = spread_of_orders(schedule, memory);
     return compared;
+}
+
+void find_largest_batches(
+    ComparedMemory& compared,
+    const ScheduleOfBatch& schedule_of,
+    std::uint32_t batch,
+    const CopyRates& rates,
+    const OptimalOptions& optimal) {
+    for (ComparedPlan& plan : compared.plans) {
+        if (plan.plan.refusal.empty())
+            continue;
+        const ComparedPlanner planner{plan.plan.planner, plan.plan.staging};
+        plan.largest_batch = largest_batch(batch, [&](std::uint32_t smaller) {
+            return planned(schedule_of(smaller), planner, compared.memory, rates, optimal)
+                .refusal.empty();
+        });
+    }
 }
 
 std::vector<std::uint64_t> interesting_memories(const AccessSchedule& schedule, std::size_t many) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,7 +34,8 @@ inline constexpr std::array kComparedPlanners{
 /// A planner's plan for one size of memory, and its time without contention.
 struct ComparedPlan {
     PinningPlan plan;
-    std::optional<CopyReplay> replay;  ///< none without a plan
+    std::optional<CopyReplay> replay;            ///< none without a plan
+    std::optional<std::uint32_t> largest_batch;  ///< that fits, without a plan; 0: none does
 };
 
 /// Difference between two plans, bytes.
@@ -60,6 +62,17 @@ struct ComparedMemory {
     std::optional<PinGain> by_staging;
     std::optional<OrderSpread> orders;  ///< none if the rule has no plan
 };
+
+/// The schedule with another batch.
+using ScheduleOfBatch = std::function<AccessSchedule(std::uint32_t batch)>;
+
+/// Finds the largest batch, up to `batch`, that fits each planner that has no plan.
+void find_largest_batches(
+    ComparedMemory& compared,
+    const ScheduleOfBatch& schedule_of,
+    std::uint32_t batch,
+    const CopyRates& rates,
+    const OptimalOptions& optimal = {});
 
 /// Compares none, both offload rules, GeePS's, the exact programme with the three kinds of staging,
 /// and the fastest of its plans.

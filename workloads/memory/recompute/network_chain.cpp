@@ -11,12 +11,11 @@ namespace switchfold {
 
 namespace {
 
-/// Outputs of softmax and dropout, and dropout's mask, if attention is not fused.
 std::uint64_t bytes_of_scores(const Layer& layer, const NetworkChainOptions& options) {
     const auto shape = attention_of(layer);
     if (!shape || !options.unfused_attention)
         return 0;
-    return (2 * options.element + 1) * shape->heads * shape->queries * shape->keys * options.batch;
+    return score_bytes(*shape, options.element) * options.batch;
 }
 
 class Chain {
@@ -52,6 +51,7 @@ private:
     [[nodiscard]] ChainUnit unit(std::uint32_t first, std::uint32_t end) const {
         ChainUnit unit;
         unit.name = network_.layers[first].name;
+        unit.layers = {first, end};
         unit.input = first == 0 ? 0 : bytes(crossing_[first - 1]);
         std::set<std::uint32_t> kept;  // internal tensors that backward reads
         for (std::uint32_t i = first; i < end; ++i) {
@@ -68,6 +68,8 @@ private:
             const std::uint64_t scores = bytes_of_scores(layer, options_);
             unit.inside += scores;
             unit.selective += scores;
+            if (scores > 0)
+                unit.selective_layers.push_back({i, i + 1});
             unit.working = std::max(unit.working, bytes(layer.out_elements + layer.in_elements));
             if (!times_.empty()) {
                 unit.forward += times_[i].forward;

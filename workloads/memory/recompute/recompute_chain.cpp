@@ -66,7 +66,7 @@ RecomputePlan one_by_one(const std::vector<ChainUnit>& chain, SegmentMode mode) 
 /// A plan for the units up to some place.
 struct Partial {
     std::uint64_t stored = 0;
-    std::uint64_t offloaded = 0;
+    std::uint64_t offloaded = 0;  ///< or, if what is kept is held, the most beside it
     double extra = 0;
     Segment last;
     std::size_t before = 0;  ///< index among the partial plans at the place where `last` begins
@@ -122,7 +122,7 @@ public:
                 fmt::format(
                     "{} hold no plan; expected {} or more",
                     in_mebibytes(options_.memory),
-                    in_mebibytes(least_recompute_memory(chain_)))};
+                    in_mebibytes(least_recompute_memory(chain_, options_.held)))};
         return {trace(), {}, {}};
     }
 
@@ -142,8 +142,11 @@ private:
         const Partial& before = at_[i][p];
         const SegmentCost cost = cost_of(chain_, segment);
         const std::uint64_t stored = before.stored + cost.stored;
-        const std::uint64_t offloaded = before.offloaded + cost.offloaded;
-        if (stored + cost.beside > options_.memory || offloaded > options_.offload_budget)
+        const std::uint64_t beside =
+            options_.held ? std::max(before.offloaded, cost.beside) : cost.beside;
+        const std::uint64_t offloaded = options_.held ? beside : before.offloaded + cost.offloaded;
+        if (stored + beside > options_.memory ||
+            (!options_.held && offloaded > options_.offload_budget))
             return false;
         at_[segment.last + 1].push_back({stored, offloaded, before.extra + cost.extra, segment, p});
         return true;
@@ -152,7 +155,14 @@ private:
     [[nodiscard]] RecomputePlan trace() const {
         RecomputePlan plan;
         std::size_t place = chain_.size();
-        std::size_t p = 0;  // plans are sorted by extra time
+        std::size_t p = 0;    // plans are sorted by extra time
+        if (options_.held) {  // of equally fast ones that which needs least
+            const std::vector<Partial>& ends = at_.back();
+            constexpr double kEqual = 1 + 1e-9;  // sums of the same times in another order
+            for (std::size_t i = 1; i < ends.size() && ends[i].extra <= ends[0].extra * kEqual; ++i)
+                if (ends[i].stored + ends[i].offloaded < ends[p].stored + ends[p].offloaded)
+                    p = i;
+        }
         while (place > 0) {
             const Partial& partial = at_[place][p];
             plan.push_back(partial.last);
@@ -174,6 +184,7 @@ private:
 RecomputeCost cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& plan) {
     RecomputeCost total;
     std::uint64_t stored = 0;
+    std::uint64_t beside = 0;
     std::uint32_t next = 0;
     for (const Segment& segment : plan) {
         SWITCHFOLD_CHECK(
@@ -183,11 +194,13 @@ RecomputeCost cost_of(const std::vector<ChainUnit>& chain, const RecomputePlan& 
         next = segment.last + 1;
         const SegmentCost cost = cost_of(chain, segment);
         stored += cost.stored;
+        beside = std::max(beside, cost.beside);
         total.peak = std::max(total.peak, stored + cost.beside);
         total.offloaded += cost.offloaded;
         total.extra += cost.extra;
     }
     SWITCHFOLD_CHECK(next == chain.size(), "segments that leave units out");
+    total.held = stored + beside;
     return total;
 }
 
@@ -225,8 +238,8 @@ recompute_exactly(const std::vector<ChainUnit>& chain, const ExactRecompute& opt
 }
 
 /// The least peak of the units after a place depends only on the bytes stored before it, so stored
-/// bytes and the peak so far form the state.
-std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
+/// bytes and the peak so far form the state; if what is kept is held, the most beside it.
+std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain, bool held) {
     std::vector<std::map<std::uint64_t, std::uint64_t>> at(chain.size() + 1);  // stored -> peak
     at[0][0] = 0;
     for (std::uint32_t i = 0; i < chain.size(); ++i) {
@@ -239,7 +252,7 @@ std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
             const auto add = [&, stored = stored, peak = peak](const Segment& segment) {
                 const SegmentCost cost = cost_of(chain, segment);
                 const std::uint64_t now = stored + cost.stored;
-                const std::uint64_t most = std::max(peak, now + cost.beside);
+                const std::uint64_t most = std::max(peak, (held ? 0 : now) + cost.beside);
                 auto& known = at[segment.last + 1];
                 const auto found = known.try_emplace(now, most).first;
                 found->second = std::min(found->second, most);
@@ -253,7 +266,7 @@ std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain) {
     }
     std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
     for (const auto& [stored, peak] : at.back())
-        least = std::min(least, peak);
+        least = std::min(least, (held ? stored : 0) + peak);
     return least;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/plan/step/recomputed_layers.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +23,8 @@ struct ChainUnit {
     /// recompute it.
     std::uint64_t selective = 0;
     double selective_seconds = 0;
+    std::vector<LayerRange> selective_layers = {};  ///< of which it drops the scores
+    LayerRange layers = {};                         ///< of the network it was made from
 };
 
 /// Treatment of consecutive units.
@@ -43,6 +47,7 @@ using RecomputePlan = std::vector<Segment>;
 
 struct RecomputeCost {
     std::uint64_t peak = 0;       ///< bytes of activations and gradients
+    std::uint64_t held = 0;       ///< bytes where what is kept has its place all along
     std::uint64_t offloaded = 0;  ///< bytes in each direction
     double extra = 0;             ///< seconds of repeated forward
 };
@@ -62,6 +67,9 @@ struct RecomputeCost {
 struct ExactRecompute {
     std::uint64_t memory = 0;          ///< bytes for activations and gradients
     std::uint64_t offload_budget = 0;  ///< bytes in each direction that copies can hide
+    /// What is kept has its place all along, as in a plan of memory: later segments' is not free
+    /// for the backward of earlier ones. \pre offload_budget is 0.
+    bool held = false;
     std::size_t most_states = 2'000'000;
 };
 struct RecomputeChoice {
@@ -76,6 +84,7 @@ struct RecomputeChoice {
 recompute_exactly(const std::vector<ChainUnit>& chain, const ExactRecompute& options);
 
 /// The least memory of any such plan without offloading.
-[[nodiscard]] std::uint64_t least_recompute_memory(const std::vector<ChainUnit>& chain);
+[[nodiscard]] std::uint64_t
+least_recompute_memory(const std::vector<ChainUnit>& chain, bool held = false);
 
 }  // namespace switchfold

@@ -2,11 +2,12 @@
 #include "workloads/memory/step/memory_facts.h"
 
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/step/rank_network.h"
 #include "workloads/plan/step/stage_work.h"
 
 namespace switchfold {
 
-NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
+NetworkScheduleOptions schedule_options(const Network& network, const ParallelPlan& plan) {
     NetworkScheduleOptions options;
     options.batch = plan.micro_batch;
     options.element = size_of(plan.datatype).count();
@@ -14,7 +15,9 @@ NetworkScheduleOptions schedule_options(const ParallelPlan& plan) {
     options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
     options.moment_shards = plan.sharding == Sharding::kOptimizer ? plan.data : 1;
     options.micro_batches = plan.accumulate;
-    options.recompute = plan.recompute;
+    options.again =
+        recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()));
+    options.unfused_attention = plan.attention == AttentionKernels::kUnfused;
     return options;
 }
 
@@ -26,11 +29,12 @@ ParallelPlan without_recompute(ParallelPlan plan) {
 MemoryFacts
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
     MemoryFacts facts;
-    facts.options = schedule_options(plan);
+    facts.held = rank_network(network, times, plan);
+    facts.options = schedule_options(network, plan);
     const ParallelPlan once = without_recompute(plan);
     const StageWork work = layer_by_layer(network, times, once);
     for (std::uint32_t i = 0; i < work.stages(); ++i) {
-        const Layer& layer = network.layers[i];
+        const Layer& layer = facts.held.layers[i];
         LayerTimes one;
         one.forward = work.seconds(PassKind::kForward, i);
         one.input_gradient = work.seconds(PassKind::kInputGradient, i);

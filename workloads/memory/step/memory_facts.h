@@ -11,8 +11,9 @@
 
 namespace switchfold {
 
-/// One GPU's iteration of a plan with an undivided network, as seen by memory planners.
+/// One GPU's iteration of a plan that does not cut the network, as seen by memory planners.
 struct MemoryFacts {
+    Network held;  ///< rank_network()
     NetworkScheduleOptions options;
     std::vector<LayerTimes> times;    ///< by layer
     std::vector<UpdateLayer> layers;  ///< by layer
@@ -22,7 +23,8 @@ struct MemoryFacts {
 memory_facts(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 
 /// Sizes of an iteration with the plan's micro-batches, independent of times.
-[[nodiscard]] NetworkScheduleOptions schedule_options(const ParallelPlan& plan);
+[[nodiscard]] NetworkScheduleOptions
+schedule_options(const Network& network, const ParallelPlan& plan);
 
 /// The plan with layers that are computed again as steps of their own, not within backward.
 [[nodiscard]] ParallelPlan without_recompute(ParallelPlan plan);

@@ -304,7 +304,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
     const KernelOperation kernel =
         parts_.step.times()
             .estimate(optimizer(
-                static_cast<double>(parts_.step.network().layers[step.layer].parameters) /
+                static_cast<double>(parts_.memory.facts.held.layers[step.layer].parameters) /
                     parts_.memory.facts.options.moment_shards,
                 element_bytes(plan.datatype),
                 element_bytes(plan.gradient),

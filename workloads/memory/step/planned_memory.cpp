@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/step/planned_memory.h"
 
+#include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/copies/fastest.h"
+#include "workloads/memory/recompute/fastest_recompute.h"
+#include "workloads/memory/recompute/network_chain.h"
 
 #include <fmt/format.h>
 
@@ -64,6 +67,64 @@ AccessSchedule scheduled(
     return schedule;
 }
 
+std::vector<ChainUnit> chain_of(
+    const Network& network,
+    const NetworkScheduleOptions& options,
+    std::span<const LayerTimes> times) {
+    return network_chain(
+        network, {options.batch, options.element, options.unfused_attention}, times);
+}
+
+/// What the choice makes of such repeated layers.
+TryRecompute trial_of(
+    const PlannedMemory& planned,
+    const Network& network,
+    const NetworkScheduleOptions& of_plan,
+    std::span<const LayerTimes> times) {
+    return [&planned, &network, of_plan, times](const std::vector<LayerRange>& again, double best) {
+        NetworkScheduleOptions options = of_plan;
+        options.again = again;
+        const AccessSchedule schedule = scheduled(planned, network, options, times);
+        double kernels = 0;
+        for (const AccessStep& access : schedule.steps)
+            kernels += access.seconds;
+        if (kernels >= best)
+            return RecomputeTrial{};
+        PinningOptions stays;
+        stays.planner = PinPlanner::kNone;
+        stays.staging = planned.choice.staging;
+        stays.memory = planned.choice.bytes.count();
+        if (plan_pinning(schedule, stays).refusal.empty())
+            return RecomputeTrial{true, kernels};  // no planner is faster
+        const PinningPlan plan = pin(planned, schedule);
+        if (!plan.refusal.empty())
+            return RecomputeTrial{};
+        const CopyReplay replay =
+            replay_copies(schedule, plan, planned.choice.bytes.count(), planned.choice.rates);
+        return RecomputeTrial{true, replay.seconds};
+    };
+}
+
+std::vector<LayerRange> full_rule(const PlannedStep& step) {
+    ParallelPlan full;
+    full.recompute = Recompute::kFull;
+    const Network& network = step.network();
+    return recomputed_layers(network, full, 0, static_cast<std::uint32_t>(network.layers.size()));
+}
+
+/// Chooses the layers that are repeated.
+void choose_again(PlannedMemory& planned, const PlannedStep& step) {
+    const Network& network = planned.facts.held;
+    NetworkScheduleOptions& options = planned.facts.options;
+    const std::vector<LayerTimes>& times = planned.facts.times;
+    const RecomputeOptions recompute{
+        planned.choice.planner != PinPlanner::kNone,
+        hidden_copies(times, planned.choice.rates),
+        full_rule(step)};
+    options.again = fastest_recompute(
+        chain_of(network, options, times), recompute, trial_of(planned, network, options, times));
+}
+
 void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
     const std::vector<UpdateLayer>& layers = planned.facts.layers;
     if (!within_backward(planned.choice)) {
@@ -98,22 +159,15 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
             problems.emplace_back(
                 "",
                 fmt::format(
-                    "plans the memory of a GPU that holds the whole network, and the plan {}",
+                    "plans the memory of a GPU that has a part of every layer, and the plan {}",
                     what));
     };
-    whole(plan.tensor > 1, "shares each layer; expected tensor 1");
     whole(plan.context > 1, "shares samples; expected context 1");
     whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
     whole(plan.expert > 1, "shares experts; expected expert 1");
     whole(
         plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps parts of it; expected sharding none or optimizer");
-    if (plan.recompute == Recompute::kSelective || plan.attention == AttentionKernels::kUnfused)
-        problems.emplace_back(
-            "",
-            "holds no scores of attention, and the plan keeps them or computes them again; "
-            "expected "
-            "attention fused, and recompute none or full");
     if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
         problems.emplace_back(
             "/updater",
@@ -155,8 +209,10 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
             ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
             : layer_groups(planned.facts.layers);
     set_gradients_aside(planned, problems);
+    if (plan.recompute == Recompute::kExact)
+        choose_again(planned, step);
     planned.schedule =
-        scheduled(planned, step.network(), planned.facts.options, planned.facts.times);
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
     planned.plan = pin(planned, planned.schedule);
     return planned;
 }
@@ -165,15 +221,14 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
     const auto fits = [&](std::uint32_t batch) {
         NetworkScheduleOptions options = planned.facts.options;
         options.batch = batch;
-        return pin(planned, scheduled(planned, step.network(), options, {})).refusal.empty();
+        if (step.plan().recompute == Recompute::kExact)
+            return any_recompute_fits(
+                chain_of(planned.facts.held, options, {}),
+                full_rule(step),
+                trial_of(planned, planned.facts.held, options, {}));
+        return pin(planned, scheduled(planned, planned.facts.held, options, {})).refusal.empty();
     };
-    std::uint32_t fit = 0;
-    std::uint32_t not_fit = step.plan().micro_batch + 1;
-    while (fit + 1 < not_fit) {
-        const std::uint32_t middle = fit + (not_fit - fit) / 2;
-        (fits(middle) ? fit : not_fit) = middle;
-    }
-    return fit;
+    return largest_batch(step.plan().micro_batch, fits);
 }
 
 }  // namespace switchfold

@@ -50,7 +50,7 @@ struct MemoryChoice {
 /// A step with planned memory; each rank holds the whole network.
 struct PlannedMemory {
     MemoryChoice choice;
-    MemoryFacts facts;
+    MemoryFacts facts;                  ///< options.again: the chosen layers if the plan says exact
     std::vector<GradientGroup> groups;  ///< in the order in which they open
     AccessSchedule schedule;
     PinningPlan plan;

@@ -5,12 +5,14 @@
 #include "workloads/memory/copies/copy_replay.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
+#include "workloads/plan/step/plan_memory.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -97,11 +99,20 @@ MemoryChoice random_choice() {
     return choice;
 }
 
+/// Any way to recompute, with attention fused or through memory.
+void recompute_at_random(ParallelPlan& plan) {
+    plan.recompute = *rc::gen::element(
+        Recompute::kNone, Recompute::kSelective, Recompute::kFull, Recompute::kExact);
+    if (plan.recompute == Recompute::kFull)
+        plan.recompute_every = *rc::gen::inRange(1U, 4U);
+    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
+}
+
 /// The planners' times, computed without simulation, equal those of the step without contention.
 RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
-    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kFull);
+    recompute_at_random(plan);
     const Network network =
         *rc::gen::arbitrary<bool>()
             ? small_gpt()
@@ -161,10 +172,12 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     ParallelPlan plan;
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
     plan.data = *rc::gen::element(1U, 4U);
+    plan.tensor = *rc::gen::element(1U, 1U, 2U);
     plan.bucket = mebibytes(*rc::gen::inRange(1U, 64U));
-    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kFull);
+    recompute_at_random(plan);
+    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
     const Network network =
-        *rc::gen::arbitrary<bool>()
+        plan.tensor > 1 || *rc::gen::arbitrary<bool>()
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
@@ -176,7 +189,7 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
     if (choice.updates == UpdatePolicy::kBatch)
         plan.accumulate = *rc::gen::inRange(1U, 4U);
-    if (choice.updater == Updater::kGpu)
+    if (choice.updater == Updater::kGpu && plan.data > 1)
         plan.sharding = *rc::gen::element(Sharding::kNone, Sharding::kOptimizer);
     choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu;
     choice.bytes = Bytes(
@@ -321,6 +334,112 @@ TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
         fullest(kept.graph, alone(kept.graph), kAll));
 }
 
+double extra_seconds(const Made& made) {
+    double seconds = 0;
+    for (const LayerRange& range : made.memory.facts.options.again)
+        for (std::uint32_t layer = range.first; layer < range.end; ++layer)
+            seconds += made.memory.facts.times[layer].forward;
+    return seconds;
+}
+
+/// Chen et al. 2016: two blocks together keep one input, and need the memory of both at once.
+TEST(MemoryStep, TwoBlocksTogetherKeepOneInput) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.micro_batch = 8;
+    plan.recompute = Recompute::kFull;
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kOffloadAll;
+    const Made one(network, plan, choice);
+    plan.recompute_every = 2;
+    const Made two(network, plan, choice);
+    EXPECT_EQ(one.memory.facts.options.again.size(), 4U);
+    EXPECT_EQ(two.memory.facts.options.again.size(), 2U);
+    EXPECT_EQ(extra_seconds(one), extra_seconds(two));
+    EXPECT_NEAR(seconds_of_kernels(one.graph), seconds_of_kernels(two.graph), 1e-9);
+    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * one.memory.facts.options.element;
+    EXPECT_LE(two.memory.plan.bytes_in + 2 * input, one.memory.plan.bytes_in);
+    EXPECT_GT(two.memory.plan.staging_bytes, one.memory.plan.staging_bytes);
+}
+
+/// Korthikanti et al., selective: attention runs again, and its scores are not kept.
+TEST(MemoryStep, SelectiveRecomputationKeepsNoScores) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.micro_batch = 8;
+    plan.attention = AttentionKernels::kUnfused;
+    const Made kept(network, plan, all_stays(UpdatePolicy::kBatch));
+    plan.recompute = Recompute::kSelective;
+    const Made again(network, plan, all_stays(UpdatePolicy::kBatch));
+    // Two bytes each of softmax and dropout and a mask's one, of 8 heads and 256 x 256 scores.
+    const std::uint64_t scores = std::uint64_t{5} * 8 * 8 * 256 * 256;
+    EXPECT_EQ(kept.memory.plan.candidate_bytes, again.memory.plan.candidate_bytes + 4 * scores);
+    EXPECT_EQ(again.memory.facts.options.again.size(), 4U);
+    EXPECT_GT(extra_seconds(again), 0);
+    EXPECT_NEAR(
+        seconds_of_kernels(again.graph),
+        seconds_of_kernels(kept.graph) + extra_seconds(again),
+        1e-9);
+    // Kept scores may go to the host instead.
+    MemoryChoice travels;
+    travels.planner = PinPlanner::kOffloadAll;
+    plan.recompute = Recompute::kNone;
+    EXPECT_GE(Made(network, plan, travels).memory.plan.bytes_out, 3 * scores);
+}
+
+/// What the exact planner repeats takes no longer than what any rule does, where that fits.
+RC_GTEST_PROP(MemoryStep, ExactRecomputationIsNoSlowerThanTheRules, ()) {
+    ParallelPlan plan;
+    plan.micro_batch = *rc::gen::inRange(2U, 9U);
+    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
+    const Network network =
+        *rc::gen::arbitrary<bool>()
+            ? small_gpt()
+            : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
+    MemoryChoice choice = random_choice();
+    choice.planner = *rc::gen::element(PinPlanner::kNone, PinPlanner::kOptimal);
+    choice.bytes = Bytes(
+        bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 105) / 100);
+    const auto seconds = [&](Recompute recompute) {
+        plan.recompute = recompute;
+        const Made made(network, plan, choice);
+        return made.memory.plan.refusal.empty() ? to_seconds(alone(made.graph).makespan)
+                                                : std::numeric_limits<double>::infinity();
+    };
+    const double exact = seconds(Recompute::kExact);
+    for (const Recompute rule : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
+        RC_ASSERT(exact <= seconds(rule) + 1e-8);
+}
+
+/// Between the memory of all blocks kept and of all repeated, the exact planner repeats a part.
+TEST(MemoryStep, ExactRecomputationRepeatsAsLittleAsFits) {
+    const Network network = small_gpt();
+    ParallelPlan plan;
+    plan.micro_batch = 8;
+    MemoryChoice choice = all_stays(UpdatePolicy::kBatch);
+    choice.bytes = mebibytes(80 * 1024);
+    const std::uint64_t kept = Made(network, plan, choice).memory.plan.floor_bytes();
+    plan.recompute = Recompute::kFull;
+    const Made full(network, plan, choice);
+    const std::uint64_t again = full.memory.plan.floor_bytes();
+    ASSERT_LT(again, kept);
+    plan.recompute = Recompute::kExact;
+    double before = 0;
+    for (const std::uint64_t quarters : {4U, 3U, 2U, 1U}) {
+        choice.bytes = Bytes(again + (kept - again) / 4 * quarters + 4);
+        const Made made(network, plan, choice);
+        EXPECT_TRUE(made.memory.plan.refusal.empty());
+        EXPECT_GE(extra_seconds(made), before);
+        before = extra_seconds(made);
+    }
+    EXPECT_GT(before, 0);
+    EXPECT_LT(before, extra_seconds(full));
+    choice.bytes = Bytes(again / 4);
+    const Made none(network, plan, choice);
+    EXPECT_FALSE(none.memory.plan.refusal.empty());
+    EXPECT_LT(largest_micro_batch(none.step, none.memory), 8U);
+}
+
 /// Offload and recomputation together: what blocks keep goes to the host, what they make again does
 /// not.
 TEST(MemoryStep, InputsOfBlocksThatRunAgainTravel) {
@@ -445,9 +564,48 @@ TEST(MemoryStep, RanksThatShareMomentsScatterGradientsAndGatherWeights) {
     EXPECT_LT(seconds_of_kernels(part.graph), seconds_of_kernels(whole.graph));
 }
 
-TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
+/// Tensor-parallel ranks have their parts of weights, gradients, moments and activations: as much
+/// as the estimate of plans says, which counts by other code.
+TEST(MemoryStep, TensorParallelRanksPlanTheirParts) {
+    const Network network = small_gpt();
+    for (const bool sequence : {false, true}) {
+        ParallelPlan plan;
+        plan.micro_batch = 8;
+        plan.tensor = 4;
+        plan.sequence = sequence;
+        plan.attention = AttentionKernels::kUnfused;
+        const Made made(network, plan, all_stays(UpdatePolicy::kBatch));
+        ASSERT_TRUE(made.problems.empty());
+        check(made.graph);
+        ASSERT_EQ(made.graph.ranks.size(), 4U);
+        const MemoryBytes estimate = plan_memory(made.step).front();
+        const RankGraph& rank = *made.graph.ranks[0];
+        const auto held = [&](MemoryClass what) { return rank.held[what]; };
+        EXPECT_NEAR(
+            held(MemoryClass::kWeights),
+            estimate[MemoryClass::kWeights],
+            1e-3 * estimate[MemoryClass::kWeights]);
+        EXPECT_NEAR(
+            held(MemoryClass::kMoments),
+            estimate[MemoryClass::kMoments],
+            1e-3 * estimate[MemoryClass::kMoments]);
+        EXPECT_NEAR(
+            static_cast<double>(made.memory.gradients),
+            estimate[MemoryClass::kGradients],
+            1e-3 * estimate[MemoryClass::kGradients]);
+        plan.tensor = 1;
+        plan.sequence = false;
+        const Made whole(network, plan, all_stays(UpdatePolicy::kBatch));
+        // With sequence parallelism nearly everything is divided by four, otherwise the inputs of
+        // products are not.
+        const std::uint64_t floor = made.memory.plan.floor_bytes();
+        EXPECT_LT(floor * 10, whole.memory.plan.floor_bytes() * (sequence ? 3 : 6));
+    }
+}
+
+TEST(MemoryStep, RefusesPlansThatCutTheNetwork) {
     ParallelPlan plan;
-    plan.tensor = 2;
+    plan.context = 2;
     plan.accumulate = 4;
     plan.overlap_gradients = false;
     MemoryChoice choice = all_stays(UpdatePolicy::kDelayed);
@@ -456,12 +614,6 @@ TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
     std::string all;
     for (const auto& [pointer, what] : problems_of(choice, plan))
         all += pointer + " " + what + "\n";
-    ParallelPlan scores;
-    scores.recompute = Recompute::kSelective;
-    ASSERT_EQ(problems_of(all_stays(UpdatePolicy::kBatch), scores).size(), 1U);
-    EXPECT_NE(
-        problems_of(all_stays(UpdatePolicy::kBatch), scores).front().second.find("scores"),
-        std::string::npos);
     ParallelPlan shared;
     shared.sharding = Sharding::kParameters;
     EXPECT_EQ(problems_of(all_stays(UpdatePolicy::kBatch), shared).size(), 1U);
@@ -472,8 +624,8 @@ TEST(MemoryStep, RefusesPlansThatDoNotHoldTheWholeNetwork) {
     EXPECT_EQ(problems_of(on_host, shared).front().first, "/updater");
     EXPECT_EQ(
         all,
-        " plans the memory of a GPU that holds the whole network, and the plan shares each layer; "
-        "expected tensor 1\n"
+        " plans the memory of a GPU that has a part of every layer, and the plan shares samples; "
+        "expected context 1\n"
         "/updates is delayed, and gradients of several micro-batches add up before the update; "
         "expected batch\n"
         "/updates is delayed, which needs gradients that travel beside the backward pass; expected "

@@ -82,6 +82,33 @@ RC_GTEST_PROP(RecomputeProperty, ExactPlansAreThoseOfBruteForce, ()) {
     }
 }
 
+/// In a plan of memory, what is kept has its place for the whole iteration.
+RC_GTEST_PROP(RecomputeProperty, ExactPlansOfWhatIsHeldAreThoseOfBruteForce, ()) {
+    const auto chain = random_chain();
+    ExactRecompute options;
+    options.memory = *rc::gen::inRange<std::uint64_t>(10, 150);
+    options.held = true;
+    double least = std::numeric_limits<double>::infinity();
+    std::uint64_t held = 0;
+    std::uint64_t memory = std::numeric_limits<std::uint64_t>::max();
+    for_each_plan(chain, false, [&](const RecomputePlan& plan) {
+        const RecomputeCost cost = cost_of(chain, plan);
+        RC_ASSERT(cost.held >= cost.peak);
+        memory = std::min(memory, cost.held);
+        if (cost.held > options.memory || cost.extra > least)
+            return;
+        held = cost.extra < least ? cost.held : std::min(held, cost.held);
+        least = cost.extra;
+    });
+    RC_ASSERT(least_recompute_memory(chain, true) == memory);
+    const RecomputeChoice choice = recompute_exactly(chain, options);
+    RC_ASSERT(choice.plan.has_value() == std::isfinite(least));
+    if (choice.plan) {
+        RC_ASSERT(choice.cost.extra == least);
+        RC_ASSERT(choice.cost.held == held);
+    }
+}
+
 std::vector<ChainUnit> equal_units(std::size_t many) {
     return std::vector<ChainUnit>(many, {"u", 1, 1, 16, 2, 6, 0.25});
 }

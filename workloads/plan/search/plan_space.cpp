@@ -221,7 +221,9 @@ std::string name_of(const ParallelPlan& plan) {
             : plan.sharding == Sharding::kGradients ? "gradients sharded"
                                                     : "parameters sharded");
     if (plan.recompute != Recompute::kNone)
-        add(plan.recompute == Recompute::kFull ? "full recompute" : "selective recompute");
+        add(plan.recompute == Recompute::kFull    ? "full recompute"
+            : plan.recompute == Recompute::kExact ? "exact recompute"
+                                                  : "selective recompute");
     if (plan.data * plan.context > 1 && !plan.overlap_gradients)
         add("gradients at the end");
     return name;

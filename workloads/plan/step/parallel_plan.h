@@ -23,6 +23,7 @@ enum class Recompute : std::uint8_t {
     kNone,
     kSelective,  ///< attention scores and what is computed from them
     kFull,       ///< whole blocks from their inputs; all layers in a network without blocks
+    kExact,      ///< segments of blocks that a plan of memory chooses
 };
 
 /// Weights that a pass of a pipeline without flush uses.
@@ -78,8 +79,8 @@ struct ParallelPlan {
     bool sequence = false;       ///< tensor-parallel ranks also divide activations between their
                                  ///< products (sequence parallelism)
     Sharding sharding = Sharding::kNone;
-    std::uint32_t micro_batch = 1;       ///< samples
-    std::uint32_t accumulate = 1;        ///< micro-batches per step and replica
+    std::uint32_t micro_batch = 1;  ///< samples
+    std::uint32_t accumulate = 1;   ///< micro-batches per step and replica
     std::uint32_t last_micro_batch =
         0;  ///< samples of the last micro-batch; 0: as many as the others
     /// Samples of a step by replica, if they are not micro_batch x accumulate for all; a replica
@@ -92,6 +93,9 @@ struct ParallelPlan {
     /// Devices of each stage, for schedules with replicated stages; empty: one each.
     std::vector<std::uint32_t> replicas;
     Recompute recompute = Recompute::kNone;
+    /// Recompute::kFull: consecutive blocks that are repeated together, from the first one's inputs
+    /// (Chen et al. 2016).
+    std::uint32_t recompute_every = 1;
     std::string schedule = "1f1b";
     std::shared_ptr<const PipelineSchedule>
         given;                 ///< read from a file; replaces the named schedule

@@ -36,6 +36,10 @@ public:
             problem("/sequence", "shares nothing among one tensor-parallel rank");
         if (plan_.sharding != Sharding::kNone && plan_.data * plan_.context == 1)
             problem("/sharding", "shares nothing among one data-parallel rank");
+        if (plan_.recompute_every > 1 && plan_.recompute != Recompute::kFull)
+            problem(
+                "/recompute_every",
+                "joins blocks of recompute full; expected 1, or recompute full");
         schedule();
         return std::move(problems_);
     }

@@ -6,8 +6,28 @@
 
 namespace switchfold {
 
+namespace {
+
+/// Up to `every` ranges that follow each other become one.
+std::vector<LayerRange> joined(const std::vector<LayerRange>& ranges, std::uint32_t every) {
+    std::vector<LayerRange> segments;
+    std::uint32_t units = 0;
+    for (const LayerRange& range : ranges) {
+        if (units > 0 && units < every && segments.back().end == range.first) {
+            segments.back().end = range.end;
+            ++units;
+        } else {
+            segments.push_back(range);
+            units = 1;
+        }
+    }
+    return segments;
+}
+
+}  // namespace
+
 std::vector<LayerRange> recomputed_layers(
-    const Network& network, Recompute recompute, std::uint32_t first, std::uint32_t end) {
+    const Network& network, const ParallelPlan& plan, std::uint32_t first, std::uint32_t end) {
     const auto in_block = [](const Layer& layer) { return layer.block != kNoBlock; };
     const bool has_blocks = std::any_of(network.layers.begin(), network.layers.end(), in_block);
     const auto is_kept = [&](const Layer& layer) {
@@ -16,9 +36,9 @@ std::vector<LayerRange> recomputed_layers(
     std::vector<LayerRange> ranges;
     for (std::uint32_t i = first; i < end; ++i) {
         const Layer& layer = network.layers[i];
-        if (recompute == Recompute::kSelective && layer.type == "attention")
+        if (plan.recompute == Recompute::kSelective && layer.type == "attention")
             ranges.push_back({i, i + 1});
-        if (recompute != Recompute::kFull || is_kept(layer))
+        if (plan.recompute != Recompute::kFull || is_kept(layer))
             continue;
         const bool goes_on =
             !ranges.empty() && ranges.back().end == i && network.layers[i - 1].block == layer.block;
@@ -27,7 +47,7 @@ std::vector<LayerRange> recomputed_layers(
         else
             ranges.push_back({i, i + 1});
     }
-    return ranges;
+    return plan.recompute == Recompute::kFull ? joined(ranges, plan.recompute_every) : ranges;
 }
 
 }  // namespace switchfold

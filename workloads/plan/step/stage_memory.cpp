@@ -77,7 +77,7 @@ public:
 private:
     [[nodiscard]] std::vector<RecomputedLayers> recomputed() const {
         std::vector<RecomputedLayers> parts;
-        for (const LayerRange& range : recomputed_layers(network_, plan_.recompute, first_, end_))
+        for (const LayerRange& range : recomputed_layers(network_, plan_, first_, end_))
             parts.push_back({range.first, range.end});
         return parts;
     }

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/memory/published_rows.h"
+
+#include "sim/core/error.h"
+#include "sim/run/config/load.h"
+#include "sim/run/workload/kernel_model.h"
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/recompute/network_chain.h"
+#include "workloads/network/zoo/zoo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr double kSingle = sizeof(float);
+constexpr double kSsd = 3.2e9;  // of G10's machine, bytes per second read
+
+Network network_named(std::string_view name) {
+    auto network = find_network(name);
+    SWITCHFOLD_CHECK(network.has_value(), "no network {}", name);
+    return std::move(*network);
+}
+
+/// Sum of a profile's lines "NUMBER MILLISECONDS ms".
+std::optional<double> sum_of_milliseconds(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    double sum = 0;
+    std::size_t kernels = 0;
+    for (std::string line; std::getline(in, line);) {
+        std::istringstream words(line);
+        std::string number;
+        std::string unit;
+        double milliseconds = 0;
+        if (!(words >> number >> milliseconds >> unit) || unit != "ms" || milliseconds < 0)
+            return {};
+        sum += milliseconds;
+        ++kernels;
+    }
+    return kernels > 0 ? std::optional(sum) : std::nullopt;
+}
+
+/// Checkmate's memory: 16e9 bytes less weights and their gradients. Activations, and gradients of
+/// the layer at work, follow from the chain.
+using CheckmatePlan = std::uint64_t (*)(const std::vector<ChainUnit>&);
+double largest_batch_of_vgg19(CheckmatePlan bytes) {
+    const Network network = network_named("vgg19");
+    const double memory = 16e9 - 2 * static_cast<double>(parameters(network)) * kSingle;
+    std::uint32_t batch = 1;
+    const auto needs = [&](std::uint32_t samples) {
+        NetworkChainOptions options;
+        options.batch = samples;
+        options.element = sizeof(float);
+        return static_cast<double>(bytes(network_chain(network, options)));
+    };
+    while (needs(batch + 1) <= memory)
+        ++batch;
+    return batch;
+}
+
+std::uint64_t by_square_root(const std::vector<ChainUnit>& chain) {
+    const auto root = static_cast<std::uint32_t>(std::lround(std::sqrt(chain.size())));
+    return cost_of(chain, recompute_every(chain, root)).peak;
+}
+
+/// Chen et al. 2016, algorithm 3: a segment ends where what it makes exceeds a budget, and the best
+/// budget is searched.
+std::uint64_t by_greedy_segments(const std::vector<ChainUnit>& chain) {
+    std::uint64_t all = 0;
+    for (const ChainUnit& unit : chain)
+        all += unit.input + unit.inside;
+    std::uint64_t least = cost_of(chain, keep_all(chain)).peak;
+    constexpr std::uint64_t kBudgets = 64;
+    for (std::uint64_t i = 1; i <= kBudgets; ++i) {
+        RecomputePlan plan;
+        std::uint64_t made = 0;
+        for (std::uint32_t unit = 0; unit < chain.size(); ++unit) {
+            made += chain[unit].input + chain[unit].inside;
+            if (plan.empty() || made > all / kBudgets * i) {
+                plan.push_back({SegmentMode::kRecompute, unit, unit});
+                made = 0;
+            }
+            plan.back().last = unit;
+        }
+        least = std::min(least, cost_of(chain, plan).peak);
+    }
+    return least;
+}
+
+std::uint64_t by_exact_plan(const std::vector<ChainUnit>& chain) {
+    return least_recompute_memory(chain);
+}
+
+/// PyTorch's Adam before it had fused forms, kernel by kernel in 32 bits: arrays read and written.
+constexpr std::array<std::pair<int, int>, 8> kAdamKernels{{
+    {1, 1},  // exp_avg.mul_(beta1)
+    {2, 1},  // .add_(grad)
+    {1, 1},  // exp_avg_sq.mul_(beta2)
+    {3, 1},  // .addcmul_(grad, grad)
+    {1, 1},  // exp_avg_sq.sqrt()
+    {1, 1},  // / sqrt(bias_correction2)
+    {1, 1},  // .add_(eps)
+    {3, 1},  // param.addcdiv_(exp_avg, denom)
+}};
+
+}  // namespace
+
+PublishedRows::PublishedRows(
+    const std::vector<MemoryRow>& rows, const SuiteOptions& options, FindTable find_profile) :
+    rows_(rows), options_(options), find_profile_(std::move(find_profile)) {
+    rules_["g10_BERT_256_ideal"] = [this] { return kernels("bert_base_256"); };
+    rules_["g10_ViT_768_ideal"] = [this] { return kernels("vit_base_768"); };
+    rules_["g10_BERT_256_FlashNeuron_bytes_moved_each_way"] = [this] {
+        return flash_neuron_bytes();
+    };
+    rules_["g10_BERT_256_FlashNeuron_transfer_overlapped"] = [this] {
+        return flash_neuron_transfer();
+    };
+    rules_["pt_bucket_ResNet_view"] = [this] { return one_copy_less(); };
+    rules_["checkmate_VGG-19_square-root"] = [] {
+        return Answer{
+            largest_batch_of_vgg19(by_square_root), "segments of the square root of its layers"};
+    };
+    rules_["checkmate_VGG-19_greedy"] = [] {
+        return Answer{
+            largest_batch_of_vgg19(by_greedy_segments), "segments of the best budget of memory"};
+    };
+    rules_["checkmate_VGG-19_optimal"] = [] {
+        return Answer{
+            largest_batch_of_vgg19(by_exact_plan),
+            "the least memory of a plan that runs no forward more than twice"};
+    };
+    for (const double billions : {1.0, 2.0, 4.0, 8.0, 10.0})
+        rules_[fmt::format("zero_offload_adam_Adam_GPU_{}", billions)] = [this, billions] {
+            return unfused_adam(billions * 1e9);
+        };
+}
+
+const MemoryRow* PublishedRows::row_of(std::string_view id) const {
+    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const MemoryRow& row) {
+        return row.id == id && row.known;
+    });
+    return found == rows_.end() ? nullptr : &*found;
+}
+
+PublishedRows::Answer PublishedRows::kernels(const char* profile) const {
+    const std::string name = fmt::format("g10/{}.kernel_ms.txt", profile);
+    const auto file = find_profile_(name);
+    if (!file)
+        return {{}, "no profile " + name};
+    const auto sum = sum_of_milliseconds(*file);
+    if (!sum)
+        return {{}, file->string() + " is no list of kernels; expected lines NUMBER TIME ms"};
+    return {sum, "sum of the profile's kernels"};
+}
+
+PublishedRows::Answer PublishedRows::flash_neuron_bytes() const {
+    const MemoryRow* pages = row_of("g10_BERT_256_FlashNeuron_pages_moved_each_way");
+    if (pages == nullptr)
+        return {{}, "needs the row of its pages"};
+    return {pages->value * 4096 / 1e9, "its pages, of 4 KiB"};
+}
+
+PublishedRows::Answer PublishedRows::flash_neuron_transfer() const {
+    const Answer bytes = flash_neuron_bytes();
+    if (!bytes.value)
+        return bytes;
+    return {*bytes.value * 1e9 / kSsd * 1e3, "its bytes at the SSD's 3.2 GB/s"};
+}
+
+PublishedRows::Answer PublishedRows::one_copy_less() const {
+    const MemoryRow* copy = row_of("pt_bucket_ResNet_copy");
+    if (copy == nullptr)
+        return {{}, "needs the row without views"};
+    const double gradients =
+        static_cast<double>(parameters(network_named("resnet50"))) * kSingle / 1e6;
+    return {
+        copy->value - gradients,
+        fmt::format("the row without views less {:.1f} MB of gradients", gradients)};
+}
+
+PublishedRows::Answer PublishedRows::unfused_adam(double parameters) const {
+    const SystemParams system =
+        load_system(options_.root / "configs/systems/dgx2_v100_host.json", {});
+    const KernelTimes times(gpu_rates(*system.gpu));
+    double seconds = 0;
+    for (const auto& [read, written] : kAdamKernels) {
+        MemoryKernel kernel;
+        kernel.read = read * parameters * kSingle;
+        kernel.written = written * parameters * kSingle;
+        seconds += times.estimate(kernel).seconds();
+    }
+    return {seconds, "PyTorch's kernels of the time, one by one through a V100's memory"};
+}
+
+std::string PublishedRows::answer(const MemoryRow& row, Case& c) {
+    const auto found = rules_.find(row.id);
+    if (found == rules_.end())
+        return "no rule of its source is known for it";
+    const Answer answer = found->second();
+    if (!answer.value)
+        return answer.how;
+    c.simulated = *answer.value;
+    c.how = answer.how;
+    c.group = "published beside ours";
+    // The sources tell neither the forms of Adam's kernels nor the budgets of the greedy search.
+    if (!row.id.starts_with("zero_offload_adam") && row.id != "checkmate_VGG-19_greedy") {
+        ++accounted_;
+        worst_ = std::max(worst_, std::abs(c.error()));
+    }
+    return {};
+}
+
+void PublishedRows::verdicts(SuiteResult& result) const {
+    constexpr double kFewPercent = 0.05;
+    if (accounted_ > 0)
+        result.verdicts.push_back(
+            {fmt::format("{} rows from their sources' rules: largest error", accounted_),
+             worst_,
+             kFewPercent});
+}
+
+}  // namespace switchfold::validation

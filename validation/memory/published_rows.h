@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "validation/harness/suite.h"
+#include "validation/memory/memory_row.h"
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// Rows that public inputs answer beside the row itself: another row of its table, a measured
+/// profile of kernels, a GPU's memory bandwidth. They are shown beside the published value.
+class PublishedRows {
+public:
+    /// `find_profile`: the file reference/training/profiles/NAME, if available.
+    PublishedRows(
+        const std::vector<MemoryRow>& rows, const SuiteOptions& options, FindTable find_profile);
+
+    /// Fills in the case. \returns why it cannot be compared; empty if it can.
+    [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
+    void verdicts(SuiteResult& result) const;
+    /// Whether there is a rule, though its inputs may be missing.
+    [[nodiscard]] bool knows(const MemoryRow& row) const { return rules_.contains(row.id); }
+
+private:
+    struct Answer {
+        std::optional<double> value;
+        std::string how;  ///< or why there is none
+    };
+    using Rule = std::function<Answer()>;
+
+    [[nodiscard]] Answer kernels(const char* profile) const;
+    [[nodiscard]] Answer flash_neuron_bytes() const;
+    [[nodiscard]] Answer flash_neuron_transfer() const;
+    [[nodiscard]] Answer one_copy_less() const;
+    [[nodiscard]] Answer unfused_adam(double parameters) const;
+    [[nodiscard]] const MemoryRow* row_of(std::string_view id) const;
+
+    const std::vector<MemoryRow>& rows_;
+    const SuiteOptions& options_;
+    FindTable find_profile_;
+    std::map<std::string, Rule, std::less<>> rules_;
+    std::size_t accounted_ = 0;
+    double worst_ = 0;  ///< share
+};
+
+}  // namespace switchfold::validation
