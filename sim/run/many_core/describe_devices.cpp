@@ -23,7 +23,8 @@ std::string describe_device(const DeviceParams& device) {
     const ProcessorParams& processor = *device.processor;
     const ProcessorCacheParams& cache = processor.cache;
     std::string out = fmt::format(
-        "  {}: {}, {}\n    {} of {} at {}, {} of 32 bits a vector\n    caches: {} a core{}\n    "
+        "  {}: {}, {}\n    {} of {} at {}, vectors of {} 32-bit numbers\n    caches: {} a core{}\n "
+        "   "
         "memory: {} at {} peak\n",
         device.name,
         processor.name,
@@ -64,8 +65,7 @@ std::string describe_devices(const SystemParams& system) {
     for (const DeviceParams& device : system.devices)
         out += describe_device(device);
     return out + fmt::format(
-                     "\na workload of type many_core runs on one of them, unless it says otherwise "
-                     "on {}\n",
+                     "\na workload of type many_core runs on {}, unless it names another device\n",
                      find_device(system.devices, "")->name);
 }
 

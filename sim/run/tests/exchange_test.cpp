@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace switchfold::exchange_test {
 namespace {
@@ -158,6 +159,47 @@ TEST(Exchange, ReplicasOfSeveralGpusAverage) {
         EXPECT_EQ(collective.ranks, 4U);
     }
     EXPECT_GT(exchanges, 0U);
+}
+
+TEST(Exchange, SynchronisingEachStepFollowsTheFormula) {
+    // averaging.md, section 0: with k copies of all gradients in series at rate B, and 6 P b FLOP
+    // of a step at rate F, t_sync / t_compute = 2 k F / (3 B b), whatever the number P of
+    // parameters.
+    struct Net {
+        const char* name;
+        double parameters;
+    };
+    constexpr double kCopies = 4;  // up and down on two GPUs, by one thread
+    constexpr double kPageable = 6e9;
+    for (const Net& net :
+         {Net{"fc_784_2048x4_10", 14.21e6}, Net{"fc_speech_429_2048x7_9304", 45.1e6}})
+        for (const int batch : {64, 256}) {
+            const std::string text = fmt::format(
+                R"({{"name": "test", "system": "../systems/pcie3_two_groups.json", "causes": false,
+                     "workload": {{"type": "training", "network": "{}", "precision": "single",
+                         "plan": {{"data": 2, "micro_batch": {}, "overlap_gradients": false}}}},
+                     "scenarios": [{{"name": "a", "all_reduce":
+                         {{"algorithm": "host", "copies": {{"memory": "pageable"}}}}}}]}})",
+                net.name,
+                batch);
+            RunOptions options;
+            options.in_process = true;
+            // The formula has no sums.
+            const ExperimentResult result = run_experiment(
+                load_experiment(
+                    Json::parse(text),
+                    kFile,
+                    std::vector<Override>{
+                        {"/system/collectives/peer_copies/host_add", "10 TB/s"},
+                        {"/system/collectives/peer_copies/host_memory", "10 TB/s"}}),
+                options);
+            const ScenarioResult& step = result.scenarios.front();
+            const double compute = (step.forward_us + step.backward_us) * 1e-6;
+            const double rate = 6 * net.parameters * batch / compute;
+            const double formula = 2 * kCopies * rate / (3 * kPageable * batch);
+            const double simulated = step.exposed_communication_us * 1e-6 / compute;
+            EXPECT_NEAR(simulated / formula, 1, 0.1) << net.name << " " << batch;
+        }
 }
 
 TEST(Exchange, SaysWhatItCannotDo) {
