@@ -264,7 +264,8 @@ TEST(Average, RefusesPlansWhoseReplicasAreNotWhole) {
         problem(R"("data": 1, "average": {})").find("/workload/plan/average: averages nothing"),
         std::string::npos);
     EXPECT_NE(
-        problem(R"("data": 2, "pipeline": 2, "average": {})").find("replicas of one GPU each"),
+        problem(R"("data": 2, "sharding": "optimizer", "average": {})")
+            .find("sharding divides them"),
         std::string::npos);
     EXPECT_NE(
         problem(R"("data": 2, "global_batch": 64, "average": {})").find("expected no global_batch"),
