@@ -9,6 +9,8 @@
 
 namespace switchfold {
 
+class KernelListener;
+
 /// Shape of a communication kernel: the resources that it holds on the GPU while resident.
 struct CommunicationKernel {
     std::uint32_t blocks = 1;
@@ -50,6 +52,10 @@ public:
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
     /// A copy between this GPU and its host; the listener receives `id` at its end.
     virtual void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) = 0;
+    /// A kernel of this GPU that adds arrays, reading and writing so many bytes; the listener
+    /// receives `id` at its end.
+    virtual void add_arrays(
+        std::uint32_t id, std::uint64_t read, std::uint64_t written, KernelListener& listener) = 0;
     /// Memory traffic of kernels beside the collective.
     struct Draw {
         double rate = 0;   ///< bytes per second

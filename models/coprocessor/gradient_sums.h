@@ -12,7 +12,8 @@ namespace switchfold {
 [[nodiscard]] double sum_seconds(
     const offload::AtomicSum& sum, const ProcessorParams& processor, const ThreadLayout& layout);
 
-/// Seconds in which copies are added pairwise by all threads, with a barrier after each level.
+/// Seconds in which copies are added by all threads, so many at once as the layout says (2:
+/// pairwise), with a barrier before each level.
 [[nodiscard]] double sum_seconds(
     const offload::TreeSum& sum, const ProcessorParams& processor, const ThreadLayout& layout);
 

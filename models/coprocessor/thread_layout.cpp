@@ -10,11 +10,14 @@ ThreadLayout layout_of(
     const ProcessorParams& processor,
     std::uint32_t cores,
     std::uint32_t threads_per_core,
-    std::uint32_t nested) {
+    std::uint32_t nested,
+    std::uint32_t team_cores) {
     ThreadLayout layout;
     layout.cores = cores;
     if (nested <= 1) {
-        layout.threads_of_team = threads_per_core;
+        layout.cores = cores / team_cores * team_cores;
+        layout.cores_of_team = team_cores;
+        layout.threads_of_team = team_cores * threads_per_core;
         return layout;
     }
     layout.nested = nested;

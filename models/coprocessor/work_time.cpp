@@ -65,9 +65,9 @@ public:
     }
 
 private:
-    /// Vectors of results, divided among a team's threads.
+    /// Vectors of a row's results that one core of the team computes; cores with one less wait.
     [[nodiscard]] std::uint64_t vectors() const {
-        return ceil_div(loop_.width, processor_.simd_lanes);
+        return ceil_div(ceil_div(loop_.width, processor_.simd_lanes), layout_.cores_of_team);
     }
     /// Multiply-adds that share a loaded vector.
     [[nodiscard]] double block() const {
@@ -85,7 +85,7 @@ private:
             return multiply_adds(vectors) * (1 + 1 / block()) +
                    rows_ * vectors * static_cast<double>(loop_.operations);
         };
-        const auto busiest = static_cast<double>(ceil_div(vectors(), layout_.threads_of_team));
+        const auto busiest = static_cast<double>(ceil_div(vectors(), layout_.threads_beside()));
         return issue_seconds(
             processor_,
             instructions(busiest),
@@ -105,17 +105,22 @@ private:
         const double own = all_rows_ * static_cast<double>(loop_.row_bytes);
         const double own_room = room(processor_.cache.private_capacity);
         // All rows that fit are processed with each line of the weights, by all of the core's
-        // teams.
+        // teams. A core of a larger team needs the weights of its own neurons only.
         const double passes = std::max(1.0, own / own_room);
-        const double shared = static_cast<double>(loop_.shared_bytes) * passes;
+        const double team = layout_.cores_of_team;
+        const double shared = static_cast<double>(loop_.shared_bytes) / team * passes;
         // One core fetches a line from memory; the others find it in that core's cache.
-        double memory = shared / layout_.cores;
+        double memory = shared * team / layout_.cores;
         double near = shared - memory;
+        // Each core of a team reads all of its rows, of which the others have written their
+        // neurons.
+        const double from_others = own * (team - 1) / team;
+        near += from_others;
         if (own > own_room) {
-            const bool fits = own * layout_.cores <= room(processor_.cache.shared_capacity);
-            (fits ? near : memory) += own;
+            const bool fits = own * layout_.cores / team <= room(processor_.cache.shared_capacity);
+            (fits ? near : memory) += own - from_others;
         }
-        const double result = static_cast<double>(loop_.team_bytes) * layout_.teams_per_core;
+        const double result = static_cast<double>(loop_.team_bytes) / team * layout_.teams_per_core;
         if (result > own_room)
             memory += result;
         stage.memory_bytes = memory;
@@ -187,7 +192,8 @@ std::vector<CoreGroup> groups_of(
     const std::uint64_t least = loop.rows / layout.teams();
     const std::uint64_t more = loop.rows % layout.teams();
     // A core waits for its team with most rows.
-    const auto cores = static_cast<std::uint32_t>(ceil_div(more, layout.teams_per_core));
+    const auto cores =
+        static_cast<std::uint32_t>(ceil_div(more, layout.teams_per_core)) * layout.cores_of_team;
     std::vector<CoreGroup> groups;
     if (cores > 0)
         groups.push_back({cores, {ProductCore(loop, processor, layout, least + 1).stage()}});

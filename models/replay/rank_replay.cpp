@@ -106,7 +106,10 @@ void RankReplay::run(std::uint32_t index) {
             } else if constexpr (std::is_same_v<Body, CopyOperation>) {
                 copies_.start(index, body, *this);
             } else if constexpr (std::is_same_v<Body, HostDelayOperation>) {
-                clock_.after(body.duration, *this, std::uint64_t{index} << 1U | kDelayOver);
+                const Time now = clock_.now();
+                const Time delay =
+                    body.shared ? host_->serve(now, body.duration) - now : body.duration;
+                clock_.after(delay, *this, std::uint64_t{index} << 1U | kDelayOver);
             } else {
                 constexpr bool kSends = std::is_same_v<Body, SendOperation>;
                 const TransferEnd end{

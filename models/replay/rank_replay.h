@@ -4,6 +4,7 @@
 #include "models/collectives/collective_service.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
+#include "models/replay/host_thread.h"
 #include "models/replay/operation_times.h"
 #include "sim/kernel/scheduler.h"
 #include "workloads/graph/execution_graph.h"
@@ -34,6 +35,8 @@ public:
         CollectiveService& collectives,
         Scheduler& scheduler);
 
+    /// The thread of delays that ranks share; before start(). Otherwise the rank has its own.
+    void share(HostThread& thread) { host_ = &thread; }
     /// Posts the first operations; call once before the run.
     void start();
 
@@ -66,6 +69,8 @@ private:
     CopyEngine& copies_;
     CollectiveService& collectives_;
     WorldClock clock_;
+    HostThread own_;
+    HostThread* host_ = &own_;
     std::vector<OperationTimes> times_;
     std::vector<State> states_;
     std::vector<std::uint32_t> waiting_for_;  ///< number of unfinished predecessors

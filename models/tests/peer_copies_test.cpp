@@ -64,9 +64,14 @@ RC_GTEST_PROP(PeerCopies, AddWhatEveryoneHas, ()) {
     policy.copies.trees = *rc::gen::inRange(0U, 9U);
     policy.copies.memory = *rc::gen::element(HostMemory::kPinned, HostMemory::kPageable);
     policy.copies.host_threads = *rc::gen::inRange(1U, 5U);
+    // The host adds in one machine's memory.
+    const bool several = policy.algorithm != Algorithm::kHost && *rc::gen::arbitrary<bool>();
     const bool nvswitch = *rc::gen::arbitrary<bool>();
+    const std::uint32_t machines = several && gpus % 2 == 0 ? 2 : 1;
     TestMachine machine(
-        nvswitch ? TestMachine::hgx(gpus).build() : box(gpus),
+        machines > 1 ? TestMachine::cluster(machines, gpus / machines)
+        : nvswitch   ? TestMachine::hgx(gpus).build()
+                     : box(gpus),
         TestMachine::params(),
         policy,
         *rc::gen::inRange<std::uint64_t>(1, 1000));
@@ -76,7 +81,7 @@ RC_GTEST_PROP(PeerCopies, AddWhatEveryoneHas, ()) {
     RC_ASSERT(machine.engine->wrong_results().empty());
     RC_ASSERT(machine.engine->blocked().empty());
     for (const auto& port : machine.ports)
-        RC_ASSERT(port->occupied == 0U);  // copies use no SM
+        RC_ASSERT(port->occupied == 0U);  // copies use no SM, and sums are kernels
 }
 
 /// Payload bytes in the busiest direction of the link between the groups, in buffer sizes.
@@ -151,12 +156,29 @@ TEST(PeerCopies, ProgramsWaitForWhatTheyNeed) {
     EXPECT_EQ(cut_into_arrays(10, 4), (std::vector<std::uint64_t>{4, 4, 2}));
 }
 
-TEST(PeerCopies, ReachOneMachineAlone) {
+TEST(PeerCopies, TakeTheNetworkBetweenMachines) {
+    // Each GPU owns half of the arrays: S over each NIC of 50 GB/s, each way.
+    const Bytes bytes = mebibytes(256);
+    const Topology pair = TestMachine::cluster(2, 1);
+    const double least = static_cast<double>(bytes.count()) / 50e9;
+    const double two = seconds(pair, by(Algorithm::kOwners), bytes);
+    EXPECT_GT(two, least);
+    EXPECT_LT(two, 1.15 * least);
+    // Of the trees of a cluster, the best crosses the network once for each array.
+    const Topology cluster = TestMachine::cluster(2, 4);
+    EXPECT_LT(
+        seconds(cluster, by(Algorithm::kTopologyTree), bytes),
+        seconds(cluster, by(Algorithm::kOwners), bytes));
+}
+
+TEST(PeerCopies, OnlyTheHostIsOfOneMachine) {
     const Topology cluster = TestMachine::cluster(2, 2);
     EXPECT_NE(
-        why_not(Algorithm::kOwners, cluster, {0, 1, 2, 3}).find("several machines"),
+        why_not(Algorithm::kHost, cluster, {0, 1, 2, 3}).find("several machines"),
         std::string::npos);
-    EXPECT_EQ(why_not(Algorithm::kOwners, cluster, {0, 1}), "");
+    EXPECT_EQ(why_not(Algorithm::kHost, cluster, {0, 1}), "");
+    EXPECT_EQ(why_not(Algorithm::kOwners, cluster, {0, 1, 2, 3}), "");
+    EXPECT_EQ(why_not(Algorithm::kTopologyTree, cluster, {0, 1, 2, 3}), "");
     std::vector<std::uint32_t> many(17);
     for (std::uint32_t i = 0; i < many.size(); ++i)
         many[i] = i;

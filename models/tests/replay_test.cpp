@@ -74,6 +74,13 @@ struct Rank {
     RankReplay replay;
 };
 
+TEST(HostThread, ServesInOrderOfArrival) {
+    HostThread thread;
+    EXPECT_EQ(thread.serve(microseconds(5), microseconds(10)), microseconds(15));
+    EXPECT_EQ(thread.serve(microseconds(6), microseconds(10)), microseconds(25));
+    EXPECT_EQ(thread.serve(microseconds(40), microseconds(1)), microseconds(41));
+}
+
 Operation operation(std::uint32_t stream, OperationBody body) {
     Operation o;
     o.stream = stream;

@@ -3,6 +3,7 @@
 
 #include "interconnect/topology_builder.h"
 #include "models/collectives/engine.h"
+#include "models/gpu/gpu.h"
 #include "sim/kernel/simulation.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace switchfold {
 
-/// A GPU with room for every kernel and an infinitely fast memory.
+/// A GPU with room for every kernel, an infinitely fast memory, and sums that take no time.
 struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {
@@ -37,7 +38,21 @@ struct IdealPort final : RankPort, EventHandler {
                                : serialization_time(copy.bytes, gigabytes_per_second(12));
         scheduler.at(scheduler.now() + takes, *this, copies.size());
     }
+    void add_arrays(
+        std::uint32_t id,
+        std::uint64_t read,
+        std::uint64_t written,
+        KernelListener& listener) override {
+        bytes_read += read;
+        bytes_written += written;
+        sums.emplace_back(id, &listener);
+        scheduler.at(scheduler.now(), *this, kSum | (sums.size() - 1));
+    }
     void on_event(std::uint64_t tag) override {
+        if ((tag & kSum) != 0) {
+            const auto [id, listener] = sums[tag ^ kSum];
+            return listener->on_kernel_end(id);
+        }
         if (tag > 0) {
             const auto [id, listener] = copies[tag - 1];
             return listener->on_copy_end(id);
@@ -46,9 +61,11 @@ struct IdealPort final : RankPort, EventHandler {
         waiting.erase(waiting.begin());
         first->on_resident(rank);
     }
+    static constexpr std::uint64_t kSum = 1ULL << 62U;
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;
+    std::vector<std::pair<std::uint32_t, KernelListener*>> sums;
     std::vector<std::pair<std::uint32_t, CopyListener*>> copies;
     std::uint32_t most_blocks = 0;    ///< of any kernel so far
     std::vector<std::uint32_t> kept;  ///< blocks that remain, at each keep()

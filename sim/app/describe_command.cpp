@@ -16,7 +16,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "describe",
-        "Say what a system is and how all-reduces would run on it.\n\nExample:\n"
+        "Say what a system is, and how all-reduces would run on its GPUs.\n\nExample:\n"
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
     command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();
@@ -28,7 +28,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             std::vector<Override> overrides;
             for (const std::string& text : arguments->set)
                 overrides.push_back(parse_override(text));
-            const SystemParams system = load_system(arguments->file, overrides);
+            const SystemParams system = load_any_system(arguments->file, overrides);
             const std::string text = arguments->dot ? draw_system(system) : describe_system(system);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;

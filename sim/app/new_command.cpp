@@ -3,6 +3,7 @@
 #include "sim/app/start_files.h"
 #include "sim/core/error.h"
 #include "sim/output/replaced_file.h"
+#include "sim/run/config/load.h"
 #include "validation/harness/root.h"
 #include "workloads/readers/read_traces.h"
 
@@ -101,6 +102,12 @@ void add_new(CLI::App& app, Chosen& chosen) {
             if (!std::filesystem::exists(path))
                 throw ConfigError(
                     path.string(), "", "is not there; expected a system, as configs/systems has");
+            if (!load_any_system(path, {}).has_gpus())
+                throw ConfigError(
+                    path.string(),
+                    "/devices",
+                    "has no GPUs; expected a system with GPUs: a workload on other devices begins "
+                    "with configs/experiments/autoencoder_on_phi.json");
             choice.system = seen_from(folder, path);
             choice.schemas = seen_from(folder, configs / "schema");
             if (!arguments->experiment.empty())

@@ -351,11 +351,21 @@ OrderedJson causes_json() {
     return out;
 }
 
-/// Peak memory bandwidth of the GPUs that compute.
+/// The device that computes, as find_device() chooses it.
+const Json& device_of(const Json& config) {
+    const Json& devices = config["system"]["devices"];
+    const Json& on = config["workload"]["on"];
+    for (const Json& device : devices)
+        if (on == "" ? !device["link"].is_null() : device["name"] == on)
+            return device;
+    return devices[0];
+}
+
+/// Peak memory bandwidth of the GPUs, or of the device, that compute.
 Bandwidth memory_peak(const Json& config) {
-    const bool many_core = config.contains("many_core") && config["many_core"].is_object();
-    const Json& peak = many_core ? config["many_core"]["coprocessor"]["memory"]["peak"]
-                                 : config["system"]["gpu"]["memory"]["hbm"]["peak"];
+    const Json& peak = config["system"].contains("devices")
+                           ? device_of(config)["processor"]["memory"]["peak"]
+                           : config["system"]["gpu"]["memory"]["hbm"]["peak"];
     return parse_bandwidth(peak.get<std::string>());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/params.h"
+#include "sim/core/params_alternative.h"
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_writer.h"
 
@@ -50,15 +51,33 @@ void check_bounds(const Cursor& c, const std::vector<T>& values, const Bounds<B>
         check_bounds(c.item(i), values[i], bounds);
 }
 
+/// The key that is given in place of this field, if any.
+template <class P>
+constexpr std::string_view replacement_of(std::string_view field) {
+    if constexpr (WithAlternative<P>)
+        return P::kAlternative.replaces(field) ? P::kAlternative.instead : std::string_view();
+    else
+        return {};
+}
+
 template <class P, class F>
 void read_field(const Cursor& c, P& out, const F& f) {
     const auto found = c.value->find(std::string(f.name));
+    const std::string_view instead = replacement_of<P>(f.name);
+    const bool replaced = !instead.empty() && c.value->contains(std::string(instead));
     if (found == c.value->end()) {
-        if (f.is_required && !c.over_base)
-            c.child(f.name, *c.value).fail("is missing; expected it here");
+        if (f.is_required && !c.over_base && !replaced)
+            c.child(f.name, *c.value)
+                .fail(
+                    instead.empty() ? "is missing; expected it here"
+                                    : fmt::format("is missing; expected it here, or {}", instead));
         return;
     }
     const Cursor at = c.child(f.name, *found);
+    if (replaced) {
+        at.fail(fmt::format("is given beside {}; expected one of the two", instead));
+        return;
+    }
     const std::size_t before = c.state->problems.size();
     read_value(at, out.*(f.member));
     if constexpr (!std::is_same_v<decltype(F::bounds), NoBounds>)

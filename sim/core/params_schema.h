@@ -3,6 +3,7 @@
 
 #include "sim/core/json.h"
 #include "sim/core/params.h"
+#include "sim/core/params_alternative.h"
 #include "sim/core/params_cursor.h"
 #include "sim/core/params_writer.h"
 #include "sim/core/schema_defs.h"
@@ -208,6 +209,23 @@ void add_property(OrderedJson& out, const P& defaults, const F& f) {
     out["properties"][std::string(f.name)] = std::move(one);
 }
 
+/// What is required without `instead` only, and must not stand beside it.
+inline void add_alternative(OrderedJson& out, const Alternative& chosen) {
+    const OrderedJson given{{"required", OrderedJson::array({std::string(chosen.instead)})}};
+    OrderedJson always = OrderedJson::array();
+    OrderedJson otherwise = OrderedJson::array();
+    for (const OrderedJson& name : out["required"])
+        (chosen.replaces(name.get<std::string>()) ? otherwise : always).push_back(name);
+    OrderedJson replaced = OrderedJson::array();
+    for (const auto& [name, field] : out["properties"].items())
+        if (chosen.replaces(name))
+            replaced.push_back({{"required", OrderedJson::array({name})}});
+    out["required"] = always;
+    out["if"] = given;
+    out["then"] = {{"not", {{"anyOf", replaced}}}};
+    out["else"] = {{"required", otherwise}};
+}
+
 template <Params P>
 OrderedJson make_schema(std::type_identity<P> /*type*/) {
     OrderedJson out{
@@ -222,6 +240,8 @@ OrderedJson make_schema(std::type_identity<P> /*type*/) {
         names.push_back(std::string(f.name));
     };
     for_each_of(P::fields(), add_one);
+    if constexpr (WithAlternative<P>)
+        add_alternative(out, P::kAlternative);
     out["properties"]["$source"] = source_schema();
     out["properties"]["$source"]["propertyNames"] = {{"enum", std::move(names)}};
     return out;

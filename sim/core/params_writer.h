@@ -3,6 +3,7 @@
 
 #include "sim/core/json.h"
 #include "sim/core/params.h"
+#include "sim/core/params_alternative.h"
 #include "sim/core/units.h"
 
 #include <fmt/format.h>
@@ -73,6 +74,17 @@ OrderedJson write_value(const P& value) {
     for_each_of(P::fields(), [&](const auto& f) {
         out[std::string(f.name)] = write_value(value.*(f.member));
     });
+    // Only what a file may give together.
+    if constexpr (WithAlternative<P>) {
+        constexpr Alternative kChosen = P::kAlternative;
+        if (out[std::string(kChosen.instead)].empty())
+            out.erase(std::string(kChosen.instead));
+        else
+            for_each_of(P::fields(), [&](const auto& f) {
+                if (kChosen.replaces(f.name))
+                    out.erase(std::string(f.name));
+            });
+    }
     return out;
 }
 

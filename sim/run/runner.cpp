@@ -467,14 +467,14 @@ private:
 }  // namespace
 
 ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
-    if (options.rank_timelines &&
-        (loaded.experiment.many_core || !loaded.experiment.workloads.empty()))
+    const bool many_core = workload_of<ManyCoreParams>(loaded.experiment) != nullptr;
+    if (options.rank_timelines && (many_core || !loaded.experiment.workloads.empty()))
         throw ConfigError(
             "--rank-timelines",
             "",
             "is for one workload on GPUs; expected --timeline for several workloads and for "
             "many-core processors");
-    if (loaded.experiment.many_core)
+    if (many_core)
         return run_many_core(loaded, options);
     if (!loaded.experiment.workloads.empty())
         return run_shared_machine(loaded, options);

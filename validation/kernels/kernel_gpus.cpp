@@ -34,7 +34,9 @@ KernelGpus::KernelGpus(const std::filesystem::path& root) {
             files.push_back(entry.path());
     std::sort(files.begin(), files.end());
     for (const auto& file : files) {
-        const SystemParams system = load_system(file, {});
+        const SystemParams system = load_any_system(file, {});
+        if (!system.has_gpus())
+            continue;
         const RankGpus gpus(system);
         for (const GpuParams* gpu : gpus.kinds()) {
             const bool is_known =

@@ -50,8 +50,7 @@ Json as_json(const SystemParams& system) {
     return system_json(system);
 }
 
-KnownMachine known_machine(const std::filesystem::path& file) {
-    const SystemParams system = load_system(file, {});
+KnownMachine known_machine(const std::filesystem::path& file, const SystemParams& system) {
     const Json json = as_json(system);
     KnownMachine machine;
     machine.file = file;
@@ -168,7 +167,7 @@ SystemParams without_reduction(const MatchedMachine& machine) {
 }
 
 MachineMatch fit_machine(const std::filesystem::path& system, const WantedMachine& wanted) {
-    const KnownMachine known = known_machine(system);
+    const KnownMachine known = known_machine(system, load_system(system, {}));
     const std::uint32_t nodes = nodes_of(wanted, known.words.front(), known);
     std::string why = too_small(known, wanted, nodes);
     if (!why.empty())
@@ -203,7 +202,8 @@ bool names_table(std::string_view text, std::string_view table) {
 Machines::Machines(const std::filesystem::path& root) {
     const auto folder = root / "configs/systems";
     for (const auto& file : json_files<std::filesystem::directory_iterator>(folder))
-        known_.push_back(known_machine(file));
+        if (const SystemParams system = load_any_system(file, {}); system.has_gpus())
+            known_.push_back(known_machine(file, system));
     // Subfolders hold what systems share (GPUs, constants of collectives).
     for (const auto& file : json_files<std::filesystem::recursive_directory_iterator>(folder))
         for (std::string& text : fitted_sources(load_json(file)))

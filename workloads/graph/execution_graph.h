@@ -173,6 +173,7 @@ struct CopyOperation {
 /// Time that a host thread spends between two calls.
 struct HostDelayOperation {
     Time duration;
+    bool shared = false;  ///< the thread is that of all ranks, which it serves in order of arrival
     bool operator==(const HostDelayOperation&) const = default;
 };
 

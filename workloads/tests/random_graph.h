@@ -28,7 +28,7 @@ inline RankGraph random_rank() {
         operation.gap = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 3));
         const Time duration = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20));
         if (operation.stream == 0) {
-            operation.body = HostDelayOperation{duration};
+            operation.body = HostDelayOperation{duration, *rc::gen::arbitrary<bool>()};
         } else if (operation.stream >= 3) {
             CollectiveOperation collective;
             collective.measured = duration;

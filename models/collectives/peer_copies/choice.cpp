@@ -12,8 +12,9 @@ namespace switchfold {
 
 std::string why_no_peer_copies(
     Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    if (lay_out(topology, ranks).machines.size() > 1)
-        return "the group spans several machines, and copies reach the GPUs and the host of one";
+    if (algorithm == Algorithm::kHost && lay_out(topology, ranks).machines.size() > 1)
+        return "the group spans several machines, and a host's threads add in its own memory; "
+               "owners and topology_tree copy between machines";
     if (algorithm == Algorithm::kTopologyTree && ranks.size() > kMostSearched)
         return fmt::format(
             "the group has {} GPUs, and trees are searched for {} at most",

@@ -3,6 +3,7 @@
 #include "models/collectives/peer_copies/program.h"
 #include "models/collectives/peer_copies/wiring.h"
 #include "models/gpu/copy_listener.h"
+#include "models/gpu/gpu.h"
 #include "sim/core/error.h"
 #include "sim/core/ring_queue.h"
 
@@ -33,8 +34,11 @@ CopyProgram program_of(const CollectiveSpec& spec) {
 /// sums by kernels or host threads, each called when it can begin. A GPU has a few copies in flight
 /// at a time and adds one array after another; host threads take whatever is ready. Copies between
 /// GPUs move piece by piece and occupy all links of their routes, like copies to the host. Sums on
-/// a GPU draw their bytes from memory and occupy no SM.
-class PeerCopies final : public GroupCollective, private EventHandler, private CopyListener {
+/// a GPU are kernels of it, beside those of the workload.
+class PeerCopies final : public GroupCollective,
+                         private EventHandler,
+                         private CopyListener,
+                         private KernelListener {
 public:
     PeerCopies(
         const CollectiveEnvironment& environment,
@@ -102,6 +106,7 @@ private:
 
     void on_event(std::uint64_t tag) override;
     void on_copy_end(std::uint32_t id) override { end(id); }
+    void on_kernel_end(std::uint32_t id) override { end(id); }
     void on_packet(const Packet& /*packet*/, std::uint32_t /*rank*/, Time /*visible*/) override {}
     std::uint32_t supply(const Packet& /*packet*/, std::uint32_t /*rank*/) override { return 0; }
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
@@ -201,7 +206,7 @@ void PeerCopies::begin(std::uint32_t index) {
     case CopyStep::Kind::kPeerCopy:
         return move_piece(index);
     case CopyStep::Kind::kSum:
-        return post(Stage::kEnd, index, port(step.to).access(bytes * step.terms, bytes));
+        return port(step.to).add_arrays(index, bytes * step.terms, bytes, *this);
     case CopyStep::Kind::kHostSum: {
         const Bandwidth share(
             params_.host_memory.count() / std::max(1U, spec_.choice.copies.host_threads));

@@ -148,11 +148,57 @@ TEST(Processor, LibraryProductsWaitForWholeTiles) {
     EXPECT_GT(one, tile);
 }
 
+TEST(Processor, ATeamOfSeveralCoresDividesNeuronsInsteadOfRows) {
+    const ProcessorParams params = many_core_processor();
+    const auto time = [&](const ProductLoop& loop, std::uint32_t team) {
+        return Processor(params, layout_of(params, 60, 4, 1, team))
+            .run({"region", Phase::kForward, {loop}})
+            .work;
+    };
+    // 1,024 neurons fill the lanes of up to 16 threads, those of four cores, evenly.
+    const double alone = time(much_arithmetic(), 1);
+    EXPECT_NEAR(time(much_arithmetic(), 4), alone, 0.05 * alone);
+    // 64 neurons are four vectors, which four cores have one of: three of their threads idle, and
+    // one issues every other cycle.
+    ProductLoop narrow = much_arithmetic();
+    narrow.width = 64;
+    EXPECT_NEAR(time(narrow, 2), time(narrow, 1), 0.05 * time(narrow, 1));
+    EXPECT_NEAR(time(narrow, 4), 2 * time(narrow, 1), 0.05 * time(narrow, 1));
+    // A row a core leaves 20 of 60 cores idle with 40 rows; teams of three use 60.
+    ProductLoop few = much_arithmetic();
+    few.width = 3 * 4 * 16 * 16;
+    few.rows = 20;
+    EXPECT_LT(time(few, 3), 0.5 * time(few, 1));
+}
+
+TEST(Processor, CoresOfATeamReadItsRowsFromEachOther) {
+    const ProcessorParams params = many_core_processor();
+    ProductLoop loop;
+    loop.rows = 60 * 16;
+    loop.width = 1024;
+    loop.depth = 1;
+    loop.row_bytes = 16'384;
+    const auto time = [&](std::uint32_t team) {
+        return Processor(params, layout_of(params, 60, 4, 1, team))
+            .run({"region", Phase::kForward, {loop}})
+            .work;
+    };
+    // 16 rows of 16 KiB lie in the core's own cache; those of a team of four come over the ring.
+    const double ring = 60 * 64 * 16'384.0 * 3 / 4 / (8 * 64 * 1e9);
+    EXPECT_GE(time(4), ring);
+    EXPECT_LT(time(1), 0.2 * ring);
+}
+
 TEST(Processor, LayoutsCountTeams) {
     const ProcessorParams params = many_core_processor();
     const ThreadLayout plain = layout_of(params, 60, 4, 1);
     EXPECT_EQ(plain.teams(), 60U);
     EXPECT_EQ(plain.threads(), 240U);
+    const ThreadLayout shared = layout_of(params, 59, 4, 1, 6);
+    EXPECT_EQ(shared.teams(), 9U);
+    EXPECT_EQ(shared.cores, 54U);
+    EXPECT_EQ(shared.threads_of_team, 24U);
+    EXPECT_EQ(shared.threads_of_core(), 4U);
     const ThreadLayout nested = layout_of(params, 60, 2, 4);
     EXPECT_EQ(nested.teams(), 120U);
     EXPECT_EQ(nested.threads_of_team, 2U);

@@ -56,6 +56,8 @@ def run(program, system, kind, kernels, algorithm, size):
 
 
 def gpus(program, system):
+    if "devices" in json.loads(system.read_text()):
+        return 0
     text = subprocess.run([program, "describe", system], capture_output=True, text=True, check=True).stdout
     return next(int(a) for a, b in zip(text.split(), text.split()[1:]) if a.isdigit() and b == "x")
 
@@ -63,7 +65,8 @@ def gpus(program, system):
 def main():
     quick = sys.argv[3:] == ["quick"]
     program, source = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
-    systems = [s for s in sorted((source / "configs/systems").glob("*.json")) if gpus(program, s) <= MOST_GPUS]
+    systems = [s for s in sorted((source / "configs/systems").glob("*.json"))
+               if 0 < gpus(program, s) <= MOST_GPUS]
     ended, wrong = collections.Counter(), 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for what, (status, said) in pool.map(lambda e: (e, run(program, *e)), experiments(systems, quick)):

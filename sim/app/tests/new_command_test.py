@@ -96,6 +96,9 @@ class StartFiles(unittest.TestCase):
         self.assertEqual(path.read_text(), before)
         for wrong in (("machine",), ("experiment", "--system", "hgx_h1000")):
             self.assertEqual(switchfold("new", *wrong).returncode, 2)
+        devices = switchfold("new", "experiment", "--system", "xeon_phi_5110p")
+        self.assertEqual(devices.returncode, 2)
+        self.assertIn("/devices: has no GPUs; expected a system with GPUs", devices.stderr)
 
     def test_doctor_says_what_is_there(self):
         told = self.done("doctor")

@@ -33,13 +33,18 @@ QUANTITY = r"([0-9.]+) ?([A-Za-z/]*)"
 MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers": 6, "blocks": 6, "batch": 8, "tokens": 512,
         "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32,
         "global_batch": 64, "pipeline": 8, "accumulate": 16, "mini_batches": 32, "chunks": 4, "depth": 6, "width": 64,
-        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8, "seeds": 4}
+        "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8, "seeds": 4,
+        "widths": 64, "cores": 8, "threads_per_core": 2, "team_cores": 8}
 LARGEST_TRANSFER = 64 * 2**20
 ATTEMPTS = 30  # to get an experiment that is not refused
 # Keys that name files which this script does not write, or that an experiment has as one of PARTS or not at all.
-LEFT_OUT = {"$source", "$base", "$schema", "files", "table", "kernel_times", "many_core", "elastic", "limits", "costs",
+LEFT_OUT = {"$source", "$base", "$schema", "files", "table", "kernel_times", "elastic", "limits", "costs",
             "launches"}
 PARTS = ("learning", "planner", "run", "workloads")  # one experiment in four has one of them
+
+
+def has_devices(system):
+    return "devices" in json.loads(system.read_text())
 
 
 class Sampler:
@@ -51,6 +56,8 @@ class Sampler:
         rng = self.rng
         properties = self.fields_of("experiment.schema.json")
         out = {"name": "random", "system": self.system(systems), "workload": self.workload()}
+        if part is None and rng.random() < 0.05:
+            return self.on_devices(out, [s for s in systems if has_devices(s)])
         for key in ("scenarios", "functional", "exact", "faults"):
             if rng.random() < (0.6 if key == "scenarios" else 0.2):
                 out[key] = self.draw("experiment", properties[key], key)
@@ -64,6 +71,13 @@ class Sampler:
             out[part] = self.draw("experiment", properties[part], part)
         return out
 
+    def on_devices(self, out, systems):
+        """A workload on a many-core processor, which has nothing of GPUs."""
+        out["system"] = str(self.rng.choice(systems))
+        while out["workload"]["type"] != "many_core":
+            out["workload"] = self.draw_workload()
+        return out
+
     def planned_training(self):
         """A training workload, mostly with a plan, which learning, planners and changes need."""
         for _ in range(100):
@@ -73,15 +87,21 @@ class Sampler:
         return self.workload()
 
     def workload(self):
+        """A workload on GPUs."""
+        while (workload := self.draw_workload())["type"] == "many_core":
+            pass
+        return workload
+
+    def draw_workload(self):
         return self.draw("experiment", self.fields_of("experiment.schema.json")["workload"], "workload")
 
     def fields_of(self, file):
         return next(a for a in self.schemas[file]["anyOf"] if a.get("required") != ["$base"])["properties"]
 
     def system(self, systems):
-        """A shipped system, a shipped system with some values changed, or a system drawn from the schema."""
+        """A shipped system of GPUs, a shipped system with some values changed, or a system drawn from the schema."""
         rng = self.rng
-        path = str(rng.choice(systems))
+        path = str(rng.choice([s for s in systems if not has_devices(s)]))
         kind = rng.random()
         if kind < 0.3:
             return path

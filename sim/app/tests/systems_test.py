@@ -14,7 +14,9 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
-SYSTEMS = sorted((SOURCE / "configs/systems").glob("*.json"))
+ALL = sorted((SOURCE / "configs/systems").glob("*.json"))
+DEVICES = [s for s in ALL if "devices" in json.loads(s.read_text())]  # many-core coprocessors and their hosts
+SYSTEMS = [s for s in ALL if s not in DEVICES]
 
 
 def switchfold(*arguments):
@@ -39,6 +41,16 @@ class Systems(unittest.TestCase):
                 self.assertTrue(text.startswith(f"{system.stem}: "), text)
                 for line in ("bisection: ", "diameter: ", "rings: ", "ring all-reduce: bus bandwidth at most"):
                     self.assertIn(line, text)
+
+    def test_those_of_devices_are_described_and_drawn(self):
+        self.assertTrue(DEVICES)
+        for system in DEVICES:
+            with self.subTest(system.stem):
+                text = self.done("describe", system)
+                self.assertTrue(text.startswith(f"{system.stem}: Xeon E5-2670, Xeon Phi "), text)
+                for line in ("  host: Xeon E5-2670, a socket of the host", "  phi: Xeon Phi ", "link to the host: 6.7 GB/s each way"):
+                    self.assertIn(line, text)
+                self.assertIn('"host" -- "phi" [label="6.7 GB/s"]', self.done("describe", "--dot", system))
 
     def test_each_is_drawn(self):
         for system in SYSTEMS:

@@ -9,6 +9,8 @@
 #include "models/gpu/parameters.h"
 #include "sim/core/any_value.h"
 #include "sim/core/params.h"
+#include "sim/core/params_alternative.h"
+#include "sim/run/config/device_params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/learning_params.h"
 #include "sim/run/config/many_core_params.h"
@@ -31,26 +33,38 @@
 
 namespace switchfold {
 
-/// A machine: its GPUs, their interconnect, and the parameters of collectives.
+/// A machine: its GPUs, their interconnect, and the parameters of collectives; or a host and its
+/// many-core coprocessors.
 struct SystemParams {
     std::string name;
+    std::vector<DeviceParams> devices;  ///< instead of all that follows
     PathOr<GpuParams> gpu;
     std::vector<GpuKindParams> gpus;  ///< for ranks with a different GPU; see RankGpus
     PathOr<TopologyParams> topology;
     PathOr<CollectiveParams> collectives;
     std::vector<std::string> measured_as;
     std::vector<FaultParams> faults;
+    static constexpr Alternative kAlternative{"devices", "name"};
     static constexpr auto fields() {
         return list_of(
             field("name", &SystemParams::name, "Name of the machine in reports.").required(),
-            field("gpu", &SystemParams::gpu, "The GPU, or the file that describes it.").required(),
+            field(
+                "devices",
+                &SystemParams::devices,
+                "Sockets of a host and its many-core coprocessors, instead of GPUs and all that "
+                "belongs to them (docs/coprocessor.md)."),
+            field(
+                "gpu",
+                &SystemParams::gpu,
+                "The GPU, or the file that describes it. Required without devices.")
+                .required(),
             field(
                 "gpus", &SystemParams::gpus, "Ranks with a different GPU (docs/unequal_gpus.md)."),
             field(
                 "topology",
                 &SystemParams::topology,
                 "Interconnect of the GPUs, or the file with its description (FILE, or "
-                "SYSTEM.json#/topology).")
+                "SYSTEM.json#/topology). Required without devices.")
                 .required(),
             field(
                 "collectives",
@@ -67,6 +81,7 @@ struct SystemParams {
                 "Faults, present from the start or occurring during the run."));
     }
     void check(ParamChecker& checker) const;
+    [[nodiscard]] bool has_gpus() const { return devices.empty(); }
 };
 
 /// Traces in any supported format, one file per rank, or one that represents all ranks.
@@ -189,7 +204,8 @@ using Workload = std::variant<
     TraceWorkloadParams,
     CollectiveWorkloadParams,
     TrainingWorkloadParams,
-    ExpertsWorkloadParams>;
+    ExpertsWorkloadParams,
+    ManyCoreParams>;
 
 /// One of several workloads that share a machine.
 struct PlacedWorkloadParams {
@@ -237,14 +253,11 @@ struct Experiment {
     std::vector<SlowRankParams> ranks;
     std::optional<PlannerParams> planner;
     std::optional<RunParams> run;
-    std::optional<ManyCoreParams> many_core;
     static constexpr auto fields() {
         return list_of(
             field("name", &Experiment::name, "Name of the experiment in reports.").required(),
-            field(
-                "system",
-                &Experiment::system,
-                "The machine, or the file that describes it. Required without many_core."),
+            field("system", &Experiment::system, "The machine, or the file that describes it.")
+                .required(),
             field("workload", &Experiment::workload, "The workload of the machine."),
             field(
                 "workloads",
@@ -310,16 +323,9 @@ struct Experiment {
             field(
                 "run",
                 &Experiment::run,
-                "A run of many steps in which GPUs join and leave (docs/elastic.md)."),
-            field(
-                "many_core",
-                &Experiment::many_core,
-                "Training on a many-core coprocessor or its host instead of a workload on GPUs "
-                "(docs/coprocessor.md)."));
+                "A run of many steps in which GPUs join and leave (docs/elastic.md)."));
     }
     void check(ParamChecker& checker) const;
-    /// Whether a machine of GPUs is given; its name is a required field.
-    [[nodiscard]] bool has_system() const { return !system->name.empty(); }
 };
 
 /// A workload and its pointer in the experiment, for example "/workload".

@@ -27,8 +27,6 @@ namespace {
 /// written out in full.
 void write_out(LoadedExperiment& loaded) {
     OrderedJson json = write_value(loaded.experiment);
-    if (loaded.experiment.many_core)
-        json.erase("system");
     for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
         if (!loaded.changed[i])
             continue;
@@ -97,6 +95,11 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
                 fmt::format("\"{}\" is given twice; expected each name once", name));
     if (experiment.workloads.empty())
         return;
+    for (const WorkloadAt& at : workloads_of(experiment))
+        if (std::holds_alternative<ManyCoreParams>(at.workload))
+            checker.error(
+                at.pointer + "/type",
+                "is many_core, which shares no machine; expected it as the only workload");
     check_ranks(experiment, checker);
     if (experiment.learning)
         checker.error(
@@ -108,6 +111,16 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
 }  // namespace
 
 void SystemParams::check(ParamChecker& checker) const {
+    if (!has_gpus()) {
+        // The reader sees what stands beside the devices; a file named by $base may have GPUs too.
+        if (!gpu->name.empty())
+            checker.error(
+                "/devices", "is given over a system of GPUs; expected one without, or no devices");
+        check_devices(devices, checker);
+        return;
+    }
+    if (gpu->name.empty())
+        checker.error("/devices", "is empty; expected at least one, or GPUs");
     if (!gpus.empty())
         check_kinds(gpus, build_topology(topology).gpus(), checker);
     check_blocks(*gpu, *collectives, checker);
@@ -159,12 +172,8 @@ void ExpertsWorkloadParams::check(ParamChecker& checker) const {
 }
 
 void Experiment::check(ParamChecker& checker) const {
-    if (many_core) {
+    if (!system->has_gpus() || workload_of<ManyCoreParams>(*this) != nullptr) {
         check_many_core(*this, checker);
-        return;
-    }
-    if (!has_system()) {
-        checker.error("/system", "is missing; expected it here");
         return;
     }
     check_workloads(*this, checker);
@@ -195,7 +204,7 @@ with_switches_across(const Experiment& experiment, std::vector<ScenarioParams> s
 }  // namespace
 
 std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
-    if (experiment.many_core)
+    if (workload_of<ManyCoreParams>(experiment) != nullptr)
         return many_core_scenarios();
     const CollectivePolicy by_ring = ring_policy();
     CollectivePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
@@ -292,6 +301,12 @@ private:
             const auto* trace = std::get_if<TraceWorkloadParams>(&at.workload);
             if (trace != nullptr && trace->files.empty())
                 tell(problem(at.pointer + "/files", "is empty; expected at least one trace"));
+            if (trace != nullptr && trace->traced_on && !(*trace->traced_on)->has_gpus())
+                tell(problem(
+                    at.pointer + "/traced_on",
+                    fmt::format(
+                        "names {}, which has no GPUs; expected the machine of the trace",
+                        (*trace->traced_on)->name)));
         }
     }
 
@@ -414,6 +429,17 @@ LoadedExperiment load_experiment(
 }
 
 SystemParams load_system(const std::filesystem::path& file, std::span<const Override> overrides) {
+    SystemParams system = load_any_system(file, overrides);
+    if (!system.has_gpus())
+        throw ConfigError(
+            file.string(),
+            "/devices",
+            fmt::format("{} has no GPUs; expected a system with GPUs", system.name));
+    return system;
+}
+
+SystemParams
+load_any_system(const std::filesystem::path& file, std::span<const Override> overrides) {
     return read_params_file<SystemParams>(file, overrides);
 }
 

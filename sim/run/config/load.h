@@ -53,8 +53,12 @@ load_experiment(const std::filesystem::path& file, std::span<const Override> ove
 /// relative to `file`.
 [[nodiscard]] LoadedExperiment
 complete_experiment(Experiment experiment, const std::filesystem::path& file);
+/// A system of GPUs. Throws ConfigError for one of other devices.
 [[nodiscard]] SystemParams
 load_system(const std::filesystem::path& file, std::span<const Override> overrides);
+/// One of GPUs or of other devices.
+[[nodiscard]] SystemParams
+load_any_system(const std::filesystem::path& file, std::span<const Override> overrides);
 
 /// Every field of a system, as JSON.
 [[nodiscard]] OrderedJson system_json(const SystemParams& system);

@@ -5,5 +5,6 @@ namespace switchfold {
 
 SWITCHFOLD_PARAMETERS(, ProcessorParams);
 SWITCHFOLD_PARAMETERS(, ManyCoreParams);
+SWITCHFOLD_PARAMETERS(, DeviceParams);
 
 }  // namespace switchfold

@@ -13,20 +13,20 @@ void ManyCoreParams::check(ParamChecker& checker) const {
                 "has {} layer{}; expected at least the input's and the code's",
                 widths.size(),
                 widths.size() == 1 ? "" : "s"));
-    const ProcessorParams& used = processor();
-    if (cores && *cores > used.cores)
+    if (nested_threads > 1 && team_cores.value_or(1) > 1)
         checker.error(
-            "/cores",
-            fmt::format(
-                "is {}, and {} has {}; expected at most those", *cores, used.name, used.cores));
-    if (threads_per_core && *threads_per_core > used.threads_per_core)
+            "/team_cores",
+            "is above 1 beside nested_threads, with which a team is a thread; expected one of the "
+            "two");
+    if (team_cores && strategy == offload::Strategy::kLibrary)
         checker.error(
-            "/threads_per_core",
-            fmt::format(
-                "is {}, and a core of {} has {}; expected at most those",
-                *threads_per_core,
-                used.name,
-                used.threads_per_core));
+            "/team_cores", "is of own loops, and the strategy is library; expected two_level");
+    if (copies_at_once &&
+        (strategy == offload::Strategy::kLibrary || gradients == offload::GradientSum::kAtomics))
+        checker.error(
+            "/copies_at_once",
+            "is of copies of the gradients, which library and atomics do not have; expected "
+            "two_level with copies");
     if (nested_threads > 1 && strategy == offload::Strategy::kLibrary)
         checker.error(
             "/nested_threads",

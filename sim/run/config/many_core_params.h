@@ -1,25 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/coprocessor/processor_params.h"
 #include "sim/core/params.h"
 #include "workloads/offload/autoencoder.h"
 
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace switchfold {
 
-enum class ManyCoreDevice : std::uint8_t { kCoprocessor, kHost };
-template <>
-struct EnumNames<ManyCoreDevice> {
-    static constexpr std::array<std::pair<ManyCoreDevice, std::string_view>, 2> kNames{
-        {{ManyCoreDevice::kCoprocessor, "coprocessor"}, {ManyCoreDevice::kHost, "host"}}};
-};
 template <>
 struct EnumNames<offload::Strategy> {
     static constexpr std::array<std::pair<offload::Strategy, std::string_view>, 2> kNames{
@@ -31,35 +25,10 @@ struct EnumNames<offload::GradientSum> {
         {{offload::GradientSum::kAtomics, "atomics"}, {offload::GradientSum::kCopies, "copies"}}};
 };
 
-/// The link between host and coprocessor; its directions are independent.
-struct OffloadLinkParams {
-    Bandwidth bandwidth;
-    Time latency;
-    static constexpr auto fields() {
-        using P = OffloadLinkParams;
-        return list_of(
-            field(
-                "bandwidth",
-                &P::bandwidth,
-                "Rate of each direction.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000))
-                .required(),
-            field(
-                "latency",
-                &P::latency,
-                "Latency from the start of a transfer to its first byte.",
-                Time(),
-                microseconds(1'000'000)));
-    }
-};
-
 /// Training of a deep autoencoder on a many-core coprocessor or on its host (docs/coprocessor.md).
 struct ManyCoreParams {
-    PathOr<ProcessorParams> coprocessor;
-    PathOr<ProcessorParams> host;
-    OffloadLinkParams link;
-    ManyCoreDevice on = ManyCoreDevice::kCoprocessor;
+    static constexpr std::string_view kType = "many_core";
+    std::string on;
     std::vector<std::uint32_t> widths;
     std::uint32_t batch = 0;
     std::uint32_t steps = 16;
@@ -72,15 +41,16 @@ struct ManyCoreParams {
     std::optional<std::uint32_t> cores;
     std::optional<std::uint32_t> threads_per_core;
     std::uint32_t nested_threads = 1;
+    std::optional<std::uint32_t> team_cores;
+    std::optional<std::uint32_t> copies_at_once;
     static constexpr auto fields() {
         using P = ManyCoreParams;
         return list_of(
-            field("coprocessor", &P::coprocessor, "The coprocessor, or the file that describes it.")
-                .required(),
-            field("host", &P::host, "One socket of its host, or the file that describes it.")
-                .required(),
-            field("link", &P::link, "Link between host and coprocessor.").required(),
-            field("on", &P::on, "The one that computes."),
+            field(
+                "on",
+                &P::on,
+                "Name of the system's device that computes; empty: the first coprocessor, or else "
+                "the first device."),
             field(
                 "widths",
                 &P::widths,
@@ -112,8 +82,8 @@ struct ManyCoreParams {
             field(
                 "gradients",
                 &P::gradients,
-                "How two_level sums the cores' gradients: atomics, on one array; copies, one array "
-                "per core and a tree."),
+                "How two_level sums the teams' gradients: atomics, on one array; copies, one array "
+                "per team and a tree."),
             field(
                 "recompute",
                 &P::recompute,
@@ -136,13 +106,24 @@ struct ManyCoreParams {
                 "Threads of a nested region that each of these threads opens inside the layer's; "
                 "1: no nesting.",
                 1U,
-                256U));
+                256U),
+            field(
+                "team_cores",
+                &P::team_cores,
+                "Cores of a team, which share rows and one copy of the gradients: the mini-batch "
+                "is divided over teams, neurons over the threads of a team. Absent: the number "
+                "that divides the cores in use and makes the step shortest.",
+                1U,
+                4096U),
+            field(
+                "copies_at_once",
+                &P::copies_at_once,
+                "Copies of the gradients that a thread reads at once where it adds them: 2: in "
+                "pairs. Absent: for each layer the number with the shortest sum.",
+                2U,
+                4096U));
     }
     void check(ParamChecker& checker) const;
-    /// The processor that computes.
-    [[nodiscard]] const ProcessorParams& processor() const {
-        return on == ManyCoreDevice::kHost ? *host : *coprocessor;
-    }
 };
 
 }  // namespace switchfold

@@ -35,6 +35,7 @@ inline constexpr std::string_view kSchemaFile<ProcessorParams> = "processor.sche
 
 SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
+SWITCHFOLD_PARAMETERS(extern, DeviceParams);
 SWITCHFOLD_PARAMETERS(extern, GpuParams);
 SWITCHFOLD_PARAMETERS(extern, LearningParams);
 SWITCHFOLD_PARAMETERS(extern, ManyCoreParams);

@@ -116,7 +116,8 @@ void add_kernel(GpuStepWork& gpu, const KernelTableRow& kernel, const GpuParams&
 }
 
 void expect_one_workload_on_gpus(const Json& config, const std::string& file) {
-    if (!config.contains("system") || !config.contains("scenarios"))
+    const Json::json_pointer devices("/system/devices");
+    if (!config.contains("system") || config.contains(devices) || !config.contains("scenarios"))
         throw ConfigError(
             file, "", "has no system of GPUs; expected a run on GPUs: processors have no numbers");
     if (const auto many = config.find("workloads"); many != config.end() && !many->empty())

@@ -7,6 +7,7 @@
 #include "sim/run/machine/describe_topology.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/system_queries.h"
+#include "sim/run/many_core/describe_devices.h"
 
 #include <fmt/format.h>
 
@@ -53,6 +54,8 @@ std::string describe_host(const Topology& topology, const GpuParams& gpu, bool n
 }  // namespace
 
 std::string describe_system(const SystemParams& system) {
+    if (!system.has_gpus())
+        return describe_devices(system);
     Simulation simulation;
     const Topology topology = build_topology(system.topology);
     const std::uint32_t gpus = topology.gpus();
@@ -89,6 +92,8 @@ std::string describe_system(const SystemParams& system) {
 }
 
 std::string draw_system(const SystemParams& system) {
+    if (!system.has_gpus())
+        return draw_devices(system);
     return draw_topology(build_topology(system.topology), system.name);
 }
 

@@ -37,6 +37,12 @@ bool covers_all(const Group& group, std::size_t ranks) {
     return group.stands_for == 0 && group.ranks.size() == ranks && group.ranks.back() == ranks - 1;
 }
 
+/// A delay of a host thread that serves no other rank.
+bool is_own_delay(const Operation& operation) {
+    const auto* delay = std::get_if<HostDelayOperation>(&operation.body);
+    return delay != nullptr && !delay->shared;
+}
+
 /// The collectives of a graph in which every operation needs nothing but its rank's GPU, or is a
 /// collective over all ranks: one of each kind, size and data type. Nothing of other graphs.
 std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGraph& graph) {
@@ -50,8 +56,7 @@ std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGr
                 found.push_back(*collective);
         } else if (
             // Copies share links to the host, and transfers have two ends that differ.
-            !std::holds_alternative<KernelOperation>(operation.body) &&
-            !std::holds_alternative<HostDelayOperation>(operation.body)) {
+            !std::holds_alternative<KernelOperation>(operation.body) && !is_own_delay(operation)) {
             return std::nullopt;
         }
     }

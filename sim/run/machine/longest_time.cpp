@@ -112,7 +112,8 @@ private:
                2 * bytes / static_cast<double>(slower.count());
     }
     [[nodiscard]] double of(const HostDelayOperation& delay) const {
-        return to_seconds(delay.duration);
+        const double turns = delay.shared ? static_cast<double>(graph_.ranks.size()) : 1.0;
+        return turns * to_seconds(delay.duration);
     }
 
     const SlowestData& data_;

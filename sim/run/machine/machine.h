@@ -32,6 +32,11 @@ public:
     void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
         copies_.start(id, copy, listener);
     }
+    void add_arrays(
+        std::uint32_t id,
+        std::uint64_t read,
+        std::uint64_t written,
+        KernelListener& listener) override;
     [[nodiscard]] Draw kernel_draw() const override {
         const Gpu::KernelDraw draw = gpu_.kernel_draw();
         return {draw.rate, draw.bytes};

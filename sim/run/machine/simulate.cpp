@@ -243,6 +243,9 @@ Outcome simulate(
             simulation.scheduler());
         operations += graph.ranks[rank]->operations.size();
     }
+    HostThread host_thread;
+    for (const auto& replay : replays)
+        replay->share(host_thread);
     for (const auto& replay : replays)
         replay->start();
     Sampler sampler(

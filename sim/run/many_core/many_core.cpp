@@ -21,14 +21,14 @@ namespace {
 
 constexpr double kTera = 1e12;
 
-WorkloadResult describe(const ManyCoreParams& params) {
+WorkloadResult describe(const ManyCoreParams& params, const DeviceParams& device) {
     WorkloadResult w;
     w.type = "many_core";
     w.source = fmt::format(
         "autoencoder {} and back, {} samples, on {}",
         fmt::join(params.widths, "-"),
         params.batch,
-        params.processor().name);
+        device.processor->name);
     w.synthetic = true;
     w.ranks = 1;
     w.steps = params.steps;
@@ -64,20 +64,28 @@ private:
         return loaded_.experiment.scenarios;
     }
     [[nodiscard]] const ManyCoreParams& params_of(std::size_t scenario) const {
-        return *loaded_.of(scenario).many_core;
+        return *workload_of<ManyCoreParams>(loaded_.of(scenario));
+    }
+    [[nodiscard]] const DeviceParams& device_of(std::size_t scenario) const {
+        return *find_device(loaded_.of(scenario).system->devices, params_of(scenario).on);
+    }
+    [[nodiscard]] WorkloadResult described(std::size_t scenario) const {
+        return describe(params_of(scenario), device_of(scenario));
     }
 
     void simulate() {
         std::vector<Problem> problems;
         for (std::size_t i = 0; i < scenarios().size(); ++i) {
-            const ManyCoreParams& params = params_of(i);
+            const DeviceParams& device = device_of(i);
             ran_.push_back(
-                {scenarios()[i].name, &params, run_offloaded(params, scenarios()[i].overlap)});
-            const std::string why = why_too_large(params, ran_.back().run);
+                {scenarios()[i].name,
+                 &device,
+                 run_offloaded(params_of(i), device, scenarios()[i].overlap)});
+            const std::string why = why_too_large(device, ran_.back().run);
             if (why.empty())
                 continue;
             const std::string file = loaded_.file.string();
-            const Problem problem{file, "/many_core/batch", why};
+            const Problem problem{file, "/workload/batch", why};
             const bool own = &loaded_.of(i) != &loaded_.experiment;
             problems.push_back(own ? blamed_on_set(problem, file, scenarios()[i].set, i) : problem);
         }
@@ -91,7 +99,7 @@ private:
         result.version = version();
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
-        result.workload = describe(params_of(0));
+        result.workload = described(0);
         const auto baseline =
             std::ranges::find_if(scenarios(), [](const ScenarioParams& s) { return !s.overlap; });
         for (std::size_t i = 0; i < scenarios().size(); ++i) {
@@ -100,7 +108,7 @@ private:
                 const auto first = static_cast<std::size_t>(baseline - scenarios().begin());
                 s.speedup = *s.samples_per_s / samples_per_s(first);
             }
-            const WorkloadResult own = describe(params_of(i));
+            const WorkloadResult own = described(i);
             if (own != result.workload)
                 s.workload = own;
             result.scenarios.push_back(std::move(s));
@@ -129,6 +137,11 @@ private:
         s.peak_memory_gib = in_gibibytes(static_cast<double>(run.memory_bytes));
         s.statistics = {region_statistics(run)};
         s.events = run.chunks.size() + run.regions.size() * params_of(i).steps;
+        if (run.layout.cores_of_team > 1)
+            s.notes.push_back(fmt::format(
+                "{} teams of {} cores, each with one copy of the gradients",
+                run.layout.teams(),
+                run.layout.cores_of_team));
         if (run.layout.oversubscribed > 1)
             s.notes.push_back(fmt::format(
                 "{} software threads share a hardware thread: regions nest",

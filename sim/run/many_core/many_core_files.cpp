@@ -118,7 +118,7 @@ void write_regions(ResultFolder& folder, const std::vector<RanOffload>& scenario
 }
 
 void write_offload_timeline(ResultFolder& folder, const std::vector<RanOffload>& scenarios) {
-    const ProcessorParams& first = scenarios.front().params->processor();
+    const ProcessorParams& first = *scenarios.front().device->processor;
     TimelineWriter writer(folder.stage("timeline.json.gz"), first.name, 1, first.cores);
     for (const RanOffload& ran : scenarios)
         OffloadTimeline(writer, ran).add();

@@ -12,7 +12,7 @@ namespace switchfold {
 /// A completed scenario.
 struct RanOffload {
     std::string name;
-    const ManyCoreParams* params = nullptr;
+    const DeviceParams* device = nullptr;
     OffloadedRun run;
 };
 

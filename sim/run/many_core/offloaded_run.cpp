@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace switchfold {
 
 namespace {
 
-Time transfer(const OffloadLinkParams& link, std::uint64_t bytes) {
+Time transfer(const DeviceLinkParams& link, std::uint64_t bytes) {
     return bytes == 0 ? Time() : link.latency + serialization_time(Bytes(bytes), link.bandwidth);
 }
 
@@ -38,7 +39,39 @@ Time time_of(const OffloadedRun& run, offload::Phase phase) {
     return sum;
 }
 
-OffloadedRun run_offloaded(const ManyCoreParams& params, bool hidden) {
+namespace {
+
+/// The regions' times and the step.
+void run_step(OffloadedRun& run, const ProcessorParams& used, const ThreadLayout& layout) {
+    run.layout = layout;
+    run.regions.clear();
+    run.region_times.clear();
+    run.step = Time();
+    const Processor processor(used, layout);
+    for (const offload::Region& region : run.program.regions) {
+        run.regions.push_back(processor.run(region));
+        run.region_times.push_back(rounded_time(run.regions.back().total()));
+        run.step += run.region_times.back();
+    }
+}
+
+/// Sizes of teams to choose from.
+std::vector<std::uint32_t> team_sizes(const ManyCoreParams& params, std::uint32_t cores) {
+    if (params.team_cores)
+        return {*params.team_cores};
+    // Library products have no teams, and in nested regions a team is a thread.
+    if (params.strategy == offload::Strategy::kLibrary || params.nested_threads > 1)
+        return {1};
+    std::vector<std::uint32_t> sizes;
+    for (std::uint32_t size = 1; size <= cores; ++size)
+        if (cores % size == 0)
+            sizes.push_back(size);
+    return sizes;
+}
+
+}  // namespace
+
+OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& device, bool hidden) {
     OffloadedRun run;
     run.program = offload::training_step(
         {params.widths,
@@ -47,27 +80,34 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, bool hidden) {
          params.gradients,
          params.recompute,
          params.returns_code});
-    const ProcessorParams& used = params.processor();
-    run.layout = layout_of(
-        used,
-        params.cores.value_or(used.cores),
-        params.threads_per_core.value_or(used.threads_per_core),
-        params.nested_threads);
-    const Processor processor(used, run.layout);
-    for (const offload::Region& region : run.program.regions) {
-        run.regions.push_back(processor.run(region));
-        run.region_times.push_back(rounded_time(run.regions.back().total()));
-        run.step += run.region_times.back();
+    const ProcessorParams& used = *device.processor;
+    const std::uint32_t cores = params.cores.value_or(used.cores);
+    std::optional<ThreadLayout> best;
+    Time least;
+    for (const std::uint32_t team : team_sizes(params, cores)) {
+        ThreadLayout layout = layout_of(
+            used,
+            cores,
+            params.threads_per_core.value_or(used.threads_per_core),
+            params.nested_threads,
+            team);
+        layout.copies_at_once = params.copies_at_once.value_or(0);
+        run_step(run, used, layout);
+        if (best && run.step >= least)
+            continue;
+        best = layout;
+        least = run.step;
     }
-    const bool travels = params.on == ManyCoreDevice::kCoprocessor;
+    run_step(run, used, *best);
+    const bool travels = device.link.has_value();
     std::vector<OffloadChunk> chunks;
     run.steps_of_chunk = cut(params.steps, params.steps_per_chunk);
     for (const std::uint32_t steps : run.steps_of_chunk) {
         OffloadChunk& chunk = chunks.emplace_back();
         chunk.compute = run.step * steps;
         if (travels) {
-            chunk.in = transfer(params.link, run.program.bytes_in * steps);
-            chunk.out = transfer(params.link, run.program.bytes_out * steps);
+            chunk.in = transfer(*device.link, run.program.bytes_in * steps);
+            chunk.out = transfer(*device.link, run.program.bytes_out * steps);
         }
     }
     run.chunks = run_offload(chunks, {params.buffers, hidden});
@@ -78,8 +118,8 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, bool hidden) {
     return run;
 }
 
-std::string why_too_large(const ManyCoreParams& params, const OffloadedRun& run) {
-    const ProcessorParams& used = params.processor();
+std::string why_too_large(const DeviceParams& device, const OffloadedRun& run) {
+    const ProcessorParams& used = *device.processor;
     if (run.memory_bytes <= used.memory.capacity.count())
         return {};
     constexpr double kGiga = 1e9;

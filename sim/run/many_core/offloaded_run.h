@@ -3,6 +3,7 @@
 
 #include "models/coprocessor/offload_pipeline.h"
 #include "models/coprocessor/processor.h"
+#include "sim/run/config/device_params.h"
 #include "sim/run/config/many_core_params.h"
 #include "workloads/offload/parallel_program.h"
 
@@ -31,10 +32,11 @@ struct OffloadedRun {
 /// Compute time of one phase, per step.
 [[nodiscard]] Time time_of(const OffloadedRun& run, offload::Phase phase);
 
-/// `hidden`: transfers run beside compute. On the host there are no transfers.
-[[nodiscard]] OffloadedRun run_offloaded(const ManyCoreParams& params, bool hidden);
+/// `hidden`: transfers run beside compute. On a device without a link there are no transfers.
+[[nodiscard]] OffloadedRun
+run_offloaded(const ManyCoreParams& params, const DeviceParams& device, bool hidden);
 
 /// Why it does not fit the processor's memory; empty if it does.
-[[nodiscard]] std::string why_too_large(const ManyCoreParams& params, const OffloadedRun& run);
+[[nodiscard]] std::string why_too_large(const DeviceParams& device, const OffloadedRun& run);
 
 }  // namespace switchfold

@@ -2,7 +2,9 @@
 // Gradient exchange by copies, and replicas that average periodically, run as experiments.
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "sim/kernel/simulation.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/machine.h"
 #include "sim/run/runner.h"
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace switchfold::exchange_test {
 namespace {
@@ -69,11 +72,141 @@ TEST(Exchange, OwnersTreesAndHostStandInTheOrderOfTheirBusiestLink) {
     EXPECT_EQ(named(result, "owners").collectives.front().algorithm, "owners");
 }
 
+TEST(Exchange, SumsAreKernelsOfTheOwner) {
+    const auto kernels = [](const char* scenario) {
+        const ExperimentResult result = run("hgx_h100", kAllReduce, scenario);
+        for (const StatisticTable& table : result.scenarios.front().statistics)
+            if (table.kind == "gpus")
+                return table.rows.front().values.front();
+        return -1.0;
+    };
+    // Four arrays of 4 MiB, of which rank 0 owns all.
+    EXPECT_EQ(
+        kernels(R"({"name": "a", "all_reduce": {"algorithm": "owners", "copies": {"owners": 1}}})"),
+        4);
+}
+
+TEST(Exchange, SumsWaitForSmsThatKernelsHold) {
+    // A kernel holds all SMs for 10 ms; the owner's sum takes microseconds alone.
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/h100_4gpu.json", {});
+    struct End final : KernelListener {
+        explicit End(const Scheduler& s) : scheduler(s) {}
+        void on_kernel_end(std::uint32_t /*id*/) override { at = scheduler.now(); }
+        const Scheduler& scheduler;
+        Time at;
+    };
+    const auto sum_ends = [&](bool beside_kernel) {
+        Simulation simulation;
+        MachineOptions options;
+        options.ranks = 1;
+        Machine machine(simulation, system, options);
+        GpuPort port(0, machine.gpu(0), machine.copies(0));
+        End kernel(simulation.scheduler());
+        End sum(simulation.scheduler());
+        if (beside_kernel) {
+            KernelLaunch launch;
+            launch.shape = {1024, 32, kibibytes(200)};
+            launch.blocks = system.gpu->sms;
+            launch.isolated = microseconds(10'000);
+            machine.gpu(0).launch(launch, kernel);
+        }
+        port.add_arrays(1, 8UL << 20U, 4UL << 20U, sum);
+        simulation.run();
+        return sum.at;
+    };
+    const Time alone = sum_ends(false);
+    EXPECT_GT(alone, microseconds(3));  // 12 MiB at 3 TB/s
+    EXPECT_LT(alone, microseconds(20));
+    // Beside it, a block per SM finds 1,024 threads of room: half of the loads in flight.
+    EXPECT_GT(sum_ends(true), alone + (alone / 10));
+}
+
+TEST(Exchange, OneThreadHasTheCentreOfAllReplicas) {
+    const auto step = [](int replicas) {
+        const ExperimentResult result = run(
+            "pcie3_two_groups",
+            training(fmt::format(
+                R"("data": {}, "average": {{"method": "elastic_async", "every": 1}})", replicas)),
+            R"({"name": "a"})");
+        return result.scenarios.front().iteration_us;
+    };
+    // 57 MB of weights: four times those at 10 GB/s, for one replica after the other.
+    const double each = 4 * 4 * 14.2e6 / 10e9 * 1e6;
+    EXPECT_GT(step(4) - step(2), 1.9 * each);
+    EXPECT_NE(
+        problem_of(
+            "dgx_h100_ndr",
+            training(R"("data": 2, "average": {"method": "elastic_async"})"),
+            R"({"name": "a"})")
+            .find("/workload/plan/average/method: is elastic_async, of which one host thread"),
+        std::string::npos);
+}
+
+TEST(Exchange, ReplicasOfSeveralGpusAverage) {
+    const ExperimentResult result =
+        run("hgx_h100",
+            training(R"("data": 4, "tensor": 1, "pipeline": 2, "accumulate": 4,
+                        "average": {"method": "periodic", "every": 8})"),
+            R"({"name": "ring", "all_reduce": {"algorithm": "ring"}})");
+    const ScenarioResult& ring = result.scenarios.front();
+    EXPECT_EQ(result.workload.ranks, 8U);
+    std::size_t exchanges = 0;
+    for (const CollectiveResult& collective : ring.collectives) {
+        if (collective.name.find("replicas") == std::string::npos)
+            continue;  // messages of the pipeline
+        ++exchanges;
+        EXPECT_EQ(collective.ranks, 4U);
+    }
+    EXPECT_GT(exchanges, 0U);
+}
+
+TEST(Exchange, SynchronisingEachStepFollowsTheFormula) {
+    // averaging.md, section 0: with k copies of all gradients in series at rate B, and 6 P b FLOP
+    // of a step at rate F, t_sync / t_compute = 2 k F / (3 B b), whatever the number P of
+    // parameters.
+    struct Net {
+        const char* name;
+        double parameters;
+    };
+    constexpr double kCopies = 4;  // up and down on two GPUs, by one thread
+    constexpr double kPageable = 6e9;
+    for (const Net& net :
+         {Net{"fc_784_2048x4_10", 14.21e6}, Net{"fc_speech_429_2048x7_9304", 45.1e6}})
+        for (const int batch : {64, 256}) {
+            const std::string text = fmt::format(
+                R"({{"name": "test", "system": "../systems/pcie3_two_groups.json", "causes": false,
+                     "workload": {{"type": "training", "network": "{}", "precision": "single",
+                         "plan": {{"data": 2, "micro_batch": {}, "overlap_gradients": false}}}},
+                     "scenarios": [{{"name": "a", "all_reduce":
+                         {{"algorithm": "host", "copies": {{"memory": "pageable"}}}}}}]}})",
+                net.name,
+                batch);
+            RunOptions options;
+            options.in_process = true;
+            // The formula has no sums.
+            const ExperimentResult result = run_experiment(
+                load_experiment(
+                    Json::parse(text),
+                    kFile,
+                    std::vector<Override>{
+                        {"/system/collectives/peer_copies/host_add", "10 TB/s"},
+                        {"/system/collectives/peer_copies/host_memory", "10 TB/s"}}),
+                options);
+            const ScenarioResult& step = result.scenarios.front();
+            const double compute = (step.forward_us + step.backward_us) * 1e-6;
+            const double rate = 6 * net.parameters * batch / compute;
+            const double formula = 2 * kCopies * rate / (3 * kPageable * batch);
+            const double simulated = step.exposed_communication_us * 1e-6 / compute;
+            EXPECT_NEAR(simulated / formula, 1, 0.1) << net.name << " " << batch;
+        }
+}
+
 TEST(Exchange, SaysWhatItCannotDo) {
     EXPECT_NE(
         problem_of(
-            "dgx_h100_ndr", kAllReduce, R"({"name": "a", "all_reduce": {"algorithm": "owners"}})")
-            .find("/scenarios/0/all_reduce/algorithm: is owners, which dgx_h100_ndr cannot do: the "
+            "dgx_h100_ndr", kAllReduce, R"({"name": "a", "all_reduce": {"algorithm": "host"}})")
+            .find("/scenarios/0/all_reduce/algorithm: is host, which dgx_h100_ndr cannot do: the "
                   "group spans several machines"),
         std::string::npos);
     EXPECT_NE(
@@ -131,7 +264,8 @@ TEST(Average, RefusesPlansWhoseReplicasAreNotWhole) {
         problem(R"("data": 1, "average": {})").find("/workload/plan/average: averages nothing"),
         std::string::npos);
     EXPECT_NE(
-        problem(R"("data": 2, "pipeline": 2, "average": {})").find("replicas of one GPU each"),
+        problem(R"("data": 2, "sharding": "optimizer", "average": {})")
+            .find("sharding divides them"),
         std::string::npos);
     EXPECT_NE(
         problem(R"("data": 2, "global_batch": 64, "average": {})").find("expected no global_batch"),

@@ -196,7 +196,9 @@ TEST(HostCopyRates, OfEverySystemEndAndNoneBeatsItsEngine) {
         if (file.path().extension() != ".json")
             continue;
         SCOPED_TRACE(file.path().stem().string());
-        const SystemParams system = load_system(file.path().string(), {});
+        const SystemParams system = load_any_system(file.path().string(), {});
+        if (!system.has_gpus())
+            continue;
         const std::uint32_t gpus = std::min(gpus_of(system), 8U);
         const HostCopyRates rates = host_copy_rates(system, {gpus, mebibytes(4), mebibytes(4)});
         const CopyParams& copy = system.gpu->copy;

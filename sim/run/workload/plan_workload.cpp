@@ -252,7 +252,7 @@ ExecutionGraph PreparedPlan::graph() const {
     if (divided)
         return plan_step(divided->by_rank);
     if (average)
-        return averaged_steps(*step, *average, ranks);
+        return averaged_steps(*step, *average, ranks / ranks_of(step->plan()));
     return memory ? memory_step(*step, *memory) : plan_step(*step);
 }
 

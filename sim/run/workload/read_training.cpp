@@ -143,6 +143,15 @@ private:
                     pointer,
                     "follows steps that all replicas take together, and the plan has average; "
                     "expected a plan without");
+        const std::uint32_t machines = build_topology(context_.system().topology).machines();
+        if (average.method == AverageMethod::kElasticAsync && machines > 1)
+            context_.fail(
+                "/workload/plan/average/method",
+                fmt::format(
+                    "is elastic_async, of which one host thread has the centre, and {} has {} "
+                    "machines; expected elastic, or one machine",
+                    context_.system().name,
+                    machines));
         out_.report.notes.push_back(fmt::format(
             "replicas exchange weights every {} steps: the iteration is a step with its share of "
             "the exchange{}",

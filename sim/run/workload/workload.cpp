@@ -96,6 +96,10 @@ void read(
     context.place(out.graph);
 }
 
+void read(const ManyCoreParams& /*w*/, const WorkloadContext& context, PreparedWorkload& /*out*/) {
+    context.fail("/workload/type", "is many_core, which has no ranks; expected one on GPUs");
+}
+
 namespace {
 
 void check_named(const WorkloadContext& context, const char* pointer, const std::string& name) {

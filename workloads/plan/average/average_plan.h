@@ -17,8 +17,8 @@ enum class AverageMethod : std::uint8_t {
     kBlockMomentum,   ///< the mean's change updates a momentum of its own (BMUF)
 };
 
-/// Replicas of the whole network, one per GPU, that take independent steps and exchange weights in
-/// between.
+/// Replicas of the whole network, each on one or several GPUs, that take independent steps and
+/// exchange weights in between.
 struct AveragePlan {
     AverageMethod method = AverageMethod::kPeriodic;
     std::uint32_t every = 16;  ///< steps between two exchanges

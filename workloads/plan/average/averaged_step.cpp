@@ -4,13 +4,14 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/graph/join.h"
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/step/rank_map.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,16 +57,18 @@ public:
         const PlannedStep& one,
         const AveragePlan& average,
         RankGraph& rank,
+        double parameters,
         std::uint32_t group,
+        std::uint32_t first_name,
         NameTable& names) :
         one_(one),
         average_(average),
         combining_(combining_of(average.method)),
         rank_(rank),
         group_(group),
-        names_(names) {
-        for (std::uint32_t stage = 0; stage < one.work().stages(); ++stage)
-            parameters_ += one.work().parameters(stage);
+        first_name_(first_name),
+        names_(names),
+        parameters_(parameters) {
         std::vector<bool> seen(rank.streams.size(), false);
         for (auto i = static_cast<std::uint32_t>(rank.operations.size()); i-- > 0;) {
             const std::uint32_t stream = rank.operations[i].stream;
@@ -114,7 +117,7 @@ private:
         const std::vector<std::uint32_t>& after,
         OperationBody body) {
         Operation operation;
-        operation.name = names_.intern(name);
+        operation.name = first_name_ + names_.intern(name);
         operation.stream = on;
         operation.step = average_.every - 1;
         operation.phase = Phase::kOptimizer;
@@ -155,11 +158,14 @@ private:
                 last_,
                 CopyOperation{CopyKind::kDeviceToHost, bytes, Time()});
         constexpr std::uint64_t kReadAndWritten = 4;  // weights and centre; difference and centre
+        // One thread has the centre, and moves it for one replica after the other.
+        constexpr bool kShared = true;
         last_ =
             add("move the centre",
                 stream("host", StreamKind::kHost),
                 last_,
-                HostDelayOperation{serialization_time(bytes * kReadAndWritten, average_.host_add)});
+                HostDelayOperation{
+                    serialization_time(bytes * kReadAndWritten, average_.host_add), kShared});
         last_ =
             add("difference from the host",
                 weights(),
@@ -172,8 +178,9 @@ private:
     const Combining& combining_;
     RankGraph& rank_;
     std::uint32_t group_;
+    std::uint32_t first_name_;  ///< index of names_' first name in the graph's
     NameTable& names_;
-    double parameters_ = 0;
+    double parameters_;
     std::vector<std::uint32_t> ends_;  ///< last operation of each stream, at the end of the steps
     std::vector<std::uint32_t> last_;
 };
@@ -184,10 +191,10 @@ PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan) {
     PlanProblems problems;
     if (plan.data < 2)
         problems.emplace_back("/average", "averages nothing among one replica; expected data > 1");
-    if (ranks_of(plan) != plan.data || plan.expert > 1)
+    if (plan.expert > 1)
         problems.emplace_back(
             "/average",
-            "averages replicas of one GPU each; expected context, tensor, pipeline and expert 1");
+            "averages whole replicas, and experts are divided among them; expected expert 1");
     if (plan.sharding != Sharding::kNone)
         problems.emplace_back(
             "/average", "averages whole replicas, and sharding divides them; expected none");
@@ -197,21 +204,73 @@ PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan) {
     return problems;
 }
 
+namespace {
+
+/// Parameters that a rank of the replica holds.
+double parameters_of(const PlannedStep& one, const RankPlace& place) {
+    double sum = 0;
+    for (const std::uint32_t stage : one.schedule().stages_on(place.device))
+        sum += one.work().parameters(stage);
+    return sum;
+}
+
+/// The replicas' local steps, without the exchange.
+ExecutionGraph local_steps(
+    const ExecutionGraph& steps, const RankMap& replica, const RankMap& all, std::uint32_t count) {
+    if (replica.ranks() == 1) {
+        ExecutionGraph graph = steps;
+        graph.ranks.assign(count, steps.ranks.front());
+        return graph;
+    }
+    std::vector<ExecutionGraph> graphs;
+    for (std::uint32_t data = 0; data < count; ++data) {
+        std::vector<std::uint32_t> on;
+        for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
+            RankPlace place = replica.place(r);
+            place.data = data;
+            on.push_back(all.rank(place));
+        }
+        graphs.push_back(place_on(steps, on));
+    }
+    return join(graphs);
+}
+
+}  // namespace
+
 ExecutionGraph
 averaged_steps(const PlannedStep& one, const AveragePlan& average, std::uint32_t replicas) {
-    ExecutionGraph graph = repeat(plan_step(one), average.every);
+    ParallelPlan plan = one.plan();
+    const RankMap replica(plan);
+    plan.data = replicas;
+    const RankMap all(plan);
+    ExecutionGraph graph =
+        local_steps(repeat(plan_step(one), average.every), replica, all, replicas);
+    const auto first_name = static_cast<std::uint32_t>(graph.names.size());
     NameTable names;
-    for (const std::string& name : graph.names)
-        names.intern(name);
-    Group group{"replicas", std::vector<std::uint32_t>(replicas)};
-    std::iota(group.ranks.begin(), group.ranks.end(), 0U);
-    graph.groups.push_back(std::move(group));
-    RankGraph rank = *graph.ranks.front();
-    Exchange(one, average, rank, static_cast<std::uint32_t>(graph.groups.size() - 1), names)
-        .write();
-    graph.names = names.take();
-    graph.ranks.assign(replicas, std::make_shared<const RankGraph>(std::move(rank)));
-    graph.provenance.world_size = replicas;
+    for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
+        // The ranks that hold the same weights, one of each replica.
+        RankPlace place = replica.place(r);
+        const double parameters = parameters_of(one, place);
+        Group group{replica.ranks() == 1 ? "replicas" : fmt::format("replicas of rank {}", r), {}};
+        for (place.data = 0; place.data < replicas; ++place.data)
+            group.ranks.push_back(all.rank(place));
+        const auto number = static_cast<std::uint32_t>(graph.groups.size());
+        std::shared_ptr<const RankGraph> before;
+        std::shared_ptr<const RankGraph> with;
+        for (const std::uint32_t rank : group.ranks) {
+            // Ranks of replicas of one GPU are one object.
+            if (graph.ranks[rank] != before) {
+                before = graph.ranks[rank];
+                RankGraph own = *before;
+                Exchange(one, average, own, parameters, number, first_name, names).write();
+                with = std::make_shared<const RankGraph>(std::move(own));
+            }
+            graph.ranks[rank] = with;
+        }
+        graph.groups.push_back(std::move(group));
+    }
+    std::ranges::move(names.take(), std::back_inserter(graph.names));
+    graph.provenance.world_size = all.ranks();
     graph.training.samples *= replicas;
     graph.training.flops *= replicas;
     return graph;

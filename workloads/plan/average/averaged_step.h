@@ -12,10 +12,10 @@ namespace switchfold {
 /// sentence.
 [[nodiscard]] PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan);
 
-/// One period: `every` steps of each of `replicas` replicas, one per GPU, and an exchange of their
-/// weights in 32 bits, in buckets as the plan's gradients. `one` is the step of a single replica,
-/// with data 1. An overlapping exchange is that of the previous period; its result is applied at
-/// the end.
+/// One period: `every` steps of each of `replicas` replicas, and an exchange of their weights in 32
+/// bits, in buckets as the plan's gradients, among the ranks that hold the same part. `one` is the
+/// step of a single replica, with data 1. An overlapping exchange is that of the previous period;
+/// its result is applied at the end.
 [[nodiscard]] ExecutionGraph
 averaged_steps(const PlannedStep& one, const AveragePlan& average, std::uint32_t replicas);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/average/averaged_step.h"
 
+#include "workloads/graph/join.h"
 #include "workloads/network/decoder.h"
 #include "workloads/tests/test_gpus.h"
 
@@ -108,6 +109,36 @@ TEST(AveragedSteps, MethodsMoveWhatTheyKeep) {
     EXPECT_EQ(count(graph, "move the centre"), 1U);
 }
 
+TEST(AveragedSteps, RanksOfAReplicaAverageTheirOwnPart) {
+    ParallelPlan plan = one();
+    plan.tensor = 2;
+    plan.pipeline = 2;
+    plan.accumulate = 2;
+    const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
+    AveragePlan average;
+    average.every = 3;
+    const ExecutionGraph graph = averaged_steps(step, average, 3);
+    check(graph);
+    ASSERT_EQ(graph.ranks.size(), 12U);
+    EXPECT_EQ(graph.training.samples, 3 * repeat(plan_step(step), 3).training.samples);
+    std::vector<std::uint64_t> bytes(12, 0);
+    for (std::uint32_t rank = 0; rank < 12; ++rank)
+        for (const Operation& operation : graph.ranks[rank]->operations) {
+            if (graph.names[operation.name] != "exchange weights")
+                continue;
+            const auto& collective = std::get<CollectiveOperation>(operation.body);
+            bytes[rank] += collective.bytes.count();
+            // Tensor ranks vary fastest, then replicas, then devices of the pipeline.
+            const std::uint32_t first = rank % 2 + rank / 6 * 6;
+            EXPECT_EQ(
+                graph.groups[collective.group].ranks,
+                (std::vector<std::uint32_t>{first, first + 2, first + 4}));
+        }
+    for (std::uint32_t rank = 0; rank < 12; ++rank)
+        EXPECT_NEAR(static_cast<double>(bytes[rank]), 4 * step.work().parameters(rank / 6), 8.0)
+            << rank;
+}
+
 TEST(AveragedSteps, RefuseWhatIsNoReplica) {
     const auto problem = [](const ParallelPlan& plan, const AveragePlan& average) {
         const PlanProblems found = problems_of(average, plan);
@@ -125,7 +156,10 @@ TEST(AveragedSteps, RefuseWhatIsNoReplica) {
     EXPECT_NE(problem(plan, {}).find("sharding"), std::string::npos);
     plan.sharding = Sharding::kNone;
     plan.tensor = 2;
-    EXPECT_NE(problem(plan, {}).find("one GPU each"), std::string::npos);
+    plan.pipeline = 2;
+    EXPECT_EQ(problem(plan, {}), "");
+    plan.expert = 2;
+    EXPECT_NE(problem(plan, {}).find("expected expert 1"), std::string::npos);
 }
 
 }  // namespace

@@ -118,7 +118,13 @@ struct CopyRecord : OperationFields {
 /// Time that a host thread spends: duration_ps.
 struct HostRecord : OperationFields {
     static constexpr std::string_view kType = "host";
-    static constexpr auto fields() { return OperationFields::common(); }
+    bool shared = false;
+    static constexpr auto fields() {
+        return joined(
+            OperationFields::common(),
+            list_of(field(
+                "shared", &HostRecord::shared, "By a thread that serves all ranks in turn.")));
+    }
 };
 
 /// The last record: a file without it is truncated.

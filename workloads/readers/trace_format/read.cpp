@@ -95,7 +95,7 @@ OperationBody body_of(const tf::CopyRecord& r) {
     return CopyOperation{r.kind.value, Bytes(r.bytes), Time(r.duration_ps)};
 }
 OperationBody body_of(const tf::HostRecord& r) {
-    return HostDelayOperation{Time(r.duration_ps)};
+    return HostDelayOperation{Time(r.duration_ps), r.shared};
 }
 
 /// Builds the workload from records in file order.

@@ -74,8 +74,10 @@ tf::CopyRecord record_of(const CopyOperation& copy) {
     return record;
 }
 
-tf::HostRecord record_of(const HostDelayOperation& /*delay*/) {
-    return {};
+tf::HostRecord record_of(const HostDelayOperation& delay) {
+    tf::HostRecord record;
+    record.shared = delay.shared;
+    return record;
 }
 
 class TraceWriter {

@@ -113,7 +113,8 @@ TEST_F(ReadRunWork, OtherRunsAreRefused) {
     static_cast<void>(run(R"({"name": "one", "system": "../systems/hgx_h100.json",
         "workload": {"type": "collective", "size": "1 MiB"}, "scenarios": [{"name": "s"}]})"));
     EXPECT_EQ(problem(), "");
-    std::ofstream(folder_ / "effective-config.json") << R"({"name": "one", "many_core": {}})";
+    std::ofstream(folder_ / "effective-config.json")
+        << R"({"name": "one", "system": {"devices": [{}]}, "scenarios": []})";
     EXPECT_NE(problem().find("has no system of GPUs"), std::string::npos);
 }
 
