@@ -103,8 +103,8 @@ struct PlannerParams : PlanSpace {
             field(
                 "memory",
                 &PlannerParams::memory,
-                "Memory plans (docs/memory_plans.md) to try besides none; with one, each GPU holds "
-                "the whole network and runs one micro-batch."),
+                "Memory plans (docs/memory_plans.md) to try besides none, in data- and "
+                "tensor-parallel plans."),
             field(
                 "scenarios",
                 &PlannerParams::scenarios,
