@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/memory/step/memory_step.h"
-
-#include "workloads/graph/schedule.h"
 #include "workloads/memory/copies/copy_replay.h"
-#include "workloads/network/decoder.h"
+#include "workloads/memory/tests/made_step.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/plan_memory.h"
-#include "workloads/tests/test_gpus.h"
 
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <string>
@@ -20,84 +14,7 @@
 namespace switchfold::memory_step_test {
 namespace {
 
-constexpr CopyRates kRates{12e9, 9e9};
-
-const KernelTimes& a100() {
-    static const KernelTimes times(test_data::ampere());
-    return times;
-}
-
-Network small_gpt() {
-    GptShape shape;
-    shape.layers = 4;
-    shape.hidden = 512;
-    shape.heads = 8;
-    shape.sequence = 256;
-    shape.vocabulary = 4096;
-    return decoder("small", shape);  // head and embedding share weights
-}
-
-struct Made {
-    Made(const Network& network, const ParallelPlan& plan, MemoryChoice choice) :
-        step(network, a100(), plan) {
-        if (choice.bytes.count() == 0)
-            choice.bytes = mebibytes(80 * 1024);
-        memory = planned_memory(step, choice, problems);
-        if (memory.plan.refusal.empty())
-            graph = memory_step(step, memory);
-    }
-    PlannedStep step;
-    PlanProblems problems;
-    PlannedMemory memory;
-    ExecutionGraph graph;
-};
-
-/// Schedule without contention: kernels take their isolated time, copies run at a fixed rate each
-/// way, and collectives take `collective`.
-Schedule alone(const ExecutionGraph& graph, Time collective = Time()) {
-    return evaluate(*graph.ranks[0], [&](std::uint32_t, const Operation& operation) {
-        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
-            return kernel->isolated;
-        if (const auto* copy = std::get_if<CopyOperation>(&operation.body)) {
-            const double rate = copy->kind == CopyKind::kHostToDevice ? kRates.in : kRates.out;
-            return Time(
-                static_cast<std::uint64_t>(static_cast<double>(copy->bytes.count()) / rate * 1e12));
-        }
-        if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
-            return delay->duration;
-        return collective;
-    });
-}
-
-std::uint64_t copied(const ExecutionGraph& graph, CopyKind kind) {
-    std::uint64_t bytes = 0;
-    for (const Operation& operation : graph.ranks[0]->operations)
-        if (const auto* copy = std::get_if<CopyOperation>(&operation.body))
-            if (copy->kind == kind)
-                bytes += copy->bytes.count();
-    return bytes;
-}
-
-std::uint64_t bytes_that_need_no_plan(const Network& network, ParallelPlan plan) {
-    plan.accumulate = 1;
-    MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
-    choice.updates = UpdatePolicy::kImmediate;
-    return Made(network, plan, choice).memory.plan.floor_bytes();
-}
-
-MemoryChoice random_choice() {
-    MemoryChoice choice;
-    choice.planner = *rc::gen::element(
-        PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit, PinPlanner::kFastest);
-    choice.rates = kRates;
-    if (choice.planner != PinPlanner::kFastest)
-        choice.staging =
-            *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
-    choice.weights_travel = *rc::gen::arbitrary<bool>();
-    choice.granule = mebibytes(2);
-    return choice;
-}
+using namespace made_step;
 
 /// Any way to recompute, with attention fused or through memory.
 void recompute_at_random(ParallelPlan& plan) {
@@ -134,37 +51,6 @@ RC_GTEST_PROP(MemoryStep, TakesWhatTheRecursionOfCopiesSays, ()) {
     // The graph rounds kernels and copies to whole picoseconds, hence the tolerance.
     RC_ASSERT(std::abs(to_seconds(alone(made.graph).makespan) - replay.seconds) < 1e-8);
 }
-
-/// Peak memory of a rank in the given classes. Memory that is freed at a moment is available to
-/// what begins then. Fails if the step ends with more or less memory than it began with.
-double
-fullest(const ExecutionGraph& graph, const Schedule& times, const std::set<MemoryClass>& classes) {
-    const RankGraph& rank = *graph.ranks[0];
-    double all_along = 0;
-    for (const MemoryClass what : classes)
-        all_along += rank.held[what];
-    std::map<std::uint64_t, std::int64_t> changes;
-    for (const MemoryChange& change : rank.memory)
-        if (classes.count(change.what) > 0) {
-            const Schedule::Interval& at = times.operations[change.operation];
-            changes[(change.at_end ? at.end : at.start).count()] += change.bytes;
-        }
-    std::int64_t live = 0;
-    std::int64_t most = 0;
-    for (const auto& [when, bytes] : changes)
-        most = std::max(most, live += bytes);
-    EXPECT_EQ(live, 0);
-    return all_along + static_cast<double>(most);
-}
-
-const std::set<MemoryClass> kAll{
-    MemoryClass::kWeights,
-    MemoryClass::kMoments,
-    MemoryClass::kGradients,
-    MemoryClass::kActivations,
-    MemoryClass::kWorkspace,
-    MemoryClass::kStaging,
-    MemoryClass::kBuckets};
 
 /// For any planner, policy and number of ranks: memory stays within its limit, the step ends, and
 /// it is no shorter than its kernels or than its copies in one direction.
@@ -211,13 +97,6 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
         seconds * kRates.in >= static_cast<double>(copied(made.graph, CopyKind::kHostToDevice)));
     RC_ASSERT(
         seconds * kRates.out >= static_cast<double>(copied(made.graph, CopyKind::kDeviceToHost)));
-}
-
-MemoryChoice all_stays(UpdatePolicy updates) {
-    MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
-    choice.updates = updates;
-    return choice;
 }
 
 /// Share of gradient memory that the policy saves at the peak, in percent of all gradients.
@@ -289,178 +168,6 @@ TEST(MemoryStep, AHostThatUpdatesMovesEveryParameterTwice) {
             shared += to_seconds(delay->duration);
     EXPECT_NEAR(shared, 4 * host, 1e-9);
     EXPECT_GT(to_seconds(times.makespan), host);
-}
-
-double seconds_of_kernels(const ExecutionGraph& graph) {
-    double seconds = 0;
-    for (const Operation& operation : graph.ranks[0]->operations)
-        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
-            seconds += to_seconds(kernel->isolated);
-    return seconds;
-}
-
-/// Korthikanti et al., full recomputation: blocks keep their inputs alone, and run once more.
-TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
-    const Network network = small_gpt();
-    ParallelPlan plan;
-    plan.micro_batch = 8;
-    const Made kept(network, plan, all_stays(UpdatePolicy::kBatch));
-    plan.recompute = Recompute::kFull;
-    const Made again(network, plan, all_stays(UpdatePolicy::kBatch));
-    double blocks = 0;
-    for (std::size_t i = 0; i < network.layers.size(); ++i)
-        if (network.layers[i].block != kNoBlock)
-            blocks += again.memory.facts.times[i].forward;
-    EXPECT_GT(blocks, 0);
-    EXPECT_NEAR(seconds_of_kernels(again.graph), seconds_of_kernels(kept.graph) + blocks, 1e-9);
-    EXPECT_NEAR(
-        to_seconds(alone(again.graph).makespan),
-        to_seconds(alone(kept.graph).makespan) + blocks,
-        1e-9);
-    // Pinned for the whole iteration: the inputs of four blocks, and what lies outside of them.
-    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
-    const auto pinned = [](const Made& made) {
-        std::uint64_t bytes = 0;
-        for (std::size_t i = 0; i < made.memory.schedule.items.size(); ++i)
-            if (made.memory.plan.pinned[i] &&
-                made.memory.schedule.items[i].kind == MemoryClass::kActivations)
-                bytes += made.memory.schedule.items[i].bytes;
-        return bytes;
-    };
-    EXPECT_GE(pinned(again), 4 * input);
-    EXPECT_LT(pinned(again), pinned(kept) / 2);
-    EXPECT_LT(
-        fullest(again.graph, alone(again.graph), kAll),
-        fullest(kept.graph, alone(kept.graph), kAll));
-}
-
-double extra_seconds(const Made& made) {
-    double seconds = 0;
-    for (const LayerRange& range : made.memory.facts.options.again)
-        for (std::uint32_t layer = range.first; layer < range.end; ++layer)
-            seconds += made.memory.facts.times[layer].forward;
-    return seconds;
-}
-
-/// Chen et al. 2016: two blocks together keep one input, and need the memory of both at once.
-TEST(MemoryStep, TwoBlocksTogetherKeepOneInput) {
-    const Network network = small_gpt();
-    ParallelPlan plan;
-    plan.micro_batch = 8;
-    plan.recompute = Recompute::kFull;
-    MemoryChoice choice;
-    choice.planner = PinPlanner::kOffloadAll;
-    const Made one(network, plan, choice);
-    plan.recompute_every = 2;
-    const Made two(network, plan, choice);
-    EXPECT_EQ(one.memory.facts.options.again.size(), 4U);
-    EXPECT_EQ(two.memory.facts.options.again.size(), 2U);
-    EXPECT_EQ(extra_seconds(one), extra_seconds(two));
-    EXPECT_NEAR(seconds_of_kernels(one.graph), seconds_of_kernels(two.graph), 1e-9);
-    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * one.memory.facts.options.element;
-    EXPECT_LE(two.memory.plan.bytes_in + 2 * input, one.memory.plan.bytes_in);
-    EXPECT_GT(two.memory.plan.staging_bytes, one.memory.plan.staging_bytes);
-}
-
-/// Korthikanti et al., selective: attention runs again, and its scores are not kept.
-TEST(MemoryStep, SelectiveRecomputationKeepsNoScores) {
-    const Network network = small_gpt();
-    ParallelPlan plan;
-    plan.micro_batch = 8;
-    plan.attention = AttentionKernels::kUnfused;
-    const Made kept(network, plan, all_stays(UpdatePolicy::kBatch));
-    plan.recompute = Recompute::kSelective;
-    const Made again(network, plan, all_stays(UpdatePolicy::kBatch));
-    // Two bytes each of softmax and dropout and a mask's one, of 8 heads and 256 x 256 scores.
-    const std::uint64_t scores = std::uint64_t{5} * 8 * 8 * 256 * 256;
-    EXPECT_EQ(kept.memory.plan.candidate_bytes, again.memory.plan.candidate_bytes + 4 * scores);
-    EXPECT_EQ(again.memory.facts.options.again.size(), 4U);
-    EXPECT_GT(extra_seconds(again), 0);
-    EXPECT_NEAR(
-        seconds_of_kernels(again.graph),
-        seconds_of_kernels(kept.graph) + extra_seconds(again),
-        1e-9);
-    // Kept scores may go to the host instead.
-    MemoryChoice travels;
-    travels.planner = PinPlanner::kOffloadAll;
-    plan.recompute = Recompute::kNone;
-    EXPECT_GE(Made(network, plan, travels).memory.plan.bytes_out, 3 * scores);
-}
-
-/// What the exact planner repeats takes no longer than what any rule does, where that fits.
-RC_GTEST_PROP(MemoryStep, ExactRecomputationIsNoSlowerThanTheRules, ()) {
-    ParallelPlan plan;
-    plan.micro_batch = *rc::gen::inRange(2U, 9U);
-    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
-    const Network network =
-        *rc::gen::arbitrary<bool>()
-            ? small_gpt()
-            : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
-    MemoryChoice choice = random_choice();
-    choice.planner = *rc::gen::element(PinPlanner::kNone, PinPlanner::kOptimal);
-    choice.bytes = Bytes(
-        bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 105) / 100);
-    const auto seconds = [&](Recompute recompute) {
-        plan.recompute = recompute;
-        const Made made(network, plan, choice);
-        return made.memory.plan.refusal.empty() ? to_seconds(alone(made.graph).makespan)
-                                                : std::numeric_limits<double>::infinity();
-    };
-    const double exact = seconds(Recompute::kExact);
-    for (const Recompute rule : {Recompute::kNone, Recompute::kSelective, Recompute::kFull})
-        RC_ASSERT(exact <= seconds(rule) + 1e-8);
-}
-
-/// Between the memory of all blocks kept and of all repeated, the exact planner repeats a part.
-TEST(MemoryStep, ExactRecomputationRepeatsAsLittleAsFits) {
-    const Network network = small_gpt();
-    ParallelPlan plan;
-    plan.micro_batch = 8;
-    MemoryChoice choice = all_stays(UpdatePolicy::kBatch);
-    choice.bytes = mebibytes(80 * 1024);
-    const std::uint64_t kept = Made(network, plan, choice).memory.plan.floor_bytes();
-    plan.recompute = Recompute::kFull;
-    const Made full(network, plan, choice);
-    const std::uint64_t again = full.memory.plan.floor_bytes();
-    ASSERT_LT(again, kept);
-    plan.recompute = Recompute::kExact;
-    double before = 0;
-    for (const std::uint64_t quarters : {4U, 3U, 2U, 1U}) {
-        choice.bytes = Bytes(again + (kept - again) / 4 * quarters + 4);
-        const Made made(network, plan, choice);
-        EXPECT_TRUE(made.memory.plan.refusal.empty());
-        EXPECT_GE(extra_seconds(made), before);
-        before = extra_seconds(made);
-    }
-    EXPECT_GT(before, 0);
-    EXPECT_LT(before, extra_seconds(full));
-    choice.bytes = Bytes(again / 4);
-    const Made none(network, plan, choice);
-    EXPECT_FALSE(none.memory.plan.refusal.empty());
-    EXPECT_LT(largest_micro_batch(none.step, none.memory), 8U);
-}
-
-/// Offload and recomputation together: what blocks keep goes to the host, what they make again does
-/// not.
-TEST(MemoryStep, InputsOfBlocksThatRunAgainTravel) {
-    const Network network = small_gpt();
-    ParallelPlan plan;
-    plan.micro_batch = 8;
-    plan.recompute = Recompute::kFull;
-    MemoryChoice choice;
-    choice.planner = PinPlanner::kOffloadAll;
-    const Made made(network, plan, choice);
-    const std::uint64_t input = std::uint64_t{8} * 256 * 512 * made.memory.facts.options.element;
-    std::uint64_t travel = 0;
-    for (const MemoryItem& item : made.memory.schedule.items)
-        if (item.kind == MemoryClass::kActivations)
-            travel += item.bytes * item.fetches;
-    EXPECT_GE(travel, 3 * input);
-    EXPECT_EQ(copied(made.graph, CopyKind::kHostToDevice), made.memory.plan.bytes_in);
-    for (const MemoryItem& item : made.memory.schedule.items) {
-        const bool again = item.name.starts_with("again ");
-        EXPECT_TRUE(item.scratch || !again) << item.name;
-    }
 }
 
 /// Fewest bytes are not fewest stalls: with the same planner, updates within the backward pass may
