@@ -5,6 +5,8 @@
 #include "sim/output/result.h"
 #include "sim/output/scenario_figures.h"
 #include "sim/output/schedule_chart.h"
+#include "sim/run/config/device_params.h"
+#include "sim/run/config/parameter_units.h"
 #include "validation/harness/csv.h"
 
 #include <fmt/format.h>
@@ -351,29 +353,23 @@ OrderedJson causes_json() {
     return out;
 }
 
-/// The device that computes, as find_device() chooses it.
-const Json& device_of(const Json& config) {
-    const Json& devices = config["system"]["devices"];
-    const Json& on = config["workload"]["on"];
-    for (const Json& device : devices)
-        if (on == "" ? !device["link"].is_null() : device["name"] == on)
-            return device;
-    return devices[0];
-}
-
 /// Peak memory bandwidth of the GPUs, or of the device, that compute.
-Bandwidth memory_peak(const Json& config) {
-    const Json& peak = config["system"].contains("devices")
-                           ? device_of(config)["processor"]["memory"]["peak"]
-                           : config["system"]["gpu"]["memory"]["hbm"]["peak"];
-    return parse_bandwidth(peak.get<std::string>());
+Bandwidth memory_peak(const std::filesystem::path& file) {
+    const Json config = load_json(file);
+    const Json& system = config["system"];
+    if (!system.contains("devices"))
+        return parse_bandwidth(system["gpu"]["memory"]["hbm"]["peak"].get<std::string>());
+    std::vector<DeviceParams> devices;
+    for (const Json& device : system["devices"])
+        devices.push_back(read_params<DeviceParams>(device, file));
+    return find_device(devices, config["workload"]["on"].get<std::string>())
+        ->processor->memory.peak;
 }
 
 }  // namespace
 
 OrderedJson run_report_data(const std::filesystem::path& folder) {
     OrderedJson result = load(folder / "result.json");
-    const Json config = load_json(folder / "effective-config.json");
     const CsvTable kernels = validation::read_csv(folder / "kernels.csv");
     const OrderedJson& scenario = shown_scenario(result.at("scenarios"));
     const std::string name = scenario.at("name").get<std::string>();
@@ -384,7 +380,8 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["counters"] = counters(folder / "counters.csv");
     data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
     data["memory"] = memory_charts(folder / "memory.csv", result.at("scenarios"));
-    data["memory_GBps"] = static_cast<double>(memory_peak(config).count()) / kGiga;
+    data["memory_GBps"] =
+        static_cast<double>(memory_peak(folder / "effective-config.json").count()) / kGiga;
     // Thousands of collectives of a long run would make the page too large; it shows only those of
     // the first scenario.
     for (OrderedJson& one : result["scenarios"]) {

@@ -5,6 +5,7 @@
 #include "sim/run/config/load.h"
 #include "sim/run/workload/kernel_model.h"
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/recompute/network_chain.h"
 #include "workloads/network/zoo/zoo.h"
 
@@ -54,16 +55,13 @@ using CheckmatePlan = std::uint64_t (*)(const std::vector<ChainUnit>&);
 double largest_batch_of_vgg19(CheckmatePlan bytes) {
     const Network network = network_named("vgg19");
     const double memory = 16e9 - 2 * static_cast<double>(parameters(network)) * kSingle;
-    std::uint32_t batch = 1;
-    const auto needs = [&](std::uint32_t samples) {
+    constexpr std::uint32_t kBeyond = 4096;  // a sample makes tens of megabytes
+    return largest_batch(kBeyond, [&](std::uint32_t samples) {
         NetworkChainOptions options;
         options.batch = samples;
         options.element = sizeof(float);
-        return static_cast<double>(bytes(network_chain(network, options)));
-    };
-    while (needs(batch + 1) <= memory)
-        ++batch;
-    return batch;
+        return static_cast<double>(bytes(network_chain(network, options))) <= memory;
+    });
 }
 
 std::uint64_t by_square_root(const std::vector<ChainUnit>& chain) {

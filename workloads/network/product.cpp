@@ -56,17 +56,19 @@ std::optional<MatrixShape> product_of(const Layer& layer) {
     return MatrixShape{rows, columns, depth, layer.groups};
 }
 
-bool has_small_windows(const Layer& layer) {
+std::optional<std::uint64_t> channels_of_small_windows(const Layer& layer) {
+    constexpr std::uint64_t kWindow = 9;
     const std::optional<MatrixShape> shape = product_of(layer);
     if (layer.type != "conv" || layer.out_shape.size() != 3 || layer.groups != 1 || !shape ||
-        !divides(kSmallWindow, shape->depth))
-        return false;
-    const std::uint64_t channels = shape->depth / kSmallWindow;
+        !divides(kWindow, shape->depth))
+        return {};
+    const std::uint64_t channels = shape->depth / kWindow;
     const std::uint64_t height = layer.out_shape[1];
     const std::uint64_t width = layer.out_shape[2];
     // The input is as large as the output, or by one larger on each side where nothing pads it.
-    return layer.in_elements == channels * height * width ||
-           layer.in_elements == channels * (height + 2) * (width + 2);
+    const bool stays = layer.in_elements == channels * height * width ||
+                       layer.in_elements == channels * (height + 2) * (width + 2);
+    return stays ? std::optional(channels) : std::nullopt;
 }
 
 bool has_bias(const Layer& layer) {

@@ -27,11 +27,9 @@ struct MatrixShape {
 /// other layers, and if the numbers are ambiguous.
 [[nodiscard]] std::optional<MatrixShape> product_of(const Layer& layer);
 
-/// Elements of a window of 3 x 3.
-inline constexpr std::uint64_t kSmallWindow = 9;
-/// Whether a conv has windows of 3 x 3 and stride 1, judged by its depth and its input's size; in
-/// one group, with known shape.
-[[nodiscard]] bool has_small_windows(const Layer& layer);
+/// Input channels of a conv with windows of 3 x 3 and stride 1, as its depth and its input's size
+/// tell; in one group, with known shape. Empty for other layers.
+[[nodiscard]] std::optional<std::uint64_t> channels_of_small_windows(const Layer& layer);
 
 /// Whether such a layer has a bias per column, judged by its parameters.
 [[nodiscard]] bool has_bias(const Layer& layer);

@@ -87,7 +87,7 @@ TEST(Winograd, IsForWindowsOfThreeByThreeThatMoveByOne) {
     std::uint32_t convolutions = 0;
     for (const Layer& layer : network.layers) {
         convolutions += layer.type == "conv" ? 1 : 0;
-        small += has_small_windows(layer) ? 1 : 0;
+        small += channels_of_small_windows(layer) ? 1 : 0;
     }
     EXPECT_EQ(convolutions, 53U);
     EXPECT_EQ(small, 13U);  // of 16 blocks, three halve the image
@@ -95,7 +95,7 @@ TEST(Winograd, IsForWindowsOfThreeByThreeThatMoveByOne) {
     const Network inception = find_network("inception_v3").value();
     EXPECT_TRUE(
         std::any_of(inception.layers.begin(), inception.layers.end(), [](const Layer& layer) {
-            return has_small_windows(layer) && layer.out_shape[1] == 147;
+            return channels_of_small_windows(layer) && layer.out_shape[1] == 147;
         }));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/block_limit.h"
 
+#include "models/collectives/choice/exchange.h"
+
 #include <algorithm>
 
 namespace switchfold {
@@ -32,7 +34,7 @@ Choice limited(Choice choice, std::uint32_t ranks, std::uint32_t most) {
         return choice;
     choice.channels = most;
     if (choice.for_a_peer != 0)
-        choice.peers_of_a_block = (choice.for_a_peer * ranks + most - 1) / most;
+        choice.peers_of_a_block = peers_at_once(choice, ranks);
     return choice;
 }
 

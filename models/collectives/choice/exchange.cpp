@@ -71,6 +71,10 @@ bool is_exchange(CollectiveKind kind) {
            kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
+std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers) {
+    return (choice.for_a_peer * peers + choice.channels - 1) / choice.channels;
+}
+
 double share_of_warps(std::uint32_t peers) {
     constexpr std::uint32_t kWarps = 20;
     constexpr double kOfARing = 16;
@@ -117,8 +121,7 @@ Choice choose_exchange(
     if (choice.protocol == Protocol::kLl)
         choice.chunk /= 2;  // the other half holds flags
     choice.channels = std::min(blocks, choice.for_a_peer * machine.ranks);
-    choice.peers_of_a_block =
-        (choice.for_a_peer * machine.ranks + choice.channels - 1) / choice.channels;
+    choice.peers_of_a_block = peers_at_once(choice, machine.ranks);
     return choice;
 }
 

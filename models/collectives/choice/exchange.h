@@ -18,6 +18,9 @@ namespace switchfold {
     const MachineView& machine,
     Bytes bytes);
 
+/// Of `peers` that it serves, those that a thread block of the exchange serves at once.
+[[nodiscard]] std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers);
+
 /// Share of a ring's warps that move one peer's data in each direction, in a thread block that
 /// serves `peers` at once (sendrecv.h: 20 warps where a ring has 16 and one that posts; they are
 /// divided evenly, up to eight peers at once, and three or more that send have one that posts).

@@ -31,11 +31,8 @@ std::uint32_t at_least_one(std::uint64_t value) {
 /// Peers to which a thread block stores at once. An exchange's own share stays in the rank's
 /// memory, so it takes nothing from them.
 std::uint32_t stores_at_once(const CollectiveSpec& spec) {
-    const Choice& choice = spec.choice;
-    const std::uint64_t peers = spec.ranks.size() - 1;
-    return choice.for_a_peer == 0
-               ? 1
-               : at_least_one((choice.for_a_peer * peers + choice.channels - 1) / choice.channels);
+    return at_least_one(
+        peers_at_once(spec.choice, static_cast<std::uint32_t>(spec.ranks.size() - 1)));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace switchfold {
 
@@ -42,17 +43,19 @@ Time time_of(const OffloadedRun& run, offload::Phase phase) {
 namespace {
 
 /// The regions' times and the step.
-void run_step(OffloadedRun& run, const ProcessorParams& used, const ThreadLayout& layout) {
+OffloadedRun run_step(
+    const offload::ParallelProgram& program,
+    const ProcessorParams& used,
+    const ThreadLayout& layout) {
+    OffloadedRun run;
     run.layout = layout;
-    run.regions.clear();
-    run.region_times.clear();
-    run.step = Time();
     const Processor processor(used, layout);
-    for (const offload::Region& region : run.program.regions) {
+    for (const offload::Region& region : program.regions) {
         run.regions.push_back(processor.run(region));
         run.region_times.push_back(rounded_time(run.regions.back().total()));
         run.step += run.region_times.back();
     }
+    return run;
 }
 
 /// Sizes of teams to choose from.
@@ -72,8 +75,7 @@ std::vector<std::uint32_t> team_sizes(const ManyCoreParams& params, std::uint32_
 }  // namespace
 
 OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& device, bool hidden) {
-    OffloadedRun run;
-    run.program = offload::training_step(
+    offload::ParallelProgram program = offload::training_step(
         {params.widths,
          params.batch,
          params.strategy,
@@ -82,8 +84,7 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
          params.returns_code});
     const ProcessorParams& used = *device.processor;
     const std::uint32_t cores = params.cores.value_or(used.cores);
-    std::optional<ThreadLayout> best;
-    Time least;
+    std::optional<OffloadedRun> best;
     for (const std::uint32_t team : team_sizes(params, cores)) {
         ThreadLayout layout = layout_of(
             used,
@@ -92,13 +93,11 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
             params.nested_threads,
             team);
         layout.copies_at_once = params.copies_at_once.value_or(0);
-        run_step(run, used, layout);
-        if (best && run.step >= least)
-            continue;
-        best = layout;
-        least = run.step;
+        if (OffloadedRun one = run_step(program, used, layout); !best || one.step < best->step)
+            best = std::move(one);
     }
-    run_step(run, used, *best);
+    OffloadedRun run = std::move(*best);
+    run.program = std::move(program);
     const bool travels = device.link.has_value();
     std::vector<OffloadChunk> chunks;
     run.steps_of_chunk = cut(params.steps, params.steps_per_chunk);

@@ -54,13 +54,14 @@ private:
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             forward(i);
         auto block = blocks_.rbegin();
+        find_readers(block);
         for (std::uint32_t i = size(); i-- > 0;) {
             if (block != blocks_.rend() && i + 1 == block->end)
                 for (std::uint32_t layer = block->first; layer < block->end; ++layer)
                     again(layer, *block);
             backward(i, block != blocks_.rend() && block->first <= i ? &*block : nullptr);
             if (block != blocks_.rend() && i == block->first)
-                ++block;
+                find_readers(++block);
             if (last && !options_.updates_behind.empty())
                 for (const std::uint32_t owner : options_.updates_behind[i])
                     update(owner);
@@ -212,20 +213,28 @@ private:
                    : layers_[layer].output;
     }
 
-    /// The step of a repeated block up to which a layer's output that it made again is read: its
-    /// forwards ascend, then its backwards descend.
-    [[nodiscard]] std::uint32_t read_until(const LayerRange& block, std::uint32_t layer) const {
-        std::uint32_t last = layer - block.first;
-        for (std::uint32_t reader = layer; reader < block.end; ++reader) {
-            const std::vector<std::uint32_t>& inputs = network_.layers[reader].inputs;
+    /// Finds the readers of what the block, if there is one, makes again.
+    void find_readers(std::vector<LayerRange>::const_reverse_iterator block) {
+        if (block != blocks_.rend())
+            read_until_ = read_until(*block);
+    }
+
+    /// By layer of a repeated block: the block's step up to which its output that was made again is
+    /// read. The block's forwards ascend, then its backwards descend.
+    [[nodiscard]] std::vector<std::uint32_t> read_until(const LayerRange& block) const {
+        std::vector<std::uint32_t> until(block.end - block.first);
+        for (std::uint32_t reader = block.first; reader < block.end; ++reader) {
             const KeptTensors kept = kept_tensors(network_.layers[reader]);
-            const bool reads = std::find(inputs.begin(), inputs.end(), layer) != inputs.end();
-            if (reads)
-                last = std::max(last, reader - block.first);
-            if ((reads && kept.input) || (reader == layer && kept.output))
-                last = std::max(last, backward_step(block, reader));
+            const std::uint32_t forward = reader - block.first;
+            const std::uint32_t backward = backward_step(block, reader);
+            until[forward] = kept.output ? backward : forward;
+            for (const std::uint32_t input : network_.layers[reader].inputs)
+                if (input >= block.first) {
+                    std::uint32_t& last = until[input - block.first];
+                    last = std::max(last, kept.input ? backward : forward);
+                }
         }
-        return last;
+        return until;
     }
     [[nodiscard]] static std::uint32_t backward_step(const LayerRange& block, std::uint32_t layer) {
         return (block.end - block.first) + (block.end - 1 - layer);
@@ -236,7 +245,7 @@ private:
     void open_made_again(
         AccessStep& step, const LayerRange& block, std::uint32_t made, std::uint32_t at) const {
         for (std::uint32_t layer = block.first; layer < made; ++layer) {
-            if (at <= read_until(block, layer))
+            if (layer < block.end && at <= read_until_[layer - block.first])
                 open(step, layers_[layer].output_again, false);
             open(step, layers_[layer].mask_again, false);
             open(step, layers_[layer].scores, false);
@@ -337,6 +346,7 @@ private:
     const std::vector<LayerRange>& blocks_;  ///< that run again
     std::vector<Items> layers_;
     std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
+    std::vector<std::uint32_t> read_until_;  ///< by layer of the block that is repeated
     std::uint32_t micro_batch_ = 0;
     AccessSchedule schedule_;
 };

@@ -47,7 +47,7 @@ struct MemoryChoice {
 /// and a sentence.
 [[nodiscard]] PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan);
 
-/// A step with planned memory; each rank holds the whole network.
+/// A step with planned memory; each rank has a part of every layer.
 struct PlannedMemory {
     MemoryChoice choice;
     MemoryFacts facts;                  ///< options.again: the chosen layers if the plan says exact

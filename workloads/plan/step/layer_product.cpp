@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/kernels/winograd.h"
 #include "workloads/network/product.h"
 #include "workloads/plan/step/layer_split.h"
 #include "workloads/plan/step/layer_work.h"
@@ -9,8 +8,20 @@
 #include <array>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
+
+namespace {
+
+double seconds_of(const std::vector<WinogradKernel>& kernels) {
+    double all = 0;
+    for (const WinogradKernel& kernel : kernels)
+        all += kernel.estimate.seconds();
+    return all;
+}
+
+}  // namespace
 
 void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const {
     static constexpr std::array<const char*, 3> kWhat{
@@ -53,8 +64,12 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
         product.summed_bytes = static_cast<std::uint32_t>(size_of(plan_.gradient).count());
     if (l.type != "lstm") {
         const KernelEstimate direct = times_.estimate(product);
-        if (!winograd(layer, which, product, direct.seconds(), what, work))
+        const auto kernels = winograd(layer, which, product.summed_bytes);
+        if (!kernels || seconds_of(*kernels) >= direct.seconds())
             kernel(layer, what, direct, work);
+        else
+            for (const WinogradKernel& k : *kernels)
+                kernel(layer, fmt::format("{}{}", what, k.name), k.estimate, work);
         return;
     }
     // Time steps are sequential; the weight gradients are one product over all of them.
@@ -74,34 +89,19 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
     kernel(layer, what, step, work);
 }
 
-/// Adds the kernels of Winograd's algorithm where they take less than the direct product.
-bool LayerWork::winograd(
-    std::uint32_t layer,
-    LayerPass which,
-    const MatrixProduct& direct,
-    double seconds,
-    std::string_view what,
-    Work& work) const {
+std::optional<std::vector<WinogradKernel>>
+LayerWork::winograd(std::uint32_t layer, LayerPass which, std::uint32_t summed_bytes) const {
     const Layer& l = network_.layers[layer];
-    if (plan_.datatype != Datatype::kFloat32 || plan_.tf32 || plan_.tensor > 1 ||
-        plan_.context > 1 || !has_small_windows(l))
-        return false;
-    const std::uint64_t in = product_of(l)->depth / kSmallWindow;
-    const auto kernels = switchfold::winograd(
-        {plan_.micro_batch, l.out_shape[1], l.out_shape[2], in, l.out_shape[0]},
+    if (plan_.datatype != Datatype::kFloat32 || plan_.tf32 || plan_.tensor > 1 || plan_.context > 1)
+        return std::nullopt;
+    const auto channels = channels_of_small_windows(l);
+    if (!channels)
+        return std::nullopt;
+    return switchfold::winograd(
+        {plan_.micro_batch, l.out_shape[1], l.out_shape[2], *channels, l.out_shape[0]},
         which,
-        direct.summed_bytes,
+        summed_bytes,
         times_);
-    if (!kernels)
-        return false;
-    double all = 0;
-    for (const WinogradKernel& k : *kernels)
-        all += k.estimate.seconds();
-    if (all >= seconds)
-        return false;
-    for (const WinogradKernel& k : *kernels)
-        work.push_back(KernelItem{fmt::format("{} {}{}", l.name, what, k.name), k.estimate.kernel});
-    return true;
 }
 
 }  // namespace switchfold

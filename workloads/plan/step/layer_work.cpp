@@ -122,7 +122,7 @@ CollectiveKind LayerWork::summing() const {
 }
 
 void LayerWork::kernel(
-    std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const {
+    std::uint32_t layer, std::string_view what, const KernelEstimate& estimate, Work& work) const {
     work.push_back(
         KernelItem{fmt::format("{} {}", network_.layers[layer].name, what), estimate.kernel});
 }

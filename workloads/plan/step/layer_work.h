@@ -5,11 +5,13 @@
 #include "workloads/kernels/kernel_times.h"
 #include "workloads/kernels/layer_products.h"
 #include "workloads/kernels/memory_kernel.h"
+#include "workloads/kernels/winograd.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
 #include "workloads/plan/step/work_item.h"
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -55,15 +57,12 @@ private:
     /// The collective that combines partial sums of tensor-parallel ranks.
     [[nodiscard]] CollectiveKind summing() const;
     void
-    kernel(std::uint32_t layer, const char* what, const KernelEstimate& estimate, Work& work) const;
+    kernel(std::uint32_t layer, std::string_view what, const KernelEstimate& estimate, Work& work)
+        const;
     void product(std::uint32_t layer, LayerPass which, Work& work) const;
-    bool winograd(
-        std::uint32_t layer,
-        LayerPass which,
-        const MatrixProduct& direct,
-        double seconds,
-        std::string_view what,
-        Work& work) const;
+    /// The kernels of Winograd's algorithm, if it applies.
+    [[nodiscard]] std::optional<std::vector<WinogradKernel>>
+    winograd(std::uint32_t layer, LayerPass which, std::uint32_t summed_bytes) const;
     void attention(std::uint32_t layer, bool backward, Work& work) const;
     void
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
