@@ -89,7 +89,8 @@ struct ProtocolParams {
             field(
                 "block_rate",
                 &ProtocolParams::block_rate,
-                "Limit on the payload rate of one thread block.",
+                "Limit on the payload rate of one thread block. LL moves 8 bytes a thread in rounds, "
+                "which take as long however few threads take part.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U));

@@ -23,6 +23,7 @@ constexpr std::uint64_t kUnitsInPiece = 32;
 constexpr std::uint64_t kLargestUnit = 16;
 constexpr std::uint64_t kSmallestLineUnit = 1024;
 constexpr std::uint64_t kLineUnitsInChunk = 8;
+constexpr std::uint32_t kLlBytesOfThread = 8;  // data of the 16-byte line that a thread stores
 
 std::uint32_t at_least_one(std::uint64_t value) {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, value));
@@ -99,6 +100,11 @@ BlockNetwork::BlockNetwork(
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
         bundle;
+    if (protocol == Protocol::kLl)
+        t.round = std::max(
+                      static_cast<std::uint32_t>(kGrain),
+                      static_cast<std::uint32_t>(p.threads * kLlBytesOfThread * share)) *
+                  bundle;
     t.host_store_rate = params_.host_store_rate * bundle / stores_at_once(spec);
     t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units; otherwise a block would wait for each to leave before creating the next.

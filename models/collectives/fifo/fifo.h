@@ -31,6 +31,9 @@ struct Transport {
     bool lines = false;  ///< every line carries its own flag: data can be used on arrival
     std::uint64_t slice_overhead = 0;  ///< ps
     Bandwidth block_rate;
+    /// Data bytes that a block's threads move at once, each its own few, in a round that takes as
+    /// long however few take part; 0: no rounds.
+    std::uint32_t round = 0;
     Bandwidth host_store_rate;  ///< of bytes stored to peers over the host's PCIe; 0: block_rate
     std::uint32_t load_window = 65536;  ///< limit on bytes requested but not received
     std::uint32_t store_units = 4;      ///< limit on units stored but not yet on the wire

@@ -92,6 +92,20 @@ std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
     return pace_;
 }
 
+std::uint64_t ThreadBlock::next_after(std::uint64_t now, std::uint32_t bytes) {
+    if (context_.transport.round == 0)
+        return now + pace(bytes);
+    const std::uint64_t all = std::uint64_t{context_.transport.round} * warps_ / kAllWarps;
+    const auto rounds = [all](std::uint64_t moved) { return (moved + all - 1) / all; };
+    const std::uint64_t done = step_done_ + slice_done_;
+    const std::uint64_t end = done + bytes;
+    if (const std::uint64_t begun = rounds(end) - rounds(done); begun > 0)
+        round_until_ = now + begun * pace(static_cast<std::uint32_t>(all));
+    // Threads of a round store at once. What follows the last one waits for it in advance().
+    const std::uint64_t next = std::min<std::uint64_t>(end + context_.transport.unit, step_.bytes);
+    return rounds(next) > rounds(end) ? std::max(now, round_until_) : now;
+}
+
 std::uint64_t ThreadBlock::store_pace(std::uint32_t bytes) const {
     const Transport& transport = context_.transport;
     const std::uint64_t stored =
@@ -126,6 +140,8 @@ void ThreadBlock::advance() {
     }
     const Transport& transport = context_.transport;
     std::uint64_t start = std::max(now, free_at_);
+    if (step_done_ == 0 && slice_ == 0)
+        start = std::max(start, round_until_);
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
@@ -207,7 +223,7 @@ void ThreadBlock::move_unit() {
     if (step_.staged && !stage_ready(bytes))
         return;
     const std::uint32_t unit = units_done_++;
-    std::uint64_t next = now + pace(bytes);
+    std::uint64_t next = next_after(now, bytes);
     if ((step_.send & over_host_) != 0)
         next = std::max(next, now + store_pace(bytes));
     account(bytes, next);

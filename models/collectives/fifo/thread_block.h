@@ -101,6 +101,9 @@ private:
     std::uint64_t after_departures(std::uint64_t now, std::uint64_t next);
     [[nodiscard]] bool stage_ready(std::uint32_t bytes);
     [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
+    /// Earliest time (ps) at which the block can start its next unit, after one of `bytes` at
+    /// `now`.
+    [[nodiscard]] std::uint64_t next_after(std::uint64_t now, std::uint32_t bytes);
     /// ps in which the block stores so much to its peers over the host's PCIe.
     [[nodiscard]] std::uint64_t store_pace(std::uint32_t bytes) const;
     void account(std::uint32_t bytes, std::uint64_t& until);
@@ -144,6 +147,7 @@ private:
     std::uint32_t requested_ = 0;     ///< bytes requested over the link
     std::uint64_t next_request_ = 0;  ///< ps at which the block can issue its next load
     std::uint64_t acknowledged_ = 0;  ///< ps at which the last slice in flight was acknowledged
+    std::uint64_t round_until_ = 0;   ///< ps before which its threads begin no other round
     std::uint32_t turn_ = 0;          ///< its index in the log of turns
 };
 

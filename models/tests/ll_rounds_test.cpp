@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/tests/test_machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+namespace switchfold::ll_rounds_test {
+namespace {
+
+constexpr std::uint32_t kRanks = 4;
+constexpr double kRound = 4096 / 6e9;  // s: 512 threads, 8 bytes each, at a block's rate
+
+/// Time of a ring in which each rank's share is so many bytes, on one channel.
+double seconds(CollectiveKind kind, std::uint64_t share, std::uint64_t unit = 4096) {
+    CollectiveParams params = TestMachine::params();
+    params.ll.hop_overhead = nanoseconds(100);  // less than a round: rounds set the pace
+    params.transfer_unit = Bytes(unit);
+    TestMachine machine(
+        TestMachine::hgx(kRanks).build(), params, {Algorithm::kRing, Protocol::kLl, 1, false});
+    CollectiveOperation operation;
+    operation.kind = kind;
+    operation.bytes = Bytes(kRanks * share);
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_EQ(machine.ended, kRanks);
+    return to_seconds(record.end - record.start);
+}
+
+/// A round takes as long for one thread as for all.
+TEST(LlRounds, AShareUpToARoundCostsOne) {
+    const double one = seconds(CollectiveKind::kAllReduce, 4096);
+    EXPECT_NEAR(seconds(CollectiveKind::kAllReduce, 256), one, 0.25e-6);
+    EXPECT_NEAR(seconds(CollectiveKind::kAllReduce, 2048), one, 0.2e-6);
+}
+
+/// A share of one round and a line costs two rounds in each of a block's primitives: it sends to
+/// its successor 2 (n - 1) times and receives once more.
+TEST(LlRounds, ALittleMoreCostsAnotherRoundAtEachStep) {
+    const double one = seconds(CollectiveKind::kAllReduce, 4096);
+    const double more = seconds(CollectiveKind::kAllReduce, 4096 + 16);
+    const double two = seconds(CollectiveKind::kAllReduce, 8192);
+    constexpr double kSteps = 2 * (kRanks - 1) + 1;
+    EXPECT_NEAR(more - one, kSteps * kRound, 0.05 * kRound);
+    EXPECT_NEAR(two, more, 0.25 * kRound);
+    EXPECT_NEAR(seconds(CollectiveKind::kAllReduce, 12288) - two, kSteps * kRound, 0.05 * kRound);
+}
+
+/// The transfer unit is a matter of the model.
+TEST(LlRounds, HoldForAnyUnit) {
+    for (const std::uint64_t share : {1024U, 4112U, 9000U / 16 * 16})
+        EXPECT_NEAR(
+            seconds(CollectiveKind::kAllGather, share, 1024),
+            seconds(CollectiveKind::kAllGather, share, 8192),
+            0.02 * seconds(CollectiveKind::kAllGather, share));
+}
+
+}  // namespace
+}  // namespace switchfold::ll_rounds_test
