@@ -240,6 +240,22 @@ class Failure(Folder):
         notes = json.loads((out / "result.json").read_text())["workload"]["notes"]
         self.assertTrue(any("extrapolated from 2 ranks to 4" in note for note in notes), notes)
 
+    def test_a_run_says_that_its_trace_contradicts_itself(self):
+        def notes(trace):
+            (self.folder / "rank0.json").write_text(json.dumps(trace))
+            workload = {"type": "trace", "files": ["rank0.json"], "ranks": 2}
+            result = json.loads(self.done("run", self.experiment(workload=workload), "--json"))
+            return [note for note in result["workload"]["notes"] if "cannot be trusted" in note]
+
+        trace = json.loads(tiny_trace(0, 2))
+        self.assertEqual(notes(trace), [])
+        first = next(event for event in trace["traceEvents"] if event["cat"] == "kernel")
+        inside = {**first, "name": "inside", "ts": first["ts"] + 0.2 * first["dur"], "dur": 0.2 * first["dur"]}
+        trace["traceEvents"].append(inside)
+        self.assertEqual(len(notes(trace)), 1)
+        self.assertIn("rank0.json", notes(trace)[0])
+        self.refused("trace", "check", self.folder / "rank0.json", says="before it on its stream")
+
     def test_trace_check_says_what_is_wrong_with_ranks_together(self):
         self.two_ranks(2, 1)
         both = [self.folder / "rank0.json", self.folder / "rank1.json"]

@@ -4,6 +4,7 @@
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/read_workload.h"
 #include "workloads/graph/extrapolate.h"
+#include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -59,6 +60,7 @@ public:
                     context_.gpus()));
         WorkloadResult& report = out_.report;
         const bool stands_for_all = trace.files.size() == 1;
+        tell_contradictions(trace);
         complete_ranks(w, trace, ranks);
         if (!stands_for_all && w.peers == Peers::kTogether)
             context_.fail(
@@ -121,6 +123,15 @@ private:
                     traced_on_->name,
                     gpus_of(*traced_on_),
                     ranks));
+    }
+
+    /// What is replayed is the order on the streams, not the times that contradict it.
+    void tell_contradictions(const TraceWorkload& trace) {
+        const std::vector<Problem> contradictions = impossible_orders(trace);
+        if (!contradictions.empty())
+            out_.report.notes.push_back(fmt::format(
+                "the trace cannot be trusted: {} (`switchfold trace check` names more)",
+                contradictions.front().text()));
     }
 
     /// A trace of another GPU gives the network's answer, not the GPU's.
