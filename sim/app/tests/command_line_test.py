@@ -254,7 +254,9 @@ class Failure(Folder):
         trace["traceEvents"].append(inside)
         self.assertEqual(len(notes(trace)), 1)
         self.assertIn("rank0.json", notes(trace)[0])
-        self.refused("trace", "check", self.folder / "rank0.json", says="before it on its stream")
+        checked = switchfold("trace", "check", self.folder / "rank0.json")
+        self.assertEqual(checked.returncode, 2)
+        self.assertIn("before it on its stream", checked.stderr)
 
     def test_trace_check_says_what_is_wrong_with_ranks_together(self):
         self.two_ranks(2, 1)
