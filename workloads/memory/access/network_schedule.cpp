@@ -59,7 +59,8 @@ private:
             if (block != blocks_.rend() && i + 1 == block->end)
                 for (std::uint32_t layer = block->first; layer < block->end; ++layer)
                     again(layer, *block);
-            backward(i, block != blocks_.rend() && block->first <= i ? &*block : nullptr);
+            const bool repeated = block != blocks_.rend() && block->first <= i && i < block->end;
+            backward(i, repeated ? &*block : nullptr);
             if (block != blocks_.rend() && i == block->first)
                 find_readers(++block);
             if (last && !options_.updates_behind.empty())

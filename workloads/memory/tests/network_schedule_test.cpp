@@ -5,9 +5,11 @@
 #include "workloads/network/builder.h"
 #include "workloads/network/zoo/zoo.h"
 
-#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 namespace switchfold::network_schedule_test {
 namespace {
@@ -111,6 +113,43 @@ TEST(NetworkSchedule, SharedWeightsHaveOneGradient) {
     const AccessSchedule early = network_schedule(network, options);
     // The embedding's gradient stays on the GPU from the head's backward pass on.
     EXPECT_EQ(early.resident_bytes, parameters(network) * 4 + 50'257ULL * 768 * 4);
+}
+
+/// The layer above a repeated block reads the output of the block's first forward, which is kept.
+TEST(NetworkSchedule, AboveARepeatedBlockItsOutputIsKept) {
+    NetworkScheduleOptions options;
+    options.again = {{2, 4}};  // conv2 and relu2
+    const AccessSchedule schedule = network_schedule(chain(), options);
+    EXPECT_EQ(item_named(schedule, "relu2").fetches, 1U);
+    EXPECT_EQ(item_named(schedule, "relu2").keeps, 1U);
+    EXPECT_TRUE(item_named(schedule, "again relu2").scratch);
+    EXPECT_TRUE(item_named(schedule, "relu1").candidate());
+    EXPECT_FALSE(item_named(schedule, "conv2").candidate());
+}
+
+/// Of each micro-batch, no step reads what no earlier step of it wrote.
+RC_GTEST_PROP(NetworkSchedule, NothingIsReadBeforeItIsMade, ()) {
+    const Network network = *find_network(
+        *rc::gen::element<std::string>("alexnet", "resnet18", "gpt2_small", "unet_416x608"));
+    const auto layers = static_cast<std::uint32_t>(network.layers.size());
+    NetworkScheduleOptions options;
+    options.micro_batches = *rc::gen::inRange(1U, 3U);
+    options.unfused_attention = *rc::gen::arbitrary<bool>();
+    options.update_in_backward = *rc::gen::arbitrary<bool>() && options.micro_batches == 1;
+    for (std::uint32_t first = *rc::gen::inRange(0U, layers); first < layers;) {
+        const std::uint32_t end = *rc::gen::inRange(first + 1, layers + 1);
+        options.again.push_back({first, end});
+        first = end + *rc::gen::inRange(0U, layers);
+    }
+    const AccessSchedule schedule = network_schedule(network, options);
+    std::set<std::pair<std::uint32_t, std::uint32_t>> made;  // micro-batch and item
+    for (const AccessStep& step : schedule.steps)
+        for (const ItemAccess& access : step.open) {
+            const MemoryItem& item = schedule.items[access.item];
+            const bool first = made.emplace(step.micro_batch, access.item).second;
+            const bool lasts = item.persistent || item.kind == MemoryClass::kGradients;
+            RC_ASSERT(!first || access.writes || access.anew || lasts);
+        }
 }
 
 /// The exact programme handles every network that ships, whatever its skip connections, except
