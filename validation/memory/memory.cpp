@@ -2,6 +2,7 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/memory/accounting_rows.h"
+#include "validation/memory/g10_rows.h"
 #include "validation/memory/gradient_rows.h"
 #include "validation/memory/host_copy_rows.h"
 #include "validation/memory/memory_row.h"
@@ -21,10 +22,8 @@ namespace switchfold::validation {
 namespace {
 
 /// Reasons why rows of a source are not answered, by the beginning of their ids.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnswered{
-    {{"g10_",
-      "needs which of its 1,369 kernels belongs to which operator, which is not at hand here"},
-     {"pcie_", "is of a machine, not of a plan: the rates of copies are parameters"},
+constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNotAnswered{
+    {{"pcie_", "is of a machine, not of a plan: the rates of copies are parameters"},
      {"zero_infinity_", "is of a machine, or a range whose terms are not published"},
      {"dtr_", "recomputes by a heuristic while it runs; times of its GPU are not modelled"},
      {"autoswap_", "its networks for CIFAR-10 are not described layer by layer"},
@@ -79,7 +78,8 @@ SuiteResult run_memory(const SuiteOptions& options) {
     GradientRows gradients(find_table);
     AccountingRows accounting;
     const std::vector<MemoryRow> rows = read_memory_rows(*data);
-    PublishedRows published(rows, options, [&](const std::string& name) {
+    PublishedRows published(rows, options);
+    G10Rows g10([&](const std::string& name) {
         return find_data(options, "reference/training/profiles/" + name);
     });
     compare_simulated_gradients(rows, options, result);
@@ -96,10 +96,12 @@ SuiteResult run_memory(const SuiteOptions& options) {
         if (row.known) {
             const bool pin = row.id.starts_with("pin_");
             const bool gradient = row.id.starts_with("grad_");
+            const bool of_g10 = row.id.starts_with("g10_");
             why = pin        ? pins.answer(row, c)
                   : gradient ? gradients.answer(row, c)
+                  : of_g10   ? g10.answer(row, c)
                              : accounting.answer(row, c);
-            if (!why.empty() && !pin && !gradient) {
+            if (!why.empty() && !pin && !gradient && !of_g10) {
                 why = published.answer(row, c);
                 if (!why.empty() && !published.knows(row))
                     why = why_not_compared(row);
@@ -114,6 +116,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     gradients.verdicts(result);
     accounting.verdicts(result);
     published.verdicts(result);
+    g10.verdicts(result);
     result.notes.push_back(fmt::format(
         "{} of {} rows are answered; the others are listed with the reason",
         rows.size() - result.unmatched.size(),

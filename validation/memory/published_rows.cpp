@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 namespace switchfold::validation {
@@ -23,30 +21,11 @@ namespace switchfold::validation {
 namespace {
 
 constexpr double kSingle = sizeof(float);
-constexpr double kSsd = 3.2e9;  // of G10's machine, bytes per second read
 
 Network network_named(std::string_view name) {
     auto network = find_network(name);
     SWITCHFOLD_CHECK(network.has_value(), "no network {}", name);
     return std::move(*network);
-}
-
-/// Sum of a profile's lines "NUMBER MILLISECONDS ms".
-std::optional<double> sum_of_milliseconds(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    double sum = 0;
-    std::size_t kernels = 0;
-    for (std::string line; std::getline(in, line);) {
-        std::istringstream words(line);
-        std::string number;
-        std::string unit;
-        double milliseconds = 0;
-        if (!(words >> number >> milliseconds >> unit) || unit != "ms" || milliseconds < 0)
-            return {};
-        sum += milliseconds;
-        ++kernels;
-    }
-    return kernels > 0 ? std::optional(sum) : std::nullopt;
 }
 
 /// Checkmate's memory: 16e9 bytes less weights and their gradients. Activations, and gradients of
@@ -111,17 +90,8 @@ constexpr std::array<std::pair<int, int>, 8> kAdamKernels{{
 
 }  // namespace
 
-PublishedRows::PublishedRows(
-    const std::vector<MemoryRow>& rows, const SuiteOptions& options, FindTable find_profile) :
-    rows_(rows), options_(options), find_profile_(std::move(find_profile)) {
-    rules_["g10_BERT_256_ideal"] = [this] { return kernels("bert_base_256"); };
-    rules_["g10_ViT_768_ideal"] = [this] { return kernels("vit_base_768"); };
-    rules_["g10_BERT_256_FlashNeuron_bytes_moved_each_way"] = [this] {
-        return flash_neuron_bytes();
-    };
-    rules_["g10_BERT_256_FlashNeuron_transfer_overlapped"] = [this] {
-        return flash_neuron_transfer();
-    };
+PublishedRows::PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOptions& options) :
+    rows_(rows), options_(options) {
     rules_["pt_bucket_ResNet_view"] = [this] { return one_copy_less(); };
     rules_["checkmate_VGG-19_square-root"] = [] {
         return Answer{
@@ -147,31 +117,6 @@ const MemoryRow* PublishedRows::row_of(std::string_view id) const {
         return row.id == id && row.known;
     });
     return found == rows_.end() ? nullptr : &*found;
-}
-
-PublishedRows::Answer PublishedRows::kernels(const char* profile) const {
-    const std::string name = fmt::format("g10/{}.kernel_ms.txt", profile);
-    const auto file = find_profile_(name);
-    if (!file)
-        return {{}, "no profile " + name};
-    const auto sum = sum_of_milliseconds(*file);
-    if (!sum)
-        return {{}, file->string() + " is no list of kernels; expected lines NUMBER TIME ms"};
-    return {sum, "sum of the profile's kernels"};
-}
-
-PublishedRows::Answer PublishedRows::flash_neuron_bytes() const {
-    const MemoryRow* pages = row_of("g10_BERT_256_FlashNeuron_pages_moved_each_way");
-    if (pages == nullptr)
-        return {{}, "needs the row of its pages"};
-    return {pages->value * 4096 / 1e9, "its pages, of 4 KiB"};
-}
-
-PublishedRows::Answer PublishedRows::flash_neuron_transfer() const {
-    const Answer bytes = flash_neuron_bytes();
-    if (!bytes.value)
-        return bytes;
-    return {*bytes.value * 1e9 / kSsd * 1e3, "its bytes at the SSD's 3.2 GB/s"};
 }
 
 PublishedRows::Answer PublishedRows::one_copy_less() const {

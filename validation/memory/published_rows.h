@@ -12,13 +12,11 @@
 
 namespace switchfold::validation {
 
-/// Rows that public inputs answer beside the row itself: another row of its table, a measured
-/// profile of kernels, a GPU's memory bandwidth. They are shown beside the published value.
+/// Rows that public inputs answer beside the row itself: another row of its table, shapes, a GPU's
+/// memory bandwidth. They are shown beside the published value.
 class PublishedRows {
 public:
-    /// `find_profile`: the file reference/training/profiles/NAME, if available.
-    PublishedRows(
-        const std::vector<MemoryRow>& rows, const SuiteOptions& options, FindTable find_profile);
+    PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOptions& options);
 
     /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
@@ -33,16 +31,12 @@ private:
     };
     using Rule = std::function<Answer()>;
 
-    [[nodiscard]] Answer kernels(const char* profile) const;
-    [[nodiscard]] Answer flash_neuron_bytes() const;
-    [[nodiscard]] Answer flash_neuron_transfer() const;
     [[nodiscard]] Answer one_copy_less() const;
     [[nodiscard]] Answer unfused_adam(double parameters) const;
     [[nodiscard]] const MemoryRow* row_of(std::string_view id) const;
 
     const std::vector<MemoryRow>& rows_;
     const SuiteOptions& options_;
-    FindTable find_profile_;
     std::map<std::string, Rule, std::less<>> rules_;
     std::size_t accounted_ = 0;
     double worst_ = 0;  ///< share
