@@ -141,10 +141,10 @@ filled_exactly(const PinProblem& problem, std::uint64_t window, std::uint64_t li
     const EliminationOrder order(reduced.problem, window);
     const std::vector<PinStage> stages = order.stages(window);
     const PinProgramme<ReachableSums> programme(reduced.problem, stages, window, rest);
-    const auto best = programme.best();
-    if (!best || best->granules < rest)
+    const auto filled = programme.better(rest > 0 ? std::optional(rest - 1) : std::nullopt);
+    if (!filled)
         return {};
-    const std::vector<bool> chosen = programme.choice(*best);
+    const std::vector<bool>& chosen = filled->pinned;
     std::vector<bool> pinned(problem.size());
     const std::uint32_t copies = copies_at(problem, limit);
     for (std::size_t c = 0; c < problem.size(); ++c)
@@ -329,8 +329,8 @@ private:
         }
         effort_.spend(stages);
         const PinProgramme<State> programme(problem_, stages, window, limit);
-        if (const auto best = programme.best(); best && (!best_ || best->value > *best_))
-            take(best->value, window, programme.choice(*best));
+        if (auto found = programme.better(best_))
+            take(found->best.value, window, std::move(found->pinned));
     }
 
     const PinProblem& problem_;

@@ -13,6 +13,11 @@
 
 namespace switchfold {
 
+struct PinSolution {
+    PinBest best;
+    std::vector<bool> pinned;  ///< by candidate
+};
+
 /// The dynamic programme over candidates in a given order. A state consists of the flags of
 /// candidates that later windows still see; `State` holds the values reachable in it.
 template <class State>
@@ -43,9 +48,9 @@ public:
         return std::move(states.front());
     }
 
-    /// A choice that reaches `best`, by candidate. Keeps the states of some stages and recomputes
-    /// those in between: keeping all would take gigabytes.
-    [[nodiscard]] std::vector<bool> choice(PinBest best) const {
+    /// The best choice, unless its value is at most `than`. Keeps the states of some stages and
+    /// recomputes those in between: keeping all would take gigabytes.
+    [[nodiscard]] std::optional<PinSolution> better(std::optional<std::uint64_t> than) const {
         const auto stride = static_cast<std::size_t>(std::sqrt(stages_.size())) + 1;
         std::vector<std::vector<State>> kept;
         std::vector<State> states{State::start()};
@@ -54,6 +59,19 @@ public:
                 kept.push_back(states);
             states = step(stages_[i], states);
         }
+        if (states.front().empty())
+            return {};
+        const PinBest best = states.front().best();
+        if (than && best.value <= *than)
+            return {};
+        states.clear();
+        return PinSolution{best, go_back(std::move(kept), stride, best)};
+    }
+
+private:
+    /// A choice that reaches `best`. `kept`: the states before every stride-th stage.
+    [[nodiscard]] std::vector<bool>
+    go_back(std::vector<std::vector<State>> kept, std::size_t stride, PinBest best) const {
         std::vector<bool> pinned(problem_.size());
         std::uint32_t at = 0;
         for (std::size_t k = kept.size(); k-- > 0;) {
@@ -71,7 +89,6 @@ public:
         return pinned;
     }
 
-private:
     [[nodiscard]] bool keeps_windows(const PinStage& stage, std::uint32_t flags) const {
         for (const PinStage::Check& check : stage.checks) {
             std::uint64_t sum = check.fixed;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace switchfold {
@@ -15,23 +16,47 @@ public:
 
     /// \returns whether it fits and was not tried before.
     bool add(const std::vector<LayerRange>& again) {
-        if (std::find(tried_.begin(), tried_.end(), again) != tried_.end())
+        if (holds(tried_, again))
             return false;
-        const RecomputeTrial tried = trial_(again, seconds_);
+        tried_.push_back(again);
+        const RecomputeTrial tried = trial_(again, seconds_, TrialDetail::kFull);
         if (tried.fits && tried.seconds < seconds_) {
             seconds_ = tried.seconds;
             best_ = again;
         }
-        tried_.push_back(again);
         return tried.fits;
+    }
+    /// Tries it in full only if it turns out to be one of the best.
+    void add_roughly(const std::vector<LayerRange>& again) {
+        if (holds(tried_, again) || holds(roughly_tried_, again))
+            return;
+        roughly_tried_.push_back(again);
+        const RecomputeTrial tried = trial_(again, seconds_, TrialDetail::kRough);
+        rough_.emplace(tried.fits ? tried.seconds : kNever, again);
+    }
+    void finish() {
+        constexpr std::size_t kInFull = 2;
+        std::size_t full = 0;
+        for (const auto& [seconds, again] : rough_)
+            if (none() || (seconds < kNever && full < kInFull)) {
+                add(again);
+                ++full;
+            }
     }
     [[nodiscard]] bool none() const { return seconds_ == kNever; }
     [[nodiscard]] std::vector<LayerRange> best() && { return std::move(best_); }
 
 private:
+    using Agains = std::vector<std::vector<LayerRange>>;
+    [[nodiscard]] static bool holds(const Agains& many, const std::vector<LayerRange>& again) {
+        return std::find(many.begin(), many.end(), again) != many.end();
+    }
+
     static constexpr double kNever = std::numeric_limits<double>::infinity();
     const TryRecompute& trial_;
-    std::vector<std::vector<LayerRange>> tried_;
+    Agains tried_;
+    Agains roughly_tried_;
+    std::multimap<double, std::vector<LayerRange>> rough_;  ///< by seconds
     std::vector<LayerRange> best_;
     double seconds_ = kNever;
 };
@@ -87,8 +112,13 @@ std::vector<LayerRange> fastest_recompute(
         exactly.offload_budget = hidden;
         exactly.held = held;
         const RecomputeChoice choice = recompute_exactly(chain, exactly);
-        if (choice.plan)
-            trials.add(layers_again(chain, *choice.plan));
+        if (!choice.plan)
+            return;
+        const std::vector<LayerRange> again = layers_again(chain, *choice.plan);
+        if (options.travels)
+            trials.add_roughly(again);
+        else
+            trials.add(again);
     };
     const std::uint64_t sizes = options.travels ? 8 : 64;
     for (std::uint64_t i = 0; i < sizes; ++i) {
@@ -96,6 +126,7 @@ std::vector<LayerRange> fastest_recompute(
         exact(size, 0, true);
         exact(size, options.travels ? options.hidden : 0, false);
     }
+    trials.finish();
     if (trials.none())
         return least_again(chain);
     return std::move(trials).best();
@@ -106,7 +137,10 @@ bool any_recompute_fits(
     const std::vector<LayerRange>& rule,
     const TryRecompute& trial) {
     const double best = std::numeric_limits<double>::infinity();
-    return trial({}, best).fits || trial(rule, best).fits || trial(least_again(chain), best).fits;
+    const auto fits = [&](const std::vector<LayerRange>& again) {
+        return trial(again, best, TrialDetail::kFull).fits;
+    };
+    return fits({}) || fits(rule) || fits(least_again(chain));
 }
 
 }  // namespace switchfold

@@ -17,10 +17,14 @@ struct RecomputeTrial {
     bool fits = false;
     double seconds = 0;  ///< without contention
 };
+enum class TrialDetail : std::uint8_t {
+    kRough,  ///< larger granules: tells trials apart, in a fraction of the time
+    kFull,
+};
 /// `best`: seconds of the best trial yet; with `travels`, one whose kernels alone take as long may
 /// be given up.
-using TryRecompute =
-    std::function<RecomputeTrial(const std::vector<LayerRange>& again, double best)>;
+using TryRecompute = std::function<RecomputeTrial(
+    const std::vector<LayerRange>& again, double best, TrialDetail detail)>;
 
 /// Layers that a plan of a chain repeats: segments that are recomputed, attentions of selective
 /// ones. What it offloads is kept: a plan of memory decides what travels.
@@ -40,7 +44,8 @@ struct RecomputeOptions {
 /// The layers to repeat for the shortest iteration: keeping all, the rules full and selective, and
 /// the chain's exact plans for many sizes of memory are tried, beside offloading for fewer, and
 /// with copies that hide. A chain leaves out what a schedule adds (open gradients, staging), so
-/// only a trial tells which size fits. If none does, the chain's plan of least memory.
+/// only a trial tells which size fits. Exact plans beside offloading are tried roughly, and the
+/// best of them again in full. If none fits, the chain's plan of least memory.
 [[nodiscard]] std::vector<LayerRange> fastest_recompute(
     const std::vector<ChainUnit>& chain,
     const RecomputeOptions& options,

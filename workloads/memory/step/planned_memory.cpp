@@ -45,13 +45,19 @@ NetworkScheduleOptions options_for(
     return options;
 }
 
-PinningPlan pin(const PlannedMemory& planned, const AccessSchedule& schedule) {
+PinningPlan
+pin(const PlannedMemory& planned,
+    const AccessSchedule& schedule,
+    TrialDetail detail = TrialDetail::kFull) {
+    constexpr std::uint64_t kRoughGranules = 16;
     PinningOptions options;
     const bool fastest = planned.choice.planner == PinPlanner::kFastest;
     options.planner = planned.choice.planner;
     options.staging = planned.choice.staging;
     options.memory = planned.choice.bytes.count();
     options.optimal.granule = planned.choice.granule.count();
+    if (detail == TrialDetail::kRough)
+        options.optimal.granule *= kRoughGranules;
     return fastest ? fastest_pinning(schedule, options, planned.choice.rates)
                    : plan_pinning(schedule, options);
 }
@@ -81,7 +87,8 @@ TryRecompute trial_of(
     const Network& network,
     const NetworkScheduleOptions& of_plan,
     std::span<const LayerTimes> times) {
-    return [&planned, &network, of_plan, times](const std::vector<LayerRange>& again, double best) {
+    return [&planned, &network, of_plan, times](
+               const std::vector<LayerRange>& again, double best, TrialDetail detail) {
         NetworkScheduleOptions options = of_plan;
         options.again = again;
         const AccessSchedule schedule = scheduled(planned, network, options, times);
@@ -96,7 +103,7 @@ TryRecompute trial_of(
         stays.memory = planned.choice.bytes.count();
         if (plan_pinning(schedule, stays).refusal.empty())
             return RecomputeTrial{true, kernels};  // no planner is faster
-        const PinningPlan plan = pin(planned, schedule);
+        const PinningPlan plan = pin(planned, schedule, detail);
         if (!plan.refusal.empty())
             return RecomputeTrial{};
         const CopyReplay replay =
