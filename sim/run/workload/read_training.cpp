@@ -8,6 +8,7 @@
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/read_workload.h"
 #include "sim/run/workload/training_workload.h"
+#include "workloads/memory/step/step_alone.h"
 
 #include <fmt/format.h>
 
@@ -111,6 +112,8 @@ private:
             out_.plan = std::move(prepared->step);
         for (std::string& note : prepared->notes)
             out_.report.notes.push_back(std::move(note));
+        if (prepared->memory)
+            note_updates(*prepared->step, *prepared->memory);
         const TrainingFacts& training = out_.graph.training;
         if (training.rounds > 1)
             out_.report.notes.push_back(fmt::format(
@@ -132,6 +135,19 @@ private:
             pointer = "/learning" + pointer;
         if (!wrong.empty())
             context_.fail_all(wrong);
+    }
+
+    void note_updates(const PlannedStep& step, const PlannedMemory& memory) {
+        const auto compared = compare_with_batch(step, memory);
+        if (!compared || compared->planned <= compared->batch)
+            return;
+        out_.report.notes.push_back(fmt::format(
+            "without contention updates batch would take {:.3f} ms, and {} takes {:.3f}: updates "
+            "within the backward pass can be slower where data travel "
+            "(docs/memory_plans.md#when-weights-are-updated)",
+            to_milliseconds(to_seconds(compared->batch)),
+            name_of(memory.choice.updates),
+            to_milliseconds(to_seconds(compared->planned))));
     }
 
     void note_average(const AveragePlan& average) {

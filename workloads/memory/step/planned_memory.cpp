@@ -157,6 +157,13 @@ void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
             planned.shadow = std::max(planned.shadow, layer.weights);
 }
 
+/// \pre facts, groups and what is set aside.
+void lay_out(PlannedMemory& planned) {
+    planned.schedule =
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
+    planned.plan = pin(planned, planned.schedule);
+}
+
 }  // namespace
 
 PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
@@ -218,10 +225,18 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
     set_gradients_aside(planned, problems);
     if (plan.recompute == Recompute::kExact)
         choose_again(planned, step);
-    planned.schedule =
-        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
-    planned.plan = pin(planned, planned.schedule);
+    lay_out(planned);
     return planned;
+}
+
+PlannedMemory with_batch_updates(const PlannedMemory& planned) {
+    PlannedMemory batch = planned;
+    batch.choice.updates = UpdatePolicy::kBatch;
+    batch.choice.gradient_ring = Bytes();
+    batch.shadow = 0;
+    batch.gradients = sum_of_bytes(batch.groups);
+    lay_out(batch);
+    return batch;
 }
 
 std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& planned) {

@@ -68,6 +68,9 @@ struct PlannedMemory {
 [[nodiscard]] PlannedMemory
 planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
 
+/// The same layers again, with updates behind the backward pass and the gradients that this needs.
+[[nodiscard]] PlannedMemory with_batch_updates(const PlannedMemory& planned);
+
 /// The largest micro-batch that fits, up to that of the step; 0: not even one sample fits.
 [[nodiscard]] std::uint32_t
 largest_micro_batch(const PlannedStep& step, const PlannedMemory& planned);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/graph/schedule.h"
 #include "workloads/memory/step/memory_step.h"
+#include "workloads/memory/step/step_alone.h"
 #include "workloads/network/decoder.h"
 #include "workloads/tests/test_gpus.h"
 
@@ -50,21 +50,8 @@ struct Made {
     ExecutionGraph graph;
 };
 
-/// Schedule without contention: kernels take their isolated time, copies run at a fixed rate each
-/// way, and collectives take `collective`.
 inline Schedule alone(const ExecutionGraph& graph, Time collective = Time()) {
-    return evaluate(*graph.ranks[0], [&](std::uint32_t, const Operation& operation) {
-        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
-            return kernel->isolated;
-        if (const auto* copy = std::get_if<CopyOperation>(&operation.body)) {
-            const double rate = copy->kind == CopyKind::kHostToDevice ? kRates.in : kRates.out;
-            return Time(
-                static_cast<std::uint64_t>(static_cast<double>(copy->bytes.count()) / rate * 1e12));
-        }
-        if (const auto* delay = std::get_if<HostDelayOperation>(&operation.body))
-            return delay->duration;
-        return collective;
-    });
+    return step_alone(graph, kRates, collective);
 }
 
 inline std::uint64_t copied(const ExecutionGraph& graph, CopyKind kind) {

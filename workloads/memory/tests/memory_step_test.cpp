@@ -200,6 +200,33 @@ TEST(MemoryStep, TheFastestPlansUpdateWithinBackwardAtNoCost) {
     }
 }
 
+/// With all of VGG-16's activations and moments on the host, each weight gradient waits in one
+/// buffer for an update, which waits for its moments: they come in the midst of the backward pass.
+TEST(MemoryStep, WhereMomentsTravelUpdatesWithinBackwardMayBeSlower) {
+    const Network network = *find_network("vgg16");
+    ParallelPlan plan;
+    plan.micro_batch = 64;
+    plan.datatype = Datatype::kFloat32;
+    plan.optimizer = OptimizerKind::kMomentum;
+    MemoryChoice choice;
+    choice.planner = PinPlanner::kOffloadAll;
+    choice.updates = UpdatePolicy::kDelayed;
+    choice.rates = {25e9, 25e9};
+    choice.bytes = Bytes(bytes_that_need_no_plan(network, plan) * 7 / 10);
+    const Made delayed(network, plan, choice);
+    const auto compared = compare_with_batch(delayed.step, delayed.memory);
+    ASSERT_TRUE(compared.has_value());
+    EXPECT_EQ(compared->planned, step_alone(delayed.graph, choice.rates).makespan);
+    choice.updates = UpdatePolicy::kBatch;
+    const Made batch(network, plan, choice);
+    EXPECT_EQ(compared->batch, step_alone(batch.graph, choice.rates).makespan);
+    EXPECT_EQ(batch.memory.plan.moved_bytes(), delayed.memory.plan.moved_bytes());
+    EXPECT_GT(compared->planned, compared->batch);
+    EXPECT_FALSE(compare_with_batch(batch.step, batch.memory).has_value());
+    const Made stays(network, plan, all_stays(UpdatePolicy::kDelayed));
+    EXPECT_FALSE(compare_with_batch(stays.step, stays.memory).has_value());
+}
+
 TEST(MemoryStep, MicroBatchesAddUpInTheMemoryOfOne) {
     const Network network = small_gpt();
     ParallelPlan plan;
