@@ -8,6 +8,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
@@ -89,6 +90,22 @@ class PlanMemory(unittest.TestCase):
                  if p["planner"] == "optimal" and p["staging"] == "window"]
         self.assertEqual(moved, sorted(moved, reverse=True))
         self.assertEqual(moved[-1], 0)
+
+    def test_a_run_says_where_updates_within_the_backward_pass_are_slower(self):
+        def notes(planner, size="6500 MiB"):
+            with tempfile.TemporaryDirectory() as folder:
+                memory = {"planner": planner, "bytes": size, "updates": "delayed"}
+                result = subprocess.run(
+                    [PROGRAM, "run", VGG, "--json", "--out", folder, "--set", "/workload/plan/data=1",
+                     "--set", "/workload/plan/memory=" + json.dumps(memory),
+                     "--set", '/scenarios=[{"name": "one"}]', "--set", "/causes=false"],
+                    capture_output=True, text=True, timeout=200, check=False)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                return json.dumps(json.loads(result.stdout))
+        said = "without contention updates batch would take "
+        self.assertIn(said, notes("offload_all"))
+        self.assertNotIn(said, notes("none", "8 GiB"))
+        self.assertNotIn(said, notes("fastest"))
 
     def test_what_cannot_be_planned_is_refused(self):
         refusals = [
