@@ -7,6 +7,7 @@
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/recompute/network_chain.h"
+#include "workloads/memory/step/planned_memory.h"
 #include "workloads/network/zoo/zoo.h"
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ namespace switchfold::validation {
 namespace {
 
 constexpr double kSingle = sizeof(float);
+constexpr std::string_view kHostAdam = "zero_offload_adam_CPU-Adam_CPU-Adam_";
 
 Network network_named(std::string_view name) {
     auto network = find_network(name);
@@ -110,6 +112,11 @@ PublishedRows::PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOpti
         rules_[fmt::format("zero_offload_adam_Adam_GPU_{}", billions)] = [this, billions] {
             return unfused_adam(billions * 1e9);
         };
+    for (const double billions : {1.0, 2.0, 4.0, 8.0, 10.0})
+        rules_[fmt::format("{}{}", kHostAdam, billions)] = [billions] {
+            return Answer{
+                billions * 1e9 / MemoryChoice().host_rate, "the host's rate, chosen on these rows"};
+        };
 }
 
 const MemoryRow* PublishedRows::row_of(std::string_view id) const {
@@ -153,7 +160,8 @@ std::string PublishedRows::answer(const MemoryRow& row, Case& c) {
         return answer.how;
     c.simulated = *answer.value;
     c.how = answer.how;
-    c.group = "published beside ours";
+    c.fitted = row.id.starts_with(kHostAdam);
+    c.group = c.fitted ? "updates by a host" : "published beside ours";
     // The sources tell neither the forms of Adam's kernels nor the budgets of the greedy search.
     if (!row.id.starts_with("zero_offload_adam") && row.id != "checkmate_VGG-19_greedy") {
         ++accounted_;
