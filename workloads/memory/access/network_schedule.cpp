@@ -32,6 +32,7 @@ public:
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             if (const auto shared = network_.layers[i].shares)
                 layers_[owner(*shared)].shared = true;
+        find_what_blocks_alone_read();
         for (std::uint32_t i = 0; i < layers_.size(); ++i)
             add_items(i);
         for (micro_batch_ = 0; micro_batch_ < options_.micro_batches; ++micro_batch_)
@@ -82,7 +83,29 @@ private:
         std::uint32_t gradient = kNone;
         std::uint32_t moments = kNone;
         bool shared = false;  ///< another layer uses the same weights
+        bool inside = false;  ///< of a repeated block: no layer outside of it reads the output
+        std::uint32_t last_reader = 0;  ///< of the output; the layer itself: none
     };
+
+    /// The repeated block of a layer; null: none.
+    [[nodiscard]] const LayerRange* block_of(std::uint32_t layer) const {
+        const auto found =
+            std::find_if(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
+                return block.first <= layer && layer < block.end;
+            });
+        return found == blocks_.end() ? nullptr : &*found;
+    }
+    void find_what_blocks_alone_read() {
+        for (std::uint32_t i = 0; i < layers_.size(); ++i) {
+            layers_[i].inside = block_of(i) != nullptr;
+            layers_[i].last_reader = i;
+            for (const std::uint32_t input : network_.layers[i].inputs) {
+                layers_[input].last_reader = i;
+                if (block_of(input) != block_of(i))
+                    layers_[input].inside = false;
+            }
+        }
+    }
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(layers_.size()); }
     [[nodiscard]] std::uint32_t owner(std::uint32_t layer) const {
@@ -114,10 +137,8 @@ private:
                     MemoryClass::kActivations,
                     (layer.in_elements - produced) * options_.batch * options_.element);
         items.output = add(layer.name, MemoryClass::kActivations, out * options_.element);
-        const bool again =
-            std::any_of(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
-                return block.first <= i && i < block.end;
-            });
+        schedule_.items.back().scratch = items.inside;
+        const bool again = block_of(i) != nullptr;
         std::uint32_t* const mask = again ? &items.mask_again : &items.mask;
         if (kept_tensors(layer).mask)
             *mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
@@ -140,6 +161,7 @@ private:
             }
         items.output_gradient =
             add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
+        schedule_.items.back().scratch = items.inside;
         if (layer.parameters > 0)
             add_weights(i);
     }
@@ -203,6 +225,10 @@ private:
         open(step, layers_[i].output, true, true);
         open(step, layers_[i].mask, true, true);
         open(step, layers_[i].scores, true, true);
+        if (const LayerRange* const block = block_of(i))
+            for (std::uint32_t layer = block->first; layer < i; ++layer)
+                if (layers_[layer].inside && layers_[layer].last_reader > i)
+                    open(step, layers_[layer].output, false);
         schedule_.steps.push_back(std::move(step));
     }
 
@@ -291,6 +317,10 @@ private:
         open_gradient(step, i, i + 1 == layers_.size());
         for (const std::uint32_t input : layer.inputs)
             open_gradient(step, input, true);
+        if (block != nullptr)
+            for (std::uint32_t below = block->first; below < i; ++below)
+                if (layers_[below].inside && has_gradient_[below])
+                    open_gradient(step, below, false);
         const bool updates = options_.update_in_backward && layer.parameters > 0;
         open_weights(step, i, updates);
         open(step, layers_[i].gradient, true);

@@ -27,7 +27,9 @@ struct NetworkScheduleOptions {
     std::uint32_t moment_shards = 1;  ///< ranks that share the moments (ZeRO 1)
     std::uint32_t micro_batches = 1;  ///< per update; each uses the memory of the one before
     /// Layers, ascending, of which what they read from outside is kept alone, and which run again
-    /// right before their backward; what that makes is scratch until their backward has ended.
+    /// right before their backward; what that makes is scratch until their backward has ended. So
+    /// is what a block alone reads, while it is needed: outputs of its first forward, and
+    /// gradients.
     std::vector<LayerRange> again = {};
     bool unfused_attention = false;  ///< scores, softmax and dropout pass through memory
     /// Each layer's update follows its gradient, whose buffer the next layer reuses; otherwise

@@ -127,6 +127,35 @@ TEST(NetworkSchedule, AboveARepeatedBlockItsOutputIsKept) {
     EXPECT_FALSE(item_named(schedule, "conv2").candidate());
 }
 
+/// A sum's short cut around two layers of a repeated block stays open meanwhile, as does its
+/// gradient: neither is pinned for the whole iteration, and neither travels.
+TEST(NetworkSchedule, WhatARepeatedBlockAloneReadsStaysOpen) {
+    NetworkBuilder net("skip");
+    Tensor x = net.linear("a", {{16}}, 16);
+    const Tensor b = net.linear("b", x, 16);
+    x = net.linear("c", b, 16);
+    x = net.linear("d", x, 16);
+    x = net.each_of("add", "add", {x, b});
+    x = net.linear("e", x, 16);
+    net.loss("loss", "softmax_loss", {x});
+    const Network network = net.take();
+    NetworkScheduleOptions options;
+    EXPECT_TRUE(item_named(network_schedule(network, options), "gradient of b").candidate());
+    options.again = {{1, 5}};  // b to add
+    const AccessSchedule schedule = network_schedule(network, options);
+    for (const char* name : {"b", "gradient of b", "again b"}) {
+        const MemoryItem& item = item_named(schedule, name);
+        EXPECT_TRUE(item.scratch) << name;
+        const auto index = static_cast<std::uint32_t>(&item - schedule.items.data());
+        std::size_t stays = 0;
+        for (const Stay& stay : stays_of(schedule))
+            stays += stay.item == index ? 1 : 0;
+        EXPECT_EQ(stays, 1U) << name;
+    }
+    for (const char* name : {"a", "add"})
+        EXPECT_TRUE(item_named(schedule, name).candidate()) << name;
+}
+
 /// Of each micro-batch, no step reads what no earlier step of it wrote.
 RC_GTEST_PROP(NetworkSchedule, NothingIsReadBeforeItIsMade, ()) {
     const Network network = *find_network(
