@@ -198,6 +198,10 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
             .find("not even one sample fits"),
         std::string::npos);
     EXPECT_NE(
+        refused("\"vgg16\"", R"("memory": {"planner": "none", "bytes": "2 TiB"})")
+            .find("/workload/plan/memory/bytes is 2097152.0 MiB, and "),
+        std::string::npos);
+    EXPECT_NE(
         refused("\"vgg16\"", R"("recompute": "exact")")
             .find("/workload/plan/recompute is exact, which a plan of memory chooses"),
         std::string::npos);

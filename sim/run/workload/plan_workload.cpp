@@ -183,6 +183,14 @@ std::string told_again(const Network& network, const MemoryFacts& facts) {
         seconds * 1e3);
 }
 
+/// With exact recomputation, plans between those that are tried may fit more.
+std::string largest_words(const ParallelPlan& plan, std::uint32_t largest) {
+    if (largest == 0)
+        return "not even one sample fits";
+    return fmt::format(
+        "{}micro_batch {} fits", plan.recompute == Recompute::kExact ? "" : "at most ", largest);
+}
+
 /// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
 /// largest micro-batch that fits.
 void use_memory(
@@ -204,6 +212,14 @@ void use_memory(
     if (choice.bytes.count() == 0)
         found.emplace_back(
             "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
+    if (const Bytes capacity = gpu.memory.capacity; capacity.count() > 0 && choice.bytes > capacity)
+        found.emplace_back(
+            "/bytes",
+            fmt::format(
+                "is {}, and {} has {}; expected no more",
+                in_mebibytes(choice.bytes.count()),
+                gpu.name,
+                in_mebibytes(capacity.count())));
     if (found.empty()) {
         prepared.memory = planned_memory(*prepared.step, choice, found);
         const PinningPlan& plan = prepared.memory->plan;
@@ -215,8 +231,7 @@ void use_memory(
                     "is {}: {}; {}",
                     in_mebibytes(choice.bytes.count()),
                     plan.refusal,
-                    largest > 0 ? fmt::format("at most micro_batch {} fits", largest)
-                                : "not even one sample fits"));
+                    largest_words(prepared.step->plan(), largest)));
         } else if (found.empty()) {
             if (prepared.step->plan().recompute == Recompute::kExact)
                 prepared.notes.push_back(

@@ -61,8 +61,11 @@ private:
     double seconds_ = kNever;
 };
 
-/// The layers that the plan of least memory repeats.
-std::vector<LayerRange> least_again(const std::vector<ChainUnit>& chain) {
+/// The layers that the plan of least memory repeats, whatever they take: which batch fits does not
+/// depend on times.
+std::vector<LayerRange> least_again(std::vector<ChainUnit> chain) {
+    for (ChainUnit& unit : chain)
+        unit.forward = unit.selective_seconds = 0;
     ExactRecompute least;
     least.memory = least_recompute_memory(chain, true);
     least.held = true;

@@ -81,6 +81,20 @@ std::vector<ChainUnit> chain_of(
         network, {options.batch, options.element, options.unfused_attention}, times);
 }
 
+/// Whether the planner pins everything, which is told without planning. Others offload by their
+/// rule anyway, or need more.
+bool all_stay(const PlannedMemory& planned, const AccessSchedule& schedule) {
+    const PinPlanner planner = planned.choice.planner;
+    if (planner == PinPlanner::kOffloadAll || planner == PinPlanner::kOffloadConv ||
+        planner == PinPlanner::kFirstFit)
+        return false;
+    PinningOptions stays;
+    stays.planner = PinPlanner::kNone;
+    stays.staging = planned.choice.staging;
+    stays.memory = planned.choice.bytes.count();
+    return plan_pinning(schedule, stays).refusal.empty();
+}
+
 /// What the choice makes of such repeated layers.
 TryRecompute trial_of(
     const PlannedMemory& planned,
@@ -97,12 +111,8 @@ TryRecompute trial_of(
             kernels += access.seconds;
         if (kernels >= best)
             return RecomputeTrial{};
-        PinningOptions stays;
-        stays.planner = PinPlanner::kNone;
-        stays.staging = planned.choice.staging;
-        stays.memory = planned.choice.bytes.count();
-        if (plan_pinning(schedule, stays).refusal.empty())
-            return RecomputeTrial{true, kernels};  // no planner is faster
+        if (all_stay(planned, schedule))
+            return RecomputeTrial{true, kernels};  // no plan is faster
         const PinningPlan plan = pin(planned, schedule, detail);
         if (!plan.refusal.empty())
             return RecomputeTrial{};

@@ -166,6 +166,30 @@ TEST(MemoryStep, ExactRecomputationRepeatsAsLittleAsFits) {
     EXPECT_LT(largest_micro_batch(none.step, none.memory), 8U);
 }
 
+/// The micro-batch that a refusal names fits, whatever plans the rest.
+TEST(MemoryStep, TheMicroBatchOfARefusalFitsWithExactRecomputation) {
+    const Network network = *find_network("vgg16");
+    ParallelPlan plan;
+    plan.recompute = Recompute::kExact;
+    plan.datatype = Datatype::kFloat32;
+    for (const PinPlanner planner :
+         {PinPlanner::kNone, PinPlanner::kFirstFit, PinPlanner::kOptimal}) {
+        MemoryChoice choice;
+        choice.planner = planner;
+        choice.updater = Updater::kHost;
+        choice.bytes = mebibytes(1440);
+        choice.granule = mebibytes(1);
+        choice.rates = kRates;
+        plan.micro_batch = 16;
+        const Made large(network, plan, choice);
+        EXPECT_NE(large.memory.plan.refusal, "");
+        plan.micro_batch = largest_micro_batch(large.step, large.memory);
+        EXPECT_GT(plan.micro_batch, 0U);
+        EXPECT_EQ(Made(network, plan, choice).memory.plan.refusal, "")
+            << name_of(planner) << ", " << plan.micro_batch;
+    }
+}
+
 /// Offload and recomputation together: what blocks keep goes to the host, what they make again does
 /// not.
 TEST(MemoryStep, InputsOfBlocksThatRunAgainTravel) {
