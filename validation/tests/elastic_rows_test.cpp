@@ -69,5 +69,17 @@ TEST(ElasticRows, ACheckpointIsItsBytesOverTheBandwidthAndShrinkBeatsInit) {
         EXPECT_TRUE(verdict.kept()) << verdict.what;
 }
 
+TEST(ElasticRows, ALogsBootstrapIsWaitingAndNotCompared) {
+    const auto rows =
+        read("comm_x_total,x,H100,8,1,,,init,,,,total,communicator_time,2.46,s,measured,\n"
+             "comm_x_bootstrap,x,H100,8,1,,,init,,,,bootstrap,communicator_time,1.6,s,measured,\n");
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_change_times(rows, Machines(options.root), options, result);
+    ASSERT_EQ(result.cases.size(), 1U);
+    EXPECT_NEAR(result.cases[0].measured, 0.86, 1e-12);
+}
+
 }  // namespace
 }  // namespace switchfold::validation::elastic_rows_test

@@ -43,6 +43,25 @@ TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {
     EXPECT_TRUE(is_pure_data_parallel(rows[1].step));
 }
 
+TEST_F(PlanRows, OfVtrainHaveTheVocabularyOfItsConfigurations) {
+    const auto rows = read_plan_rows(write(
+        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
+        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+        "a,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
+        "b,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,4,1,1,2,4,full,60\n"
+        "c,other,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"));
+    ASSERT_EQ(rows.size(), 3U);
+    const auto words = [](const PlanRow& row) {
+        return row.step.network->layers.front().parameters / 1024;
+    };
+    EXPECT_EQ(words(rows[0]), 50'257U);
+    EXPECT_EQ(words(rows[1]), 50'256U);  // 12,564 a rank
+    EXPECT_EQ(words(rows[2]), 51'200U);
+    EXPECT_FALSE(rows[0].step.plan.pad_vocabulary);
+    EXPECT_TRUE(rows[2].step.plan.pad_vocabulary);
+    EXPECT_EQ(rows[0].step.plan.gradient, Datatype::kBfloat16);
+}
+
 TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
     try {
         static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n")));

@@ -22,6 +22,10 @@ namespace {
 constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if a row states none
 /// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
 /// parameters in their models' names (6.2, 14.6, 28.3 billion) leave 27,000 to 35,000 words.
+/// vTrain's configurations (src/config.py), whose network gives each tensor-parallel rank as many
+/// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
+constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
+constexpr std::string_view kUnpaddedSource = "VIA-Research/vTrain";
 constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
@@ -156,11 +160,22 @@ private:
             p.attention = AttentionKernels::kUnfused;
             p.loss = LossKernels::kUnfused;
         }
+        // DeepSpeed reduces the gradients of 16-bit weights in 16 bits.
+        if (framework.find("DeepSpeed") != std::string::npos && !single)
+            p.gradient = Datatype::kBfloat16;
+        p.pad_vocabulary = !record["source"].starts_with(kUnpaddedSource);
         // OneFlow's steps are of 2021, before FlashAttention, on GPUs that it does not support.
         if (framework == "OneFlow")
             p.attention = AttentionKernels::kUnfused;
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
+    }
+
+    /// Words of a row that states none.
+    static std::uint32_t vocabulary_of(const CsvRecord& record, const ParallelPlan& plan) {
+        if (!plan.pad_vocabulary)
+            return kUnpaddedVocabulary / plan.tensor * plan.tensor;
+        return record["framework"] == "Megatron-LM fork" ? kForkVocabulary : kVocabulary;
     }
 
     /// What a row lacks for a step to be generated; empty if nothing.
@@ -188,10 +203,7 @@ private:
             shape.hidden = hidden;
             shape.heads = heads;
             shape.sequence = count(record, "sequence", 1024);
-            shape.vocabulary = count(
-                record,
-                "vocabulary",
-                record["framework"] == "Megatron-LM fork" ? kForkVocabulary : kVocabulary);
+            shape.vocabulary = count(record, "vocabulary", vocabulary_of(record, r.plan));
             r.network = decoder(model, shape);
             return;
         }

@@ -60,6 +60,10 @@ Time context_time(const HostCosts& costs, std::uint32_t gpus_of_machine) {
     return costs.context + costs.context_per_gpu * (std::max(1U, gpus_of_machine) - 1);
 }
 
+Time look_time(const HostCosts& costs, std::uint32_t groups) {
+    return costs.poll * groups / (groups + 1);  // the largest of so many uniform waits
+}
+
 Time init_time(const HostCosts& costs, Communicator communicator, std::uint32_t ranks) {
     if (ranks < 2)
         return {};

@@ -32,6 +32,7 @@ struct HostCosts {
         false;  ///< a restart needs new pods for all ranks, otherwise only for added ones
     bool keep_processes = false;   ///< a restart keeps existing processes
     Time detection;                ///< from a request, or a death, until members know of it
+    Time poll;                     ///< between two looks for work of a kept process that waits
     Time kill;                     ///< until old processes have ended
     Time start;                    ///< of a process
     Time import;                   ///< of its libraries
@@ -73,6 +74,10 @@ struct HostCosts {
 
 /// Time to create a context on a machine with `gpus_of_machine` GPUs in use.
 [[nodiscard]] Time context_time(const HostCosts& costs, std::uint32_t gpus_of_machine);
+
+/// Expected time until the last of the kept processes looks for work, if each of `groups` looks at
+/// its own times. Processes that have begun to wait together look together.
+[[nodiscard]] Time look_time(const HostCosts& costs, std::uint32_t groups);
 
 /// How a communicator is created.
 enum class Communicator : std::uint8_t {

@@ -78,6 +78,20 @@ private:
         meet();
         add("broadcast", facts_.broadcast, false, true);
     }
+    /// Members that are added wait for work at other times than those that stay.
+    [[nodiscard]] std::uint32_t groups() const {
+        return (facts_.added > 0 ? 1 : 0) + (facts_.added < members_ ? 1 : 0);
+    }
+    /// Kept processes stop, and begin once they have looked for work; whatever they did until then
+    /// was done by another thread.
+    void look_for_work(Time from, std::uint32_t groups, bool beside) {
+        if (!costs_.keep_processes)
+            return;
+        std::vector<Time> ends = at_;
+        for (Time& end : ends)
+            end = std::max(end, from + look_time(costs_, groups));
+        until("poll", std::move(ends), beside);
+    }
     /// Joiners load kernels; the others wait for them in the bootstrap.
     [[nodiscard]] Communicator with_joiners() const {
         return facts_.added > 0 ? Communicator::kFirst : Communicator::kFresh;
@@ -87,6 +101,7 @@ private:
         notice_change();
         if (!facts_.died)
             add("save", write_time(costs_, facts_.state, facts_.members_before), false, true);
+        look_for_work(last_of(at_), groups(), false);
         if (!costs_.keep_processes) {
             add("kill", costs_.kill);
             start_processes(costs_.restart_pods || facts_.added > 0, false);
@@ -102,12 +117,14 @@ private:
 
     void reconnect() {
         notice_change();
+        const Time told = last_of(at_);
         const bool starts = facts_.added > 0 && !costs_.keep_processes;
         if (starts)
             start_processes(true, facts_.announced);
         add("rendezvous", costs_.rendezvous);
         init(starts ? with_joiners() : Communicator::kFresh, false);
         connect(Communicator::kFresh, false);
+        look_for_work(told, groups(), false);
         broadcast();
         if (starts)
             add("build", costs_.build, facts_.announced);
@@ -117,6 +134,7 @@ private:
 
     void join() {
         add("detection", costs_.detection, true);
+        look_for_work(last_of(at_), 1, true);
         if (!costs_.keep_processes)
             start_processes(true, true);
         add("build", costs_.build, true);

@@ -49,11 +49,15 @@ inline constexpr double kAttentionTile = 7.5;
 /// exchanged axes, a bias added to rows, a mask, all of 16-bit numbers, within 4 %.
 inline constexpr double kPlaceOfElement = 43;
 /// Per score of Megatron-LM's softmax of masked scores: conversion, scale, mask, exponential,
-/// division; masked scores are computed too.
-inline constexpr double kMaskedScore = 62;
+/// division; half of the scores are masked and take as many.
+inline constexpr double kMaskedScore = 31;
 /// Per random number of dropout. Philox 4x32-10 makes four numbers in ten rounds of four
 /// multiplications, two logical operations and two additions (Salmon et al. 2011); each is then
 /// converted, compared and used.
 inline constexpr double kRandomNumber = 25;
+/// Per piece of an operand whose rows do not begin at multiples of 16 B: its address, its bounds,
+/// its way to shared memory. From two kernels (docs/kernel_times.md): 19 would fit a product on an
+/// H100, 23 the least that is said of one with an odd side.
+inline constexpr double kPieceOfOperand = 22;
 
 }  // namespace switchfold::kernel_constants

@@ -21,6 +21,8 @@ namespace {
 /// Candidate numbers of split-k parts.
 constexpr std::array<std::uint32_t, 11> kSplits{1, 2, 3, 4, 5, 6, 8, 12, 16, 24, 32};
 constexpr double kBytesOfSum = 4;
+/// Longest side of the library's tiles for operands that are copied in small pieces (assumed).
+constexpr std::uint32_t kSideInPieces = 128;
 
 std::uint32_t operand_bytes(Datatype type) {
     switch (type) {
@@ -53,6 +55,20 @@ struct Candidate {
     double cold_bytes = 0;
 };
 
+/// Kernels on vector units copy number by number anyway.
+bool in_pieces(const MatrixProduct& product, const GpuRates& gpu) {
+    return std::min(product.left_alignment, product.right_alignment) < kWholePiece &&
+           !on_vector_units(gpu, product.datatype, product.tf32);
+}
+
+/// The GPU with the kernels that its library has for operands in small pieces: hardware that copies
+/// whole tiles needs rows of multiples of 16 B, so the older kernels remain.
+GpuRates with_kernels_for(const MatrixProduct& product, GpuRates gpu) {
+    if (in_pieces(product, gpu) && persistent(gpu.kernels))
+        gpu.kernels = MatrixKernels::kAsyncCopy;
+    return gpu;
+}
+
 /// A product on one GPU, with the quantities common to all tiles.
 class Timer {
 public:
@@ -65,7 +81,8 @@ public:
         count_(static_cast<double>(product.count)),
         element_(operand_bytes(product.datatype)),
         stored_(product.summed_bytes > 0 ? product.summed_bytes : std::max(element_, 2.0)),
-        vector_units_(on_vector_units(gpu, product.datatype, product.tf32)) {
+        vector_units_(on_vector_units(gpu, product.datatype, product.tf32)),
+        in_pieces_(in_pieces(product, gpu)) {
         const double long_rate = sustained_rate(gpu, product.datatype, product.tf32);
         if (long_rate <= 0)
             throw std::invalid_argument(
@@ -84,6 +101,8 @@ public:
         Candidate best;
         for (const TileShape& tile : tiles)
             for (const std::uint32_t splits : kSplits) {
+                if (in_pieces_ && std::max(tile.rows, tile.columns) > kSideInPieces)
+                    break;
                 const double steps = std::ceil(k_ * element_ / kStepBytes);
                 if (splits > 1 && (splits > steps || tiles_of(tile) * splits > 2.0 * gpu_.sms))
                     break;
@@ -121,7 +140,8 @@ private:
         const double store = passes * tile.rows * tile.columns * stored_ /
                              (gpu_.l2_bandwidth * kStoreShare / gpu_.sms);
         const double end = kEpilogue * gpu_.memory_latency;
-        const double step = 2.0 * tile.rows * tile.columns * (kStepBytes / element_) / rate_;
+        const double step = std::max(
+            2.0 * tile.rows * tile.columns * (kStepBytes / element_) / rate_, pieces(tile));
         // A block waits for operands if fewer steps are in flight than the latency requires.
         const double wait = kStepLatency * gpu_.memory_latency / std::max(1.0, tile.stages - 1.0);
         const double of_sm = std::ceil(tiles / gpu_.sms);
@@ -141,6 +161,16 @@ private:
         const double last = end + together * store;
         const double all_sums = rounds * sums(tile.blocks) + (rest > 0 ? sums(rest) : 0.0);
         return fill + all_sums + (std::ceil(of_sm / tile.blocks) - 1) * shown * last + last;
+    }
+
+    /// Time in which an SM copies one step of the operands that come in small pieces.
+    [[nodiscard]] double pieces(const TileShape& tile) const {
+        const auto of = [&](double rows, std::uint32_t alignment) {
+            return alignment < kWholePiece ? rows * kStepBytes / alignment : 0.0;
+        };
+        const double count =
+            of(tile.rows, p_.left_alignment) + of(tile.columns, p_.right_alignment);
+        return in_pieces_ ? count * kPieceOfOperand / (gpu_.integer / gpu_.sms) : 0.0;
     }
 
     /// Bytes that all tiles read from the L2. Blocks of a cluster share loads: pairs share the
@@ -215,6 +245,7 @@ private:
     double element_;
     double stored_;  ///< bytes per element of the result
     bool vector_units_;
+    bool in_pieces_;
     double boost_ = 1;
     double rate_ = 0;  ///< per SM, before the power limit
     double left_ = 0;
@@ -236,9 +267,12 @@ double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32) {
     return gpu.matrix;
 }
 
-KernelEstimate estimate(const MatrixProduct& product, const GpuRates& gpu) {
+KernelEstimate estimate(const MatrixProduct& product, const GpuRates& rates) {
     if (product.m == 0 || product.n == 0 || product.k == 0 || product.count == 0)
         throw std::invalid_argument("a matrix product has a side of 0; expected 1 or more");
+    if (product.left_alignment == 0 || product.right_alignment == 0)
+        throw std::invalid_argument("rows of an operand are aligned to 0 B; expected 1 or more");
+    const GpuRates gpu = with_kernels_for(product, rates);
     const Timer timer(product, gpu);
     const Candidate best = timer.best();
     const TileShape& tile = best.tile;

@@ -9,6 +9,9 @@
 
 namespace switchfold {
 
+/// Bytes that a thread copies at once, if rows allow it.
+inline constexpr std::uint32_t kWholePiece = 16;
+
 /// `count` independent products of an m x k and a k x n matrix in one launch, accumulated in 32
 /// bits. Results have the operands' type, or 16 bits for 8-bit operands.
 struct MatrixProduct {
@@ -24,6 +27,11 @@ struct MatrixProduct {
     /// written; weights are a step old.
     double since_left = 0;
     double since_right = std::numeric_limits<double>::infinity();
+
+    /// Bytes at whose multiples the rows of an operand begin in memory. Below 16, kernels copy the
+    /// operand in pieces of as many bytes.
+    std::uint32_t left_alignment = kWholePiece;
+    std::uint32_t right_alignment = kWholePiece;
 
     /// Bytes per element of existing sums to which the result is added (read and written), as for
     /// gradients of micro-batches. 0: the result is stored.

@@ -50,6 +50,11 @@ struct HostCostsParams : changes::HostCosts {
                 &P::detection,
                 "Time from a request or death until all members know of it.")
                 .required(),
+            field(
+                "poll",
+                &P::poll,
+                "Kept processes: time between two looks of a process that waits for work.")
+                .required(),
             field("kill", &P::kill, "Time until old processes have ended.").required(),
             field("start", &P::start, "Time to start a process.").required(),
             field("import", &P::import, "Time to import its libraries.").required(),

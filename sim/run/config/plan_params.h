@@ -253,6 +253,12 @@ struct PlanParams : ParallelPlan {
                 "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "
                 "default cross entropy)."),
             field(
+                "pad_vocabulary",
+                &PlanParams::pad_vocabulary,
+                "Words are added until rows of 16-bit logits are multiples of 16 B, as Megatron-LM "
+                "does; false: products copy them in smaller pieces if they are not "
+                "(docs/kernel_times.md)."),
+            field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients are exchanged beside the last backward pass; false: after it."),

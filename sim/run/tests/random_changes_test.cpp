@@ -89,6 +89,8 @@ private:
             costs["skew"] = fmt::format("{} ms", random_.below(60'000));
         if (one_of(3))
             costs["keep_processes"] = true;
+        if (one_of(3))
+            costs["poll"] = fmt::format("{} ms", random_.below(10'000));
         costs["readers"] = std::array{"every_rank", "every_machine", "one"}[random_.below(3)];
         costs["writers"] = one_of(2) ? "one" : "every_rank";
         return costs;

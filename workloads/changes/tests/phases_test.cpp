@@ -117,6 +117,35 @@ TEST(Phases, ProcessesThatAreKeptStartNothing) {
                 << phase.name;
 }
 
+TEST(Phases, KeptProcessesWaitForTheirNextLook) {
+    HostCosts kept = costs();
+    kept.keep_processes = true;
+    const auto longer = [&](ChangeFacts f) {
+        HostCosts looking = kept;
+        looking.poll = ms(6000);
+        return pause(f, looking) - pause(f, kept);
+    };
+    // A communicator is built meanwhile: rendezvous 0.05, bootstrap 0.0007, allocation 0.3,
+    // topology 0.08, connections 0.2.
+    constexpr double kBuilt = 0.6307;
+    ChangeFacts f = facts(Method::kReconnect);
+    EXPECT_NEAR(longer(f), 4 - kBuilt, 1e-9);  // the later of two uniform waits: 2/3 of 6 s
+    f.added = 0;
+    EXPECT_NEAR(longer(f), 3 - kBuilt, 1e-9);  // all look together
+    f.added = f.placement.members();           // none of the old ones stays
+    EXPECT_NEAR(longer(f), 3 - kBuilt, 1e-9);
+    f = facts(Method::kRestart);
+    EXPECT_NEAR(longer(f), 4, 1e-9);
+    f = facts(Method::kJoin);
+    EXPECT_NEAR(longer(f), 0, 1e-9);  // joiners look beside training
+    HostCosts looking = kept;
+    looking.poll = ms(6000);
+    EXPECT_NEAR(beside(f, looking) - beside(f, kept), 3, 1e-9);
+    // Processes that start do not look.
+    looking.keep_processes = false;
+    EXPECT_EQ(pause(facts(Method::kReconnect), looking), pause(facts(Method::kReconnect), costs()));
+}
+
 double read_seconds(const HostCosts& c, Bytes state, const Placement& placement) {
     return to_seconds(
         last_of(read_ends(c, state, placement, std::vector<Time>(placement.members()))));

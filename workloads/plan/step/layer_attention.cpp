@@ -98,6 +98,9 @@ void LayerWork::unfused_attention(
             times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
             work);
     };
+    // Megatron-LM's softmax of a causal attention reads the scores up to each query's own position
+    // and writes all (scaled_upper_triang_masked_softmax.h).
+    const double seen = a.causal ? 0.5 + 0.5 / static_cast<double>(a.keys) : 1;
     const auto bytes = [&](const char* what, double read, double written, double instructions = 0) {
         MemoryKernel k;
         k.kernel_class = KernelClass::kReduction;
@@ -116,7 +119,7 @@ void LayerWork::unfused_attention(
             if (has_bias(network_.layers[input]))
                 copied("bias", out_elements(input));
         product("scores", a.keys, a.head_width);
-        bytes("softmax", e, e, kMaskedScore);
+        bytes("softmax", seen * e, e, kMaskedScore);
         bytes("dropout", e, e + 1, kRandomNumber);
         product("values", a.head_width, a.keys);
         copied("heads to tokens", outputs);
@@ -126,7 +129,7 @@ void LayerWork::unfused_attention(
     product("values' gradient", a.head_width, a.keys);
     product("probabilities' gradient", a.keys, a.head_width);
     bytes("dropout backward", e + 1, e);
-    bytes("softmax backward", 2 * e, e);
+    bytes("softmax backward", seen * 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);
     copied("gradients to tokens", 3 * outputs);

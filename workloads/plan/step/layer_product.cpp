@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,15 @@ double seconds_of(const std::vector<WinogradKernel>& kernels) {
 }
 
 }  // namespace
+
+/// Bytes at whose multiples rows of a rank's logits begin. Products of other layers have rows of
+/// multiples of 16 B in the networks that there are.
+std::uint32_t LayerWork::alignment_of_outputs(std::uint32_t layer, std::uint64_t columns) const {
+    if (plan_.pad_vocabulary || network_.layers[layer].split != TensorSplit::kVocabulary)
+        return kWholePiece;
+    return static_cast<std::uint32_t>(
+        std::gcd(columns * size_of(plan_.datatype).count(), std::uint64_t{kWholePiece}));
+}
 
 void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const {
     static constexpr std::array<const char*, 3> kWhat{
@@ -54,11 +64,15 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
     }
     MatrixProduct product{
         whole(rows), whole(columns), whole(depth), whole(count), plan_.datatype, plan_.tf32};
-    if (which == LayerPass::kInputGradient)
+    const std::uint32_t alignment = alignment_of_outputs(layer, product.n);
+    if (which == LayerPass::kInputGradient) {
         std::swap(product.n, product.k);
-    else if (which == LayerPass::kWeightGradient)
+        product.left_alignment = alignment;
+    } else if (which == LayerPass::kWeightGradient) {
         product = {
             whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
+        product.right_alignment = alignment;
+    }
     if (which == LayerPass::kWeightGradient && plan_.accumulation == GradientSums::kFused &&
         plan_.accumulate > 1)
         product.summed_bytes = static_cast<std::uint32_t>(size_of(plan_.gradient).count());

@@ -47,6 +47,8 @@ public:
 private:
     [[nodiscard]] bool closes_experts(std::uint32_t layer) const;
     [[nodiscard]] bool has_partial_sums(std::uint32_t layer) const;
+    [[nodiscard]] std::uint32_t
+    alignment_of_outputs(std::uint32_t layer, std::uint64_t columns) const;
     [[nodiscard]] double share_of(std::uint32_t layer) const;
     [[nodiscard]] double in_elements(std::uint32_t layer) const;
     [[nodiscard]] double out_elements(std::uint32_t layer) const;

@@ -106,6 +106,8 @@ struct ParallelPlan {
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
     LossKernels loss = LossKernels::kFused;
+    /// Words that no text has are added, until rows of logits are multiples of 16 B.
+    bool pad_vocabulary = true;
     bool overlap_gradients = true;        ///< reduced beside the last backward
     bool gradient_as_bucket_view = true;  ///< otherwise buckets hold a second copy of them
     Bytes bucket = mebibytes(25);         ///< gradients reduced together

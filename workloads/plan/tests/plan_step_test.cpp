@@ -190,6 +190,49 @@ TEST(PlanStep, AttentionThatIsNotFusedChangesItsLayout) {
     EXPECT_EQ(moved(graph, "h.0.attn.sdpa gradients to tokens", Phase::kBackward), 6 * tokens);
 }
 
+TEST(PlanStep, TheSoftmaxOfACausalAttentionReadsWhatIsNotMasked) {
+    ParallelPlan plan;
+    plan.attention = AttentionKernels::kUnfused;
+    const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
+    const double bytes = moved(graph, "h.0.attn.sdpa softmax", Phase::kForward);
+    const double dropped = moved(graph, "h.0.attn.sdpa dropout", Phase::kForward);
+    // Softmax reads 2 B of half of the scores and writes 2 B of all; dropout reads 2 and writes 3.
+    EXPECT_NEAR(bytes / dropped, 3.0 / 5, 0.01);
+    EXPECT_NEAR(
+        moved(graph, "h.0.attn.sdpa softmax backward", Phase::kBackward) / dropped, 4.0 / 5, 0.01);
+}
+
+TEST(PlanStep, AVocabularyThatIsNotPaddedSlowsItsGradients) {
+    const auto times = [](std::uint32_t vocabulary, std::uint32_t tensor, bool padded) {
+        GptShape shape;
+        shape.layers = 1;
+        shape.hidden = 1024;
+        shape.heads = 16;
+        shape.sequence = 1024;
+        shape.vocabulary = vocabulary;
+        ParallelPlan plan;
+        plan.tensor = tensor;
+        plan.pad_vocabulary = padded;
+        const ExecutionGraph graph = plan_step({decoder("gpt", shape), a100(), plan});
+        std::map<std::string, double> of;
+        for (const Operation& operation : graph.ranks[0]->operations)
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                of[graph.names[operation.name]] += to_seconds(kernel->isolated);
+        return of;
+    };
+    auto padded = times(50'257, 1, true);
+    auto odd = times(50'257, 1, false);
+    for (const char* slow : {"lm_head input gradient", "lm_head weight gradient"})
+        EXPECT_GT(odd.at(slow), 1.8 * padded.at(slow)) << slow;
+    for (const char* slow : {"lm_head input gradient", "lm_head weight gradient"}) {
+        odd.erase(slow);
+        padded.erase(slow);
+    }
+    EXPECT_EQ(odd, padded);
+    // 25,128 words a rank are multiples of eight.
+    EXPECT_EQ(times(50'256, 2, false), times(50'256, 2, true));
+}
+
 TEST(PlanStep, NothingBeginsBeforeItsCall) {
     ParallelPlan plan;
     plan.accumulate = 2;
