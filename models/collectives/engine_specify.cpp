@@ -165,14 +165,17 @@ void CollectiveEngine::specify_experts(
     const std::uint32_t most = policies_.most_blocks;
     if (most == 0 || spec.choice.channels <= most)
         return;
-    // Every sending block is paired with a receiving one.
-    constexpr std::uint32_t kPair = 2;
-    if (most < kPair)
+    const std::uint32_t least = least_blocks(policy, *spec.experts);
+    if (most < least)
         throw SimulationError(
             name(),
             clock_.now(),
-            fmt::format("a {} takes two thread blocks at least", to_string(spec.kind)));
-    policy.sms = most / kPair * kPair;
+            fmt::format(
+                "a {} takes {} thread blocks at least, and has {}",
+                to_string(spec.kind),
+                least,
+                most));
+    policy = limited(policy, most);
     spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
 }
 

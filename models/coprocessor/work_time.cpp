@@ -4,6 +4,7 @@
 #include "models/coprocessor/memory_rate.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace switchfold {
 
@@ -30,6 +31,12 @@ double room(Bytes capacity) {
 /// which issues once per cycle.
 double issue_seconds(const ProcessorParams& processor, double busiest_thread, double core) {
     return std::max(busiest_thread * processor.issue_interval, core) * seconds_of_cycle(processor);
+}
+
+/// Issue slots per vector of results, besides sums and stores.
+template <class Loop>
+double results(const Loop& loop, const ProcessorParams& processor) {
+    return static_cast<double>(loop.operations) + (loop.sigmoid ? processor.sigmoid_slots : 0);
 }
 
 double longest(const LineSeconds& lines) {
@@ -69,11 +76,12 @@ private:
     [[nodiscard]] std::uint64_t vectors() const {
         return ceil_div(ceil_div(loop_.width, processor_.simd_lanes), layout_.cores_of_team);
     }
-    /// Multiply-adds that share a loaded vector.
+    /// Multiply-adds that share a loaded vector, on average: blocks fill the registers, and the
+    /// last one takes what is left.
     [[nodiscard]] double block() const {
         const double most = processor_.vector_registers - kOtherRegisters;
         const double there = loop_.block > 0 ? static_cast<double>(loop_.block) : rows_;
-        return std::max(1.0, std::min(most, there));
+        return there / std::ceil(there / most);
     }
     /// Vector multiply-adds per thread.
     [[nodiscard]] double multiply_adds(double vectors) const {
@@ -81,9 +89,10 @@ private:
     }
 
     [[nodiscard]] double issue() const {
+        const double of_result = results(loop_, processor_);
         const auto instructions = [&](double vectors) {
-            return multiply_adds(vectors) * (1 + 1 / block()) +
-                   rows_ * vectors * static_cast<double>(loop_.operations);
+            return multiply_adds(vectors) * (1 + processor_.step_slots / block()) +
+                   rows_ * vectors * of_result;
         };
         const auto busiest = static_cast<double>(ceil_div(vectors(), layout_.threads_beside()));
         return issue_seconds(
@@ -161,7 +170,7 @@ CoreStage element_stage(
     const double threads = layout.threads_of_core();
     const auto vectors = static_cast<double>(ceil_div(elements, processor.simd_lanes));
     const double stores = loop.bytes_written > 0 ? 1 : 0;
-    const double instructions = vectors * (static_cast<double>(loop.operations) + stores);
+    const double instructions = vectors * (results(loop, processor) + stores);
     const auto read = static_cast<double>(elements * loop.bytes_read);
     const auto written = static_cast<double>(elements * loop.bytes_written);
     const double line = processor.cache.line;
@@ -251,6 +260,7 @@ offload::ElementLoop packing_of(const offload::LibraryProduct& product) {
         kWord,
         2,
         1,
+        false,
         false};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/replay/rank_replay.h"
 
+#include "models/gpu/kernel_launch.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -86,18 +87,7 @@ void RankReplay::run(std::uint32_t index) {
         [&](const auto& body) {
             using Body = std::remove_cvref_t<decltype(body)>;
             if constexpr (std::is_same_v<Body, KernelOperation>) {
-                KernelLaunch launch;
-                launch.id = index;
-                launch.shape = {
-                    static_cast<std::uint32_t>(body.block.count()),
-                    body.registers_per_thread,
-                    body.shared_memory};
-                launch.blocks = body.grid.count();
-                launch.isolated = body.isolated;
-                launch.read = body.bytes_read;
-                launch.written = body.bytes_written;
-                launch.priority = priority;
-                gpu_.launch(launch, *this);
+                gpu_.launch(launch_of(index, body, priority), *this);
             } else if constexpr (std::is_same_v<Body, CollectiveOperation>) {
                 if (body.given > Time())
                     clock_.after(body.given, *this, std::uint64_t{index} << 1U | kDelayOver);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kStreamElements = 64'000'000;
 constexpr std::uint32_t kStreamCores = 60;
 constexpr double kGiga = 1e9;
-/// The published speed-up over a socket, and the tolerance for the sweep's median.
+/// The published speed-up over a socket, and the tolerance for each point of the sweep.
 constexpr double kClaimed = 4.5;
 constexpr double kBand = 0.25;
 constexpr double kLeastStream = 160;
@@ -47,7 +47,8 @@ constexpr std::array<std::string_view, 7> kParameters{
 /// Speed-ups of the sweep's points, over the first scenario.
 struct SweepSpeedups {
     std::vector<double> two_level;
-    std::vector<double> in_pairs;  ///< a copy of the gradients per core, added in pairs, on both
+    std::vector<double> over_turbo;  ///< the socket at the clock of its turbo
+    std::vector<double> in_pairs;    ///< a copy of the gradients per core, added in pairs, on both
     std::vector<double> library_over_library;
     /// Points within the band around the claim.
     [[nodiscard]] static std::ptrdiff_t within(const std::vector<double>& values) {
@@ -181,6 +182,7 @@ private:
                     fmt::format("has no scenario \"{}\"; expected it", name));
             };
             all.two_level.push_back(pace("two_level") / pace("socket"));
+            all.over_turbo.push_back(pace("two_level") / pace("socket at 3 GHz"));
             all.in_pairs.push_back(
                 pace("a copy a core, in pairs") / pace("socket, a copy a core, in pairs"));
             all.library_over_library.push_back(pace("library") / pace("socket, library"));
@@ -201,16 +203,17 @@ private:
                 "the claim are not stated");
         result_.verdicts.push_back(
             {fmt::format(
-                 "median speed-up over a socket, {} points of coprocessor_over_socket, from {}",
+                 "speed-up over a socket, the farthest of {} points of coprocessor_over_socket, "
+                 "from {}",
                  sweep.two_level.size(),
                  kClaimed),
-             std::abs(median / kClaimed - 1),
+             std::max(most / kClaimed - 1, 1 - least / kClaimed),
              kBand});
         result_.notes.push_back(fmt::format(
             "speed-up over a socket: {:.2f} to {:.2f}, median {:.2f}; {} of {} points within "
-            "{:.0f} % "
-            "of {}; with a copy of the gradients per core, added in pairs: {}; library over the "
-            "socket's library: median {:.2f}",
+            "{:.0f} % of {}; over the socket at the clock of its turbo: {}, median {:.2f}; with a "
+            "copy of the gradients per core, added in pairs: {}; library over the socket's "
+            "library: {}, median {:.2f}",
             least,
             most,
             median,
@@ -218,7 +221,10 @@ private:
             sweep.two_level.size(),
             100 * kBand,
             kClaimed,
+            SweepSpeedups::within(sweep.over_turbo),
+            SweepSpeedups::median(sweep.over_turbo),
             SweepSpeedups::within(sweep.in_pairs),
+            SweepSpeedups::within(sweep.library_over_library),
             SweepSpeedups::median(sweep.library_over_library)));
         result_.notes.push_back("claims are shown beside ours, not reproduced: their processors, "
                                 "layers and batches are "

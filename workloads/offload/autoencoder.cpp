@@ -76,8 +76,9 @@ private:
     }
     /// An element-wise pass over the layer's outputs, since library products have no sigmoid
     /// epilogue.
-    [[nodiscard]] ElementLoop walk(std::uint64_t width, std::uint64_t operations) const {
-        return {batch_ * width, 2 * kFloat, kFloat, 2, operations, false};
+    [[nodiscard]] ElementLoop
+    walk(std::uint64_t width, std::uint64_t operations, bool sigmoid) const {
+        return {batch_ * width, 2 * kFloat, kFloat, 2, operations, false, sigmoid};
     }
 
     void forward(std::size_t i, const std::string& again) {
@@ -86,7 +87,7 @@ private:
         const std::string name = fmt::format("layer {} forward{}", i, again);
         if (network_.strategy == Strategy::kLibrary) {
             region(name, phase, {LibraryProduct{batch_, layer.out, layer.in}});
-            region(name + " sigmoid", phase, {walk(layer.out, kSigmoidOperations)});
+            region(name + " sigmoid", phase, {walk(layer.out, 0, true)});
             return;
         }
         region(
@@ -100,7 +101,8 @@ private:
                 layer.weights() * kFloat,
                 (layer.in + layer.out) * kFloat,
                 0,
-                kSigmoidOperations}});
+                0,
+                true}});
     }
 
     void run_encoder_again() {
@@ -116,7 +118,7 @@ private:
         // Error times the sigmoid's derivative: two multiplications and a subtraction.
         constexpr std::uint64_t kDerivative = 3;
         if (network_.strategy == Strategy::kLibrary) {
-            region(name + " derivative", Phase::kBackward, {walk(layer.out, kDerivative)});
+            region(name + " derivative", Phase::kBackward, {walk(layer.out, kDerivative, false)});
             region(
                 name + " weights", Phase::kBackward, {LibraryProduct{layer.in, layer.out, batch_}});
             if (i > 0)
@@ -134,7 +136,8 @@ private:
             (layer.in + layer.out) * kFloat,
             // Atomic additions come from registers, without copies.
             network_.sum == GradientSum::kCopies ? layer.weights() * kFloat : 0,
-            0};
+            0,
+            false};
         parts.emplace_back(gradient);
         if (i > 0)
             parts.emplace_back(ProductLoop{
@@ -145,7 +148,8 @@ private:
                 layer.weights() * kFloat,
                 (layer.in + layer.out) * kFloat,
                 0,
-                kDerivative});
+                kDerivative,
+                false});
         if (network_.sum == GradientSum::kAtomics)
             parts.emplace_back(AtomicSum{layer.weights()});
         else
@@ -157,7 +161,8 @@ private:
         region(
             "update",
             Phase::kUpdate,
-            {ElementLoop{weights_of(network_), 2 * kFloat, kFloat, 2, kUpdateOperations, false}});
+            {ElementLoop{
+                weights_of(network_), 2 * kFloat, kFloat, 2, kUpdateOperations, false, false}});
     }
 
     void facts() {

@@ -28,9 +28,6 @@ struct Autoencoder {
     bool returns_code = false;  ///< send each sample's code to the host
 };
 
-/// Assumed vector operations per sigmoid: an exponential and a division.
-inline constexpr std::uint64_t kSigmoidOperations = 16;
-
 /// One training step.
 [[nodiscard]] ParallelProgram training_step(const Autoencoder& network);
 

@@ -20,6 +20,7 @@ struct ProductLoop {
     std::uint64_t row_bytes = 0;     ///< read and written per row besides them
     std::uint64_t team_bytes = 0;    ///< written by each team to private memory: its gradient
     std::uint64_t operations = 0;    ///< additional vector operations per row and result
+    bool sigmoid = false;            ///< of every result
 };
 
 /// An element-wise pass over arrays.
@@ -30,6 +31,7 @@ struct ElementLoop {
     std::uint64_t arrays = 0;         ///< concurrent streams per thread
     std::uint64_t operations = 0;     ///< vector operations per vector of elements
     bool from_other_teams = false;    ///< the data read was written by another core
+    bool sigmoid = false;             ///< of every element
 };
 
 /// C = A B by a matrix library: `m` x `n` results, sums of `k` terms.

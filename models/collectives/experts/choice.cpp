@@ -11,13 +11,16 @@ namespace switchfold {
 
 namespace {
 
-bool halves(ExpertsLibrary library) {
-    return library == ExpertsLibrary::kAuto || library == ExpertsLibrary::kDeepepNormal;
+constexpr std::uint32_t kWarpsOfLowLatency = kLowLatencyThreads / kWarpThreads;
+
+/// Whether half of the thread blocks send, and half receive.
+bool halves(const ExpertsPolicy& policy) {
+    return library_of(policy) == ExpertsLibrary::kDeepepNormal;
 }
 
 ExpertsRefusal why_no_low_latency(
     const ExpertsPolicy& policy, const ExpertExchange& exchange, const ExpertsMachine& machine) {
-    constexpr std::uint32_t kWarps = kLowLatencyThreads / kWarpThreads;
+    constexpr std::uint32_t kWarps = kWarpsOfLowLatency;
     const std::uint32_t sms = policy.sms != 0 ? policy.sms : machine.sms;
     if (exchange.experts > kWarps * sms)
         return {
@@ -48,7 +51,7 @@ ExpertsRefusal why_no_low_latency(
 }  // namespace
 
 void ExpertsPolicy::check(ParamChecker& checker) const {
-    if (halves(library) && sms % 2 != 0)
+    if (halves(*this) && sms % 2 != 0)
         checker.error(
             "/sms",
             fmt::format(
@@ -130,6 +133,22 @@ ExpertsRefusal why_no_experts(
                 chunk,
                 params.ring_tokens)};
     return {};
+}
+
+std::uint32_t least_blocks(const ExpertsPolicy& policy, const ExpertExchange& exchange) {
+    switch (library_of(policy)) {
+    case ExpertsLibrary::kDeepepLowLatency:
+        return (exchange.experts + kWarpsOfLowLatency - 1) / kWarpsOfLowLatency;
+    case ExpertsLibrary::kInSwitch:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+ExpertsPolicy limited(ExpertsPolicy policy, std::uint32_t most) {
+    policy.sms = halves(policy) ? most / 2 * 2 : most;
+    return policy;
 }
 
 Choice choose_experts(

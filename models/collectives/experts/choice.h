@@ -46,6 +46,13 @@ struct ExpertsRefusal {
     const ExpertExchange& exchange,
     const ExpertsMachine& machine);
 
+/// Fewest thread blocks of the exchange: a sender for each receiver, or a warp for each expert.
+[[nodiscard]] std::uint32_t
+least_blocks(const ExpertsPolicy& policy, const ExpertExchange& exchange);
+
+/// The policy within so many thread blocks. \pre `most` is at least least_blocks().
+[[nodiscard]] ExpertsPolicy limited(ExpertsPolicy policy, std::uint32_t most);
+
 /// Library, thread blocks and tokens per chunk.
 [[nodiscard]] Choice choose_experts(
     const CollectiveParams& params,

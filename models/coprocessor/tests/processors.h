@@ -15,6 +15,8 @@ inline ProcessorParams many_core_processor() {
     p.simd_lanes = 16;
     p.vector_registers = 32;
     p.issue_interval = 2;
+    p.step_slots = 2;
+    p.sigmoid_slots = 5;
     p.cache.private_capacity = kibibytes(512);
     p.cache.private_cycles_per_line = 3;
     p.cache.remote_latency = nanoseconds(250);

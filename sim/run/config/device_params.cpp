@@ -14,4 +14,9 @@ const DeviceParams* find_device(const std::vector<DeviceParams>& devices, std::s
     return name.empty() && !devices.empty() ? &devices.front() : nullptr;
 }
 
+std::uint32_t cores_for_programs(const DeviceParams& device) {
+    const ProcessorParams& processor = *device.processor;
+    return processor.cores - (device.link ? processor.system_cores : 0);
+}
+
 }  // namespace switchfold

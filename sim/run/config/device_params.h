@@ -5,6 +5,7 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,5 +59,9 @@ struct DeviceParams {
 /// there is none.
 [[nodiscard]] const DeviceParams*
 find_device(const std::vector<DeviceParams>& devices, std::string_view name);
+
+/// Cores that a workload gets if it names no number: of a coprocessor, those that its operating
+/// system leaves.
+[[nodiscard]] std::uint32_t cores_for_programs(const DeviceParams& device);
 
 }  // namespace switchfold

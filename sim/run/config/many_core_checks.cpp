@@ -64,7 +64,7 @@ void check_use(const ManyCoreParams& workload, const SystemParams& system, Param
         return;
     }
     const ProcessorParams& used = *device->processor;
-    const std::uint32_t cores = workload.cores.value_or(used.cores);
+    const std::uint32_t cores = workload.cores.value_or(cores_for_programs(*device));
     if (cores > used.cores)
         checker.error(
             "/workload/cores",

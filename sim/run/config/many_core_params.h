@@ -93,7 +93,12 @@ struct ManyCoreParams {
                 "returns_code",
                 &P::returns_code,
                 "Each sample's code is transferred back to the host."),
-            field("cores", &P::cores, "Cores in use; absent: all.", 1U, 4096U),
+            field(
+                "cores",
+                &P::cores,
+                "Cores in use; absent: all, but on a coprocessor those of its operating system.",
+                1U,
+                4096U),
             field(
                 "threads_per_core",
                 &P::threads_per_core,
@@ -111,8 +116,8 @@ struct ManyCoreParams {
                 "team_cores",
                 &P::team_cores,
                 "Cores of a team, which share rows and one copy of the gradients: the mini-batch "
-                "is divided over teams, neurons over the threads of a team. Absent: the number "
-                "that divides the cores in use and makes the step shortest.",
+                "is divided over teams, neurons over the threads of a team; cores that fill no "
+                "team idle. Absent: the number with which the step is shortest.",
                 1U,
                 4096U),
             field(

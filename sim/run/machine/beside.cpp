@@ -2,7 +2,7 @@
 #include "sim/run/machine/beside.h"
 
 #include "models/collectives/engine.h"
-#include "models/gpu/gpu.h"
+#include "models/gpu/kernel_launch.h"
 #include "sim/core/error.h"
 #include "sim/kernel/simulation.h"
 #include "workloads/graph/collective.h"
@@ -38,14 +38,7 @@ public:
             post(std::max(0.0, phases_[i].from_us + lead_), i, Kind::kBegin);
             post(std::max(0.0, phases_[i].to_us + lead_), i, Kind::kEnd);
         }
-        launch_.shape = {
-            static_cast<std::uint32_t>(kernel.block.count()),
-            kernel.registers_per_thread,
-            kernel.shared_memory};
-        launch_.blocks = kernel.grid.count();
-        launch_.isolated = kernel.isolated;
-        launch_.read = kernel.bytes_read;
-        launch_.written = kernel.bytes_written;
+        launch_ = launch_of(0, kernel, 0);
         post(lead_, 0, Kind::kLaunch);
         simulation_.run();
         return ended_ - launched_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/machine.h"
 
+#include "models/gpu/kernel_launch.h"
 #include "sim/run/config/block_checks.h"
 #include "sim/run/config/rank_gpus.h"
+#include "sim/run/workload/kernel_model.h"
+#include "workloads/kernels/memory_kernel.h"
 
 #include <fmt/format.h>
 
@@ -30,29 +33,16 @@ void GpuPort::on_blocks_resident(std::uint64_t ticket) {
 
 void GpuPort::add_arrays(
     std::uint32_t id, std::uint64_t read, std::uint64_t written, KernelListener& listener) {
-    // Each thread of an element-wise kernel adds 16 bytes.
-    constexpr std::uint32_t kThreads = 256;
-    constexpr std::uint64_t kBytesOfThread = 16;
-    constexpr std::uint64_t kBytesOfBlock = kThreads * kBytesOfThread;
-    constexpr std::uint32_t kRegisters = 32;
-    const GpuParams& gpu = gpu_.params();
-    KernelLaunch kernel;
-    kernel.id = id;
-    kernel.shape = {kThreads, kRegisters, Bytes(0)};
-    kernel.blocks = std::max<std::uint64_t>(1, (written + kBytesOfBlock - 1) / kBytesOfBlock);
-    // Alone, at the rate of the memory or of what the resident threads have in flight.
-    const std::uint64_t threads =
-        std::min(kernel.blocks * kThreads, std::uint64_t{gpu.sms} * gpu.sm.threads);
-    const double rate = std::min(
-        {memory_.hbm_bandwidth(),
-         memory_.l2_bandwidth(),
-         static_cast<double>(threads) * static_cast<double>(gpu.draw_per_thread.count())});
-    kernel.isolated =
-        gpu.kernel_overhead + gpu.memory.hbm.latency +
-        serialization_time(Bytes(read + written), Bandwidth(static_cast<std::uint64_t>(rate)));
-    kernel.read = Bytes(read);
-    kernel.written = Bytes(written);
-    gpu_.launch(kernel, listener);
+    // As an element-wise kernel of the workload, of 32-bit numbers.
+    constexpr double kFloat = 4;
+    const GpuRates rates = gpu_rates(gpu_.params());
+    MemoryKernel sum = element_wise(
+        static_cast<double>(written) / kFloat,
+        static_cast<double>(read) / static_cast<double>(std::max<std::uint64_t>(1, written)),
+        kFloat);
+    if (rates.vector == 0)
+        sum.flops = 0;  // the description states none, and memory is slower
+    gpu_.launch(launch_of(id, estimate(sum, rates).kernel, 0), listener);
 }
 
 Machine::Machine(

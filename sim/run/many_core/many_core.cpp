@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace switchfold {
@@ -76,12 +77,7 @@ private:
     void simulate() {
         std::vector<Problem> problems;
         for (std::size_t i = 0; i < scenarios().size(); ++i) {
-            const DeviceParams& device = device_of(i);
-            ran_.push_back(
-                {scenarios()[i].name,
-                 &device,
-                 run_offloaded(params_of(i), device, scenarios()[i].overlap)});
-            const std::string why = why_too_large(device, ran_.back().run);
+            const std::string why = run_one(i);
             if (why.empty())
                 continue;
             const std::string file = loaded_.file.string();
@@ -91,6 +87,19 @@ private:
         }
         if (!problems.empty())
             throw ConfigError(std::move(problems));
+    }
+
+    /// Why the device cannot run the scenario; empty if it did.
+    [[nodiscard]] std::string run_one(std::size_t scenario) {
+        const DeviceParams& device = device_of(scenario);
+        const ScenarioParams& params = scenarios()[scenario];
+        try {
+            ran_.push_back(
+                {params.name, &device, run_offloaded(params_of(scenario), device, params.overlap)});
+        } catch (const std::invalid_argument& error) {
+            return error.what();
+        }
+        return why_too_large(device, ran_.back().run);
     }
 
     [[nodiscard]] ExperimentResult summarise() const {
@@ -134,7 +143,7 @@ private:
         s.exposed_copies_us = std::max(0.0, s.iteration_us - to_microseconds(run.step));
         s.samples_per_s = samples_per_s(i);
         s.tflops_per_gpu = run.program.flops * steps / to_seconds(run.end()) / kTera;
-        s.peak_memory_gib = in_gibibytes(static_cast<double>(run.memory_bytes));
+        s.peak_memory_gib = in_gibibytes(run.memory_bytes);
         s.statistics = {region_statistics(run)};
         s.events = run.chunks.size() + run.regions.size() * params_of(i).steps;
         if (run.layout.cores_of_team > 1)

@@ -8,11 +8,21 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
+
+/// Seconds of all steps and transfers one after the other, so that no sum of their times overflows.
+void check_length(double seconds) {
+    constexpr double kMost = 1e6;
+    if (!(seconds < kMost))
+        throw std::invalid_argument(
+            "the steps take longer than a million seconds; expected fewer samples, smaller layers "
+            "or fewer steps");
+}
 
 Time transfer(const DeviceLinkParams& link, std::uint64_t bytes) {
     return bytes == 0 ? Time() : link.latency + serialization_time(Bytes(bytes), link.bandwidth);
@@ -50,8 +60,11 @@ OffloadedRun run_step(
     OffloadedRun run;
     run.layout = layout;
     const Processor processor(used, layout);
+    double seconds = 0;
     for (const offload::Region& region : program.regions) {
         run.regions.push_back(processor.run(region));
+        seconds += run.regions.back().total();
+        check_length(seconds);
         run.region_times.push_back(rounded_time(run.regions.back().total()));
         run.step += run.region_times.back();
     }
@@ -67,8 +80,7 @@ std::vector<std::uint32_t> team_sizes(const ManyCoreParams& params, std::uint32_
         return {1};
     std::vector<std::uint32_t> sizes;
     for (std::uint32_t size = 1; size <= cores; ++size)
-        if (cores % size == 0)
-            sizes.push_back(size);
+        sizes.push_back(size);
     return sizes;
 }
 
@@ -83,7 +95,7 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
          params.recompute,
          params.returns_code});
     const ProcessorParams& used = *device.processor;
-    const std::uint32_t cores = params.cores.value_or(used.cores);
+    const std::uint32_t cores = params.cores.value_or(cores_for_programs(device));
     std::optional<OffloadedRun> best;
     for (const std::uint32_t team : team_sizes(params, cores)) {
         ThreadLayout layout = layout_of(
@@ -99,6 +111,12 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
     OffloadedRun run = std::move(*best);
     run.program = std::move(program);
     const bool travels = device.link.has_value();
+    const auto moved = static_cast<double>(run.program.bytes_in + run.program.bytes_out);
+    check_length(
+        params.steps * (to_seconds(run.step) +
+                        (travels ? moved / static_cast<double>(device.link->bandwidth.count()) +
+                                       2 * to_seconds(device.link->latency)
+                                 : 0)));
     std::vector<OffloadChunk> chunks;
     run.steps_of_chunk = cut(params.steps, params.steps_per_chunk);
     for (const std::uint32_t steps : run.steps_of_chunk) {
@@ -110,16 +128,17 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
         }
     }
     run.chunks = run_offload(chunks, {params.buffers, hidden});
-    const std::uint64_t chunk_bytes =
-        (run.program.bytes_in + run.program.bytes_out) * run.steps_of_chunk.front();
-    run.memory_bytes = run.program.resident_bytes + run.program.team_bytes * run.layout.teams() +
-                       chunk_bytes * (travels ? params.buffers : 1);
+    run.memory_bytes =
+        static_cast<double>(
+            run.program.resident_bytes + run.program.team_bytes * run.layout.teams()) +
+        moved * run.steps_of_chunk.front() * (travels ? params.buffers : 1);
     return run;
 }
 
 std::string why_too_large(const DeviceParams& device, const OffloadedRun& run) {
     const ProcessorParams& used = *device.processor;
-    if (run.memory_bytes <= used.memory.capacity.count())
+    const auto capacity = static_cast<double>(used.memory.capacity.count());
+    if (run.memory_bytes <= capacity)
         return {};
     constexpr double kGiga = 1e9;
     const std::string copies =
@@ -129,10 +148,10 @@ std::string why_too_large(const DeviceParams& device, const OffloadedRun& run) {
     return fmt::format(
         "needs {:.2f} GB{}, and {} has {:.2f} GB; expected fewer samples, smaller layers or fewer "
         "teams",
-        static_cast<double>(run.memory_bytes) / kGiga,
+        run.memory_bytes / kGiga,
         copies,
         used.name,
-        static_cast<double>(used.memory.capacity.count()) / kGiga);
+        capacity / kGiga);
 }
 
 }  // namespace switchfold

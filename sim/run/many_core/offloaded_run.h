@@ -22,7 +22,7 @@ struct OffloadedRun {
     Time step;                        ///< their sum
     std::vector<std::uint32_t> steps_of_chunk;
     std::vector<OffloadTimes> chunks;
-    std::uint64_t memory_bytes = 0;  ///< needed on the processor
+    double memory_bytes = 0;  ///< needed on the processor
     [[nodiscard]] Time end() const { return chunks.back().out_end; }
 };
 
@@ -33,6 +33,7 @@ struct OffloadedRun {
 [[nodiscard]] Time time_of(const OffloadedRun& run, offload::Phase phase);
 
 /// `hidden`: transfers run beside compute. On a device without a link there are no transfers.
+/// Throws std::invalid_argument from a million seconds on, where times might overflow.
 [[nodiscard]] OffloadedRun
 run_offloaded(const ManyCoreParams& params, const DeviceParams& device, bool hidden);
 

@@ -75,6 +75,31 @@ TEST(ExpertsWorkload, SaysWhereBadInputIs) {
     EXPECT_TRUE(problems_of(experiment()).empty());
 }
 
+TEST(ExpertsWorkload, RefusesTooFewThreadBlocks) {
+    const auto limited = [](const char* library, const char* limit, std::uint32_t blocks) {
+        Json json =
+            experiment(R"({"experts": 256})", fmt::format(R"({{"library": "{}"}})", library));
+        json["scenarios"][0][limit] = blocks;
+        return problems_of(json);
+    };
+    for (const char* limit : {"max_ctas", "communication_sms"}) {
+        EXPECT_EQ(
+            limited("deepep_normal", limit, 1),
+            std::vector<std::string>{fmt::format(
+                "/scenarios/0/{}: is 1, and an exchange of 256 experts by deepep_normal takes 2 "
+                "thread blocks; expected at least those",
+                limit)});
+        // 32 warps of a block, one for each expert.
+        ASSERT_EQ(limited("deepep_low_latency", limit, 7).size(), 1U);
+        EXPECT_NE(
+            limited("deepep_low_latency", limit, 7)[0].find("takes 8 thread blocks"),
+            std::string::npos);
+        EXPECT_TRUE(limited("deepep_normal", limit, 3).empty());
+        EXPECT_TRUE(limited("deepep_low_latency", limit, 8).empty());
+        EXPECT_TRUE(limited("in_switch", limit, 1).empty());
+    }
+}
+
 TEST(ExpertsWorkload, RefusesMachinesThatCannot) {
     Json a100 = experiment();
     a100["system"] = "../systems/dgx_a100.json";

@@ -99,13 +99,31 @@ TEST(ManyCore, TeamsAreThoseWithTheShortestStep) {
         params.batch = batch;
         const OffloadedRun chosen = run_offloaded(params, phi(experiment), true);
         Time least = microseconds(1'000'000'000);
-        for (std::uint32_t cores = 1; cores <= 60; ++cores) {
+        for (std::uint32_t cores = 1; cores <= 59; ++cores) {
             params.team_cores = cores;
-            if (60 % cores == 0)
-                least = std::min(least, run_offloaded(params, phi(experiment), true).step);
+            least = std::min(least, run_offloaded(params, phi(experiment), true).step);
         }
         EXPECT_EQ(chosen.step, least) << batch;
     }
+}
+
+TEST(ManyCore, ACoreStaysWithTheOperatingSystemOfACoprocessor) {
+    const LoadedExperiment experiment = loaded();
+    ManyCoreParams params = *workload_of<ManyCoreParams>(experiment.experiment);
+    params.team_cores = 1;
+    const OffloadedRun offloaded = run_offloaded(params, phi(experiment), true);
+    EXPECT_EQ(offloaded.layout.cores, 59U);
+    params.cores = 60;
+    const OffloadedRun all = run_offloaded(params, phi(experiment), true);
+    EXPECT_EQ(all.layout.cores, 60U);
+    EXPECT_LT(all.step, offloaded.step);
+    params.cores.reset();
+    const auto& devices = experiment.experiment.system->devices;
+    EXPECT_EQ(run_offloaded(params, *find_device(devices, "host"), true).layout.cores, 8U);
+    // Without a link, programs run on the processor itself.
+    DeviceParams native = phi(experiment);
+    native.link.reset();
+    EXPECT_EQ(run_offloaded(params, native, true).layout.cores, 60U);
 }
 
 TEST(ManyCore, FewerSamplesWantFewerCopies) {
@@ -150,7 +168,11 @@ TEST(ManyCore, BadInputIsToldByPointer) {
         "is 5, and a core of Xeon Phi 5110P has 4");
     expect_refused({{"/workload/cores", 61}}, "/workload/cores", "Xeon Phi 5110P has 60");
     expect_refused(
-        {{"/workload/team_cores", 61}}, "/workload/team_cores", "60 cores of Xeon Phi 5110P");
+        {{"/workload/team_cores", 60}}, "/workload/team_cores", "59 cores of Xeon Phi 5110P");
+    expect_refused(
+        {{"/system/devices/1/processor/system_cores", 60}},
+        "/system/devices/1/processor/system_cores",
+        "is 60, and there are 60 cores; expected fewer");
     expect_refused(
         {{"/workload/team_cores", 9}, {"/workload/cores", 8}}, "/workload/team_cores", "8 cores");
     expect_refused(
@@ -173,6 +195,10 @@ TEST(ManyCore, BadInputIsToldByPointer) {
     expect_refused({{"/workload/thread", 5}}, "/workload/thread", "unknown");
     expect_refused({{"/workload/widths", Json::array({784})}}, "/workload/widths", "has 1 layer");
     expect_refused({{"/workload/batch", 900'000}}, "/workload/batch", "needs");
+    expect_refused(
+        {{"/workload/widths", Json::array({1'048'576, 1'048'576})}, {"/workload/batch", 1'048'576}},
+        "/workload/batch",
+        "longer than a million seconds");
     expect_refused(
         {{"/scenarios/0/max_ctas", 4}}, "/scenarios/0/max_ctas", "is of collectives between GPUs");
     expect_refused({{"/functional", true}}, "/functional", "is of GPUs");

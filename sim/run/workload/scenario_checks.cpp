@@ -2,6 +2,7 @@
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
+#include "models/collectives/experts/choice.h"
 #include "sim/run/config/block_checks.h"
 #include "sim/run/workload/read_workload.h"
 
@@ -30,7 +31,8 @@ public:
             leave_out(collectives, topology);
             return;
         }
-        for (const std::size_t i : context_.variant_scenarios())
+        for (const std::size_t i : context_.variant_scenarios()) {
+            check_experts(i);
             for (const auto& [kind, over] : collectives) {
                 const bool all_reduce = kind == CollectiveKind::kAllReduce;
                 if (!all_reduce && !scenarios[i].collectives.named(kind))
@@ -61,6 +63,7 @@ public:
                         : all_reduce ? "ring, tree or auto"
                                      : "ring or auto"));
             }
+        }
     }
 
 private:
@@ -146,6 +149,31 @@ private:
                     policy.channels,
                     system.name,
                     most));
+    }
+
+    /// Exchanges of experts need several thread blocks at the same time.
+    void check_experts(std::size_t index) const {
+        const ScenarioParams& scenario = context_.scenarios()[index];
+        const CollectivePolicies policies = scenario.policies();
+        if (policies.most_blocks == 0)
+            return;
+        for (const ExpertExchange& exchange : out_.graph.experts) {
+            const std::uint32_t least = least_blocks(policies.experts, exchange);
+            if (policies.most_blocks < least)
+                context_.fail(
+                    fmt::format(
+                        "/scenarios/{}/{}",
+                        index,
+                        scenario.max_ctas == policies.most_blocks ? "max_ctas"
+                                                                  : "communication_sms"),
+                    fmt::format(
+                        "is {}, and an exchange of {} experts by {} takes {} thread blocks; "
+                        "expected at least those",
+                        policies.most_blocks,
+                        exchange.experts,
+                        enum_name(library_of(policies.experts)),
+                        least));
+        }
     }
 
     [[nodiscard]] Collectives collectives_by_kind() const {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/gpu/kernel_launch.h"
+
+namespace switchfold {
+
+KernelLaunch launch_of(std::uint32_t id, const KernelOperation& kernel, std::int32_t priority) {
+    KernelLaunch launch;
+    launch.id = id;
+    launch.shape = {
+        static_cast<std::uint32_t>(kernel.block.count()),
+        kernel.registers_per_thread,
+        kernel.shared_memory};
+    launch.blocks = kernel.grid.count();
+    launch.isolated = kernel.isolated;
+    launch.read = kernel.bytes_read;
+    launch.written = kernel.bytes_written;
+    launch.priority = priority;
+    return launch;
+}
+
+}  // namespace switchfold
