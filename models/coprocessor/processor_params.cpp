@@ -10,7 +10,7 @@ void ProcessorParams::check(ParamChecker& checker) const {
         checker.error(
             "/system_cores",
             fmt::format(
-                "is {}, and there are {} cores; expected fewer, so that one computes",
+                "is {}, and cores is {}; expected fewer, so that one computes",
                 system_cores,
                 cores));
 }

@@ -117,7 +117,7 @@ struct ManyCoreParams {
                 &P::team_cores,
                 "Cores of a team, which share rows and one copy of the gradients: the mini-batch "
                 "is divided over teams, neurons over the threads of a team; cores that fill no "
-                "team idle. Absent: the number with which the step is shortest.",
+                "team idle. Absent: the number that fits the memory with the shortest step.",
                 1U,
                 4096U),
             field(

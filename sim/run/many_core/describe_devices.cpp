@@ -47,6 +47,9 @@ std::string describe_device(const DeviceParams& device) {
             stream_rate(
                 processor, StreamKernel::kTriad, processor.cores, threads, kStreamElements) /
                 kGiga);
+    if (cores_for_programs(device) < processor.cores)
+        out +=
+            fmt::format("    programs of a host get {} of its cores\n", cores_for_programs(device));
     if (device.link)
         out += fmt::format(
             "    link to the host: {} each way, {} latency\n",

@@ -15,14 +15,8 @@ namespace switchfold {
 
 namespace {
 
-/// Seconds of all steps and transfers one after the other, so that no sum of their times overflows.
-void check_length(double seconds) {
-    constexpr double kMost = 1e6;
-    if (!(seconds < kMost))
-        throw std::invalid_argument(
-            "the steps take longer than a million seconds; expected fewer samples, smaller layers "
-            "or fewer steps");
-}
+/// Longer times might overflow in sums.
+constexpr double kMostSeconds = 1e6;
 
 Time transfer(const DeviceLinkParams& link, std::uint64_t bytes) {
     return bytes == 0 ? Time() : link.latency + serialization_time(Bytes(bytes), link.bandwidth);
@@ -52,8 +46,8 @@ Time time_of(const OffloadedRun& run, offload::Phase phase) {
 
 namespace {
 
-/// The regions' times and the step.
-OffloadedRun run_step(
+/// The regions' times and the step; nothing if they are too long.
+std::optional<OffloadedRun> run_step(
     const offload::ParallelProgram& program,
     const ProcessorParams& used,
     const ThreadLayout& layout) {
@@ -64,11 +58,22 @@ OffloadedRun run_step(
     for (const offload::Region& region : program.regions) {
         run.regions.push_back(processor.run(region));
         seconds += run.regions.back().total();
-        check_length(seconds);
+        if (!(seconds < kMostSeconds))
+            return std::nullopt;
         run.region_times.push_back(rounded_time(run.regions.back().total()));
         run.step += run.region_times.back();
     }
     return run;
+}
+
+/// Whether a layout fits the memory and another does not, or has the shorter step; of two that do
+/// not fit, whether it needs less.
+bool is_better(const OffloadedRun& one, const OffloadedRun& other, const ProcessorParams& used) {
+    const auto capacity = static_cast<double>(used.memory.capacity.count());
+    const bool fits = one.memory_bytes <= capacity;
+    if (fits != (other.memory_bytes <= capacity))
+        return fits;
+    return fits ? one.step < other.step : one.memory_bytes < other.memory_bytes;
 }
 
 /// Sizes of teams to choose from.
@@ -95,6 +100,11 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
          params.recompute,
          params.returns_code});
     const ProcessorParams& used = *device.processor;
+    const bool travels = device.link.has_value();
+    const auto moved = static_cast<double>(program.bytes_in + program.bytes_out);
+    const std::vector<std::uint32_t> steps_of_chunk = cut(params.steps, params.steps_per_chunk);
+    const double shared_bytes = static_cast<double>(program.resident_bytes) +
+                                moved * steps_of_chunk.front() * (travels ? params.buffers : 1);
     const std::uint32_t cores = params.cores.value_or(cores_for_programs(device));
     std::optional<OffloadedRun> best;
     for (const std::uint32_t team : team_sizes(params, cores)) {
@@ -105,20 +115,24 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
             params.nested_threads,
             team);
         layout.copies_at_once = params.copies_at_once.value_or(0);
-        if (OffloadedRun one = run_step(program, used, layout); !best || one.step < best->step)
+        std::optional<OffloadedRun> one = run_step(program, used, layout);
+        if (!one)
+            continue;
+        one->memory_bytes = shared_bytes + static_cast<double>(program.team_bytes * layout.teams());
+        if (!best || is_better(*one, *best, used))
             best = std::move(one);
     }
+    const double transfers = travels ? moved / static_cast<double>(device.link->bandwidth.count()) +
+                                           2 * to_seconds(device.link->latency)
+                                     : 0;
+    if (!best || !(params.steps * (to_seconds(best->step) + transfers) < kMostSeconds))
+        throw std::invalid_argument(
+            "the steps take longer than a million seconds; expected fewer samples, smaller layers "
+            "or fewer steps");
     OffloadedRun run = std::move(*best);
     run.program = std::move(program);
-    const bool travels = device.link.has_value();
-    const auto moved = static_cast<double>(run.program.bytes_in + run.program.bytes_out);
-    check_length(
-        params.steps * (to_seconds(run.step) +
-                        (travels ? moved / static_cast<double>(device.link->bandwidth.count()) +
-                                       2 * to_seconds(device.link->latency)
-                                 : 0)));
+    run.steps_of_chunk = steps_of_chunk;
     std::vector<OffloadChunk> chunks;
-    run.steps_of_chunk = cut(params.steps, params.steps_per_chunk);
     for (const std::uint32_t steps : run.steps_of_chunk) {
         OffloadChunk& chunk = chunks.emplace_back();
         chunk.compute = run.step * steps;
@@ -128,10 +142,6 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
         }
     }
     run.chunks = run_offload(chunks, {params.buffers, hidden});
-    run.memory_bytes =
-        static_cast<double>(
-            run.program.resident_bytes + run.program.team_bytes * run.layout.teams()) +
-        moved * run.steps_of_chunk.front() * (travels ? params.buffers : 1);
     return run;
 }
 

@@ -126,6 +126,28 @@ TEST(ManyCore, ACoreStaysWithTheOperatingSystemOfACoprocessor) {
     EXPECT_EQ(run_offloaded(params, native, true).layout.cores, 60U);
 }
 
+TEST(ManyCore, TeamsFitTheMemoryIfAnyDo) {
+    const LoadedExperiment experiment = loaded();
+    ManyCoreParams params = *workload_of<ManyCoreParams>(experiment.experiment);
+    params.batch = 16'000;
+    DeviceParams small = phi(experiment);
+    const OffloadedRun free = run_offloaded(params, small, true);
+    ASSERT_GT(free.layout.teams(), 4U);
+    const auto shrink = [&](double bytes) {
+        small.processor->memory.capacity = Bytes(static_cast<std::uint64_t>(bytes));
+    };
+    const double of_team = static_cast<double>(free.program.team_bytes);
+    shrink(free.memory_bytes - of_team * (free.layout.teams() - 4));
+    const OffloadedRun fewer = run_offloaded(params, small, true);
+    EXPECT_EQ(why_too_large(small, fewer), "");
+    EXPECT_LE(fewer.layout.teams(), 4U);
+    EXPECT_GT(fewer.step, free.step);
+    shrink(free.memory_bytes / 1000);
+    const OffloadedRun none = run_offloaded(params, small, true);
+    EXPECT_EQ(none.layout.teams(), 1U);
+    EXPECT_NE(why_too_large(small, none).find("of 1 team"), std::string::npos);
+}
+
 TEST(ManyCore, FewerSamplesWantFewerCopies) {
     const LoadedExperiment experiment = loaded();
     std::uint32_t before = 0;
@@ -172,7 +194,7 @@ TEST(ManyCore, BadInputIsToldByPointer) {
     expect_refused(
         {{"/system/devices/1/processor/system_cores", 60}},
         "/system/devices/1/processor/system_cores",
-        "is 60, and there are 60 cores; expected fewer");
+        "is 60, and cores is 60; expected fewer");
     expect_refused(
         {{"/workload/team_cores", 9}, {"/workload/cores", 8}}, "/workload/team_cores", "8 cores");
     expect_refused(

@@ -112,7 +112,8 @@ TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
     const std::size_t at = what.find(": at most ");
     ASSERT_NE(at, std::string::npos) << what;
     const auto largest = static_cast<std::uint32_t>(std::stoul(what.substr(at + 10)));
-    EXPECT_NE(told(largest + 1).find(fmt::format(": at most {} fit", largest)), std::string::npos);
+    EXPECT_NE(
+        told(largest + 1).find(fmt::format("; expected at most {}", largest)), std::string::npos);
 }
 
 /// The first layer's weights stay in the staging ring from the end of one step to the start of the

@@ -47,13 +47,13 @@ std::string check_memory(
         problems.emplace_back(
             "/micro_batch",
             fmt::format(
-                "is {}, which needs {}; {} has {:.0f} GiB{}",
+                "is {}, which needs {}, and {} has {:.0f} GiB; expected {}",
                 plan.micro_batch,
                 what,
                 gpu.name,
                 in_gibibytes(capacity),
-                largest >= 1 ? fmt::format(": at most {} fit", largest)
-                             : ": not even one sample fits"));
+                largest >= 1 ? fmt::format("at most {}", largest)
+                             : "a smaller part of the network on it: not even one sample fits"));
     }
     return what;
 }
