@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "schedule": "schedule.js",
-       "memory": "memory.js", "learning": "learning.js", "members": "members.js", "run": "run.js",
-       "sweep": "sweep.js"}
+       "memory": "memory.js", "learning": "learning.js", "members": "members.js", "regions": "regions.js",
+       "run": "run.js", "sweep": "sweep.js"}
 LIBRARIES = {
     "vega": "vega/build/vega.min.js",
     "vega_lite": "vega-lite/build/vega-lite.min.js",

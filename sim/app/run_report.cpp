@@ -342,7 +342,8 @@ OrderedJson figures_json() {
                  {"unit", to_string(figure.unit)},
                  {"place", figure.table_place},
                  {"shown_by", figure.shown_by},
-                 {"shown_where_known", is_optional(figure.shown_by)}});
+                 {"shown_where_known", is_optional(figure.shown_by)},
+                 {"of_gpus", figure.of_gpus}});
     return out;
 }
 

@@ -29,10 +29,11 @@ bool is_noticeable(double us, const ScenarioFigures& scenario) {
     return us > kShare * scenario.iteration_us;
 }
 
-std::vector<const Figure*> shown_figures(const std::vector<const ScenarioFigures*>& scenarios) {
+std::vector<const Figure*>
+shown_figures(const std::vector<const ScenarioFigures*>& scenarios, bool of_gpus) {
     std::vector<const Figure*> shown;
     for (const Figure& figure : kFigures)
-        if (is_shown(figure, scenarios))
+        if (is_shown(figure, scenarios) && (of_gpus || !figure.of_gpus))
             shown.push_back(&figure);
     std::sort(shown.begin(), shown.end(), [](const Figure* a, const Figure* b) {
         return a->table_place < b->table_place;

@@ -103,6 +103,7 @@ struct Figure {
     std::string_view shown_by{};
     int decimals = 3;  ///< of a count in files, because means over seeds or ranks are fractional
     bool more_is_better = false;  ///< factors are always better when larger
+    bool of_gpus = false;         ///< not shown for other devices
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -148,7 +149,11 @@ inline constexpr Figure kFigures[] = {
      "exposed comm",
      "Time per step in which only collectives run on a GPU, mean over the ranks.",
      3,
-     "exposed communication"},
+     "exposed communication",
+     {},
+     3,
+     false,
+     true},
     {"waiting_for_late_ranks_us",
      &ScenarioFigures::waiting_us,
      Unit::kMicroseconds,
@@ -177,7 +182,12 @@ inline constexpr Figure kFigures[] = {
      "comm blocks",
      "Resident thread blocks of collectives on a GPU, mean over the step and the ranks; on large "
      "GPUs each occupies its own SM.",
-     7},
+     7,
+     {},
+     {},
+     3,
+     false,
+     true},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
@@ -203,7 +213,11 @@ inline constexpr Figure kFigures[] = {
      "slowdown",
      "backward_us over that of the run without overlap, minus one; none without a backward pass.",
      9,
-     "slowdown of the backward pass"},
+     "slowdown of the backward pass",
+     {},
+     3,
+     false,
+     true},
     {"speedup",
      &ScenarioFigures::speedup,
      Unit::kFactor,
@@ -284,7 +298,10 @@ inline constexpr Figure kFigures[] = {
      "pass's, not counting recomputation; none for traces and collectives.",
      11,
      {},
-     "samples_per_s"},
+     "samples_per_s",
+     3,
+     false,
+     true},
     {"run_samples_per_s",
      &ScenarioFigures::run_samples_per_s,
      Unit::kCount,
@@ -408,7 +425,7 @@ inline constexpr Figure kFigures[] = {
 
 /// The figures in a table of these scenarios, in column order.
 [[nodiscard]] std::vector<const Figure*>
-shown_figures(const std::vector<const ScenarioFigures*>& scenarios);
+shown_figures(const std::vector<const ScenarioFigures*>& scenarios, bool of_gpus = true);
 /// The causes in the same table.
 [[nodiscard]] std::vector<const Cause*>
 shown_causes(const std::vector<const ScenarioFigures*>& scenarios);

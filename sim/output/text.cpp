@@ -71,8 +71,10 @@ bool ranks_wait(const ExperimentResult& result) {
 }
 
 std::string workload_line(const WorkloadResult& w) {
-    return fmt::format(
-        "{} ranks, {} step{}, {}", w.ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
+    // A coprocessor runs one process.
+    const std::string ranks =
+        w.type == "many_core" ? "" : fmt::format("{} rank{}, ", w.ranks, w.ranks == 1 ? "" : "s");
+    return fmt::format("{}{} step{}, {}", ranks, w.steps, w.steps == 1 ? "" : "s", w.source);
 }
 
 /// Whether the rows are workloads that share the machine.
@@ -221,13 +223,13 @@ std::string counter_csv_line(std::string_view scenario, const CounterSample& sam
 
 namespace {
 
-/// One row per scenario: its figures, and the causes of its slowdown.
-std::string figures_table(const ExperimentResult& result) {
+/// One row per scenario: its figures, and on GPUs the causes of its slowdown.
+std::string figures_table(const ExperimentResult& result, bool of_gpus) {
     std::vector<const ScenarioFigures*> scenarios;
     for (const ScenarioResult& s : result.scenarios)
         scenarios.push_back(&s);
-    const std::vector<const Figure*> figures = shown_figures(scenarios);
-    const std::vector<const Cause*> causes = shown_causes(scenarios);
+    const std::vector<const Figure*> figures = shown_figures(scenarios, of_gpus);
+    const auto causes = of_gpus ? shown_causes(scenarios) : std::vector<const Cause*>();
     std::vector<std::vector<std::string>> rows{{"scenario"}};
     for (const Figure* figure : figures)
         rows[0].emplace_back(figure->title);
@@ -280,8 +282,13 @@ std::string to_table(const ExperimentResult& result) {
                      fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
         out += align_columns(rows);
         out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";
+    } else if (w.type == "many_core") {
+        out += figures_table(result, false);
+        out +=
+            "\nforward, backward: the phase's parallel regions. Per step. Speed-up: in samples per "
+            "second, over\nthe first scenario without overlap.\n";
     } else {
-        out += figures_table(result);
+        out += figures_table(result, true);
         out += learning_table(result);
         out += changes_table(result);
         out +=

@@ -46,6 +46,12 @@ async function check(browser, file, colorScheme) {
     expect(/ peak [0-9.]+ [GM]iB at .* in [A-Z]+[0-9]/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);
     expect((await chart.locator("svg.marks .mark-symbol.role-mark path").count()) === 1, `${where}: a peak without a mark`);
   }
+  const parts = page.locator("figure[aria-label^='Parts of a step']");
+  if ((await parts.count()) > 0) {
+    expect((await parts.locator("svg.marks .mark-rect path").count()) > 12, `${where}: a step without parts`);
+    expect((await page.locator("th").allTextContents()).every((t) => !/comm|GPU/.test(t)), `${where}: figures of GPUs on a coprocessor`);
+    expect(/ as fast as /.test(await page.locator("#answer").textContent()), `${where}: no speed-up in the answer`);
+  }
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

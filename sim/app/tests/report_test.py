@@ -154,7 +154,10 @@ def main():
         )
         plans = folder / "plans"
         subprocess.run([PROGRAM, "run", pipelines(folder), "--out", plans], check=True, capture_output=True)
-        subprocess.run([PROGRAM, "report", three, run, plans], check=True, capture_output=True)
+        regions = folder / "regions"
+        subprocess.run([PROGRAM, "run", SOURCE / "configs/experiments/autoencoder_on_phi.json", "--out", regions],
+                       check=True, capture_output=True)
+        subprocess.run([PROGRAM, "report", three, run, plans, regions], check=True, capture_output=True)
         check_schedules(plans)
         check_memory(plans)
         check_pass_that_is_none(plans)
@@ -164,7 +167,7 @@ def main():
         shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
         return subprocess.run(
             ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
-             *(f / "report.html" for f in (sizes, three, run, plans))],
+             *(f / "report.html" for f in (sizes, three, run, plans, regions))],
             check=False,
         ).returncode
 

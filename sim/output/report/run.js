@@ -54,7 +54,10 @@
       (free.length > 0 ? ` Nothing is lost in ${free.map((s) => s.name).join(", ")}.` : "");
   }
 
+  const onCoprocessor = (data) => data.result.workload.type === "many_core";
+
   function answer(data, scenarios) {
+    if (onCoprocessor(data)) return switchfold.regionsAnswer(scenarios);
     if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
     if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
@@ -67,6 +70,7 @@
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
     .filter((f) => !f.shown_by || scenarios.some((s) => isShown(f, s)))
+    .filter((f) => !f.of_gpus || !onCoprocessor(data))
     .sort((a, b) => a.place - b.place);
 
   function summary(data, scenarios) {
@@ -88,7 +92,8 @@
     for (const s of scenarios)
       if (s.set) {
         const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
-        const own = s.workload ? `: ${s.workload.ranks} ranks, ${s.workload.source}` : "";
+        const ranks = s.workload && !onCoprocessor(data) ? `${s.workload.ranks} rank${s.workload.ranks === 1 ? "" : "s"}, ` : "";
+        const own = s.workload ? `: ${ranks}${s.workload.source}` : "";
         main.append(element("p", { class: "note" }, `${s.name} sets ${sets}${own}`));
       }
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
@@ -207,8 +212,11 @@
     switchfold.memory(data, scenarios);
     switchfold.learning(scenarios);
     switchfold.members(scenarios);
-    stretchChart(data);
-    counterCharts(data);
+    switchfold.regions(scenarios);
+    if (!onCoprocessor(data)) {
+      stretchChart(data);
+      counterCharts(data);
+    }
     partChart(data, scenarios);
     rooflineChart(data);
     begin(result.experiment, answer(data, scenarios));

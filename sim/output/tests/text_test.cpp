@@ -117,6 +117,18 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
+TEST(Table, OfACoprocessorHasNoFiguresOfGpus) {
+    ExperimentResult result = sample_result();
+    result.workload.type = "many_core";
+    const auto lines = lines_of(to_table(result));
+    ASSERT_GE(lines.size(), 5U);
+    EXPECT_EQ(lines[1], "2 steps, trace.json");
+    EXPECT_EQ(lines[3], "scenario    forward  backward  iteration  speed-up");
+    const std::string whole = to_table(result);
+    for (const char* word : {"GPU", "comm", "hbm", "backward pass"})
+        EXPECT_EQ(whole.find(word), std::string::npos) << word;
+}
+
 TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     ExperimentResult result = sample_result();
     const auto lines = lines_of(to_table(result));

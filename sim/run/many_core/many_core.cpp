@@ -148,9 +148,10 @@ private:
         s.events = run.chunks.size() + run.regions.size() * params_of(i).steps;
         if (run.layout.cores_of_team > 1)
             s.notes.push_back(fmt::format(
-                "{} teams of {} cores, each with one copy of the gradients",
+                "{} teams of {} cores{}",
                 run.layout.teams(),
-                run.layout.cores_of_team));
+                run.layout.cores_of_team,
+                run.program.team_bytes > 0 ? ", each with one copy of the gradients" : ""));
         if (run.layout.oversubscribed > 1)
             s.notes.push_back(fmt::format(
                 "{} software threads share a hardware thread: regions nest",

@@ -6,6 +6,8 @@
 #include "sim/run/config/load.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/runner.h"
+#include "sim/run/workload/kernel_model.h"
+#include "workloads/kernels/memory_kernel.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -116,8 +118,10 @@ TEST(Exchange, SumsWaitForSmsThatKernelsHold) {
         return sum.at;
     };
     const Time alone = sum_ends(false);
-    EXPECT_GT(alone, microseconds(3));  // 12 MiB at 3 TB/s
-    EXPECT_LT(alone, microseconds(20));
+    // 12 MiB: what the kernel model says of an element-wise kernel.
+    constexpr double kElements = 1 << 20;
+    const KernelEstimate same = estimate(element_wise(kElements, 2, 4), gpu_rates(*system.gpu));
+    EXPECT_NEAR(to_microseconds(alone), to_microseconds(same.kernel.isolated), 0.01);
     // Beside it, a block per SM finds 1,024 threads of room: half of the loads in flight.
     EXPECT_GT(sum_ends(true), alone + (alone / 10));
 }

@@ -109,9 +109,9 @@ TEST(MemoryChoice, WithoutAPlannerTheLargestMicroBatchCountsWorkspace) {
     const std::string what = told(512);
     EXPECT_EQ(what.find("/workload/plan/micro_batch is 512, which needs "), 0U) << what;
     EXPECT_NE(what.find(", workspace "), std::string::npos) << what;
-    const std::size_t at = what.find(": at most ");
+    const std::size_t at = what.find("; expected at most ");
     ASSERT_NE(at, std::string::npos) << what;
-    const auto largest = static_cast<std::uint32_t>(std::stoul(what.substr(at + 10)));
+    const auto largest = static_cast<std::uint32_t>(std::stoul(what.substr(at + 19)));
     EXPECT_NE(
         told(largest + 1).find(fmt::format("; expected at most {}", largest)), std::string::npos);
 }
