@@ -13,6 +13,12 @@ void ProcessorParams::check(ParamChecker& checker) const {
                 "is {}, and cores is {}; expected fewer, so that one computes",
                 system_cores,
                 cores));
+    constexpr std::uint32_t kNumber = 4;  // bytes
+    if (cache.line % kNumber != 0)
+        checker.error(
+            "/cache/line",
+            fmt::format(
+                "is {}; expected a multiple of {}, the bytes of a number", cache.line, kNumber));
 }
 
 }  // namespace switchfold

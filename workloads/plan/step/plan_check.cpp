@@ -56,7 +56,10 @@ private:
         if (std::none_of(network_.layers.begin(), network_.layers.end(), divides)) {
             problem(
                 "/tensor",
-                fmt::format("{} has no layer that tensor parallelism divides", network_.name));
+                fmt::format(
+                    "is {}, and {} has no layer that tensor parallelism divides; expected 1",
+                    plan_.tensor,
+                    network_.name));
             return;
         }
         for (const Layer& layer : network_.layers) {

@@ -470,7 +470,7 @@ TEST(PlanStep, TellsWhatIsWrong) {
     plan.tensor = 2;
     EXPECT_EQ(
         problem_of(plan, *find_network("vgg16")),
-        "/tensor vgg16 has no layer that tensor parallelism divides");
+        "/tensor is 2, and vgg16 has no layer that tensor parallelism divides; expected 1");
     plan = {};
     plan.context = 2;
     EXPECT_EQ(
