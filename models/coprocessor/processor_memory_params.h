@@ -21,7 +21,7 @@ struct ProcessorCacheParams {
     static constexpr auto fields() {
         using P = ProcessorCacheParams;
         return list_of(
-            field("line", &P::line, "Bytes of a cache line.", 1U, 4096U),
+            field("line", &P::line, "Bytes of a cache line.", 4U, 4096U),
             field(
                 "private_capacity",
                 &P::private_capacity,

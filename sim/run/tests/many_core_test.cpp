@@ -215,9 +215,9 @@ TEST(ManyCore, BadInputIsToldByPointer) {
         "/system/devices/1/processor/simd_lanes",
         "1");
     expect_refused(
-        {{"/system/devices/1/processor/cache/line", 2}},
+        {{"/system/devices/1/processor/cache/line", 6}},
         "/system/devices/1/processor/cache/line",
-        "is 2; expected a multiple of 4");
+        "is 6; expected a multiple of 4");
     expect_refused({{"/workload/thread", 5}}, "/workload/thread", "unknown");
     expect_refused({{"/workload/widths", Json::array({784})}}, "/workload/widths", "has 1 layer");
     expect_refused({{"/workload/batch", 900'000}}, "/workload/batch", "needs");
