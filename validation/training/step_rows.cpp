@@ -160,6 +160,10 @@ private:
             p.attention = AttentionKernels::kUnfused;
             p.loss = LossKernels::kUnfused;
         }
+        // Megatron-LM drops out a tenth unless told otherwise, and neither the formula for
+        // activations of Korthikanti et al. nor Zero Bubble's script tells it. The profile of
+        // vTrain's Megatron-DeepSpeed has no dropout.
+        p.residual_dropout = framework.starts_with("Megatron-LM");
         // DeepSpeed reduces the gradients of 16-bit weights in 16 bits.
         if (framework.find("DeepSpeed") != std::string::npos && !single)
             p.gradient = Datatype::kBfloat16;

@@ -259,6 +259,13 @@ struct PlanParams : ParallelPlan {
                 "does; false: products copy them in smaller pieces if they are not "
                 "(docs/kernel_times.md)."),
             field(
+                "residual_dropout",
+                &PlanParams::residual_dropout,
+                "The kernels that add to the residual stream drop out part of what they add, as "
+                "Megatron-LM's do unless told otherwise: random numbers, a mask of a byte an "
+                "element, and a kernel of the backward pass (docs/kernel_times.md). Plans of "
+                "memory do not count the masks."),
+            field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients are exchanged beside the last backward pass; false: after it."),

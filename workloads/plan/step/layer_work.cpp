@@ -2,6 +2,7 @@
 #include "workloads/plan/step/layer_work.h"
 
 #include "workloads/graph/execution_graph.h"
+#include "workloads/kernels/kernel_constants.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/network/product.h"
@@ -177,6 +178,18 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
                                                                  : KernelClass::kElementwise;
         k.read = (backward ? out + (keeps_nothing ? 0 : std::max(in, out)) : in) * element_;
         k.written = (backward ? in : out) * element_;
+        const bool drops = l.type == "add" && plan_.residual_dropout;
+        if (!backward && drops) {
+            k.written += out;  // the mask
+            k.instructions = kernel_constants::kRandomNumber * out;
+        }
+        if (backward && drops) {
+            MemoryKernel dropout;
+            dropout.kernel_class = KernelClass::kElementwise;
+            dropout.read = out * (element_ + 1);
+            dropout.written = out * element_;
+            kernel(layer, "dropout backward", times_.estimate(dropout), work);
+        }
         if (backward && l.type == "add") {
             // The gradient is passed on unchanged; where two meet, one is added to the other.
             k.read = 2 * out * element_;

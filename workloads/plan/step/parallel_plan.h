@@ -108,6 +108,8 @@ struct ParallelPlan {
     LossKernels loss = LossKernels::kFused;
     /// Words that no text has are added, until rows of logits are multiples of 16 B.
     bool pad_vocabulary = true;
+    /// Kernels that add to the residual stream drop out part of what they add.
+    bool residual_dropout = false;
     bool overlap_gradients = true;        ///< reduced beside the last backward
     bool gradient_as_bucket_view = true;  ///< otherwise buckets hold a second copy of them
     Bytes bucket = mebibytes(25);         ///< gradients reduced together

@@ -94,7 +94,8 @@ private:
 
     /// Bytes of a layer's mask: one per element.
     [[nodiscard]] double mask(std::uint32_t layer) const {
-        return kept_tensors(network_.layers[layer]).mask
+        const Layer& l = network_.layers[layer];
+        return kept_tensors(l).mask || (plan_.residual_dropout && l.type == "add")
                    ? layers_.output_bytes(layer) / element_bytes(plan_.datatype)
                    : 0;
     }

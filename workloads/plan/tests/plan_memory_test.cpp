@@ -96,6 +96,12 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     };
     const StageMemory none = memory_of(Recompute::kNone);
     EXPECT_TRUE(none.again.empty());
+    // Residual dropout keeps a mask of each sum: two a block, one of the positions.
+    plan.residual_dropout = true;
+    EXPECT_EQ(
+        memory_of(Recompute::kNone).kept.until_input_gradient,
+        none.kept.until_input_gradient + 13.0 * 2 * 256 * 512);
+    plan.residual_dropout = false;
     EXPECT_EQ(none.kept.again, 0);
 
     // Selective recomputation repeats the scores: 2 bytes each from softmax and dropout, and a mask

@@ -202,6 +202,22 @@ TEST(PlanStep, TheSoftmaxOfACausalAttentionReadsWhatIsNotMasked) {
         moved(graph, "h.0.attn.sdpa softmax backward", Phase::kBackward) / dropped, 4.0 / 5, 0.01);
 }
 
+TEST(PlanStep, ResidualDropoutWritesMasksAndHasABackwardKernel) {
+    const auto graph = [](bool drops) {
+        ParallelPlan plan;
+        plan.residual_dropout = drops;
+        return plan_step({small_gpt(1), a100(), plan});
+    };
+    const ExecutionGraph with = graph(true);
+    const ExecutionGraph without = graph(false);
+    const double sum = moved(without, "h.0.add_1", Phase::kForward);  // three tensors of 2 B
+    EXPECT_GT(sum, 0);
+    EXPECT_NEAR(moved(with, "h.0.add_1", Phase::kForward), sum * 7 / 6, 0.001 * sum);
+    EXPECT_NEAR(
+        moved(with, "h.0.add_1 dropout backward", Phase::kBackward), sum * 5 / 6, 0.001 * sum);
+    EXPECT_EQ(moved(without, "h.0.add_1 dropout backward", Phase::kBackward), 0);
+}
+
 TEST(PlanStep, AVocabularyThatIsNotPaddedSlowsItsGradients) {
     const auto times = [](std::uint32_t vocabulary, std::uint32_t tensor, bool padded) {
         GptShape shape;
