@@ -52,8 +52,10 @@ struct ProtocolParams {
     Time start_overhead;
     Time hop_overhead = nanoseconds(1000);
     Time network_overhead;
+    Time network_post;
     Time slice_overhead;
     Bandwidth block_rate = gigabytes_per_second(20);
+    Bandwidth gpu_rate;
     std::uint32_t threads = 512;
 
     static constexpr auto fields() {
@@ -80,6 +82,13 @@ struct ProtocolParams {
                 Time(0),
                 microseconds(1000)),
             field(
+                "network_post",
+                &ProtocolParams::network_post,
+                "Time that a thread block spends per step that it hands to the proxy, in addition to "
+                "slice_overhead: the fence behind its stores, and the counter that the proxy polls.",
+                Time(0),
+                microseconds(1000)),
+            field(
                 "slice_overhead",
                 &ProtocolParams::slice_overhead,
                 "Time that a thread block spends per slice (Simple) or chunk (LL, LL128) without "
@@ -93,6 +102,13 @@ struct ProtocolParams {
                 "which take as long however few threads take part.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
+            field(
+                "gpu_rate",
+                &ProtocolParams::gpu_rate,
+                "Limit on the payload rate of all thread blocks of a GPU together. They keep step "
+                "with each other, so each has an equal share; 0: block_rate alone.",
+                Bandwidth(0),
+                gigabytes_per_second(100'000)),
             field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U));
     }
 };
@@ -123,6 +139,7 @@ struct CollectiveParams {
     std::uint32_t registers_per_thread = 96;
     Bytes shared_memory{88'016};
     Time proxy_overhead = nanoseconds(400);
+    Time proxy_launch;
     bool automatic_in_switch = true;
     Protocol network_protocol = Protocol::kAuto;
     Time tuner_network_latency;
@@ -286,6 +303,15 @@ struct CollectiveParams {
                 "Time of a GPU's proxy thread on the host per outgoing slice (to detect it and "
                 "post its transfer) and per incoming slice (to detect it and post the next "
                 "receive); slices of all channels queue for the thread.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "proxy_launch",
+                &CollectiveParams::proxy_launch,
+                "Time of a GPU's proxy thread to take up one connection's part in a collective, to "
+                "serve its first message, and to end it. A loop of small exchanges cannot run faster "
+                "than this times the connections; of one collective alone the host has handed over "
+                "these parts before its kernel begins.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -42,13 +42,22 @@ std::optional<Datatype> datatype_of(const std::string& text) {
 /// containers and guides); across machines, and from Python, there is one process per GPU. Tables
 /// that name the collective come from benchmarks with one thread or process per GPU (nccl-tests
 /// -t).
-Time launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
+Time host_launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
     if (row.driven)
         return machine.system.collectives->host_launch * *row.driven;
     const bool python = row.placement.find(".py") != std::string::npos;
     const bool alone = machine.nodes > 1 || python || !row.collective_name.empty();
     const std::uint32_t driven = alone ? 1 : row.gpus;
     return machine.system.collectives->host_launch * driven;
+}
+
+/// The same of a GPU's proxy in a loop of exchanges: a connection to and one from each peer on
+/// another machine.
+Time proxy_launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
+    if (row.collective != CollectiveKind::kAllToAll || machine.nodes < 2)
+        return {};
+    const std::uint32_t peers = row.gpus - row.gpus / machine.nodes;
+    return machine.system.collectives->proxy_launch * (2 * peers);
 }
 
 constexpr std::uint64_t kPairsFrom = 4 << 20;
@@ -179,7 +188,8 @@ private:
         PlannedRow planned;
         planned.id = id;
         planned.row = &row;
-        planned.launches = launches_of(row, machine);
+        planned.launches =
+            std::max(host_launches_of(row, machine), proxy_launches_of(row, machine));
         planned.in_switch = words.algorithm == Algorithm::kInSwitch;
         const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                   words.algorithm == Algorithm::kTree;

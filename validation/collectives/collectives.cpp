@@ -74,7 +74,7 @@ std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOpti
 Case collective_case(const PlannedRow& planned, Simulated simulated, bool fitted) {
     if (const double launches = to_microseconds(planned.launches); simulated.us < launches) {
         simulated.us = launches;
-        simulated.how += ", host launches";
+        simulated.how += ", launches";
     }
     const MeasuredRow& row = *planned.row;
     Case c;

@@ -75,6 +75,19 @@ TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
     EXPECT_GT(p.rows[2].launches, Time());
 }
 
+// A loop of exchanges between machines is bound by the proxies' work for each connection.
+TEST_F(CollectivePlanTest, ProxiesBoundALoopOfExchanges) {
+    const std::string machine = "NVIDIA A100-SXM4-40GB,16,2,8x HDR200 InfiniBand,auto,,float,1024,20,,\n";
+    const CollectivePlan sum = plan("a," + machine);
+    ASSERT_EQ(sum.rows.size(), 1U) << (sum.unmatched.empty() ? "" : sum.unmatched[0].why);
+    EXPECT_LT(sum.rows[0].launches, microseconds(10)) << "an all-reduce is not";
+    rows_ = parse_collective_tables(
+        "collective," + std::string(kHeader) + "all_to_all,a," + machine, "t.csv");
+    const CollectivePlan exchange = plan_collectives(rows_, machines_);
+    ASSERT_EQ(exchange.rows.size(), 1U);
+    EXPECT_EQ(exchange.rows[0].launches, nanoseconds(3700) * 16) << "8 peers, to and from";
+}
+
 TEST_F(CollectivePlanTest, DatatypesAndPeaks) {
     const CollectivePlan p = plan("a,NVIDIA H100,8,1,NVSwitch,auto,,double,1028,20,,\n"
                                   "b,NVIDIA H100,8,1,NVSwitch,nvls,,,,,480,\n"

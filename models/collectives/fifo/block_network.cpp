@@ -100,6 +100,7 @@ BlockNetwork::BlockNetwork(
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
         bundle;
+    t.gpu_share = p.gpu_rate * bundle / std::max(1U, spec.choice.channels);
     if (protocol == Protocol::kLl)
         t.round = std::max(
                       static_cast<std::uint32_t>(kGrain),
@@ -126,6 +127,7 @@ BlockNetwork::BlockNetwork(
         t.smallest_slice = std::max(t.slice / kSmallestSliceShare, t.unit);
     }
     t.slot_mask = std::bit_ceil(t.slots) - 1;
+    t.network_post = p.network_post.count();
     t.delays[0].hop = p.hop_overhead.count();
     t.delays[1].hop = (p.hop_overhead + p.network_overhead).count();
     // A free slot becomes a receive that the sender must be told of: software on both ends again.

@@ -30,7 +30,9 @@ struct Transport {
     std::uint32_t wire_denominator = 1;
     bool lines = false;  ///< every line carries its own flag: data can be used on arrival
     std::uint64_t slice_overhead = 0;  ///< ps
+    std::uint64_t network_post = 0;    ///< ps, of a step that is handed to a proxy
     Bandwidth block_rate;
+    Bandwidth gpu_share;  ///< a channel's share of what all blocks of a GPU move; 0: no limit
     /// Data bytes that a block's threads move at once, each its own few, in a round that takes as
     /// long however few take part; 0: no rounds.
     std::uint32_t round = 0;

@@ -84,6 +84,11 @@ std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
         paced_bytes_ = bytes;
         const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
         pace_ = serialization_time(alone, context_.transport.block_rate).count();
+        if (const Bandwidth share = context_.transport.gpu_share; share != Bandwidth()) {
+            // A tree's channel moves data up and down, each by a part of its warps.
+            const Bytes both(std::uint64_t{bytes} * (warps_ == kAllWarps ? 1U : 2U));
+            pace_ = std::max(pace_, serialization_time(both, share).count());
+        }
         if (staged_)
             pace_ = stage_rate_ == Bandwidth()
                         ? 0
@@ -421,8 +426,10 @@ void ThreadBlock::finish_slice() {
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
         if (fifo.networked) {
-            if (!transport.lines || step_done_ == step_.bytes)
-                fifo.flow->post(now);  // NCCL's proxy sends whole steps with every protocol
+            if (!transport.lines || step_done_ == step_.bytes) {
+                free_at_ = now + transport.network_post;
+                fifo.flow->post(free_at_);  // NCCL's proxy sends whole steps with every protocol
+            }
             continue;
         }
         // The flag that announces data in the FIFO crosses the link.
