@@ -31,7 +31,9 @@ CollectiveParams together(std::uint64_t GBps) {
 TEST(Ll128, BlocksOfAGpuShareItsRate) {
     const Topology topology = TestMachine::hgx(4).build();
     const double many = seconds(topology, together(96), 24);
-    EXPECT_NEAR(many, 1.5 * (32 << 20) / 96e9, 0.05 * many);
+    const double least = 1.5 * (32 << 20) / 96e9;  // each rank sends 2 (n - 1) / n of the data
+    EXPECT_GT(many, least);
+    EXPECT_LT(many, 1.2 * least);
     EXPECT_NEAR(seconds(topology, together(96), 12), many, 0.03 * many);
     // So few that their own rate binds.
     EXPECT_GT(seconds(topology, together(96), 2), 1.6 * many);
