@@ -213,6 +213,25 @@ TEST(HeadsFold, HeadsThatShareANicPreventIt) {
     EXPECT_FALSE(heads(params.build(), 2));
 }
 
+/// GPUs kept of the first of two machines of so many; 0: no fold.
+std::size_t kept_of_a_machine(std::uint32_t gpus) {
+    const Topology topology = TestMachine::cluster(2, gpus);
+    std::vector<std::uint32_t> ranks(topology.gpus());
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    const GroupLayout layout = lay_out(topology, ranks);
+    const auto found =
+        fold_trees(topology, layout, tree_parents(layout, ring_orders(topology, ranks, layout)));
+    return found ? found->kept().size() / 2 : 0;
+}
+
+TEST(TreeFold, KeepsThreeGpusOfAMachineAtLeastSoThatNeighboursAreDistinct) {
+    EXPECT_EQ(kept_of_a_machine(6), 3U);
+    EXPECT_EQ(kept_of_a_machine(8), 4U);
+    EXPECT_EQ(kept_of_a_machine(9), 3U);
+    EXPECT_EQ(kept_of_a_machine(4), 0U);
+    EXPECT_EQ(kept_of_a_machine(7), 0U);
+}
+
 // Compares the bytes on all links and the end time with those of a simulation of every rank.
 TEST(HeadsFold, CarriesTheBytesOfEveryRank) {
     ASSERT_TRUE(rc::check([] {

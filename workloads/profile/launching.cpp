@@ -2,6 +2,7 @@
 #include "workloads/profile/launching.h"
 
 #include "sim/core/big_sort.h"
+#include "workloads/profile/group_of_call.h"
 #include "workloads/profile/stream_overlap.h"
 
 #include <algorithm>
@@ -40,7 +41,8 @@ public:
         if (details.group_name == 0 && details.group_ranks == 0 && details.group_size == 0) {
             details.group_name = kind.group_name;
             details.group_ranks = kind.group_ranks;
-            details.group_size = kind.group_size;
+            details.group_size =
+                kind.group_size != 0 ? kind.group_size : members_of_call(raw_, kind);
         }
         const bool names_tensor =
             raw_.texts[kind.input_dims].find_first_of("123456789") != std::string_view::npos;

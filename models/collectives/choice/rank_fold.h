@@ -51,9 +51,8 @@ struct RankFold {
 fold_rings(const Topology& topology, const std::vector<std::vector<std::uint32_t>>& rings);
 
 /// Trees over machines, with a chain in each (tree_fold.h): the first few members of each machine
-/// are kept, at least two and at most half of them; nothing if the trees cannot be folded. Of two
-/// kept members each is both neighbours of the other: data that come from two members come from
-/// one, and meet others less. Hence the larger error. `trees`: parents of ranks 0 to n - 1.
+/// are kept, at least three, so that neighbours are distinct, and at most half of them; nothing if
+/// the trees cannot be folded. `trees`: parents of ranks 0 to n - 1.
 [[nodiscard]] std::optional<RankFold> fold_trees(
     const Topology& topology,
     const GroupLayout& layout,

@@ -294,8 +294,8 @@ struct Experiment {
                 "approximate",
                 &Experiment::approximate,
                 "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
-                "two (tree), where the others do the same: ten and four times faster, and up to 7 "
-                "and 5 % off (docs/performance.md)."),
+                "a few, at least three (tree), where the others do the same: ten and, on four of "
+                "eight, two times faster, and up to 7 and 6 % off (docs/performance.md)."),
             field(
                 "faults",
                 &Experiment::faults,
