@@ -3,6 +3,8 @@
 
 #include "sim/core/error.h"
 #include "sim/core/tests/temporary_folder.h"
+#include "validation/machines/launches.h"
+#include "validation/machines/machines.h"
 #include "validation/plans/regret.h"
 
 #include <gtest/gtest.h>
@@ -60,6 +62,38 @@ TEST_F(PlanRows, OfVtrainHaveTheVocabularyOfItsConfigurations) {
     EXPECT_FALSE(rows[0].step.plan.pad_vocabulary);
     EXPECT_TRUE(rows[2].step.plan.pad_vocabulary);
     EXPECT_EQ(rows[0].step.plan.gradient, Datatype::kBfloat16);
+}
+
+TEST_F(PlanRows, OfMegatronDeepSpeedWaitAroundRecomputedLayers) {
+    const auto rows = read_plan_rows(
+        write("id,source,gpu,n_gpus,interconnect,framework,model,layers,hidden,heads,sequence,task,"
+              "global_batch,tp,dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+              "a,x,A100,2,NVLink,Megatron-DeepSpeed,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"
+              "b,x,A100,2,NVLink,Megatron-LM,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"));
+    ASSERT_EQ(rows.size(), 2U);
+    const ShippedLaunches launches = shipped_launches(SWITCHFOLD_SOURCE_DIR);
+    EXPECT_TRUE(launches.at(rows[0].step.launches).wait_around_recomputed);
+    EXPECT_TRUE(launches.at(rows[0].step.launches).wait_after_pass);
+    EXPECT_FALSE(launches.at(rows[1].step.launches).wait_around_recomputed);
+}
+
+TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
+    const auto rows = read_plan_rows(write(
+        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
+        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+        "a,VIA-Research/vTrain@f:x,A100-SXM4 (memory not stated),4,NVLink "
+        "(NVSwitch),GPT,12,1024,16,"
+        "1024,t,8,1,4,1,2,1,full,70\n"
+        "b,other,A100-SXM4 (memory not stated),4,NVLink "
+        "(NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,"
+        "full,70\n"));
+    ASSERT_EQ(rows.size(), 2U);
+    const Machines machines(SWITCHFOLD_SOURCE_DIR);
+    const auto capacity = [&](const PlanRow& row) {
+        return machine_of(row.step, machines).machine.value().system.gpu->memory.capacity;
+    };
+    EXPECT_EQ(capacity(rows[0]), Bytes(std::uint64_t{80} << 30));
+    EXPECT_EQ(capacity(rows[1]), Bytes(std::uint64_t{40} << 30));
 }
 
 TEST_F(PlanRows, TellAllColumnsThatAreMissing) {

@@ -26,6 +26,7 @@ constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if
 /// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
 constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
 constexpr std::string_view kUnpaddedSource = "VIA-Research/vTrain";
+constexpr std::string_view kClusterOfUnpadded = "hgx_a100_hdr_4_nics";
 constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
@@ -150,6 +151,8 @@ private:
         if (framework ==
             "Megatron-LM fork")  // Qi et al.: a version of 2023, with Megatron-Core's timers
             r.launches = "megatron_core.json";
+        if (framework == "Megatron-DeepSpeed" && p.recompute == Recompute::kFull)
+            r.launches = "megatron_deepspeed_by_layer.json";
         // These rows' frameworks reduce gradients after the backward pass.
         p.overlap_gradients = framework.find("PyTorch") != std::string::npos;
         const bool single = record["precision"].find("32") != std::string::npos;
@@ -243,7 +246,15 @@ private:
 }  // namespace
 
 MachineMatch machine_of(const StepRow& row, const Machines& machines) {
-    MachineMatch match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
+    const WantedMachine wanted{row.gpu, row.interconnect, row.gpus, row.nodes};
+    MachineMatch match = machines.find(wanted);
+    // vTrain's rows of one node state neither memory nor network. They are taken to be of a node of
+    // the cluster of its other rows, whose GPUs hold what 40 GB cannot (the system's $source).
+    const auto cluster =
+        std::ranges::find(machines.known(), kClusterOfUnpadded, &KnownMachine::name);
+    if (match.machine && row.source.starts_with(kUnpaddedSource) && row.gpu.starts_with("A100") &&
+        cluster != machines.known().end())
+        match = fit_machine(cluster->file, wanted);
     if (match.machine)
         match.why = why_no_kernel_times(*match.machine->system.gpu);
     return match;

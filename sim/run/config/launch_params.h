@@ -26,6 +26,11 @@ struct LaunchParams : LaunchTimes {
                 "The host waits for the GPU after each forward and backward pass of a stage, as "
                 "with Megatron-LM's timers."),
             field(
+                "wait_around_recomputed",
+                &P::wait_around_recomputed,
+                "The host waits for the GPU before and after layers that are recomputed together, "
+                "forward and backward, as with DeepSpeed's synchronize_checkpoint_boundary."),
+            field(
                 "batch",
                 &P::batch,
                 "Launches of short kernels and copies before each forward pass of a stage, for "

@@ -199,6 +199,27 @@ TEST(Runs, PhasesInWhichRanksWaitForEachOtherAreSimulated) {
     EXPECT_GT(time(0, "load"), 0);
 }
 
+TEST(Runs, BeginWithOneMemberWithoutTheScenarioThatTheMachineCannotRun) {
+    const LoadedExperiment loaded = load_experiment(
+        Json::parse(R"({
+          "name": "test", "system": "../systems/v100_pcie.json", "causes": false,
+          "workload": {
+            "type": "training", "plan": {"data": 1, "micro_batch": 4},
+            "network": {"type": "gpt", "layers": 2, "hidden": 64, "heads": 2, "sequence": 32}
+          },
+          "run": {
+            "costs": "../costs/default.json", "time": "100 s",
+            "changes": [{"at": "10 s", "add": 1, "method": "reconnect"}]
+          }
+        })"),
+        kFile,
+        {});
+    const ExperimentResult result = result_of(loaded);
+    ASSERT_EQ(result.scenarios.size(), 2U);
+    EXPECT_EQ(result.scenarios[0].name, "serial");
+    EXPECT_EQ(result.scenarios[1].name, "ring");
+}
+
 TEST(Runs, WhatNoTimeHoldsIsRefused) {
     const auto error = [](const std::string& run, const std::string& set) {
         try {

@@ -81,6 +81,11 @@ TEST(FoldedPlan, TakesWhatHostsTakeThatWait) {
         R"("tensor": 2, "data": 4, "micro_batch": 1, "accumulate": 3, "overlap_gradients": false,
            "launches": {"kernel": "40 us", "wait_after_pass": true})",
         0.005);
+    expect_same(
+        R"("tensor": 2, "pipeline": 2, "data": 2, "micro_batch": 2, "accumulate": 4,
+           "overlap_gradients": false, "messages": "blocking", "recompute": "full",
+           "launches": "../launches/megatron_deepspeed_by_layer.json")",
+        0.005);
 }
 
 TEST(FoldedPlan, LeavesOutOnlyWhatOverlappedMessagesSlow) {

@@ -10,9 +10,11 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -107,6 +109,13 @@ private:
             return why_not_all(algorithm, reduced->first, reduced->second, topology);
         if (algorithm != Algorithm::kInSwitch)
             return "the workload has no all-reduces";
+        if (collectives.empty() && context_.experiment().run) {
+            // One member alone, until others come.
+            std::vector<std::uint32_t> all(topology.gpus());
+            std::iota(all.begin(), all.end(), 0U);
+            return why_not(
+                algorithm, CollectiveKind::kAllReduce, Datatype::kFloat32, topology, all);
+        }
         std::string reason;
         for (const CollectiveKind kind :
              {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {

@@ -176,6 +176,9 @@ bool PassWriter::layer_work(std::size_t lane, const WorkItem& item, Phase phase)
         kernel(lane, computes->name, phase, computes->kernel);
     else if (const auto* calls = std::get_if<CallsItem>(&item))
         short_calls(calls->count, phase);
+    else if (std::holds_alternative<HostWaitItem>(item))
+        for (const Index end : ends(lane))
+            host_waits_for(end);
     else if (const auto* collective = std::get_if<CollectiveItem>(&item))
         wait_for_collective(lane, *collective, phase);
     else if (std::holds_alternative<JoinItem>(item))

@@ -62,8 +62,8 @@ public:
     /// A kernel that represents a whole pass; it takes a nanosecond until its time is known. That
     /// time includes its calls.
     Index one_kernel(std::size_t lane, std::string_view name, Phase phase);
-    /// Writes a kernel, a collective among the ranks of a layer, or a join; \returns false for
-    /// other items.
+    /// Writes a kernel, a call or wait of the host, a collective among the ranks of a layer, or a
+    /// join; \returns false for other items.
     bool layer_work(std::size_t lane, const WorkItem& item, Phase phase);
     /// One team's part of a unit's weights.
     struct Gathered {

@@ -82,6 +82,11 @@ void StageWork::build(std::uint32_t stage) {
     };
     const StageMemory& memory = memory_[stage];
     const double activations = memory.kept.until_input_gradient;
+    const auto host_waits = [&](Work& work) {
+        if (plan_.launches.wait_around_recomputed)
+            work.push_back(HostWaitItem{});
+    };
+    auto unit = memory.again.begin();
     for (std::uint32_t i = first(stage); i < end(stage); ++i) {
         gather(stage, i, false, of(PassKind::kForward));
         // Where each layer is a stage for the sake of counting, the first one has the batch.
@@ -89,7 +94,14 @@ void StageWork::build(std::uint32_t stage) {
             of(PassKind::kForward).push_back(CallsItem{plan_.launches.batch});
         if (i == first(stage))
             change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);
+        const bool checkpointed = unit != memory.again.end() && unit->first <= i;
+        if (checkpointed && i == unit->first)
+            host_waits(of(PassKind::kForward));
         layers_.forward(i, of(PassKind::kForward));
+        if (checkpointed && i + 1 == unit->end) {
+            host_waits(of(PassKind::kForward));
+            ++unit;
+        }
     }
     double made = 0;  // recomputed bytes that the weight gradient reads
     auto again = memory.again.rbegin();
@@ -99,6 +111,7 @@ void StageWork::build(std::uint32_t stage) {
             gather(stage, i, true, of(kind));
             if (!recomputed || i + 1 != again->end)
                 continue;
+            host_waits(of(kind));
             change(of(kind), MemoryClass::kWorkspace, again->workspace, false);
             for (std::uint32_t j = again->first; j < again->end; ++j)
                 layers_.forward(j, of(kind));
@@ -108,8 +121,10 @@ void StageWork::build(std::uint32_t stage) {
         layers_.weight_gradient(i, of(PassKind::kWeightGradient));
         if (!recomputed || i != again->first)
             continue;
-        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})
+        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient}) {
             change(of(kind), MemoryClass::kWorkspace, -again->workspace, true);
+            host_waits(of(kind));
+        }
         made += std::round(again->for_weights);
         change(of(PassKind::kInputGradient), MemoryClass::kActivations, again->for_weights, true);
         ++again;

@@ -23,6 +23,9 @@ struct CallsItem {
     std::uint32_t count = 0;
 };
 
+/// The host makes no further call until the GPU has ended everything before.
+struct HostWaitItem {};
+
 struct KernelItem {
     std::string name;
     KernelOperation kernel;
@@ -61,8 +64,15 @@ struct HoldItem {
 };
 
 /// One item of a rank's pass; items run in order.
-using WorkItem = std::
-    variant<KernelItem, CallsItem, CollectiveItem, JoinItem, GradientsItem, GatherItem, HoldItem>;
+using WorkItem = std::variant<
+    KernelItem,
+    CallsItem,
+    HostWaitItem,
+    CollectiveItem,
+    JoinItem,
+    GradientsItem,
+    GatherItem,
+    HoldItem>;
 using Work = std::vector<WorkItem>;
 
 }  // namespace switchfold

@@ -76,6 +76,7 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
     plan.launches.kernel = microseconds(*rc::gen::element(0U, 40U));
     plan.launches.wait_after_pass = *rc::gen::arbitrary<bool>();
+    plan.launches.wait_around_recomputed = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     const Network network = mixture ? small_mixture() : small_gpt();
@@ -272,6 +273,29 @@ TEST(PlanStep, NothingBeginsBeforeItsCall) {
     plan.launches.wait_after_pass = true;
     const Time waits = schedule_of(plan_step({network, a100(), plan})).makespan;
     EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
+}
+
+TEST(PlanStep, HostsMayWaitAroundRecomputedLayers) {
+    const Network network = small_gpt(8);
+    ParallelPlan plan;
+    plan.recompute = Recompute::kFull;
+    const Time alone = schedule_of(plan_step({network, a100(), plan})).makespan;
+    const auto longer = [&] {
+        return schedule_of(plan_step({network, a100(), plan})).makespan - alone;
+    };
+    // Far shorter than any kernel: a host that is ahead delays the first kernel alone.
+    plan.launches.kernel = nanoseconds(10);
+    EXPECT_EQ(longer(), nanoseconds(10));
+    // The embeddings, each block forward, the head behind them, each block backward and what
+    // follows it begin with a GPU that waits for its first launch.
+    plan.launches.wait_around_recomputed = true;
+    constexpr std::uint64_t kBlocks = 8;
+    EXPECT_EQ(longer(), nanoseconds(10) * (1 + kBlocks + 1 + kBlocks + 1));
+    // Without recomputation there is nothing to wait around.
+    plan.recompute = Recompute::kNone;
+    const Time kept = schedule_of(plan_step({network, a100(), plan})).makespan;
+    plan.launches.wait_around_recomputed = false;
+    EXPECT_EQ(kept, schedule_of(plan_step({network, a100(), plan})).makespan);
 }
 
 TEST(PlanStep, HostsAlsoLaunchWhatIsNoKernelOfALayer) {
