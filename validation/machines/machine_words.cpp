@@ -109,6 +109,21 @@ std::string gpu_model(const std::string& text) {
     return {};
 }
 
+/// A size of memory, unless the text names several.
+std::optional<std::uint32_t> gpu_memory(const std::string& text) {
+    static const std::regex kSize(R"((?:^|[^\d.])(\d{2,3}) ?GB(?!/S|PS|IT|E))");
+    std::optional<std::uint32_t> memory;
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), kSize);
+         at != std::sregex_iterator();
+         ++at) {
+        const auto size = static_cast<std::uint32_t>(std::stoul((*at)[1].str()));
+        if (memory && *memory != size)
+            return {};
+        memory = size;
+    }
+    return memory;
+}
+
 void read_links(const std::string& all, MachineWords& words) {
     // A card's name alone says nothing about a bridge between two cards.
     static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*PCI-?E)");
@@ -239,6 +254,7 @@ MachineWords machine_words(std::string_view text) {
     const std::string all = upper(text);
     MachineWords words;
     words.gpu = gpu_model(all);
+    words.memory_GB = gpu_memory(all);
     if (matches(all, R"(\bSXM\d?|\bOAM\b)"))
         words.pcie = false;
     else if (matches(
@@ -309,6 +325,8 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score -= !table.nvlink && table.links == NodeLinks::kUnknown && system.without_switch ? 2 : 0;
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
+    // Half of the memory is the same GPU with slower memory: better than none.
+    score += table.memory_GB && table.memory_GB == system.memory_GB ? 2 : 0;
     if (several_nodes) {
         score += table.network != NetworkKind::kUnknown ? 4 : 0;
         score += table.network_Gbps && system.network_Gbps ? 2 : 0;

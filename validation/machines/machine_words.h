@@ -18,6 +18,7 @@ enum class NetworkKind { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSli
 struct MachineWords {
     std::string gpu;           ///< "H100", "MI300X", "RTX4090"
     std::optional<bool> pcie;  ///< a PCIe card, not a module on a board
+    std::optional<std::uint32_t> memory_GB;  ///< of a GPU that comes with several sizes
     NodeLinks links = NodeLinks::kUnknown;
     bool nvlink = false;          ///< NVLink is mentioned, without its topology
     bool without_switch = false;  ///< states that there is no NVSwitch

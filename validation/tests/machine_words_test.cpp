@@ -40,6 +40,13 @@ TEST(MachineWords, TheModelOfAGpuUnderItsManyNames) {
         EXPECT_EQ(machine_words(text).gpu, gpu) << text;
 }
 
+TEST(MachineWords, MemoryOfAGpu) {
+    EXPECT_EQ(machine_words("NVIDIA A100-SXM4-80GB").memory_GB, 80U);
+    EXPECT_EQ(machine_words("Titan X (12 GB), 25 Gb/s Ethernet").memory_GB, 12U);
+    EXPECT_EQ(machine_words("A100-SXM4-40GB/80GB (Perlmutter)").memory_GB, std::nullopt);
+    EXPECT_EQ(machine_words("A100, 200 GB/s, 100 Gbps, 40GbE").memory_GB, std::nullopt);
+}
+
 TEST(MachineWords, CardsAndModules) {
     EXPECT_EQ(machine_words("Tesla V100-SXM2-16GB").pcie, false);
     EXPECT_EQ(machine_words("Tesla V100-PCIE-16GB").pcie, true);

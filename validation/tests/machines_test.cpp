@@ -26,6 +26,12 @@ TEST_F(MachinesTest, OneMachineUnderManyNames) {
     EXPECT_EQ(find("A100", "", 3, 1).machine->name, "dgx_a100");
     EXPECT_EQ(find("NVIDIA A100-SXM4-40GB", "OCI BM.GPU4.8", 8, 0).machine->name, "dgx_a100");
     EXPECT_EQ(
+        find("A100-SXM4-80GB", "NVLink (NVSwitch) in a node", 8, 1).machine->name, "hgx_a100");
+    EXPECT_EQ(find("A100-SXM4-40GB/80GB", "NVSwitch", 8, 1).machine->name, "dgx_a100");
+    // Of two machines the one there is, whatever its memory.
+    EXPECT_EQ(
+        find("A100-SXM4-80GB", "NVSwitch, InfiniBand HDR", 16, 2).machine->name, "dgx_a100_hdr");
+    EXPECT_EQ(
         find("Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh (topo)", 8, 1).machine->name,
         "dgx1_v100");
     EXPECT_EQ(find("NVIDIA H200", "Azure ND H200 v5 NVSwitch", 8, 1).machine->name, "hgx_h200");

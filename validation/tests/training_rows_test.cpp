@@ -74,6 +74,40 @@ TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
     EXPECT_EQ(rows[3].why, "it states no time of a step");
 }
 
+TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
+    const auto rows = read_step_rows(write(
+        std::string(kSteps) +
+        "a,\"Qi et al., x\",A100,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,1024,1,8,1,3,6,"
+        "144,24,interleaved_1f1b,none,16-bit,1,,,,\n"
+        "b,\"Korthikanti et al., x\",A100,8,1,NVLink,Megatron-LM,GPT,48,6144,64,,2048,8,1,1,1,4,4,"
+        "1,tensor_parallel,full,fp16,1,,,,\n"
+        "c,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,Megatron-LM,GPT,16,1536,16,,2048,1,1,8,1,2,"
+        "16,1,data_parallel,full,fp16,1,,,,\n"
+        "d,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,1,1,8,1,2,16,1,"
+        "data_parallel,full,fp16,1,,,,\n"
+        "e,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,8,1,1,1,16,16,1,"
+        "tensor_parallel,full,fp16,1,,,,\n"
+        "f,\"VIA-Research/vTrain, x\",A100,8,1,NVLink,Megatron-DeepSpeed,GPT,16,1536,16,,2048,8,1,"
+        "1,1,16,16,1,tensor_parallel,full,16-bit,1,,,,\n"));
+    ASSERT_EQ(rows.size(), 6U);
+    const auto gradient = [&](std::size_t row) { return rows[row].plan.gradient; };
+    EXPECT_EQ(gradient(0), Datatype::kBfloat16) << "fp16 without accumulation in 32 bits";
+    EXPECT_EQ(gradient(1), Datatype::kFloat32) << "its formula counts 4 B a gradient";
+    EXPECT_EQ(gradient(2), Datatype::kBfloat16);
+    EXPECT_EQ(gradient(3), Datatype::kBfloat16) << "reduced before it is widened";
+    EXPECT_EQ(rows[0].plan.messages, Messages::kAhead) << "overlap_p2p_comm";
+    EXPECT_TRUE(rows[3].plan.overlap_gradients);
+    EXPECT_FALSE(rows[2].plan.overlap_gradients);
+    EXPECT_FALSE(rows[4].plan.overlap_gradients) << "nccl_use_compute_stream";
+    EXPECT_TRUE(rows[3].plan.residual_dropout);
+    EXPECT_EQ(rows[0].plan.norm, NormKernels::kOnePass);
+    EXPECT_EQ(rows[2].plan.norm, NormKernels::kApex);
+    EXPECT_EQ(rows[5].plan.norm, NormKernels::kApex);
+    EXPECT_EQ(rows[1].plan.update, UpdateKernels::kUnfused);
+    EXPECT_EQ(rows[3].plan.update, UpdateKernels::kFused);
+    EXPECT_EQ(rows[5].plan.update, UpdateKernels::kFused) << "DeepSpeed's own optimizer";
+}
+
 TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
     SuiteResult result;
     try {

@@ -135,6 +135,10 @@ private:
         p.schedule = p.pipeline == 1 ? "1f1b" : schedule;
         if (p.schedule == "1f1b" || p.schedule == "gpipe")
             p.messages = Messages::kBlocking;
+        // Megatron-LM posts the next receive before the pass that it overlaps with
+        // (overlap_p2p_comm, on by default).
+        if (p.schedule == "interleaved_1f1b")
+            p.messages = Messages::kAhead;
         const std::string& recompute = record["recompute"];
         p.recompute = recompute == "full"        ? Recompute::kFull
                       : recompute == "selective" ? Recompute::kSelective
@@ -153,8 +157,12 @@ private:
             r.launches = "megatron_core.json";
         if (framework == "Megatron-DeepSpeed" && p.recompute == Recompute::kFull)
             r.launches = "megatron_deepspeed_by_layer.json";
-        // These rows' frameworks reduce gradients after the backward pass.
-        p.overlap_gradients = framework.find("PyTorch") != std::string::npos;
+        const bool one_flow = framework == "OneFlow";
+        // The others reduce gradients after the backward pass. OneFlow does so beside it, unless
+        // tensor-parallel ranks put its collectives on the stream of the kernels (DLPerf's scripts:
+        // nccl_use_compute_stream).
+        p.overlap_gradients =
+            framework.find("PyTorch") != std::string::npos || (one_flow && p.tensor == 1);
         const bool single = record["precision"].find("32") != std::string::npos;
         p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
         // Megatron-LM and the forks in these papers keep the scores in memory: their formula for
@@ -163,19 +171,40 @@ private:
             p.attention = AttentionKernels::kUnfused;
             p.loss = LossKernels::kUnfused;
         }
+        // Their own optimizer; DeepSpeed's replaces it.
+        if (framework.starts_with("Megatron-LM"))
+            p.update = UpdateKernels::kUnfused;
+        // A copy of Apex's layer norm until 2022 (megatron/model/fused_layer_norm.py): DLPerf's
+        // Megatron-LM is of 2021, Megatron-DeepSpeed branched off before.
+        if (framework == "Megatron-DeepSpeed" || is_megatron_of_dlperf(record))
+            p.norm = NormKernels::kApex;
         // Megatron-LM drops out a tenth unless told otherwise, and neither the formula for
         // activations of Korthikanti et al. nor Zero Bubble's script tells it. The profile of
         // vTrain's Megatron-DeepSpeed has no dropout.
-        p.residual_dropout = framework.starts_with("Megatron-LM");
-        // DeepSpeed reduces the gradients of 16-bit weights in 16 bits.
-        if (framework.find("DeepSpeed") != std::string::npos && !single)
+        // DLPerf's scripts give OneFlow the same tenth.
+        p.residual_dropout = framework.starts_with("Megatron-LM") || one_flow;
+        if (!single && sums_gradients_in_16_bits(record))
             p.gradient = Datatype::kBfloat16;
         p.pad_vocabulary = !record["source"].starts_with(kUnpaddedSource);
         // OneFlow's steps are of 2021, before FlashAttention, on GPUs that it does not support.
-        if (framework == "OneFlow")
+        if (one_flow)
             p.attention = AttentionKernels::kUnfused;
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
+    }
+
+    static bool is_megatron_of_dlperf(const CsvRecord& record) {
+        return record["framework"] == "Megatron-LM" &&
+               record["source"].find("DLPerf") != std::string::npos;
+    }
+
+    /// DeepSpeed does, and OneFlow (it reduces before it widens a type), and Megatron-LM with fp16
+    /// unless told otherwise (accumulate-allreduce-grads-in-fp32): the scripts of DLPerf and Zero
+    /// Bubble do not. Korthikanti et al. count 4 B a gradient.
+    static bool sums_gradients_in_16_bits(const CsvRecord& record) {
+        const std::string& framework = record["framework"];
+        return framework.find("DeepSpeed") != std::string::npos || framework == "OneFlow" ||
+               framework == "Megatron-LM fork" || is_megatron_of_dlperf(record);
     }
 
     /// Words of a row that states none.

@@ -25,7 +25,13 @@ namespace {
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 16;  ///< simulated individually; more ranks are folded
+constexpr std::uint32_t kMostRanks = 16;  ///< more ranks are folded, if they can be
+constexpr std::uint32_t kMostUnfolded = 32;  ///< otherwise as many are simulated one by one
+
+/// Why the ranks of a row are not folded; empty if they are.
+std::string why_not_folded(const PlannedStepRow& planned) {
+    return why_not_folded(*planned.step, gpus_of_machine(*planned.system));
+}
 
 /// Peak memory; excludes the framework's own memory and workspaces.
 Case memory_case(const PlannedStepRow& planned) {
@@ -67,8 +73,8 @@ void compare_steps(
         }
         if (why.empty()) {
             planned.push_back(planned_row(row, match.machine->system, launches));
-            if (row.gpus > kMostRanks)
-                why = why_not_folded(*planned.back().step, gpus_of_machine(*planned.back().system));
+            if (row.gpus > kMostUnfolded)
+                why = why_not_folded(planned.back());
             if (!why.empty())
                 planned.pop_back();
         }
@@ -78,7 +84,8 @@ void compare_steps(
     std::vector<NumberJob> jobs;
     for (const PlannedStepRow& p : planned)
         jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
-                            return simulated_seconds(p, p.row->gpus > kMostRanks, progress);
+                            const bool fold = p.row->gpus > kMostRanks && why_not_folded(p).empty();
+                            return simulated_seconds(p, fold, progress);
                         }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::vector<const Case*>> by_source;

@@ -42,8 +42,9 @@ inline constexpr double kScoreOperationsBack = 42;
 /// first keys, result.
 inline constexpr double kAttentionTile = 7.5;
 
-// Instructions of PyTorch's and Megatron-LM's own kernels, from a profile of Megatron-LM on eight
-// A100 (docs/kernel_times.md): their times over those of the bytes, at the GPU's integer rate.
+// Instructions of PyTorch's and Megatron-LM's own kernels at the GPU's integer rate: their times
+// over those of the bytes. Unless another source is named, from a profile of Megatron-LM on eight
+// A100 (docs/kernel_times.md).
 
 /// Per element of an element-wise kernel that computes the places of its elements: two copies with
 /// exchanged axes, a bias added to rows, a mask, all of 16-bit numbers, within 4 %.
@@ -51,10 +52,15 @@ inline constexpr double kPlaceOfElement = 43;
 /// Per score of Megatron-LM's softmax of masked scores: conversion, scale, mask, exponential,
 /// division; half of the scores are masked and take as many.
 inline constexpr double kMaskedScore = 31;
-/// Per random number of dropout. Philox 4x32-10 makes four numbers in ten rounds of four
-/// multiplications, two logical operations and two additions (Salmon et al. 2011); each is then
-/// converted, compared and used.
-inline constexpr double kRandomNumber = 25;
+/// Per random number of dropout: Philox 4x32-10 (Salmon et al. 2011), conversion, comparison, use.
+/// From PyTorch's dropout of 8 to 34 million 16-bit numbers on a V100, 6.8 ps each (xformers#14);
+/// the ten rounds alone are 20 operations a number.
+inline constexpr double kRandomNumber = 46;
+/// Per element of Apex's layer norm forward, by the same profile. Of 16,384 x 1,024 elements it
+/// makes 73 us, measured 75 (apex#1037).
+inline constexpr double kApexNorm = 39;
+/// The same for backward, both of its kernels: 176 us for those elements (apex#1037).
+inline constexpr double kApexNormBack = 95;
 /// Per piece of an operand whose rows do not begin at multiples of 16 B: its address, its bounds,
 /// its way to shared memory. From two kernels (docs/kernel_times.md): 19 would fit a product on an
 /// H100, 23 the least that is said of one with an odd side.

@@ -73,6 +73,14 @@ MemoryKernel norm(double elements, double element, bool backward) {
         (backward ? kBack : kForward) * elements};
 }
 
+MemoryKernel apex_norm(double elements, double element, bool backward) {
+    MemoryKernel kernel = norm(elements, element, backward);
+    kernel.read *= backward ? 2 : 1;
+    kernel.instructions = (backward ? kApexNormBack : kApexNorm) * elements;
+    kernel.flops = 0;  // among the instructions
+    return kernel;
+}
+
 MemoryKernel batch_norm(double elements, double element, bool backward) {
     MemoryKernel two_passes = norm(elements, element, backward);
     two_passes.read *= 2;

@@ -27,6 +27,10 @@ struct MemoryKernel {
 [[nodiscard]] MemoryKernel element_wise(double elements, double inputs, double element);
 /// Layer norm and similar: statistics and result in one pass, since a row fits an SM.
 [[nodiscard]] MemoryKernel norm(double elements, double element, bool backward);
+/// Layer norm of Apex (FusedLayerNorm): statistics are found number by number with a division each.
+/// Backward is two kernels, for the gradients of input and weights, that both read what they need;
+/// they count as one here.
+[[nodiscard]] MemoryKernel apex_norm(double elements, double element, bool backward);
 /// Batch norm: statistics cover the whole batch, so one pass computes them and a second reads the
 /// same data again.
 [[nodiscard]] MemoryKernel batch_norm(double elements, double element, bool backward);

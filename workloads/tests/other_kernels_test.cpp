@@ -154,6 +154,36 @@ TEST(MemoryKernel, TakesWhatAProfileOfMegatronSays) {
     EXPECT_NEAR(microseconds(softmax), 426, 0.05 * 426);
 }
 
+TEST(MemoryKernel, ApexNormsTakeWhatItsAuthorsAndAProfileSay) {
+    const auto microseconds = [](double elements, bool backward, const GpuRates& gpu) {
+        return estimate(apex_norm(elements, 2, backward), gpu).seconds() * 1e6;
+    };
+    EXPECT_NEAR(microseconds(8192.0 * 4096, false, ampere()), 137, 0.05 * 137);
+    GpuRates forty = ampere();  // apex#1037, on an A100 of 40 GB
+    forty.mixed_bandwidth = 1.38e12;
+    forty.read_bandwidth = 1.45e12;
+    EXPECT_NEAR(microseconds(16384.0 * 1024, false, forty), 75.1, 0.05 * 75.1);
+    EXPECT_NEAR(microseconds(16384.0 * 1024, true, forty), 176.2, 0.05 * 176.2);
+    EXPECT_EQ(apex_norm(100, 2, false).read, norm(100, 2, false).read);
+}
+
+TEST(MemoryKernel, DropoutTakesWhatALibraryMeasuredOnAV100) {
+    // PaddlePaddle/Paddle#35877: 8 x 12 x 1,024 x 1,024 numbers of 16 bits, 710 us. No number is
+    // fitted on it.
+    GpuRates volta = ampere();
+    volta.sms = 80;
+    volta.integer = 7.83e12;
+    volta.read_bandwidth = 0.867e12;
+    volta.mixed_bandwidth = 0.81e12;
+    volta.l2_capacity = 6 * 1024 * 1024;
+    MemoryKernel dropout;
+    const double numbers = 8.0 * 12 * 1024 * 1024;
+    dropout.read = 2 * numbers;
+    dropout.written = 3 * numbers;
+    dropout.instructions = kernel_constants::kRandomNumber * numbers;
+    EXPECT_NEAR(estimate(dropout, volta).seconds() * 1e6, 710, 0.05 * 710);
+}
+
 TEST(MemoryKernel, InstructionsTakeTheTimeOfTheSmsThatAKernelFills) {
     MemoryKernel k;
     k.instructions = 1e9;

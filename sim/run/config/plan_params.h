@@ -67,6 +67,16 @@ struct EnumNames<LossKernels> {
         {{LossKernels::kFused, "fused"}, {LossKernels::kUnfused, "unfused"}}};
 };
 template <>
+struct EnumNames<NormKernels> {
+    static constexpr std::array<std::pair<NormKernels, std::string_view>, 2> kNames{
+        {{NormKernels::kOnePass, "one_pass"}, {NormKernels::kApex, "apex"}}};
+};
+template <>
+struct EnumNames<UpdateKernels> {
+    static constexpr std::array<std::pair<UpdateKernels, std::string_view>, 2> kNames{
+        {{UpdateKernels::kFused, "fused"}, {UpdateKernels::kUnfused, "unfused"}}};
+};
+template <>
 struct EnumNames<OptimizerKind> {
     static constexpr std::array<std::pair<OptimizerKind, std::string_view>, 2> kNames{
         {{OptimizerKind::kAdam, "adam"}, {OptimizerKind::kMomentum, "momentum"}}};
@@ -252,6 +262,18 @@ struct PlanParams : ParallelPlan {
                 &PlanParams::loss,
                 "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "
                 "default cross entropy)."),
+            field(
+                "norm",
+                &PlanParams::norm,
+                "Layer norms: statistics and result in one pass over memory, or Apex's "
+                "FusedLayerNorm, which its instructions hold up (Megatron-LM until 2022; "
+                "docs/kernel_times.md)."),
+            field(
+                "update",
+                &PlanParams::update,
+                "Updates of weights: one fused kernel, or one per operator as in Megatron-LM's "
+                "optimizer: gradients to 32 bits, unscaled, their norm, Adam, weights to 16 bits, "
+                "gradients to zero."),
             field(
                 "pad_vocabulary",
                 &PlanParams::pad_vocabulary,

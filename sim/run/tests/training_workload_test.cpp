@@ -88,5 +88,19 @@ TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {
     EXPECT_NE(refused_with(R"("eager.json")").find("which is not there"), std::string::npos);
 }
 
+TEST(TrainingWorkload, NormsAndUpdatesHaveNames) {
+    const auto refused_with = [](const std::string& plan) {
+        return refused((R"({"network": "resnet50", "plan": )" + plan + "}").c_str());
+    };
+    EXPECT_EQ(refused_with(R"({"norm": "apex", "update": "unfused"})"), "");
+    EXPECT_NE(
+        refused_with(R"({"norm": "apx"})")
+            .find("/plan/norm: unknown value \"apx\", did you mean \"apex\"?; expected one of: "
+                  "one_pass, apex"),
+        std::string::npos);
+    EXPECT_NE(
+        refused_with(R"({"update": 1})").find("/plan/update: is 1; expected"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace switchfold::training_workload_test

@@ -2,8 +2,8 @@
 #include "workloads/plan/division/replica_times.h"
 
 #include "workloads/graph/execution_graph.h"
-#include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/step/plan_step.h"
+#include "workloads/plan/step/update_kernels.h"
 
 #include <algorithm>
 #include <limits>
@@ -33,13 +33,8 @@ ReplicaTimes::stages(const KernelTimes& times, std::uint32_t samples, bool summe
         of.forward = work.seconds(PassKind::kForward, stage);
         of.weight_gradient = work.seconds(PassKind::kWeightGradient, stage);
         of.input_gradient = work.seconds(PassKind::kBackward, stage) - of.weight_gradient;
-        of.update = to_seconds(times
-                                   .estimate(optimizer(
-                                       work.parameters(stage) / shares,
-                                       element_bytes(plan.datatype),
-                                       kSingleBytes,
-                                       optimizer_state_bytes(plan)))
-                                   .kernel.isolated);
+        for (const UpdateKernel& update : update_kernels(plan, work.parameters(stage) / shares))
+            of.update += to_seconds(times.estimate(update.kernel).kernel.isolated);
     }
     return at->second;
 }

@@ -2,9 +2,9 @@
 #include "workloads/plan/search/lower_bound.h"
 
 #include "workloads/graph/execution_graph.h"
-#include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/schedule/pass_needs.h"
 #include "workloads/plan/step/rank_map.h"
+#include "workloads/plan/step/update_kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -284,11 +284,9 @@ private:
                 const double held =
                     parameters /
                     (plan_.sharding == Sharding::kNone ? 1 : static_cast<double>(ranks));
-                const double seconds =
-                    to_seconds(step_.times()
-                                   .estimate(optimizer(
-                                       held, element, kSingleBytes, optimizer_state_bytes(plan_)))
-                                   .kernel.isolated);
+                double seconds = 0;
+                for (const UpdateKernel& update : update_kernels(plan_, held))
+                    seconds += to_seconds(step_.times().estimate(update.kernel).kernel.isolated);
                 d.end += seconds;
                 d.arithmetic += seconds;
                 if (!gathers)

@@ -159,7 +159,9 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const char* what = backward ? "backward" : "forward";
     MemoryKernel k;
     if (is_norm(l)) {
+        const bool apex = plan_.norm == NormKernels::kApex;
         k = l.type == "batchnorm" ? batch_norm(out, element_, backward)
+            : apex                ? apex_norm(out, element_, backward)
                                   : norm(out, element_, backward);
     } else if (l.type == "softmax_loss") {
         k = softmax_loss(out, element_, backward);
@@ -363,6 +365,20 @@ void LayerWork::accumulate(std::uint32_t layer, Work& work) const {
     kernel(layer, "accumulate gradients", times_.estimate(add), work);
 }
 
+/// Not put off with the weight gradient where that is a pass of its own: sums over tokens are made
+/// by the operators that compute the input gradient (Zero Bubble's WeightGradStore holds products).
+void LayerWork::bias_gradient_of(std::uint32_t layer, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    if (!has_bias(l) || l.backward_us)
+        return;
+    const double columns = static_cast<double>(product_of(l)->columns * product_of(l)->count);
+    kernel(
+        layer,
+        "bias gradient",
+        times_.estimate(bias_gradient(out_elements(layer), columns, element_)),
+        work);
+}
+
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (is_product(layer)) {
@@ -370,12 +386,6 @@ void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
             measured(layer, *l.backward_us / 2, "weight gradient", work);
         else
             product(layer, LayerPass::kWeightGradient, work);
-    }
-    if (has_bias(l) && !l.backward_us) {
-        const double out = out_elements(layer);
-        const double columns = static_cast<double>(product_of(l)->columns * product_of(l)->count);
-        kernel(
-            layer, "bias gradient", times_.estimate(bias_gradient(out, columns, element_)), work);
     }
     if (l.parameters == 0)
         return;
@@ -386,6 +396,7 @@ void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {
 
 void LayerWork::input_gradient(std::uint32_t layer, Work& work) const {
     own_input_gradient(layer, work);
+    bias_gradient_of(layer, work);
     after_input_gradient(layer, false, work);
 }
 
@@ -401,6 +412,7 @@ void LayerWork::backward(std::uint32_t layer, Work& work) const {
     if (shared)
         work.push_back(JoinItem{});
     after_input_gradient(layer, true, work);
+    bias_gradient_of(layer, work);
     own_weight_gradient(layer, work);
     if (shared)
         work.push_back(JoinItem{});

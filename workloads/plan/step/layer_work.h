@@ -86,6 +86,7 @@ private:
     void own_input_gradient(std::uint32_t layer, Work& work) const;
     void accumulate(std::uint32_t layer, Work& work) const;
     void own_weight_gradient(std::uint32_t layer, Work& work) const;
+    void bias_gradient_of(std::uint32_t layer, Work& work) const;
     void after_input_gradient(std::uint32_t layer, bool beside, Work& work) const;
 
     const Network& network_;

@@ -68,6 +68,18 @@ enum class LossKernels : std::uint8_t {
                ///< vocab_parallel_cross_entropy
 };
 
+/// How layer norms are computed.
+enum class NormKernels : std::uint8_t {
+    kOnePass,  ///< statistics and result in one pass over memory
+    kApex,     ///< Apex's FusedLayerNorm, which its instructions hold up
+};
+
+/// How weights are updated.
+enum class UpdateKernels : std::uint8_t {
+    kFused,    ///< one kernel reads gradients and state and writes weights
+    kUnfused,  ///< a kernel for each operator, as in Megatron-LM's optimizer
+};
+
 /// How a network is trained on many GPUs. A rank is one GPU; ranks = data x context x tensor x
 /// pipeline.
 struct ParallelPlan {
@@ -106,6 +118,8 @@ struct ParallelPlan {
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
     LossKernels loss = LossKernels::kFused;
+    NormKernels norm = NormKernels::kOnePass;
+    UpdateKernels update = UpdateKernels::kFused;
     /// Words that no text has are added, until rows of logits are multiples of 16 B.
     bool pad_vocabulary = true;
     /// Kernels that add to the residual stream drop out part of what they add.

@@ -4,6 +4,7 @@
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/schedule/pass_needs.h"
+#include "workloads/plan/step/update_kernels.h"
 
 #include <fmt/format.h>
 
@@ -124,13 +125,18 @@ std::uint32_t RankWriter::round_of(const Pass& pass) const {
 }
 
 void RankWriter::slot(std::size_t at) {
-    const Slot& slot = parts_.schedule.order[device_][at];
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    const Slot& slot = order[at];
     // Both lanes wait for the end of both.
     std::vector<Index> previous = writer_.ends(0);
     const std::vector<Index> other = writer_.ends(1);
     previous.insert(previous.end(), other.begin(), other.end());
-    if (parts_.plan.messages != Messages::kAhead)
-        before_ = previous;  // receives are posted when their pass is next
+    // Receives are posted when their pass is next, or beside a pass of the other direction: between
+    // two of one direction, Megatron-LM sends what it has before it receives (schedules.py,
+    // forward_backward_pipelining_with_interleaving).
+    const bool alike = at > 0 && order[at - 1].pass.kind == slot.pass.kind;
+    if (parts_.plan.messages != Messages::kAhead || alike)
+        before_ = previous;
     if (parts_.plan.messages == Messages::kBlocking) {
         previous.insert(previous.end(), sends_.begin(), sends_.end());
         host_waits_ = sends_;
@@ -144,7 +150,7 @@ void RankWriter::slot(std::size_t at) {
         pass(1, *slot.beside, last_gradients_[at]);
     }
     if (slot.pass.kind == PassKind::kUpdate) {
-        if (at == 0 || parts_.schedule.order[device_][at - 1].pass.kind != PassKind::kUpdate)
+        if (!alike)
             before_updates(at);
         host_waits();
         update(slot.pass);
@@ -409,12 +415,9 @@ void RankWriter::update(const Pass& pass) {
                                            : static_cast<double>(team(weights).ranks.size()));
     const double element = element_bytes(plan.datatype);
     const Index first = writer_.next();
-    writer_.kernel(
-        0,
-        "update",
-        Phase::kOptimizer,
-        parts_.times.estimate(optimizer(held, element, kSingleBytes, optimizer_state_bytes(plan)))
-            .kernel);
+    for (const UpdateKernel& update : update_kernels(plan, held))
+        writer_.kernel(
+            0, update.name, Phase::kOptimizer, parts_.times.estimate(update.kernel).kernel);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||
                                 plan.weights == WeightPolicy::kDoubleBuffered;

@@ -21,6 +21,7 @@ inline ParallelPlan random_plan() {
     plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
     plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead, Messages::kBlocking);
     plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
+    plan.update = *rc::gen::element(UpdateKernels::kFused, UpdateKernels::kUnfused);
     plan.overlap_gradients = *rc::gen::arbitrary<bool>();
     return plan;
 }

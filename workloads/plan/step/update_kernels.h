@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/kernels/memory_kernel.h"
+#include "workloads/plan/step/parallel_plan.h"
+
+#include <string_view>
+#include <vector>
+
+namespace switchfold {
+
+struct UpdateKernel {
+    std::string_view name;
+    MemoryKernel kernel;
+};
+
+/// The kernels that update `parameters` weights of a rank, in order. Unfused: Megatron-LM's
+/// optimizer of 16-bit weights, whose moments and master weights have 32 bits
+/// (megatron/optimizer/optimizer.py, with scaling of the loss). Clipping is left out: it scales
+/// the gradients only in steps whose norm is too large.
+[[nodiscard]] std::vector<UpdateKernel>
+update_kernels(const ParallelPlan& plan, double parameters);
+
+}  // namespace switchfold
