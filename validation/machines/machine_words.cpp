@@ -325,8 +325,10 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score -= !table.nvlink && table.links == NodeLinks::kUnknown && system.without_switch ? 2 : 0;
     score += !table.peer_to_peer && !system.peer_to_peer.value_or(true) ? 1 : 0;
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
-    // Half of the memory is the same GPU with slower memory: better than none.
-    score += table.memory_GB && table.memory_GB == system.memory_GB ? 2 : 0;
+    // Half of the memory is the same GPU with slower memory: better than none. It tells nothing
+    // about a network that is not stated.
+    const bool alike = !several_nodes || table.network != NetworkKind::kUnknown;
+    score += alike && table.memory_GB && table.memory_GB == system.memory_GB ? 2 : 0;
     if (several_nodes) {
         score += table.network != NetworkKind::kUnknown ? 4 : 0;
         score += table.network_Gbps && system.network_Gbps ? 2 : 0;
