@@ -9,8 +9,7 @@ namespace switchfold::ll128_test {
 namespace {
 
 double seconds(const Topology& topology, const CollectiveParams& params, std::uint32_t channels) {
-    TestMachine machine(
-        topology, params, {Algorithm::kRing, Protocol::kLl128, channels, false});
+    TestMachine machine(topology, params, {Algorithm::kRing, Protocol::kLl128, channels, false});
     CollectiveOperation operation;
     operation.kind = CollectiveKind::kAllReduce;
     operation.bytes = Bytes(32ULL << 20U);

@@ -327,8 +327,8 @@ agreement(const MachineWords& table, const MachineWords& system, bool several_no
     score += table.domain && system.domain && *table.domain == *system.domain ? 2 : 0;
     // Half of the memory is the same GPU with slower memory: better than none. It tells nothing
     // about a network that is not stated.
-    const bool alike = !several_nodes || table.network != NetworkKind::kUnknown;
-    score += alike && table.memory_GB && table.memory_GB == system.memory_GB ? 2 : 0;
+    const bool network_known = !several_nodes || table.network != NetworkKind::kUnknown;
+    score += network_known && table.memory_GB && table.memory_GB == system.memory_GB ? 2 : 0;
     if (several_nodes) {
         score += table.network != NetworkKind::kUnknown ? 4 : 0;
         score += table.network_Gbps && system.network_Gbps ? 2 : 0;

@@ -16,8 +16,8 @@ enum class NetworkKind { kUnknown, kInfiniband, kRoce, kEfa, kTcpx, kTcpxo, kSli
 /// What the words of a table, a trace or a system's measured_as state about a machine. Unstated
 /// properties are empty, none or kUnknown.
 struct MachineWords {
-    std::string gpu;           ///< "H100", "MI300X", "RTX4090"
-    std::optional<bool> pcie;  ///< a PCIe card, not a module on a board
+    std::string gpu;                         ///< "H100", "MI300X", "RTX4090"
+    std::optional<bool> pcie;                ///< a PCIe card, not a module on a board
     std::optional<std::uint32_t> memory_GB;  ///< of a GPU that comes with several sizes
     NodeLinks links = NodeLinks::kUnknown;
     bool nvlink = false;          ///< NVLink is mentioned, without its topology

@@ -77,7 +77,8 @@ TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
 
 // A loop of exchanges between machines is bound by the proxies' work for each connection.
 TEST_F(CollectivePlanTest, ProxiesBoundALoopOfExchanges) {
-    const std::string machine = "NVIDIA A100-SXM4-40GB,16,2,8x HDR200 InfiniBand,auto,,float,1024,20,,\n";
+    const std::string machine =
+        "NVIDIA A100-SXM4-40GB,16,2,8x HDR200 InfiniBand,auto,,float,1024,20,,\n";
     const CollectivePlan sum = plan("a," + machine);
     ASSERT_EQ(sum.rows.size(), 1U) << (sum.unmatched.empty() ? "" : sum.unmatched[0].why);
     EXPECT_LT(sum.rows[0].launches, microseconds(10)) << "an all-reduce is not";

@@ -31,6 +31,9 @@ TEST_F(MachinesTest, OneMachineUnderManyNames) {
     // Of two machines the one there is, whatever its memory.
     EXPECT_EQ(
         find("A100-SXM4-80GB", "NVSwitch, InfiniBand HDR", 16, 2).machine->name, "dgx_a100_hdr");
+    // Memory alone does not tell a cloud's network.
+    EXPECT_EQ(
+        find("A100-SXM4-80GB", "", 16, 2).machine->name, find("A100", "", 16, 2).machine->name);
     EXPECT_EQ(
         find("Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh (topo)", 8, 1).machine->name,
         "dgx1_v100");

@@ -25,8 +25,8 @@ constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if
 /// vTrain's configurations (src/config.py), whose network gives each tensor-parallel rank as many
 /// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
 constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
-constexpr std::string_view kUnpaddedSource = "VIA-Research/vTrain";
-constexpr std::string_view kClusterOfUnpadded = "hgx_a100_hdr_4_nics";
+constexpr std::string_view kVtrain = "VIA-Research/vTrain";
+constexpr std::string_view kVtrainCluster = "hgx_a100_hdr_4_nics";
 constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
@@ -175,7 +175,9 @@ private:
         if (framework.starts_with("Megatron-LM"))
             p.update = UpdateKernels::kUnfused;
         // A copy of Apex's layer norm until 2022 (megatron/model/fused_layer_norm.py): DLPerf's
-        // Megatron-LM is of 2021, Megatron-DeepSpeed branched off before.
+        // Megatron-LM is of 2021, and Megatron-DeepSpeed branched off before. Later versions of
+        // both take Apex's fast one where it is installed; which one vTrain's rows had is not
+        // stated.
         if (framework == "Megatron-DeepSpeed" || is_megatron_of_dlperf(record))
             p.norm = NormKernels::kApex;
         // Megatron-LM drops out a tenth unless told otherwise, and neither the formula for
@@ -185,7 +187,7 @@ private:
         p.residual_dropout = framework.starts_with("Megatron-LM") || one_flow;
         if (!single && sums_gradients_in_16_bits(record))
             p.gradient = Datatype::kBfloat16;
-        p.pad_vocabulary = !record["source"].starts_with(kUnpaddedSource);
+        p.pad_vocabulary = !record["source"].starts_with(kVtrain);
         // OneFlow's steps are of 2021, before FlashAttention, on GPUs that it does not support.
         if (one_flow)
             p.attention = AttentionKernels::kUnfused;
@@ -279,9 +281,8 @@ MachineMatch machine_of(const StepRow& row, const Machines& machines) {
     MachineMatch match = machines.find(wanted);
     // vTrain's rows of one node state neither memory nor network. They are taken to be of a node of
     // the cluster of its other rows, whose GPUs hold what 40 GB cannot (the system's $source).
-    const auto cluster =
-        std::ranges::find(machines.known(), kClusterOfUnpadded, &KnownMachine::name);
-    if (match.machine && row.source.starts_with(kUnpaddedSource) && row.gpu.starts_with("A100") &&
+    const auto cluster = std::ranges::find(machines.known(), kVtrainCluster, &KnownMachine::name);
+    if (match.machine && row.source.starts_with(kVtrain) && row.gpu.starts_with("A100") &&
         cluster != machines.known().end())
         match = fit_machine(cluster->file, wanted);
     if (match.machine)

@@ -25,7 +25,7 @@ namespace {
 constexpr double kZeroBubble = 0.05;
 constexpr double kKorthikanti = 0.08;
 constexpr double kOthers = 0.10;
-constexpr std::uint32_t kMostRanks = 16;  ///< more ranks are folded, if they can be
+constexpr std::uint32_t kMostRanks = 16;     ///< more ranks are folded, if they can be
 constexpr std::uint32_t kMostUnfolded = 32;  ///< otherwise as many are simulated one by one
 
 /// Why the ranks of a row are not folded; empty if they are.

@@ -33,8 +33,7 @@ ReplicaTimes::stages(const KernelTimes& times, std::uint32_t samples, bool summe
         of.forward = work.seconds(PassKind::kForward, stage);
         of.weight_gradient = work.seconds(PassKind::kWeightGradient, stage);
         of.input_gradient = work.seconds(PassKind::kBackward, stage) - of.weight_gradient;
-        for (const UpdateKernel& update : update_kernels(plan, work.parameters(stage) / shares))
-            of.update += to_seconds(times.estimate(update.kernel).kernel.isolated);
+        of.update = update_seconds(times, plan, work.parameters(stage) / shares);
     }
     return at->second;
 }

@@ -284,9 +284,7 @@ private:
                 const double held =
                     parameters /
                     (plan_.sharding == Sharding::kNone ? 1 : static_cast<double>(ranks));
-                double seconds = 0;
-                for (const UpdateKernel& update : update_kernels(plan_, held))
-                    seconds += to_seconds(step_.times().estimate(update.kernel).kernel.isolated);
+                const double seconds = update_seconds(step_.times(), plan_, held);
                 d.end += seconds;
                 d.arithmetic += seconds;
                 if (!gathers)

@@ -33,4 +33,11 @@ std::vector<UpdateKernel> update_kernels(const ParallelPlan& plan, double parame
     return kernels;
 }
 
+double update_seconds(const KernelTimes& times, const ParallelPlan& plan, double parameters) {
+    double seconds = 0;
+    for (const UpdateKernel& update : update_kernels(plan, parameters))
+        seconds += to_seconds(times.estimate(update.kernel).kernel.isolated);
+    return seconds;
+}
+
 }  // namespace switchfold

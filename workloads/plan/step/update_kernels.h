@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/kernels/kernel_times.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/plan/step/parallel_plan.h"
 
@@ -18,7 +19,9 @@ struct UpdateKernel {
 /// optimizer of 16-bit weights, whose moments and master weights have 32 bits
 /// (megatron/optimizer/optimizer.py, with scaling of the loss). Clipping is left out: it scales
 /// the gradients only in steps whose norm is too large.
-[[nodiscard]] std::vector<UpdateKernel>
-update_kernels(const ParallelPlan& plan, double parameters);
+[[nodiscard]] std::vector<UpdateKernel> update_kernels(const ParallelPlan& plan, double parameters);
+/// Seconds that they take one after the other, alone on the GPU.
+[[nodiscard]] double
+update_seconds(const KernelTimes& times, const ParallelPlan& plan, double parameters);
 
 }  // namespace switchfold

@@ -6,10 +6,9 @@
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/step/plan_memory.h"
-#include "workloads/plan/step/update_kernels.h"
 #include "workloads/plan/tests/graph_ends.h"
 #include "workloads/plan/tests/random_plan.h"
-#include "workloads/tests/test_gpus.h"
+#include "workloads/plan/tests/small_gpt.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -23,16 +22,6 @@
 namespace switchfold::plan_step_test {
 namespace {
 
-Network small_gpt(std::uint32_t layers = 8) {
-    GptShape shape;
-    shape.layers = layers;
-    shape.hidden = 512;
-    shape.heads = 8;
-    shape.sequence = 256;
-    shape.vocabulary = 1024;
-    return decoder("small", shape);
-}
-
 Network small_mixture() {
     MixtureShape shape;
     shape.layers = 4;
@@ -45,11 +34,6 @@ Network small_mixture() {
     shape.experts = 8;
     shape.top_k = 2;
     return decoder("mixture", shape);
-}
-
-const KernelTimes& a100() {
-    static const KernelTimes times(test_data::ampere());
-    return times;
 }
 
 std::string problem_of(const ParallelPlan& plan, const Network& network) {
@@ -66,7 +50,9 @@ std::map<std::string, std::uint64_t> traffic(const ExecutionGraph& graph, std::u
     return bytes;
 }
 
+using test_data::a100;
 using test_data::ends;
+using test_data::small_gpt;
 
 RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
     ParallelPlan plan = test_data::random_plan();
@@ -243,60 +229,6 @@ TEST(PlanStep, ReceivesAreAheadOnlyBesideAPassOfTheOtherDirection) {
         differ += ahead[i] == next[i] ? 0 : 1;
     EXPECT_EQ(differ, 1U);
     EXPECT_NE(waits("1f1b", Messages::kAhead), waits("1f1b", Messages::kOverlapped));
-}
-
-TEST(PlanStep, BiasesHaveTheirGradientsInTheInputsPass) {
-    // Only products are put off (Zero Bubble's WeightGradStore).
-    const Network network = small_gpt(4);
-    ParallelPlan plan;
-    plan.pipeline = 2;
-    const PlannedStep step(network, a100(), plan);
-    const auto kernels = [&](PassKind kind, std::string_view what) {
-        std::size_t found = 0;
-        for (const WorkItem& item : step.work().work(kind, 0))
-            if (const auto* kernel = std::get_if<KernelItem>(&item))
-                found += kernel->name.ends_with(what) ? 1 : 0;
-        return found;
-    };
-    EXPECT_EQ(kernels(PassKind::kInputGradient, "bias gradient"), 8U);  // of two blocks
-    EXPECT_EQ(kernels(PassKind::kWeightGradient, "bias gradient"), 0U);
-    EXPECT_EQ(kernels(PassKind::kWeightGradient, "weight gradient"), 8U);
-    EXPECT_EQ(kernels(PassKind::kBackward, "bias gradient"), 8U);
-}
-
-TEST(PlanStep, ApexNormsTakeLongerAndMoveTheSame) {
-    ParallelPlan plan;
-    plan.micro_batch = 16;
-    const auto seconds = [&](const char* name) {
-        const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
-        for (const Operation& operation : graph.ranks[0]->operations)
-            if (graph.names.at(operation.name) == name)
-                return to_seconds(std::get<KernelOperation>(operation.body).isolated);
-        return 0.0;
-    };
-    const double forward = seconds("h.0.ln_1 forward");
-    const double backward = seconds("h.0.ln_1 backward");
-    plan.norm = NormKernels::kApex;
-    EXPECT_GT(seconds("h.0.ln_1 forward"), 1.2 * forward);
-    EXPECT_GT(seconds("h.0.ln_1 backward"), 1.8 * backward);
-}
-
-TEST(PlanStep, UnfusedUpdatesMoveWhatMegatronsOperatorsMove) {
-    ParallelPlan plan;
-    const auto bytes = [&] {
-        double all = 0;
-        for (const UpdateKernel& update : update_kernels(plan, 1))
-            all += update.kernel.read + update.kernel.written;
-        return all;
-    };
-    EXPECT_EQ(bytes(), 4 + 2 + 2 * 12);  // gradient, weight, master and two moments
-    plan.update = UpdateKernels::kUnfused;
-    // Unscaled in place, their squares, Adam, weights from masters, zeroed.
-    EXPECT_EQ(bytes(), 8 + 4 + (4 + 24) + 6 + 4);
-    plan.gradient = Datatype::kBfloat16;
-    EXPECT_EQ(bytes(), 6 + 8 + 4 + 28 + 6 + 2) << "they are widened first";
-    plan.datatype = plan.gradient = Datatype::kFloat32;
-    EXPECT_EQ(bytes(), 4 + (4 + 4 + 16) + 4) << "no masters, no scale";
 }
 
 TEST(PlanStep, AVocabularyThatIsNotPaddedSlowsItsGradients) {

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/tests/trace_file.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace switchfold::group_of_call_test {
+namespace {
+
+using test_data::TraceText;
+
+/// A collective of rank 9 of 16, issued by c10d's call of this name with these tensors.
+CollectiveOperation issued_by(
+    const std::string& call, const std::string& dims, Group& group, const std::string& more = "") {
+    TraceText text;
+    text.header(
+        R"("deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 84000000000}], "distributedInfo": {"rank": 9, "world_size": 16},)");
+    text.event(
+        "cpu_op",
+        "c10d::" + call,
+        "1",
+        "0",
+        "10",
+        fmt::format(R"("Input Dims": {}, "Input type": ["float", "float", ""]{})", dims, more));
+    text.launch("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)", "2", "20", "20", "100");
+    const TraceWorkload workload = text.read();
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (const auto* found = std::get_if<CollectiveOperation>(&operation.body)) {
+            group = workload.graph.groups[found->group];
+            return *found;
+        }
+    throw std::runtime_error("no collective");
+}
+
+TEST(GroupOfCall, GroupsFromTheTensorsOfCallsThatGatherOrScatterOneBuffer) {
+    Group group;
+    const std::vector<std::uint32_t> neighbours = {8, 9, 10, 11, 12, 13, 14, 15};
+    EXPECT_EQ(
+        issued_by("_allgather_base_", "[[64, 3], [8, 3], []]", group).kind,
+        CollectiveKind::kAllGather);
+    EXPECT_EQ(group.ranks, neighbours);
+    EXPECT_EQ(
+        issued_by("_reduce_scatter_base_", "[[8, 3], [64, 3], []]", group).kind,
+        CollectiveKind::kReduceScatter);
+    EXPECT_EQ(group.ranks, neighbours);
+    // What the trace states comes first.
+    issued_by("_allgather_base_", "[[64, 3], [8, 3], []]", group, R"(, "Group size": 4)");
+    EXPECT_EQ(group.ranks.size(), 4U);
+}
+
+TEST(GroupOfCall, GroupsOfOtherTensorsAreTheWorld) {
+    Group group;
+    for (const std::string dims :
+         {"[[65], [8], []]", "[[8], [64], []]", "[[64], [], []]", "[[64]]"}) {
+        issued_by("_allgather_base_", dims, group);
+        EXPECT_EQ(group.ranks.size(), 16U) << dims;
+    }
+    issued_by("alltoall_base_", "[[64], [8], []]", group);
+    EXPECT_EQ(group.ranks.size(), 16U) << "shares of an all-to-all need not be equal";
+}
+
+}  // namespace
+}  // namespace switchfold::group_of_call_test
