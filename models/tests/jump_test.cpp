@@ -168,6 +168,19 @@ TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
         }
 }
 
+// The network's switch reduces as well, and each GPU's NIC is what all heads wait for: blocks move in
+// bursts, each at its own moment.
+TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
+    ClusterTopology cluster = TestMachine::cluster_of(2, 4);
+    SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);
+    network.node = TestMachine::hgx(4).node;
+    cluster.network = network;
+    Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 700 * kMiB);
+    c.policy.registered = true;
+    EXPECT_GT(run_once(c, true).jumped, run_once(c, false).time / 2);
+    expect_the_same(c, "registered, two machines");
+}
+
 TEST(Jump, LongExchangesLeaveOutChunks) {
     Case c{TestMachine::cluster(2, 4), {}, {}};
     c.policy.channels = 16;

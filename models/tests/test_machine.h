@@ -90,6 +90,9 @@ public:
     }
     /// A cluster of such machines: one NIC of 50 GB/s per GPU, all NICs on one switch.
     static Topology cluster(std::uint32_t machines, std::uint32_t gpus) {
+        return cluster_of(machines, gpus).build();
+    }
+    static ClusterTopology cluster_of(std::uint32_t machines, std::uint32_t gpus) {
         ClusterTopology c;
         c.machines = machines;
         c.machine.value = hgx(gpus);
@@ -108,7 +111,7 @@ public:
         SingleSwitchNetwork network;
         network.link = cable;
         c.network = network;
-        return c.build();
+        return c;
     }
     static CollectiveParams params() {
         CollectiveParams p;

@@ -51,7 +51,7 @@ public:
     [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t
     skippable(std::uint32_t lane, std::uint64_t /*unit*/) const override {
-        return registered_ ? skippable_hunks(lane) : loops_.skippable(lane);
+        return registered_ ? skippable_rounds(lane) : loops_.skippable(lane);
     }
     void skip(std::uint32_t lane, std::uint64_t turns) override;
     void abandon() override;
@@ -71,9 +71,10 @@ private:
     }
     void request(std::uint32_t position, std::uint32_t channel);
     void count_turns();
-    /// Registered buffers have one long piece a block, whose turns are hunks.
-    [[nodiscard]] std::uint64_t skippable_hunks(std::uint32_t block) const;
-    void skip_hunks(std::uint32_t block, std::uint64_t hunks);
+    /// Registered buffers have one long piece a block, whose turns are a warp's rounds, and whose
+    /// cycles are hunks of them.
+    [[nodiscard]] std::uint64_t skippable_rounds(std::uint32_t block) const;
+    void skip_rounds(std::uint32_t block, std::uint64_t rounds);
     [[nodiscard]] const ReductionGroup& group_in(std::uint32_t channel, std::uint64_t loop) {
         return last_ && loop + 1 == loops_.channel(channel).loops ? *last_ : *group_;
     }
@@ -106,7 +107,7 @@ private:
     std::vector<std::uint32_t> requests_;  ///< by block: packets, where they are of several rounds
     std::vector<std::uint32_t> stores_;
     std::optional<TurnLog> turns_;
-    std::uint64_t hunk_ = 0;  ///< bytes of a turn, where pieces are registered buffers
+    std::uint64_t hunk_ = 0;  ///< rounds of a warp, where pieces are registered buffers
     Bytes footprint_;
     Bytes coarse_;
     std::unique_ptr<ReductionGroup> last_;
@@ -116,7 +117,7 @@ constexpr std::uint64_t kMostTurns = 32;  // in a window
 constexpr std::uint64_t kHunksInPiece = 128;
 constexpr std::uint64_t kLeastHunk = 8;     // rounds of a warp
 constexpr std::uint64_t kLargestHunk = 64;  // likewise
-constexpr double kFewestHunks = 16;         // that show a motion
+constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
@@ -161,46 +162,47 @@ PullAllReduce::PullAllReduce(
 }
 
 void PullAllReduce::count_turns() {
-    turns_.emplace(1, 1, kMostTurns);
     if (!registered_) {
+        turns_.emplace(1, 1, kMostTurns);
         turns_->rest_early();
         loops_.count_turns(*turns_, false, true);
         return;
     }
-    hunk_ = unit_ * std::clamp(shape_.chunk / kHunksInPiece / unit_, kLeastHunk, kLargestHunk);
-    turns_->set_fewest(kFewestHunks);
+    hunk_ = std::clamp(shape_.chunk / kHunksInPiece / unit_, kLeastHunk, kLargestHunk);
+    turns_.emplace(hunk_, hunk_, kMostTurns * hunk_);
+    turns_->set_fewest(static_cast<double>(kFewestHunks * hunk_));
     for (std::uint32_t block = 0; block < n_ * loops_.channels(); ++block)
         turns_->add(block);
 }
 
 void PullAllReduce::skip(std::uint32_t lane, std::uint64_t turns) {
     if (registered_) {
-        skip_hunks(lane, turns);
+        skip_rounds(lane, turns);
         return;
     }
     shape_.pieces.skip(lane, turns);
     loops_.skip(lane, turns);
 }
 
-std::uint64_t PullAllReduce::skippable_hunks(std::uint32_t block) const {
+std::uint64_t PullAllReduce::skippable_rounds(std::uint32_t block) const {
     const std::uint32_t head = block / loops_.channels();
     const std::uint32_t c = block % loops_.channels();
     const NvlsBlock& b = loops_.block(head, c);
     if (!b.reducing || b.requested == 0)
         return 0;
-    const std::uint64_t left = (piece(c, b.reduced, head).bytes - b.requested) / hunk_;
-    return left - std::min(left, kLastTurns);
+    const std::uint64_t left = (piece(c, b.reduced, head).bytes - b.requested) / unit_;
+    return left - std::min(left, kLastTurns * hunk_);
 }
 
-void PullAllReduce::skip_hunks(std::uint32_t block, std::uint64_t hunks) {
-    if (hunks == 0)
+void PullAllReduce::skip_rounds(std::uint32_t block, std::uint64_t rounds) {
+    if (rounds == 0)
         return;
     const std::uint32_t head = block / loops_.channels();
     const std::uint32_t c = block % loops_.channels();
     NvlsBlock& b = loops_.block(head, c);
-    b.requested += hunks * hunk_;
-    b.answered += hunks * hunk_;
-    loops_.leave_out(c, b.reduced, head, hunks * hunk_ * copies_in(c, b.reduced));
+    b.requested += rounds * unit_;
+    b.answered += rounds * unit_;
+    loops_.leave_out(c, b.reduced, head, rounds * unit_ * copies_in(c, b.reduced));
 }
 
 void PullAllReduce::abandon() {
@@ -306,10 +308,8 @@ void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
     NvlsBlock& b = loops_.block(head, tag.channel);
     const Part part = piece(tag.channel, b.reduced, head);
-    const std::uint64_t before = b.answered;
     b.answered += packet.payload;
-    // A packet is smaller than a hunk.
-    if (registered_ && turns_ && before / hunk_ < b.answered / hunk_)
+    if (registered_ && turns_)
         turns_->note(head * loops_.channels() + tag.channel, scheduler_.now().count());
     if (b.answered == part.bytes)
         end_piece(head, tag.channel);
