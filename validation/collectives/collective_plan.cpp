@@ -2,6 +2,7 @@
 #include "validation/collectives/collective_plan.h"
 
 #include "sim/run/machine/graph_run.h"
+#include "validation/collectives/benchmark_launches.h"
 
 #include <fmt/format.h>
 
@@ -37,29 +38,6 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Launch time of a loop of collectives, which bounds it from below. Benchmarks of all-reduces
-/// inside one machine use one thread that drives all GPUs (nccl-tests' -g, the default in
-/// containers and guides); across machines, and from Python, there is one process per GPU. Tables
-/// that name the collective come from benchmarks with one thread or process per GPU (nccl-tests
-/// -t).
-Time host_launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
-    if (row.driven)
-        return machine.system.collectives->host_launch * *row.driven;
-    const bool python = row.placement.find(".py") != std::string::npos;
-    const bool alone = machine.nodes > 1 || python || !row.collective_name.empty();
-    const std::uint32_t driven = alone ? 1 : row.gpus;
-    return machine.system.collectives->host_launch * driven;
-}
-
-/// The same of a GPU's proxy in a loop of exchanges: a connection to and one from each peer on
-/// another machine.
-Time proxy_launches_of(const MeasuredRow& row, const MatchedMachine& machine) {
-    if (row.collective != CollectiveKind::kAllToAll || machine.nodes < 2)
-        return {};
-    const std::uint32_t peers = row.gpus - row.gpus / machine.nodes;
-    return machine.system.collectives->proxy_launch * (2 * peers);
-}
-
 constexpr std::uint64_t kPairsFrom = 4 << 20;
 
 /// A table's name without the first of these words that it contains.
@@ -79,7 +57,7 @@ public:
         const std::vector<MeasuredRow>& rows,
         const Machines& machines,
         const std::filesystem::path& system) :
-        rows_(rows), machines_(machines), system_(system) {}
+        rows_(rows), machines_(machines), system_(system), launches_(rows) {}
 
     CollectivePlan run() {
         for (const MeasuredRow& row : rows_)
@@ -171,6 +149,9 @@ private:
         const MatchedMachine& machine = *place.match.machine;
         AlgorithmWords words = algorithm_words(row);
         const bool reduces = can_reduce_in_switch(machine.system, row.gpus);
+        // A tree of one machine has no edges: its switches do all.
+        if (words.algorithm == Algorithm::kInSwitchTree && machine.nodes == 1)
+            words.algorithm = Algorithm::kInSwitch;
         if (words.algorithm == Algorithm::kInSwitch && !reduces) {
             words.algorithm = Algorithm::kAuto;
             words.doubt = fmt::format(
@@ -188,9 +169,9 @@ private:
         PlannedRow planned;
         planned.id = id;
         planned.row = &row;
-        planned.launches =
-            std::max(host_launches_of(row, machine), proxy_launches_of(row, machine));
-        planned.in_switch = words.algorithm == Algorithm::kInSwitch;
+        planned.launches = launches_.of(row, machine);
+        planned.in_switch = words.algorithm == Algorithm::kInSwitch ||
+                            words.algorithm == Algorithm::kInSwitchTree;
         const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                   words.algorithm == Algorithm::kTree;
         // Types that NVLS cannot reduce use the ring.
@@ -254,6 +235,7 @@ private:
     const std::vector<MeasuredRow>& rows_;
     const Machines& machines_;
     const std::filesystem::path& system_;
+    BenchmarkLaunches launches_;
     CollectivePlan plan_;
     std::map<std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>, Place> places_;
     std::map<

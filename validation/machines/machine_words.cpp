@@ -89,12 +89,18 @@ std::string gpu_model(const std::string& text) {
     static const std::regex kDataCentre(
         R"((?:^|[^A-Z0-9.])(GB|GH|MI|A|B|H|V|P|L|T|K)[ -]?(\d{1,3})([AXGS]?)(?![0-9A-Z]))");
     static const std::regex kConsumer(
-        R"((?:RTX|GTX|GEFORCE)[ -]*(?:A|PRO )?(\d{4})[ -]*(TI|SUPER|ADA)?)");
+        R"((?:RTX|GTX|GEFORCE|QUADRO)[ -]*(A|PRO )?(\d{4})[ -]*(TI|SUPER|ADA)?)");
+    static const std::regex kWorkstation(R"(\b(A[45]\d00|A6000)\b)");
     static const std::regex kTitan(R"(\bTITAN ?(XP|X|V|RTX)\b)");
     if (std::regex_search(text, found, kTitan))
         return "TITAN" + found[1].str();
-    if (std::regex_search(text, found, kConsumer))
-        return "RTX" + found[1].str() + found[2].str();
+    if (std::regex_search(text, found, kConsumer)) {
+        // RTX 6000, RTX A6000, RTX 6000 Ada and RTX PRO 6000 are four generations.
+        const std::string family = found[1].str() == "PRO " ? "PRO" : found[1].str();
+        return "RTX" + family + found[2].str() + found[3].str();
+    }
+    if (std::regex_search(text, found, kWorkstation))
+        return "RTX" + found[1].str();
     for (auto at = std::sregex_iterator(text.begin(), text.end(), kDataCentre);
          at != std::sregex_iterator();
          ++at) {
@@ -102,9 +108,13 @@ std::string gpu_model(const std::string& text) {
         // Names of cloud machines and their generations look like short GPU names ("A3 mega", "ND
         // v5"): a short name counts only if it is a known GPU.
         const bool short_name = (*at)[2].length() < 3;
-        static const std::regex kKnownShort(R"(H20|A10G?|A16|A30|A40|L4|L40S?|T4|P40|K40)");
-        if (!short_name || std::regex_match(model, kKnownShort))
-            return model;
+        static const std::regex kKnownShort(R"(H20|A10G?|A16|A30|A40|GB10|L4|L40S?|T4|P40|K40)");
+        if (short_name && !std::regex_match(model, kKnownShort))
+            continue;
+        // The pair of cards, not a rack ("NVL72").
+        static const std::regex kPair(R"(^[ -]NVL(?! ?\d+(?![\d-])|[A-Z]))");
+        const std::string rest = (*at).suffix().str();
+        return std::regex_search(rest, kPair) ? model + "NVL" : model;
     }
     return {};
 }
@@ -218,6 +228,10 @@ void read_counts(const std::string& text, MachineWords& words) {
             found.suffix().str().substr(0, 12),
             R"(^ ?(NVIDIA |AMD |TESLA )?(GB|GH|MI|[ABHVPL])\d{2,3}|^ ?(GPU|NIC|HDR|NDR|EFA|\d+ ?G))"))
         words.nodes = static_cast<std::uint32_t>(std::stoul(found[1].str()));
+    static const std::regex kNics(
+        R"((?:^|[^\d.])(\d{1,2}) ?X? ?(?:MELLANOX |\d{2,3} ?G[A-Z/]* )?([EHNX]DR\d*|CONNECTX|CX-?\d|NICS?\b|HCAS?\b))");
+    if (std::regex_search(text, found, kNics))
+        words.nics = static_cast<std::uint32_t>(std::stoul(found[1].str()));
     if (std::regex_search(text, found, kDomain))
         words.domain = static_cast<std::uint32_t>(std::stoul(found[1].str()));
 }
@@ -235,6 +249,9 @@ void read_peer_to_peer(const std::string& text, MachineWords& words) {
 void complete_words(MachineWords& words) {
     if (!words.pcie && words.gpu.rfind("RTX", 0) == 0)
         words.pcie = true;
+    // NVLink between cards is a bridge.
+    if (words.pcie.value_or(false) && words.nvlink && words.links == NodeLinks::kUnknown)
+        words.links = NodeLinks::kNvlinkBridge;
     if (words.gpu.rfind("RTX", 0) == 0 && words.links == NodeLinks::kUnknown)
         words.links = NodeLinks::kPcie;
     if (words.links == NodeLinks::kUnknown && words.gpu.rfind("MI3", 0) == 0)

@@ -109,6 +109,21 @@ struct Candidate {
     std::uint32_t nodes = 1;
 };
 
+/// Whether a machine of several nodes has the NICs that the table states: 1, -1, or 0 if it states
+/// none. A number may be that of all nodes, so it does not exclude a machine.
+int agreement_of_nics(
+    const MachineWords& table, const MachineWords& system, const KnownMachine& known) {
+    if (known.nics == 0)
+        return 0;
+    if (table.nics)
+        return *table.nics == known.nics ? 1 : -1;
+    if (table.node_Gbps && !system.node_Gbps && system.network_Gbps)
+        return *table.node_Gbps == known.nics * *system.network_Gbps ? 1 : -1;
+    return 0;
+}
+
+constexpr int kNicsWeigh = 3;
+
 /// Why a matching machine still cannot run the row; empty if it can.
 std::string too_small(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
     if (wanted.gpus % nodes != 0)
@@ -238,8 +253,10 @@ MachineMatch Machines::find(const WantedMachine& wanted) const {
             if (!why.empty())
                 continue;
             const int exact = wanted.gpus / nodes == known.gpus / known.nodes ? 1 : 0;
-            if (*score + exact > best.score)
-                best = {&known, *score + exact, nodes};
+            const int nics =
+                nodes > 1 ? kNicsWeigh * agreement_of_nics(words, alternative, known) : 0;
+            if (*score + exact + nics > best.score)
+                best = {&known, *score + exact + nics, nodes};
         }
         if (!why.empty() && std::any_of(known.words.begin(), known.words.end(), [&](const auto& w) {
                 return w.gpu == words.gpu;

@@ -64,6 +64,17 @@ TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
     EXPECT_NE(p.notes[0].find("e: the label says nvls"), std::string::npos) << p.notes[0];
 }
 
+TEST_F(CollectivePlanTest, NvlsTreesAreTreesOfMachines) {
+    const CollectivePlan p =
+        plan("a,NVIDIA H100,16,2,NVSwitch + InfiniBand NDR,nvlstree,,,1024,20,,\n"
+             "b,NVIDIA H100,8,1,NVSwitch,NVLS tree,,,1024,20,,\n");
+    ASSERT_EQ(p.rows.size(), 2U);
+    EXPECT_EQ(p.runs[p.rows[0].run].algorithm, Algorithm::kInSwitchTree);
+    EXPECT_EQ(p.runs[p.rows[1].run].algorithm, Algorithm::kInSwitch);
+    EXPECT_TRUE(p.rows[0].in_switch);
+    EXPECT_TRUE(p.notes.empty()) << p.notes[0];
+}
+
 TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
     const CollectivePlan p =
         plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,20,,out-of-place\n"
@@ -73,6 +84,29 @@ TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
     EXPECT_EQ(p.rows[0].launches, p.rows[1].launches * 2);
     EXPECT_EQ(p.rows[0].launches, p.rows[2].launches * 8);
     EXPECT_GT(p.rows[2].launches, Time());
+}
+
+TEST_F(CollectivePlanTest, SeveralHostsHaveSeveralProcesses) {
+    const CollectivePlan p =
+        plan("a,NVIDIA GB200,72,18,NVL72,auto,,float,65536,20,,\n"
+             "b,NVIDIA GB200,72,,NVL72,auto,,float,65536,20,,\n"
+             "c,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,200,,\n");
+    ASSERT_EQ(p.rows.size(), 3U);
+    EXPECT_EQ(p.rows[0].launches * 8, p.rows[2].launches);
+    EXPECT_EQ(p.rows[1].launches, p.rows[0].launches);
+}
+
+// One thread cannot have driven all GPUs if any size of the table was quicker than its launches.
+TEST_F(CollectivePlanTest, AQuickTableHasAProcessForEachGpu) {
+    const CollectivePlan p =
+        plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,8,13,,\n"
+             "a,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n"
+             "b,NVIDIA H100,8,1,NVSwitch,auto,,float,8,30,,\n"
+             "b,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n");
+    ASSERT_EQ(p.rows.size(), 4U);
+    EXPECT_EQ(p.rows[0].launches, p.rows[1].launches);
+    EXPECT_EQ(p.rows[2].launches, p.rows[0].launches * 8);
+    EXPECT_EQ(p.rows[3].launches, p.rows[2].launches);
 }
 
 // A loop of exchanges between machines is bound by the proxies' work for each connection.
