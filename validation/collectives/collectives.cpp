@@ -240,9 +240,10 @@ measured_rows(const std::filesystem::path& data, const SuiteOptions& options) {
     std::vector<MeasuredRow> rows = read_collective_tables(data);
     if (options.data && *options.data == data)
         return rows;
-    if (const auto more = find_data(options, "reference/nccl_collectives.csv"))
-        for (MeasuredRow& row : read_collective_tables(*more))
-            rows.push_back(std::move(row));
+    for (const char* const other : {"reference/nccl_collectives.csv", "reference/nccl_issues.csv"})
+        if (const auto more = find_data(options, other))
+            for (MeasuredRow& row : read_collective_tables(*more))
+                rows.push_back(std::move(row));
     return rows;
 }
 
