@@ -77,8 +77,8 @@ TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
 TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
     const auto rows = read_step_rows(write(
         std::string(kSteps) +
-        "a,\"Qi et al., x\",A100,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,1024,1,8,1,3,6,"
-        "144,24,interleaved_1f1b,none,16-bit,1,,,,\n"
+        "a,\"Qi et al., arXiv 2401.10241v1\",A100,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,"
+        "1024,1,8,1,3,6,144,24,interleaved_1f1b,none,16-bit,1,,,,\n"
         "b,\"Korthikanti et al., x\",A100,8,1,NVLink,Megatron-LM,GPT,48,6144,64,,2048,8,1,1,1,4,4,"
         "1,tensor_parallel,full,fp16,1,,,,\n"
         "c,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,Megatron-LM,GPT,16,1536,16,,2048,1,1,8,1,2,"
@@ -100,6 +100,8 @@ TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
     EXPECT_FALSE(rows[2].plan.overlap_gradients);
     EXPECT_FALSE(rows[4].plan.overlap_gradients) << "nccl_use_compute_stream";
     EXPECT_TRUE(rows[3].plan.residual_dropout);
+    EXPECT_TRUE(rows[0].plan.repeat_keys);
+    EXPECT_FALSE(rows[1].plan.repeat_keys);
     EXPECT_EQ(rows[0].plan.norm, NormKernels::kOnePass);
     EXPECT_EQ(rows[2].plan.norm, NormKernels::kApex);
     EXPECT_EQ(rows[5].plan.norm, NormKernels::kApex);

@@ -20,13 +20,14 @@ namespace switchfold::validation {
 namespace {
 
 constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if a row states none
-/// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
-/// parameters in their models' names (6.2, 14.6, 28.3 billion) leave 27,000 to 35,000 words.
 /// vTrain's configurations (src/config.py), whose network gives each tensor-parallel rank as many
 /// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
 constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
+constexpr std::string_view kZeroBubblePaper = "arXiv 2401.10241";
 constexpr std::string_view kVtrain = "VIA-Research/vTrain";
 constexpr std::string_view kVtrainCluster = "hgx_a100_hdr_4_nics";
+/// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
+/// parameters in their models' names (6.2, 14.6, 28.3 billion) leave 27,000 to 35,000 words.
 constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
@@ -185,6 +186,11 @@ private:
         // vTrain's Megatron-DeepSpeed has no dropout.
         // DLPerf's scripts give OneFlow the same tenth.
         p.residual_dropout = framework.starts_with("Megatron-LM") || one_flow;
+        // Zero Bubble's paper was submitted in September 2023, while Megatron-LM did so
+        // (Megatron-LM#537). Which of its versions these runs had is not stated; its table 9 has
+        // 0.6 ms a layer in forward passes that no kernel explains, whatever the width and the
+        // tokens, and the memory of its steps has room for the copies.
+        p.repeat_keys = record["source"].find(kZeroBubblePaper) != std::string::npos;
         if (!single && sums_gradients_in_16_bits(record))
             p.gradient = Datatype::kBfloat16;
         p.pad_vocabulary = !record["source"].starts_with(kVtrain);

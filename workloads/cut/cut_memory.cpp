@@ -35,7 +35,8 @@ double kept_where_made(
     std::uint32_t layer) {
     const double output =
         kept_tensors(network.layers[layer]).output ? layers.output_bytes(layer) : 0;
-    return output + mask_bytes(network, layers, plan, layer) + layers.scores(layer);
+    return output + mask_bytes(network, layers, plan, layer) + layers.scores(layer) +
+           layers.copied_keys(layer);
 }
 
 std::vector<double> kept_by_layer(
@@ -56,7 +57,7 @@ std::vector<double> kept_by_layer(
                 keep(input);
         if (keeps.output)
             keep(i);
-        kept[i] += mask_bytes(network, layers, plan, i) + layers.scores(i);
+        kept[i] += mask_bytes(network, layers, plan, i) + layers.scores(i) + layers.copied_keys(i);
     }
     return kept;
 }

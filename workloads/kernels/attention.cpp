@@ -105,7 +105,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
         gpu.half > 0 && a.datatype != Datatype::kFloat32
             ? (a.datatype == Datatype::kFloat8 && gpu.float8 > 0 ? gpu.float8 : gpu.half)
             : gpu.vector;
-    const double boost = std::clamp(peak / long_rate, 1.0, kBoost);
+    const double boost = short_term_gain(peak, long_rate, gpu);
     const double step =
         2 * products * scores * width / (long_rate * boost / sms) +
         (a.backward ? kScoreOperationsBack : kScoreOperations) * scores / (gpu.vector / sms);

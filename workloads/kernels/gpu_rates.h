@@ -52,6 +52,10 @@ struct GpuRates {
     double memory_latency = 0;  ///< of an access that misses the L2
 
     double launch = 0;  ///< from the end of one kernel to the first block of the next
+
+    /// The power limit has taken effect before the kernel begins, as in a running step. Kernels that
+    /// are measured alone begin before it.
+    bool loaded = false;
 };
 
 }  // namespace switchfold

@@ -24,13 +24,20 @@ KernelEstimate corrected(const Shape& shape, const GpuRates& gpu, const Measured
 
 }  // namespace
 
-KernelTimes::KernelTimes(GpuRates gpu) : gpu_(std::move(gpu)) {}
+KernelTimes::KernelTimes(GpuRates gpu) : gpu_(std::move(gpu)) {
+    gpu_.loaded = true;
+}
 
 KernelTimes::KernelTimes(GpuRates gpu, const std::filesystem::path& table) :
     KernelTimes(std::move(gpu), read_kernel_table(table), table.string()) {}
 
 KernelTimes::KernelTimes(GpuRates gpu, const KernelTable& table, const std::string& label) :
-    gpu_(std::move(gpu)), measured_(std::make_shared<const MeasuredTimes>(table, gpu_, label)) {}
+    KernelTimes(std::move(gpu)) {
+    // Tables hold kernels that were measured alone.
+    GpuRates alone = gpu_;
+    alone.loaded = false;
+    measured_ = std::make_shared<const MeasuredTimes>(table, alone, label);
+}
 
 KernelEstimate KernelTimes::estimate(const MatrixProduct& product) const {
     return corrected(product, gpu_, measured_.get());

@@ -15,8 +15,8 @@ namespace switchfold {
 
 class MeasuredTimes;
 
-/// Source of kernel times for generated steps: the model, corrected by a table of measured kernels
-/// if given.
+/// Source of kernel times for generated steps, in which the GPU is at its power limit: the model,
+/// corrected by a table of measured kernels if given.
 /// A measured size takes its measured time. Near measured sizes of the same type, the model's time
 /// is multiplied by the neighbours' mean ratio of measured to modelled time, weighted by distance
 /// in the logarithms of the dimensions, up to a factor of 4. Farther away the model is used

@@ -87,9 +87,8 @@ public:
         if (long_rate <= 0)
             throw std::invalid_argument(
                 fmt::format("{} has no arithmetic rate for this product", gpu.name));
-        boost_ = std::min(kBoost, peak() / long_rate);
-        rate_ = long_rate * std::max(1.0, boost_) / gpu.sms;
-        boost_ = std::max(1.0, boost_);
+        boost_ = short_term_gain(peak(), long_rate, gpu);
+        rate_ = long_rate * boost_ / gpu.sms;
         left_ = count_ * m_ * k_ * element_;
         right_ = count_ * n_ * k_ * element_;
         result_ = count_ * m_ * n_ * stored_;

@@ -41,6 +41,10 @@ double memory_bandwidth(const GpuRates& gpu, double write_share) {
     return gpu.read_bandwidth + mixed * (gpu.mixed_bandwidth - gpu.read_bandwidth);
 }
 
+double short_term_gain(double peak, double long_rate, const GpuRates& gpu) {
+    return gpu.loaded ? 1.0 : std::clamp(peak / long_rate, 1.0, kBoost);
+}
+
 double at_power_limit(double seconds, double boost) {
     return seconds <= kBoostSeconds ? seconds : kBoostSeconds + (seconds - kBoostSeconds) * boost;
 }

@@ -15,6 +15,10 @@ namespace switchfold {
 /// Memory bandwidth (bytes per second) for a stream with this share of writes.
 [[nodiscard]] double memory_bandwidth(const GpuRates& gpu, double write_share);
 
+/// Ratio of the short-term rate of arithmetic to its long-term rate: above 1 before the power limit
+/// takes effect, never above the data sheet's `peak`.
+[[nodiscard]] double short_term_gain(double peak, double long_rate, const GpuRates& gpu);
+
 /// Duration of arithmetic that takes `seconds` at the short-term rate, once the power limit takes
 /// effect; `boost` is the ratio of short-term to long-term rate.
 [[nodiscard]] double at_power_limit(double seconds, double boost);

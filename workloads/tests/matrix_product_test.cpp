@@ -187,6 +187,19 @@ TEST(MatrixProduct, LongOnesReachTheMeasuredRateAndSmallOnesDoNot) {
     }
 }
 
+TEST(MatrixProduct, AGpuAtItsPowerLimitIsNoFasterForAShortTime) {
+    for (const GpuRates& alone : {ampere(), hopper()}) {
+        GpuRates loaded = alone;
+        loaded.loaded = true;
+        const MatrixProduct brief = of(4096, 4096, 4096);
+        EXPECT_GT(seconds(brief, loaded), 1.05 * seconds(brief, alone)) << alone.name;
+        EXPECT_LT(seconds(brief, loaded), 1.09 * seconds(brief, alone)) << alone.name;
+        // Only the first of many milliseconds differs.
+        const MatrixProduct lasting = of(16'384, 16'384, 16'384);
+        EXPECT_LT(seconds(lasting, loaded), 1.01 * seconds(lasting, alone)) << alone.name;
+    }
+}
+
 TEST(MatrixProduct, SumsAreSplitWhereTilesAreFew) {
     const KernelEstimate kernel = estimate(of(128, 128, 65'536), hopper());
     EXPECT_NE(kernel.choice.find("splits"), std::string::npos) << kernel.choice;

@@ -31,6 +31,11 @@ struct LaunchParams : LaunchTimes {
                 "The host waits for the GPU before and after layers that are recomputed together, "
                 "forward and backward, as with DeepSpeed's synchronize_checkpoint_boundary."),
             field(
+                "wait_for_batch",
+                &P::wait_for_batch,
+                "The host waits for the GPU before each forward pass of a stage, as where "
+                "Megatron-LM reads back the sizes of a batch."),
+            field(
                 "batch",
                 &P::batch,
                 "Launches of short kernels and copies before each forward pass of a stage, for "

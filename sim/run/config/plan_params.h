@@ -288,6 +288,12 @@ struct PlanParams : ParallelPlan {
                 "element, and a kernel of the backward pass (docs/kernel_times.md). Plans of "
                 "memory do not count the masks."),
             field(
+                "repeat_keys",
+                &PlanParams::repeat_keys,
+                "Attention copies keys and values to the heads that share them, even where each "
+                "head has its own, and the host waits for the GPU before each copy, as in "
+                "Megatron-LM from July to October 2023 (docs/plans.md)."),
+            field(
                 "overlap_gradients",
                 &PlanParams::overlap_gradients,
                 "Gradients are exchanged beside the last backward pass; false: after it."),

@@ -85,6 +85,11 @@ TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {
         refused_with(R"({"kernel": 39})").find("/plan/launches/kernel: is 39; expected a string"),
         std::string::npos);
     EXPECT_NE(refused_with(R"({"kernl": "39 us"})").find("kernel"), std::string::npos);
+    EXPECT_EQ(refused_with(R"({"kernel": "39 us", "wait_for_batch": true})"), "");
+    EXPECT_NE(
+        refused_with(R"({"wait_for_batch": 1})")
+            .find("/plan/launches/wait_for_batch: is 1; expected true or false"),
+        std::string::npos);
     EXPECT_NE(refused_with(R"("eager.json")").find("which is not there"), std::string::npos);
 }
 
@@ -97,6 +102,10 @@ TEST(TrainingWorkload, NormsAndUpdatesHaveNames) {
         refused_with(R"({"norm": "apx"})")
             .find("/plan/norm: unknown value \"apx\", did you mean \"apex\"?; expected one of: "
                   "one_pass, apex"),
+        std::string::npos);
+    EXPECT_EQ(refused_with(R"({"repeat_keys": true})"), "");
+    EXPECT_NE(
+        refused_with(R"({"repeat_keys": "yes"})").find("/plan/repeat_keys: is \"yes\"; expected"),
         std::string::npos);
     EXPECT_NE(
         refused_with(R"({"update": 1})").find("/plan/update: is 1; expected"), std::string::npos);

@@ -6,12 +6,23 @@
 #include "workloads/network/product.h"
 #include "workloads/plan/step/layer_work.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 namespace switchfold {
 
 using namespace kernel_constants;
+
+namespace {
+
+/// Launches' worth of host time from the size that repeat_interleave reads back to its copy: seven
+/// operators of PyTorch (whether all counts are positive, which is read back too, the rows'
+/// places), where a launch of Megatron-LM is 6.9 (configs/launches/megatron_lm.json).
+constexpr std::uint32_t kCallsOfRepeat = 1;
+
+}  // namespace
 
 double LayerWork::scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
@@ -21,6 +32,12 @@ double LayerWork::scores(std::uint32_t layer) const {
                          (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);
     return (2 * element_ + 1) * heads * plan_.micro_batch / plan_.context *
            static_cast<double>(shape->queries * shape->keys);
+}
+
+double LayerWork::copied_keys(std::uint32_t layer) const {
+    if (!plan_.repeat_keys || !attention_of(network_.layers[layer]))
+        return 0;
+    return 2.0 / 3 * in_elements(layer) * element_;
 }
 
 void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const {
@@ -69,7 +86,11 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             estimate.kernel.isolated = estimate.kernel.isolated / 2;
             estimate.kernel.flops /= 2;
         }
+        if (!backward)
+            repeated_keys(layer, backward, work);
         kernel(layer, what, estimate, work);
+        if (backward)
+            repeated_keys(layer, backward, work);
     }
     if (plan_.context > 1 && backward)
         collective(
@@ -79,6 +100,35 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
             keys_and_values,
             Sharing::kContext,
             work);
+}
+
+/// PyTorch's repeat_interleave of keys, then of values: the host reads back how many rows there
+/// will be, chooses and copies them; the backward pass zeroes a gradient and adds the rows to it.
+void LayerWork::repeated_keys(std::uint32_t layer, bool backward, Work& work) const {
+    if (!plan_.repeat_keys)
+        return;
+    const double bytes = copied_keys(layer) / 2;
+    for (const char* what : {"keys", "values"}) {
+        MemoryKernel copy;
+        copy.kernel_class = KernelClass::kCopyLayout;
+        if (backward) {
+            MemoryKernel zero;
+            zero.kernel_class = KernelClass::kElementwise;
+            zero.written = bytes;
+            kernel(layer, fmt::format("zero gradient of {}", what), times_.estimate(zero), work);
+            copy.read = 2 * bytes;
+        } else {
+            work.push_back(HostWaitItem{});
+            work.push_back(CallsItem{kCallsOfRepeat});
+            copy.read = bytes;
+        }
+        copy.written = bytes;
+        kernel(
+            layer,
+            fmt::format("{} {}", backward ? "add to gradient of" : "repeat", what),
+            times_.estimate(copy),
+            work);
+    }
 }
 
 /// Scores pass through memory: the first product writes them, softmax and dropout read and write
@@ -118,6 +168,7 @@ void LayerWork::unfused_attention(
         for (const std::uint32_t input : network_.layers[layer].inputs)
             if (has_bias(network_.layers[input]))
                 copied("bias", out_elements(input));
+        repeated_keys(layer, backward, work);
         product("scores", a.keys, a.head_width);
         bytes("softmax", seen * e, e, kMaskedScore);
         bytes("dropout", e, e + 1, kRandomNumber);
@@ -132,6 +183,7 @@ void LayerWork::unfused_attention(
     bytes("softmax backward", seen * 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);
+    repeated_keys(layer, backward, work);
     copied("gradients to tokens", 3 * outputs);
 }
 

@@ -40,6 +40,9 @@ public:
     /// Bytes of the scores that the backward of attention reads: zero if fused, otherwise the
     /// outputs of softmax and dropout and dropout's mask.
     [[nodiscard]] double scores(std::uint32_t layer) const;
+    /// Bytes of the copies of keys and values that an attention keeps (ParallelPlan::repeat_keys);
+    /// queries are views into what they were copied from, which is kept too.
+    [[nodiscard]] double copied_keys(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
     /// Whether ranks of an expert-parallel group hold different parameters of the layer.
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
@@ -68,6 +71,7 @@ private:
     void attention(std::uint32_t layer, bool backward, Work& work) const;
     void
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
+    void repeated_keys(std::uint32_t layer, bool backward, Work& work) const;
     void unfused_loss(std::uint32_t layer, bool backward, Work& work) const;
     void other(std::uint32_t layer, bool backward, Work& work) const;
     void dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const;

@@ -124,6 +124,8 @@ struct ParallelPlan {
     bool pad_vocabulary = true;
     /// Kernels that add to the residual stream drop out part of what they add.
     bool residual_dropout = false;
+    /// Attention copies keys and values to the heads that share them, even if none do.
+    bool repeat_keys = false;
     bool overlap_gradients = true;        ///< reduced beside the last backward
     bool gradient_as_bucket_view = true;  ///< otherwise buckets hold a second copy of them
     Bytes bucket = mebibytes(25);         ///< gradients reduced together

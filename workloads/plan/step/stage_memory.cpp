@@ -37,7 +37,7 @@ public:
         for (std::uint32_t i = first_; i < end_; ++i)
             if (!made_again[i - first_]) {
                 add_read(i, kept);
-                masks += mask(i);
+                masks += mask(i) + layers_.copied_keys(i);
                 if (plan_.recompute != Recompute::kSelective)
                     masks += layers_.scores(i);
             }
@@ -54,7 +54,8 @@ public:
             for (std::uint32_t i = part.first; i < part.end; ++i) {
                 add_read(i, read);
                 part.workspace += layers_.scores(i);
-                part.workspace += plan_.recompute == Recompute::kFull ? mask(i) : 0;
+                if (plan_.recompute == Recompute::kFull)
+                    part.workspace += mask(i) + layers_.copied_keys(i);
             }
             std::erase_if(read, is_kept);
             part.workspace += bytes(read);

@@ -90,8 +90,11 @@ void StageWork::build(std::uint32_t stage) {
     for (std::uint32_t i = first(stage); i < end(stage); ++i) {
         gather(stage, i, false, of(PassKind::kForward));
         // Where each layer is a stage for the sake of counting, the first one has the batch.
-        if (i == first(stage) && (i == 0 || stages() < network_.layers.size()))
+        if (i == first(stage) && (i == 0 || stages() < network_.layers.size())) {
+            if (plan_.launches.wait_for_batch)
+                of(PassKind::kForward).push_back(HostWaitItem{});
             of(PassKind::kForward).push_back(CallsItem{plan_.launches.batch});
+        }
         if (i == first(stage))
             change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);
         const bool checkpointed = unit != memory.again.end() && unit->first <= i;

@@ -102,6 +102,24 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
         memory_of(Recompute::kNone).kept.until_input_gradient,
         none.kept.until_input_gradient + 13.0 * 2 * 256 * 512);
     plan.residual_dropout = false;
+    // Repeated keys and values are kept beside what they were copied from, and not made again with
+    // the scores.
+    plan.repeat_keys = true;
+    constexpr double kCopies = 6 * 2.0 * 2 * 2 * 256 * 512;
+    EXPECT_EQ(
+        memory_of(Recompute::kNone).kept.until_input_gradient,
+        none.kept.until_input_gradient + kCopies);
+    EXPECT_EQ(
+        memory_of(Recompute::kSelective).kept.until_input_gradient,
+        none.kept.until_input_gradient + kCopies - 6 * 5.0 * 8 * 2 * 256 * 256);
+    EXPECT_EQ(
+        memory_of(Recompute::kFull).again.front().workspace -
+            [&] {
+                plan.repeat_keys = false;
+                return memory_of(Recompute::kFull).again.front().workspace;
+            }(),
+        kCopies / 6);
+    plan.repeat_keys = false;
     EXPECT_EQ(none.kept.again, 0);
 
     // Selective recomputation repeats the scores: 2 bytes each from softmax and dropout, and a mask

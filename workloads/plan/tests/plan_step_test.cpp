@@ -64,6 +64,7 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
     plan.launches.kernel = microseconds(*rc::gen::element(0U, 40U));
     plan.launches.wait_after_pass = *rc::gen::arbitrary<bool>();
     plan.launches.wait_around_recomputed = *rc::gen::arbitrary<bool>();
+    plan.launches.wait_for_batch = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     const Network network = mixture ? small_mixture() : small_gpt();
@@ -206,6 +207,41 @@ TEST(PlanStep, ResidualDropoutWritesMasksAndHasABackwardKernel) {
     EXPECT_EQ(moved(without, "h.0.add_1 dropout backward", Phase::kBackward), 0);
 }
 
+TEST(PlanStep, RepeatedKeysAreCopiedAndTheirGradientsAddedToZeros) {
+    for (const AttentionKernels kernels : {AttentionKernels::kFused, AttentionKernels::kUnfused}) {
+        ParallelPlan plan;
+        plan.attention = kernels;
+        plan.repeat_keys = true;
+        const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
+        const double tokens = 256.0 * 512 * 2;  // 2 bytes for each value
+        for (const std::string what : {"keys", "values"}) {
+            const std::string attention = "h.0.attn.sdpa ";
+            EXPECT_EQ(moved(graph, attention + "repeat " + what, Phase::kForward), 2 * tokens);
+            EXPECT_EQ(
+                moved(graph, attention + "zero gradient of " + what, Phase::kBackward), tokens);
+            EXPECT_EQ(
+                moved(graph, attention + "add to gradient of " + what, Phase::kBackward),
+                3 * tokens);
+        }
+    }
+    const ExecutionGraph without = plan_step({small_gpt(1), a100(), ParallelPlan()});
+    EXPECT_EQ(moved(without, "h.0.attn.sdpa repeat keys", Phase::kForward), 0);
+}
+
+TEST(PlanStep, HostsWaitForTheSizesOfRepeatedKeys) {
+    constexpr std::uint64_t kLayers = 8;
+    const Network network = small_gpt(kLayers);
+    ParallelPlan plan;
+    plan.repeat_keys = true;
+    const Time alone = schedule_of(plan_step({network, a100(), plan})).makespan;
+    // Far shorter than any kernel: a host that is ahead would delay the first kernel alone.
+    plan.launches.kernel = nanoseconds(10);
+    // Keys and values of each layer wait for one launch's worth of operators and their own launch.
+    EXPECT_EQ(
+        schedule_of(plan_step({network, a100(), plan})).makespan,
+        alone + nanoseconds(10) * (1 + kLayers * 2 * 2));
+}
+
 TEST(PlanStep, ReceivesAreAheadOnlyBesideAPassOfTheOtherDirection) {
     const auto waits = [](const char* schedule, Messages messages) {
         ParallelPlan plan;
@@ -308,6 +344,23 @@ TEST(PlanStep, HostsMayWaitAroundRecomputedLayers) {
     const Time kept = schedule_of(plan_step({network, a100(), plan})).makespan;
     plan.launches.wait_around_recomputed = false;
     EXPECT_EQ(kept, schedule_of(plan_step({network, a100(), plan})).makespan);
+}
+
+TEST(PlanStep, HostsMayWaitForTheBatchOfEachForwardPass) {
+    const Network network = small_gpt(8);
+    ParallelPlan plan;
+    plan.accumulate = 3;
+    const Time alone = schedule_of(plan_step({network, a100(), plan})).makespan;
+    // Far shorter than any kernel: a host that is ahead delays the first kernel alone.
+    plan.launches.kernel = nanoseconds(10);
+    plan.launches.batch = 4;
+    const auto longer = [&] {
+        return schedule_of(plan_step({network, a100(), plan})).makespan - alone;
+    };
+    EXPECT_EQ(longer(), nanoseconds(10) * 5);
+    // Each forward pass begins with a GPU that waits for the batch's launches and its own first.
+    plan.launches.wait_for_batch = true;
+    EXPECT_EQ(longer(), nanoseconds(10) * 5 * 3);
 }
 
 TEST(PlanStep, HostsAlsoLaunchWhatIsNoKernelOfALayer) {
