@@ -132,6 +132,7 @@ struct CollectiveParams {
     Bytes in_switch_chunk = kibibytes(128);
     Bytes in_switch_tree_chunk = kibibytes(64);
     Time in_switch_copy_round = nanoseconds(630);
+    Bandwidth in_switch_copy_rate = gigabytes_per_second(20);
     Time in_switch_sync = nanoseconds(1500);
     Time push_poll = nanoseconds(500);
     Bytes outstanding_loads = kibibytes(64);
@@ -146,6 +147,8 @@ struct CollectiveParams {
     HostProcessor host_processor = HostProcessor::kIntel;
     Bandwidth host_store_rate;
     Bandwidth proxy_copy_rate;
+    Bandwidth proxy_scan_rate;
+    Bandwidth byte_sum_rate;
     ProtocolParams ll;
     ProtocolParams ll128;
     ProtocolParams simple;
@@ -260,6 +263,13 @@ struct CollectiveParams {
                 Time(0),
                 microseconds(1000)),
             field(
+                "in_switch_copy_rate",
+                &CollectiveParams::in_switch_copy_rate,
+                "In-switch: limit on what the warps of a thread block copy through local memory "
+                "together.",
+                Bandwidth(1'000'000),
+                gigabytes_per_second(10'000)),
+            field(
                 "in_switch_sync",
                 &CollectiveParams::in_switch_sync,
                 "In-switch: software latency of a hand-over between groups of warps, beyond what "
@@ -353,6 +363,21 @@ struct CollectiveParams {
                 &CollectiveParams::proxy_copy_rate,
                 "Rate at which a GPU's proxy thread copies slices to and from sockets, besides "
                 "proxy_overhead; 0: the network interface moves them by itself.",
+                Bandwidth(0),
+                gigabytes_per_second(10'000)),
+            field(
+                "proxy_scan_rate",
+                &CollectiveParams::proxy_scan_rate,
+                "Rate at which a GPU's proxy thread looks through the lines of LL that it is to "
+                "send, flags included, besides proxy_overhead: they lie in the host's memory, and "
+                "each must have arrived. 0: no time.",
+                Bandwidth(0),
+                gigabytes_per_second(10'000)),
+            field(
+                "byte_sum_rate",
+                &CollectiveParams::byte_sum_rate,
+                "Rate at which a thread block adds 8-bit numbers, beyond what adding others of the "
+                "same bytes takes; 0: it takes no longer.",
                 Bandwidth(0),
                 gigabytes_per_second(10'000)),
             field(

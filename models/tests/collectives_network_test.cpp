@@ -87,6 +87,22 @@ TEST(AcrossMachines, TheProxyIsPaidForEverySlice) {
     EXPECT_LT(delayed - usual, 6 * 19e-6);
 }
 
+// LL's lines lie in the host's memory, and the proxy looks at each before it sends them. A message
+// of 1 KiB has 2 KiB of lines.
+TEST(AcrossMachines, TheProxyLooksThroughTheLinesOfLl) {
+    const Topology topology = TestMachine::cluster(2, 2);
+    CollectiveParams scanned = network_params();
+    scanned.proxy_scan_rate = Bandwidth(102'400'000);  // 20 us
+    const auto more = [&](Protocol protocol) {
+        return seconds(topology, Algorithm::kRing, protocol, 4096, scanned) -
+               seconds(topology, Algorithm::kRing, protocol, 4096);
+    };
+    EXPECT_GT(more(Protocol::kLl), 2 * 19e-6);
+    EXPECT_LT(more(Protocol::kLl), 6 * 20e-6);
+    EXPECT_EQ(more(Protocol::kLl128), 0);
+    EXPECT_EQ(more(Protocol::kSimple), 0);
+}
+
 // Sockets: the proxies of one machine send what the network would carry ten times as fast, and
 // those of the other receive it beside.
 TEST(AcrossMachines, AProxyThatCopiesBoundsTheRate) {

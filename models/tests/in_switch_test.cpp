@@ -483,7 +483,7 @@ protected:
         p.ll128.block_rate = gigabytes_per_second(12);
         p.simple.hop_overhead = nanoseconds(1500);
         p.simple.slice_overhead = nanoseconds(500);
-        p.simple.block_rate = gigabytes_per_second(30);
+        p.simple.block_rate = p.in_switch_copy_rate = gigabytes_per_second(30);
         TestMachine machine(t.build(), p, policy);
         return microseconds_of(machine.run(all_reduce(bytes)));
     }

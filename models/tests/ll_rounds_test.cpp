@@ -12,8 +12,13 @@ constexpr std::uint32_t kRanks = 4;
 constexpr double kRound = 4096 / 6e9;  // s: 512 threads, 8 bytes each, at a block's rate
 
 /// Time of a ring in which each rank's share is so many bytes, on one channel.
-double seconds(CollectiveKind kind, std::uint64_t share, std::uint64_t unit = 4096) {
+double seconds(
+    CollectiveKind kind,
+    std::uint64_t share,
+    std::uint64_t unit = 4096,
+    Time slice_overhead = Time()) {
     CollectiveParams params = TestMachine::params();
+    params.ll.slice_overhead = slice_overhead;
     params.ll.hop_overhead = nanoseconds(100);  // less than a round: rounds set the pace
     params.transfer_unit = Bytes(unit);
     TestMachine machine(
@@ -43,6 +48,17 @@ TEST(LlRounds, ALittleMoreCostsAnotherRoundAtEachStep) {
     EXPECT_NEAR(more - one, kSteps * kRound, 0.05 * kRound);
     EXPECT_NEAR(two, more, 0.25 * kRound);
     EXPECT_NEAR(seconds(CollectiveKind::kAllReduce, 12288) - two, kSteps * kRound, 0.05 * kRound);
+}
+
+/// What a primitive takes besides its rounds does not overlap with them. After the last one nothing
+/// is left to wait for it.
+TEST(LlRounds, APrimitiveTakesItsOverheadOnce) {
+    constexpr double kSteps = 2 * (kRanks - 1);
+    for (const std::uint64_t share : {4096U, 8192U, 16384U}) {
+        const double more = seconds(CollectiveKind::kAllReduce, share, 4096, microseconds(2)) -
+                            seconds(CollectiveKind::kAllReduce, share);
+        EXPECT_NEAR(more, kSteps * 2e-6, 0.1e-6) << share;
+    }
 }
 
 /// The transfer unit is a matter of the model.

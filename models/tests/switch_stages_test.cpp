@@ -68,7 +68,7 @@ TEST(SwitchStages, LargeChunksCarryAsMuch) {
 TEST(SwitchStages, GroupsOfWarpsThatCopyShareTheirSm) {
     CollectiveParams params;
     params.in_switch_copy_round = nanoseconds(600);
-    params.simple.block_rate = gigabytes_per_second(40);
+    params.in_switch_copy_rate = gigabytes_per_second(40);
     const std::uint64_t rounds = 3;
     const std::uint64_t bytes = rounds * 5 * kWarpCopy;
     // 5 warps alone are limited by their loads of 4 KiB each per 600 ns: 34 GB/s, less than the SM
@@ -77,7 +77,7 @@ TEST(SwitchStages, GroupsOfWarpsThatCopyShareTheirSm) {
     // 10 warps would move 68 GB/s, so they share the SM's 40 GB/s.
     EXPECT_EQ(
         copy_time(params, 5, 10, bytes),
-        serialization_time(Bytes(10 * kWarpCopy), params.simple.block_rate) * rounds);
+        serialization_time(Bytes(10 * kWarpCopy), params.in_switch_copy_rate) * rounds);
 }
 
 TEST(SwitchStages, AChunkPassesEveryStageWhole) {

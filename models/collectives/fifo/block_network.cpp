@@ -100,6 +100,8 @@ BlockNetwork::BlockNetwork(
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
         bundle;
+    if (spec.element_bytes == 1)
+        t.sum_rate = params_.byte_sum_rate * bundle;
     t.gpu_share = p.gpu_rate * bundle / std::max(1U, spec.choice.channels);
     if (protocol == Protocol::kLl)
         t.round = std::max(
@@ -174,7 +176,8 @@ NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
             context_,
             *ports_[ranks_[member]],
             params_.proxy_overhead * bundle_,
-            params_.proxy_copy_rate);
+            params_.proxy_copy_rate,
+            protocol_ == Protocol::kLl ? params_.proxy_scan_rate : Bandwidth());
     return *proxy;
 }
 

@@ -32,6 +32,7 @@ struct Transport {
     std::uint64_t slice_overhead = 0;  ///< ps
     std::uint64_t network_post = 0;    ///< ps, of a step that is handed to a proxy
     Bandwidth block_rate;
+    Bandwidth sum_rate;   ///< of a block's additions that take time of their own; 0: none do
     Bandwidth gpu_share;  ///< a channel's share of what all blocks of a GPU move; 0: no limit
     /// Data bytes that a block's threads move at once, each its own few, in a round that takes as
     /// long however few take part; 0: no rounds.

@@ -34,8 +34,10 @@ void NetworkFlow::post(std::uint64_t when) {
 }
 
 void NetworkProxy::post(std::uint32_t flow, std::uint64_t when, std::uint64_t wire) {
-    context_.fabric->scheduler().at(
-        Time(serve(when, wire)), *this, std::uint64_t{flow} << 1U | kPosted);
+    std::uint64_t done = serve(when, wire);
+    if (scan_rate_ != Bandwidth())
+        done = free_at_ += serialization_time(Bytes(wire), scan_rate_).count();
+    context_.fabric->scheduler().at(Time(done), *this, std::uint64_t{flow} << 1U | kPosted);
 }
 
 void NetworkProxy::on_event(std::uint64_t tag) {

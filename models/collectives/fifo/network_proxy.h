@@ -65,8 +65,18 @@ private:
 /// itself, at `copy_rate`.
 class NetworkProxy final : public EventHandler {
 public:
-    NetworkProxy(BlockContext& context, RankPort& port, Time overhead, Bandwidth copy_rate) :
-        context_(context), port_(port), overhead_(overhead.count()), copy_rate_(copy_rate) {}
+    /// `scan_rate`: 0 unless data to be sent carry flags that the proxy looks at.
+    NetworkProxy(
+        BlockContext& context,
+        RankPort& port,
+        Time overhead,
+        Bandwidth copy_rate,
+        Bandwidth scan_rate) :
+        context_(context),
+        port_(port),
+        overhead_(overhead.count()),
+        copy_rate_(copy_rate),
+        scan_rate_(scan_rate) {}
 
     NetworkFlow& add_flow(Fifo& fifo);
     /// Processes one slice of `wire` bytes that is due at `when` (ps), queued with all other work
@@ -88,6 +98,7 @@ private:
     RankPort& port_;
     std::uint64_t overhead_;
     Bandwidth copy_rate_;        ///< 0: the proxy copies nothing
+    Bandwidth scan_rate_;        ///< 0: the proxy looks at a counter alone
     std::uint64_t free_at_ = 0;  ///< ps
     std::vector<std::unique_ptr<NetworkFlow>> flows_;
 };

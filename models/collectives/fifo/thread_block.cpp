@@ -80,10 +80,14 @@ bool ThreadBlock::loads_over_link() const {
 }
 
 std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
-    if (bytes != paced_bytes_) {
+    const bool adds = step_.load && step_.receive != 0;
+    if (bytes != paced_bytes_ || adds != paced_adds_) {
         paced_bytes_ = bytes;
+        paced_adds_ = adds;
         const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
         pace_ = serialization_time(alone, context_.transport.block_rate).count();
+        if (adds && context_.transport.sum_rate != Bandwidth())
+            pace_ += serialization_time(alone, context_.transport.sum_rate).count();
         if (const Bandwidth share = context_.transport.gpu_share; share != Bandwidth()) {
             // A tree's channel moves data up and down, each by a part of its warps.
             const Bytes both(std::uint64_t{bytes} * (warps_ == kAllWarps ? 1U : 2U));
@@ -418,9 +422,13 @@ void ThreadBlock::finish_slice() {
     step_done_ += slice_;
     slice_ = 0;
     // With line protocols, a chunk is processed while it arrives; the block's barriers occur once
-    // per chunk.
-    if (!transport.lines || step_done_ == step_.bytes)
+    // per chunk, and nothing of the next one overlaps with them.
+    if (transport.round != 0) {
+        if (step_done_ == step_.bytes)
+            round_until_ = std::max(round_until_, free_at_) + transport.slice_overhead;
+    } else if (!transport.lines || step_done_ == step_.bytes) {
         free_at_ += transport.slice_overhead;
+    }
     const std::uint64_t now = free_at_;
     for (auto bits = static_cast<std::uint8_t>(step_.send & (local_ | fenced_)); bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {

@@ -124,6 +124,7 @@ private:
     std::uint8_t over_host_ = 0;  ///< bit set of sending connections over the host's PCIe
     State state_ = State::kIdle;
     bool request_scheduled_ = false;
+    bool paced_adds_ = false;  ///< whether pace_ applies to bytes that are added to others
     Step step_;
     std::uint64_t step_done_ = 0;             ///< bytes of the step in finished slices
     std::uint64_t step_slice_ = 0;            ///< bytes of each of its slices except the last

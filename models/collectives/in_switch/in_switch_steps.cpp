@@ -127,7 +127,7 @@ Time copy_time(
     std::uint32_t busy,
     std::uint64_t bytes) {
     const std::uint64_t hunks = (bytes + kWarpCopy - 1) / kWarpCopy;
-    const Time shared = serialization_time(Bytes(busy * kWarpCopy), params.simple.block_rate);
+    const Time shared = serialization_time(Bytes(busy * kWarpCopy), params.in_switch_copy_rate);
     return std::max(params.in_switch_copy_round, shared) * ((hunks + workers - 1) / workers);
 }
 

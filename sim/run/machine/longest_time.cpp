@@ -59,6 +59,10 @@ public:
         const CollectiveParams& collectives = *system.collectives;
         if (collectives.proxy_copy_rate != Bandwidth())
             per_byte_ += 2 / static_cast<double>(collectives.proxy_copy_rate.count());
+        if (collectives.proxy_scan_rate != Bandwidth())
+            per_byte_ += 2 / static_cast<double>(collectives.proxy_scan_rate.count());
+        if (collectives.byte_sum_rate != Bandwidth())
+            per_byte_ += 1 / static_cast<double>(collectives.byte_sum_rate.count());
         const double hops = static_cast<double>(std::min(topology.nodes.size(), kMostHops));
         const double software = to_seconds(
             collectives.host_launch + collectives.launch_latency +
