@@ -58,7 +58,7 @@ std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut
 
 /// NCCL's runTreeSplit: half of the threads plus 64 reduce with Simple, 70 % with other protocols.
 WarpSplit split_of(Protocol protocol) {
-    return protocol == Protocol::kSimple ? WarpSplit{6, 4} : (protocol == Protocol::kLl128 ? WarpSplit{7, 5} : WarpSplit{7, 3});
+    return protocol == Protocol::kSimple ? WarpSplit{6, 4} : WarpSplit{7, 3};
 }
 
 /// Ring, tree and direct exchange for a group on any machines.
