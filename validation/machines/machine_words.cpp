@@ -112,7 +112,7 @@ std::string gpu_model(const std::string& text) {
         if (short_name && !std::regex_match(model, kKnownShort))
             continue;
         // The pair of cards, not a rack ("NVL72").
-        static const std::regex kPair(R"(^[ -]NVL(?! ?\d+(?![\d-])|[A-Z]))");
+        static const std::regex kPair(R"(^[ -]NVL(?! ?\d+(?![\d-]| ?GB)|[A-Z]))");
         const std::string rest = (*at).suffix().str();
         return std::regex_search(rest, kPair) ? model + "NVL" : model;
     }
@@ -136,7 +136,7 @@ std::optional<std::uint32_t> gpu_memory(const std::string& text) {
 
 void read_links(const std::string& all, MachineWords& words) {
     // A card's name alone says nothing about a bridge between two cards.
-    static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*PCI-?E)");
+    static const std::regex kCard(R"(([ABHLV]\d{2,3})[- ]*(\d{2,3} ?GB[- ]*)?PCI-?E)");
     const std::string text = std::regex_replace(all, kCard, "$1");
     const bool no_switch = matches(text, R"(\b(NO|WITHOUT|W/O) NVSWITCH(?! MULTICAST))");
     words.nvlink = matches(text, R"(NVLINK|\bNVL)");
@@ -276,7 +276,7 @@ MachineWords machine_words(std::string_view text) {
         words.pcie = false;
     else if (matches(
                  all,
-                 R"((H100|A100|V100|H200|A800|H800)[- ]*(PCI-?E|NVL\b)|(H100|A100|V100)[- ]*PCI)"))
+                 R"((H100|A100|V100|H200|A800|H800)[- ]*(\d{2,3} ?GB[- ]*)?(PCI-?E|NVL\b)|(H100|A100|V100)[- ]*PCI)"))
         words.pcie = true;
     read_links(all, words);
     read_network(all, words);

@@ -32,8 +32,9 @@ TEST(KernelGpus, FindsTheGpuOfATable) {
     EXPECT_EQ(name("NVIDIA L40S"), "NVIDIA L40S");
     // The 480 GB in the name are the CPU's memory, so the name must not be matched by size.
     EXPECT_EQ(name("NVIDIA GH200 480GB").substr(0, 12), "NVIDIA GH200");
-    EXPECT_EQ(
-        name("NVIDIA A100-PCIE-40GB"), "no GPU of configs/systems is a NVIDIA A100-PCIE-40GB");
+    EXPECT_EQ(name("NVIDIA A100-PCIE-40GB"), "NVIDIA A100 PCIe 40 GB");
+    EXPECT_EQ(name("NVIDIA A100 80GB PCIe"), "NVIDIA A100 PCIe 80 GB");
+    EXPECT_EQ(name("NVIDIA H100 NVL"), "NVIDIA H100 NVL 94 GB");
     EXPECT_EQ(name("Tesla M60"), "no GPU of configs/systems is a Tesla M60");
 }
 

@@ -90,6 +90,7 @@ TEST_F(MachinesTest, GenerationsOfOneNameAreApart) {
     EXPECT_EQ(name("NVIDIA GeForce RTX 3090", "PCIe", 8, 1), "rtx3090_pcie_no_p2p");
     EXPECT_EQ(name("NVIDIA A100 80GB PCIe", "PCIe", 8, 1), "a100_pcie");
     EXPECT_EQ(name("A100-PCIE-40GB", "NVLink bridge", 2, 1), "a100_pcie_nvbridge");
+    EXPECT_EQ(name("A100-PCIE-40GB", "PCIe", 8, 1), "a100_pcie_40gb");
     EXPECT_EQ(name("NVIDIA A10G", "AWS g5.48xlarge", 8, 1), "a10g_pcie");
     EXPECT_EQ(name("NVIDIA A40", "", 4, 1), "a40_pcie");
     EXPECT_EQ(name("AMD Instinct MI355X", "xGMI", 8, 1), "mi355x_8");

@@ -74,7 +74,8 @@ TEST(Planner, FindsWhatTryingAllFinds) {
     EXPECT_EQ(result.simulated.front().seconds, best);
     for (const SimulatedPlan& plan : result.simulated)
         if (plan.alone_seconds) {
-            EXPECT_LE(*plan.alone_seconds, plan.seconds);
+            // Who comes first may differ, by packets of nanoseconds.
+            EXPECT_LE(*plan.alone_seconds, plan.seconds * (1 + 1e-5));
             EXPECT_GE(
                 *plan.alone_seconds, result.simulated[*result.alone_best].alone_seconds.value());
         }
