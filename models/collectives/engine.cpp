@@ -216,7 +216,9 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     for (std::uint32_t position = 0; position < instance.members.size(); ++position)
         if (instance.members[position].joined)
             instance.running->join(position, fabric_.scheduler().now());
-    watch_one();
+    // What is refused at once is not among the running yet.
+    if (why != Fallback::kRefused)
+        watch_one();
 }
 
 void CollectiveEngine::on_link_down(const Link& there, const Link& back) {

@@ -181,6 +181,17 @@ TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
     expect_the_same(c, "registered, two machines");
 }
 
+// The first all-reduce of a run is refused while it is made: the ring in its place may jump.
+TEST(Jump, ARingInPlaceOfARefusedPullJumps) {
+    SwitchedTopology topology = TestMachine::hgx(8);
+    topology.node.reduction->when_full = WhenFull::kRefuse;
+    topology.node.reduction->entries = 8;
+    topology.node.reduction->group_entries = 200;
+    const Case refused = all_reduce(topology.build(), Algorithm::kInSwitch, 8192 * kMiB);
+    EXPECT_GT(run_once(refused, true).jumped, Time());
+    expect_the_same(refused, "refused");
+}
+
 TEST(Jump, LongExchangesLeaveOutChunks) {
     Case c{TestMachine::cluster(2, 4), {}, {}};
     c.policy.channels = 16;

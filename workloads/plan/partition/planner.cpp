@@ -26,6 +26,7 @@ public:
             sums_[i + 1].seconds = sums_[i].seconds + layers[i].seconds;
             sums_[i + 1].weight_bytes = sums_[i].weight_bytes + layers[i].weight_bytes;
             sums_[i + 1].kept_bytes = sums_[i].kept_bytes + layers[i].kept_bytes;
+            sums_[i + 1].kept_before = sums_[i].kept_before + layers[i].kept_before;
         }
     }
 
@@ -33,7 +34,8 @@ public:
     [[nodiscard]] double
     stage(std::size_t first, std::size_t end, std::uint32_t worker, std::uint32_t replicas) const {
         const double weights = sums_[end].weight_bytes - sums_[first].weight_bytes;
-        const double kept = sums_[end].kept_bytes - sums_[first].kept_bytes;
+        const double kept = sums_[end].kept_bytes - sums_[first].kept_bytes -
+                            (sums_[end].kept_before - sums_[first + 1].kept_before);
         const std::uint32_t after = options_.workers - worker - replicas;
         const std::uint32_t in_flight = (after + replicas - 1) / replicas + 1;
         if (options_.memory > 0 && (weights + kept) * in_flight > options_.memory)

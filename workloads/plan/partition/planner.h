@@ -9,10 +9,11 @@ namespace switchfold {
 
 /// A layer as the planner sees it, for one mini-batch on one worker.
 struct PlannerLayer {
-    double seconds = 0;       ///< forward and backward
+    double seconds = 0;       ///< forward, backward, and its share of an update
     double output_bytes = 0;  ///< crosses a cut behind the layer
     double weight_bytes = 0;
-    double kept_bytes = 0;  ///< held from forward to backward
+    double kept_bytes = 0;   ///< held from forward to backward
+    double kept_before = 0;  ///< of these, tensors that earlier layers hold: a stage holds them once
 };
 
 /// A level of the machine's hierarchy, innermost first: pairs in a server, servers in a rack.
@@ -46,7 +47,8 @@ struct PlannedPipeline {
 /// / m times its weights, divided by m. A message is sent forward and its gradient back. Workers
 /// are assigned in order, so the level that each stage or message spans is known. A stage needs
 /// memory for its weights and, for every mini-batch in flight, for the activations kept. Exact, in
-/// O(layers^2 workers^2). Nothing if no pipeline fits in memory.
+/// O(layers^2 workers^2), but that a tensor that skips layers counts in the stage that made it
+/// alone. Nothing if no pipeline fits in memory.
 [[nodiscard]] std::optional<PlannedPipeline>
 plan_pipeline(const std::vector<PlannerLayer>& layers, const PartitionOptions& options);
 

@@ -43,6 +43,7 @@ RC_GTEST_PROP(PlannerProperty, FindsWhatBruteForceFinds, ()) {
         layer.output_bytes = *rc::gen::inRange(0, 100) * 1e6;
         layer.weight_bytes = *rc::gen::inRange(0, 100) * 1e6;
         layer.kept_bytes = *rc::gen::inRange(0, 100) * 1e6;
+        layer.kept_before = layer.kept_bytes * *rc::gen::element(0.0, 0.5, 1.0);
     }
     PartitionOptions options;
     options.workers = *rc::gen::inRange(1U, 7U);
@@ -72,6 +73,18 @@ TEST(Planner, ReplicatesWhereWeightsAreFewAndCutsWhereTheyAreMany) {
     // If every layer has few weights, a single stage replicated on all workers is best.
     const std::vector<PlannerLayer> same(4, convolution);
     EXPECT_EQ(plan_pipeline(same, {4, {{4, 1e9}}, 0, {}})->stages.size(), 1U);
+}
+
+// A ReLU keeps its output, which is the input that the convolution behind it keeps: one tensor.
+TEST(Planner, AStageHoldsATensorOnce) {
+    const PlannerLayer relu{1e-3, 1, 0, 60e6};
+    const PlannerLayer convolution{1e-3, 1, 0, 60e6, 60e6};
+    const std::vector<PlannerLayer> layers{relu, convolution};
+    EXPECT_TRUE(plan_pipeline(layers, {1, {{1, 1e9}}, 100e6, {}}));
+    EXPECT_FALSE(plan_pipeline(layers, {1, {{1, 1e9}}, 50e6, {}}));
+    // Apart, both hold it.
+    EXPECT_TRUE(plan_pipeline(layers, {2, {{2, 1e9}}, 130e6, {1, 1}}));
+    EXPECT_FALSE(plan_pipeline({convolution, convolution}, {1, {{1, 1e9}}, 50e6, {}}));
 }
 
 TEST(Planner, RefusesWhatFitsNowhere) {
