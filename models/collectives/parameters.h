@@ -84,8 +84,10 @@ struct ProtocolParams {
             field(
                 "network_post",
                 &ProtocolParams::network_post,
-                "Time that a thread block spends per step that it hands to the proxy, in addition to "
-                "slice_overhead: the fence behind its stores, and the counter that the proxy polls.",
+                "Time that a thread block spends per step that it hands to the proxy, in addition "
+                "to "
+                "slice_overhead: the fence behind its stores, and the counter that the proxy "
+                "polls.",
                 Time(0),
                 microseconds(1000)),
             field(
@@ -98,7 +100,8 @@ struct ProtocolParams {
             field(
                 "block_rate",
                 &ProtocolParams::block_rate,
-                "Limit on the payload rate of one thread block. LL moves 8 bytes a thread in rounds, "
+                "Limit on the payload rate of one thread block. LL moves 8 bytes a thread in "
+                "rounds, "
                 "which take as long however few threads take part.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
@@ -319,7 +322,8 @@ struct CollectiveParams {
                 "proxy_launch",
                 &CollectiveParams::proxy_launch,
                 "Time of a GPU's proxy thread to take up one connection's part in a collective, to "
-                "serve its first message, and to end it. A loop of small exchanges cannot run faster "
+                "serve its first message, and to end it. A loop of small exchanges cannot run "
+                "faster "
                 "than this times the connections; of one collective alone the host has handed over "
                 "these parts before its kernel begins.",
                 Time(0),

@@ -168,8 +168,8 @@ TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
         }
 }
 
-// The network's switch reduces as well, and each GPU's NIC is what all heads wait for: blocks move in
-// bursts, each at its own moment.
+// The network's switch reduces as well, and each GPU's NIC is what all heads wait for: blocks move
+// in bursts, each at its own moment.
 TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
     ClusterTopology cluster = TestMachine::cluster_of(2, 4);
     SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);

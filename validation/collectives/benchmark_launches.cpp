@@ -40,7 +40,8 @@ BenchmarkLaunches::driven(const MeasuredRow& row, const MatchedMachine& machine)
     if (row.driven)
         return *row.driven;
     const bool python = row.placement.find(".py") != std::string::npos;
-    const bool hosts = std::max(machine.nodes, row.nodes.value_or(1)) > 1 || row.gpus > kMostOfAHost;
+    const bool hosts =
+        std::max(machine.nodes, row.nodes.value_or(1)) > 1 || row.gpus > kMostOfAHost;
     if (hosts || python || !row.collective_name.empty())
         return 1;
     const auto quickest = quickest_.find(std::pair(row.table, row.gpus));

@@ -25,8 +25,7 @@ public:
     [[nodiscard]] Time of(const MeasuredRow& row, const MatchedMachine& machine) const;
 
 private:
-    [[nodiscard]] std::uint32_t
-    driven(const MeasuredRow& row, const MatchedMachine& machine) const;
+    [[nodiscard]] std::uint32_t driven(const MeasuredRow& row, const MatchedMachine& machine) const;
 
     /// us, by table and number of GPUs.
     std::map<std::pair<std::string, std::uint32_t>, double> quickest_;

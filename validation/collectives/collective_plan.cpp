@@ -170,8 +170,8 @@ private:
         planned.id = id;
         planned.row = &row;
         planned.launches = launches_.of(row, machine);
-        planned.in_switch = words.algorithm == Algorithm::kInSwitch ||
-                            words.algorithm == Algorithm::kInSwitchTree;
+        planned.in_switch =
+            words.algorithm == Algorithm::kInSwitch || words.algorithm == Algorithm::kInSwitchTree;
         const bool labelled_off = words.in_switch_off || words.algorithm == Algorithm::kRing ||
                                   words.algorithm == Algorithm::kTree;
         // Types that NVLS cannot reduce use the ring.

@@ -171,8 +171,7 @@ AlgorithmWords algorithm_words(const MeasuredRow& row) {
     else if (only_ring)
         words.algorithm = Algorithm::kRing;
     else if (contains(label, "nvls") && !words.in_switch_off)
-        words.algorithm =
-            contains(label, "tree") ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
+        words.algorithm = contains(label, "tree") ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
     if (contains(label, "as stated in the source"))
         words.doubt = fmt::format("the label \"{}\" stands at every size", row.algorithm);
     if (contains(lower(row.placement), "size given as"))

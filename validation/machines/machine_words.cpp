@@ -274,9 +274,10 @@ MachineWords machine_words(std::string_view text) {
     words.memory_GB = gpu_memory(all);
     if (matches(all, R"(\bSXM\d?|\bOAM\b)"))
         words.pcie = false;
-    else if (matches(
-                 all,
-                 R"((H100|A100|V100|H200|A800|H800)[- ]*(\d{2,3} ?GB[- ]*)?(PCI-?E|NVL\b)|(H100|A100|V100)[- ]*PCI)"))
+    else if (
+        matches(
+            all,
+            R"((H100|A100|V100|H200|A800|H800)[- ]*(\d{2,3} ?GB[- ]*)?(PCI-?E|NVL\b)|(H100|A100|V100)[- ]*PCI)"))
         words.pcie = true;
     read_links(all, words);
     read_network(all, words);

@@ -87,10 +87,9 @@ TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
 }
 
 TEST_F(CollectivePlanTest, SeveralHostsHaveSeveralProcesses) {
-    const CollectivePlan p =
-        plan("a,NVIDIA GB200,72,18,NVL72,auto,,float,65536,20,,\n"
-             "b,NVIDIA GB200,72,,NVL72,auto,,float,65536,20,,\n"
-             "c,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,200,,\n");
+    const CollectivePlan p = plan("a,NVIDIA GB200,72,18,NVL72,auto,,float,65536,20,,\n"
+                                  "b,NVIDIA GB200,72,,NVL72,auto,,float,65536,20,,\n"
+                                  "c,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,200,,\n");
     ASSERT_EQ(p.rows.size(), 3U);
     EXPECT_EQ(p.rows[0].launches * 8, p.rows[2].launches);
     EXPECT_EQ(p.rows[1].launches, p.rows[0].launches);
@@ -98,11 +97,10 @@ TEST_F(CollectivePlanTest, SeveralHostsHaveSeveralProcesses) {
 
 // One thread cannot have driven all GPUs if any size of the table was quicker than its launches.
 TEST_F(CollectivePlanTest, AQuickTableHasAProcessForEachGpu) {
-    const CollectivePlan p =
-        plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,8,13,,\n"
-             "a,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n"
-             "b,NVIDIA H100,8,1,NVSwitch,auto,,float,8,30,,\n"
-             "b,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n");
+    const CollectivePlan p = plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,8,13,,\n"
+                                  "a,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n"
+                                  "b,NVIDIA H100,8,1,NVSwitch,auto,,float,8,30,,\n"
+                                  "b,NVIDIA H100,8,1,NVSwitch,auto,,float,1048576,50,,\n");
     ASSERT_EQ(p.rows.size(), 4U);
     EXPECT_EQ(p.rows[0].launches, p.rows[1].launches);
     EXPECT_EQ(p.rows[2].launches, p.rows[0].launches * 8);

@@ -53,8 +53,8 @@ struct GpuRates {
 
     double launch = 0;  ///< from the end of one kernel to the first block of the next
 
-    /// The power limit has taken effect before the kernel begins, as in a running step. Kernels that
-    /// are measured alone begin before it.
+    /// The power limit has taken effect before the kernel begins, as in a running step. Kernels
+    /// that are measured alone begin before it.
     bool loaded = false;
 };
 

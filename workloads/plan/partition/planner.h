@@ -12,8 +12,9 @@ struct PlannerLayer {
     double seconds = 0;       ///< forward, backward, and its share of an update
     double output_bytes = 0;  ///< crosses a cut behind the layer
     double weight_bytes = 0;
-    double kept_bytes = 0;   ///< held from forward to backward
-    double kept_before = 0;  ///< of these, tensors that earlier layers hold: a stage holds them once
+    double kept_bytes = 0;  ///< held from forward to backward
+    double kept_before =
+        0;  ///< of these, tensors that earlier layers hold: a stage holds them once
 };
 
 /// A level of the machine's hierarchy, innermost first: pairs in a server, servers in a rack.

@@ -12,8 +12,8 @@ namespace switchfold {
 
 namespace {
 
-/// Of the tensors that each layer's backward reads, the bytes of those that an earlier layer's reads
-/// as well: a ReLU keeps its output, which is the input of the convolution behind it.
+/// Of the tensors that each layer's backward reads, the bytes of those that an earlier layer's
+/// reads as well: a ReLU keeps its output, which is the input of the convolution behind it.
 std::vector<double> kept_before(const Network& network, const LayerWork& layers) {
     std::set<std::uint32_t> kept;
     std::vector<double> before;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/planner_layers.h"
+
+#include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/stage_work.h"
 #include "workloads/plan/step/update_kernels.h"
 #include "workloads/tests/test_gpus.h"
