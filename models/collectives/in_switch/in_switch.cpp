@@ -117,7 +117,7 @@ constexpr std::uint64_t kMostTurns = 32;  // in a window
 constexpr std::uint64_t kHunksInPiece = 128;
 constexpr std::uint64_t kLeastHunk = 8;     // rounds of a warp
 constexpr std::uint64_t kLargestHunk = 64;  // likewise
-constexpr std::uint64_t kFewestHunks = 8;   // that show a motion
+constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
