@@ -99,8 +99,7 @@ struct PieceTag {
 
 /// Time in which `workers` warps copy so many bytes: in rounds of 4 KiB a warp, each of which waits
 /// for its loads. Groups of warps that copy at the same time share their SM: a round lasts no less
-/// than `busy` warps, these among them, take for theirs at
-/// in_switch_copy_rate.
+/// than `busy` warps, these among them, take for theirs at in_switch_copy_rate.
 [[nodiscard]] Time copy_time(
     const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy, std::uint64_t bytes);
 
