@@ -4,7 +4,7 @@
 #include "workloads/plan/search/lower_bound.h"
 #include "workloads/plan/search/plan_space.h"
 #include "workloads/plan/tests/random_plan.h"
-#include "workloads/tests/test_gpus.h"
+#include "workloads/plan/tests/small_gpt.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -29,10 +29,7 @@ Network small_gpt(std::uint32_t layers = 8) {
     return decoder("small", shape);
 }
 
-const KernelTimes& a100() {
-    static const KernelTimes times(test_data::ampere());
-    return times;
-}
+using test_data::a100;
 
 /// A floor with a single link rate, at which every byte of a collective is sent once.
 class Rate : public LinkFloor {
