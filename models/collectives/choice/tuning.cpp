@@ -80,7 +80,7 @@ std::uint32_t threads_for(
     constexpr std::uint32_t kDivisible = 128;
     constexpr std::uint32_t kFewest = 96;
     std::uint32_t threads = params_of(params, choice.protocol).threads;
-    if (choice.protocol != Protocol::kLl)
+    if (choice.protocol != Protocol::kLl || choice.algorithm != Algorithm::kRing)
         return threads;
     const std::uint64_t wanted =
         choice.channels * wanted_by_thread(choice.algorithm, choice.protocol, machine);

@@ -201,7 +201,9 @@ struct Choice {
     const MachineView& machine,
     Bytes bytes);
 /// NCCL then halves the threads of the last block, down to three warps (enqueue.cc, nt). Only of
-/// LL, which alone carries so little.
+/// rings by LL, which alone carries so little: trees divide their block between the ways up and
+/// down, and measured ones (h100_8g_2n_snellius, sophia_dgxa100_2.22.3_ar_*) grow with their bytes
+/// alone.
 [[nodiscard]] std::uint32_t threads_for(
     const CollectiveParams& params, const Choice& choice, const MachineView& machine, Bytes bytes);
 /// Share of its protocol's threads that a block lacks.
