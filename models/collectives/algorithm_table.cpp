@@ -15,13 +15,18 @@ namespace switchfold {
 
 namespace {
 
+/// \pre 0 <= share <= 1
+Time portion(Time whole, double share) {
+    return Time(static_cast<std::uint64_t>(static_cast<double>(whole.count()) * share));
+}
+
 KernelShape fifo_shape(const CollectiveParams& params, const Choice& choice) {
     const ProtocolParams& protocol = params_of(params, choice.protocol);
     return {
-        protocol.threads,
+        choice.threads != 0 ? choice.threads : protocol.threads,
         params.registers_per_thread,
         params.shared_memory,
-        params.launch_latency,
+        params.launch_latency - portion(protocol.threads_start, missing_threads(params, choice)),
         protocol.start_overhead};
 }
 

@@ -12,6 +12,20 @@ void CollectiveParams::check(ParamChecker& checker) const {
         checker.error(
             "/transfer_unit",
             fmt::format("is {}; expected a multiple of {} B", to_string(transfer_unit), kVector));
+    if (ll.threads_start > launch_latency)
+        checker.error(
+            "/ll/threads_start",
+            fmt::format(
+                "is {}; expected at most launch_latency, {}",
+                to_string(ll.threads_start),
+                to_string(launch_latency)));
+    if (ll.threads_hop > ll.hop_overhead)
+        checker.error(
+            "/ll/threads_hop",
+            fmt::format(
+                "is {}; expected at most hop_overhead, {}",
+                to_string(ll.threads_hop),
+                to_string(ll.hop_overhead)));
 }
 
 }  // namespace switchfold

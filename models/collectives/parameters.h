@@ -57,6 +57,8 @@ struct ProtocolParams {
     Bandwidth block_rate = gigabytes_per_second(20);
     Bandwidth gpu_rate;
     std::uint32_t threads = 512;
+    Time threads_start;
+    Time threads_hop;
 
     static constexpr auto fields() {
         return list_of(
@@ -112,7 +114,20 @@ struct ProtocolParams {
                 "with each other, so each has an equal share; 0: block_rate alone.",
                 Bandwidth(0),
                 gigabytes_per_second(100'000)),
-            field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U));
+            field("threads", &ProtocolParams::threads, "Threads of a block.", 32U, 1024U),
+            field(
+                "threads_start",
+                &ProtocolParams::threads_start,
+                "Part of launch_latency that the threads of a whole block take: a small collective "
+                "has fewer.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "threads_hop",
+                &ProtocolParams::threads_hop,
+                "The same part of hop_overhead: each warp polls, and the barriers wait for all.",
+                Time(0),
+                microseconds(1000)));
     }
 };
 

@@ -58,6 +58,23 @@ TEST(CostModel, ProtocolsFollowEachOtherWithSize) {
     EXPECT_EQ(choice(p, view, mebibytes(64)).protocol, Protocol::kSimple);
 }
 
+// enqueue.cc: 8 bytes a thread and rank, then halves, 64 threads at the least, of which three warps
+// run. Times of rings of 8 GPUs rise from 8 to 64 KiB, of 2 from 2 to 16 KiB, and are flat on both
+// sides (nccl_collectives.csv).
+TEST(CostModel, TheLastBlockOfASmallRingHasFewerThreads) {
+    const CollectiveParams p = params(TunerGeneration::kHopper);
+    const MachineView eight = machine(8, 365, false);
+    EXPECT_EQ(choice(p, eight, kibibytes(32)).threads, 512U);
+    EXPECT_EQ(choice(p, eight, kibibytes(16)).threads, 256U);
+    EXPECT_EQ(choice(p, eight, kibibytes(8)).threads, 128U);
+    EXPECT_EQ(choice(p, eight, kibibytes(4)).threads, 96U);
+    EXPECT_EQ(choice(p, eight, Bytes(8)).threads, 96U);
+    EXPECT_EQ(choice(p, machine(2, 365, false), kibibytes(8)).threads, 512U);
+    EXPECT_EQ(choice(p, machine(2, 365, false), kibibytes(4)).threads, 256U);
+    EXPECT_DOUBLE_EQ(missing_threads(p, choice(p, eight, kibibytes(16))), 0.5);
+    EXPECT_DOUBLE_EQ(missing_threads(p, choice(p, eight, mebibytes(64))), 0);
+}
+
 MachineView two_dgx_a100() {
     MachineView view = machine(16, 198, false);
     view.machines = 2;

@@ -48,24 +48,52 @@ std::uint32_t channels_of(const CollectiveParams& params, const MachineView& mac
     return std::min(2 * rings, kMost);
 }
 
+namespace {
+
+/// Bytes per thread below which channels, then threads are removed: NCCL comm.h:49-51.
+std::uint64_t wanted_by_thread(Algorithm algorithm, Protocol protocol, const MachineView& machine) {
+    constexpr std::uint64_t kSimpleThreshold = 64;
+    constexpr std::uint64_t kLlThreshold = 8;
+    if (protocol == Protocol::kSimple)
+        return kSimpleThreshold;
+    const bool by_rank = protocol == Protocol::kLl && algorithm != Algorithm::kTree;
+    return kLlThreshold * (by_rank ? machine.ranks : 1);
+}
+
+}  // namespace
+
 std::uint32_t channels_for(
     const CollectiveParams& params,
     Algorithm algorithm,
     Protocol protocol,
     const MachineView& machine,
     Bytes bytes) {
-    // Bytes per thread below which channels are removed: NCCL comm.h:49-51.
-    constexpr std::uint64_t kSimpleThreshold = 64;
-    constexpr std::uint64_t kLlThreshold = 8;
-    std::uint64_t per_thread = kSimpleThreshold;
-    if (protocol != Protocol::kSimple)
-        per_thread = kLlThreshold;
-    if (protocol == Protocol::kLl && algorithm != Algorithm::kTree)
-        per_thread *= machine.ranks;
-    const std::uint64_t per_channel = per_thread * params_of(params, protocol).threads;
+    const std::uint64_t per_channel =
+        wanted_by_thread(algorithm, protocol, machine) * params_of(params, protocol).threads;
     const std::uint64_t wanted = std::max<std::uint64_t>(1, bytes.count() / per_channel);
     return static_cast<std::uint32_t>(
         std::min<std::uint64_t>(channels_of(params, machine), wanted));
+}
+
+std::uint32_t threads_for(
+    const CollectiveParams& params, const Choice& choice, const MachineView& machine, Bytes bytes) {
+    constexpr std::uint32_t kDivisible = 128;
+    constexpr std::uint32_t kFewest = 96;
+    std::uint32_t threads = params_of(params, choice.protocol).threads;
+    if (choice.protocol != Protocol::kLl || choice.algorithm != Algorithm::kRing)
+        return threads;
+    const std::uint64_t wanted =
+        choice.channels * wanted_by_thread(choice.algorithm, choice.protocol, machine);
+    while (bytes.count() < wanted * threads && threads % kDivisible == 0)
+        threads /= 2;
+    return std::max(threads, kFewest);
+}
+
+double missing_threads(const CollectiveParams& params, const Choice& choice) {
+    const std::uint32_t all = params_of(params, choice.protocol).threads;
+    if (choice.threads == 0 || choice.threads >= all)
+        return 0;
+    return 1 - static_cast<double>(choice.threads) / all;
 }
 
 namespace {
@@ -155,6 +183,7 @@ Choice choose_collective(
             choice.channels = policy.channels != 0
                                   ? policy.channels
                                   : channels_for(params, algorithm, protocol, machine, bytes);
+            choice.threads = threads_for(params, choice, machine, bytes);
             choice.estimate = algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
                                                             : cost.tree(protocol, bytes);
             consider(choice);

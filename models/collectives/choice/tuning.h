@@ -178,6 +178,7 @@ struct Choice {
     Algorithm algorithm = Algorithm::kRing;
     Protocol protocol = Protocol::kSimple;
     std::uint32_t channels = 1;  ///< thread blocks of the kernel
+    std::uint32_t threads = 0;   ///< of a block; 0: all that the protocol uses
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
@@ -199,10 +200,19 @@ struct Choice {
     Protocol protocol,
     const MachineView& machine,
     Bytes bytes);
+/// NCCL then halves the threads of the last block, down to three warps (enqueue.cc, nt). Only of
+/// rings by LL, which alone carries so little: trees divide their block between the ways up and
+/// down, and measured ones (h100_8g_2n_snellius, sophia_dgxa100_2.22.3_ar_*) grow with their bytes
+/// alone.
+[[nodiscard]] std::uint32_t threads_for(
+    const CollectiveParams& params, const Choice& choice, const MachineView& machine, Bytes bytes);
+/// Share of its protocol's threads that a block lacks.
+[[nodiscard]] double missing_threads(const CollectiveParams& params, const Choice& choice);
 /// Limit on a collective's channels: the machine's; over PCIe also pcie_channels(); across
-/// machines, the number found by NCCL's search, which depends on the network interfaces (graph/search.cc ncclTopoDupChannels,
-/// graph/connect.cc ncclTopoPostset). Logs agree: 8 with four interfaces of 25 GB/s per machine, 16
-/// with eight of 50 GB/s and with four of 50 GB/s, 2 with one.
+/// machines, the number found by NCCL's search, which depends on the network interfaces
+/// (graph/search.cc ncclTopoDupChannels, graph/connect.cc ncclTopoPostset). Logs agree: 8 with four
+/// interfaces of 25 GB/s per machine, 16 with eight of 50 GB/s and with four of 50 GB/s, 2 with
+/// one.
 [[nodiscard]] std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine);
 
 /// Chooses algorithm, protocol and channels of a collective that a ring can perform, by NCCL's cost

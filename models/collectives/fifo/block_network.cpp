@@ -106,7 +106,9 @@ BlockNetwork::BlockNetwork(
     if (protocol == Protocol::kLl)
         t.round = std::max(
                       static_cast<std::uint32_t>(kGrain),
-                      static_cast<std::uint32_t>(p.threads * kLlBytesOfThread * share)) *
+                      static_cast<std::uint32_t>(
+                          p.threads * kLlBytesOfThread * share *
+                          (1 - missing_threads(params_, spec.choice)))) *
                   bundle;
     t.host_store_rate = params_.host_store_rate * bundle / stores_at_once(spec);
     t.unit = unit_for(chunk, shape.largest_unit);
@@ -130,8 +132,11 @@ BlockNetwork::BlockNetwork(
     }
     t.slot_mask = std::bit_ceil(t.slots) - 1;
     t.network_post = p.network_post.count();
-    t.delays[0].hop = p.hop_overhead.count();
-    t.delays[1].hop = (p.hop_overhead + p.network_overhead).count();
+    const auto hop = static_cast<std::uint64_t>(
+        static_cast<double>(p.hop_overhead.count()) -
+        static_cast<double>(p.threads_hop.count()) * missing_threads(params_, spec.choice));
+    t.delays[0].hop = hop;
+    t.delays[1].hop = hop + p.network_overhead.count();
     // A free slot becomes a receive that the sender must be told of: software on both ends again.
     t.delays[1].credit = p.network_overhead.count();
 }
