@@ -178,7 +178,6 @@ struct Choice {
     Algorithm algorithm = Algorithm::kRing;
     Protocol protocol = Protocol::kSimple;
     std::uint32_t channels = 1;  ///< thread blocks of the kernel
-    std::uint32_t threads = 0;   ///< of a block; 0: all that the protocol uses
     bool registered = false;
     Time estimate;
     InSwitchMode mode = InSwitchMode::kPull;
@@ -190,6 +189,7 @@ struct Choice {
     std::uint32_t group_tables = 0;  ///< for an exchange of experts through the switch: number of
                                      ///< groups; 0: the switches' limit
     PeerCopyPolicy copies = {};      ///< for algorithms that move data by copies
+    std::uint32_t threads = 0;       ///< of a block; 0: all that the protocol uses
 };
 
 /// NCCL reduces the channels of small collectives until every thread has enough work (enqueue.cc;
