@@ -182,8 +182,8 @@ private:
         if (framework == "Megatron-DeepSpeed" || is_megatron_of_dlperf(record))
             p.norm = NormKernels::kApex;
         // Megatron-LM drops out a tenth unless told otherwise, and neither the formula for
-        // activations of Korthikanti et al. nor Zero Bubble's script tells it. The profile of
-        // vTrain's Megatron-DeepSpeed has no dropout.
+        // activations of Korthikanti et al. nor Zero Bubble's script tells it. vTrain's network
+        // has it too (src/model/gpt_modeling.py), but its measured layers leave no time for it.
         // DLPerf's scripts give OneFlow the same tenth.
         p.residual_dropout = framework.starts_with("Megatron-LM") || one_flow;
         // Zero Bubble's paper was submitted in September 2023, while Megatron-LM did so
