@@ -71,6 +71,9 @@ TEST(CostModel, TheLastBlockOfASmallRingHasFewerThreads) {
     EXPECT_EQ(choice(p, eight, Bytes(8)).threads, 96U);
     EXPECT_EQ(choice(p, machine(2, 365, false), kibibytes(8)).threads, 512U);
     EXPECT_EQ(choice(p, machine(2, 365, false), kibibytes(4)).threads, 256U);
+    CollectiveParams two_warps = p;
+    two_warps.ll.threads = 64;
+    EXPECT_EQ(choice(two_warps, eight, Bytes(8)).threads, 64U);
     EXPECT_DOUBLE_EQ(missing_threads(p, choice(p, eight, kibibytes(16))), 0.5);
     EXPECT_DOUBLE_EQ(missing_threads(p, choice(p, eight, mebibytes(64))), 0);
 }

@@ -84,9 +84,10 @@ std::uint32_t threads_for(
         return threads;
     const std::uint64_t wanted =
         choice.channels * wanted_by_thread(choice.algorithm, choice.protocol, machine);
+    const std::uint32_t fewest = std::min(threads, kFewest);
     while (bytes.count() < wanted * threads && threads % kDivisible == 0)
         threads /= 2;
-    return std::max(threads, kFewest);
+    return std::max(threads, fewest);
 }
 
 double missing_threads(const CollectiveParams& params, const Choice& choice) {
