@@ -12,20 +12,20 @@ void CollectiveParams::check(ParamChecker& checker) const {
         checker.error(
             "/transfer_unit",
             fmt::format("is {}; expected a multiple of {} B", to_string(transfer_unit), kVector));
-    if (ll.threads_start > launch_latency)
-        checker.error(
-            "/ll/threads_start",
-            fmt::format(
-                "is {}; expected at most launch_latency, {}",
-                to_string(ll.threads_start),
-                to_string(launch_latency)));
-    if (ll.threads_hop > ll.hop_overhead)
-        checker.error(
-            "/ll/threads_hop",
-            fmt::format(
-                "is {}; expected at most hop_overhead, {}",
-                to_string(ll.threads_hop),
-                to_string(ll.hop_overhead)));
+    const auto at_most = [&](const char* pointer, Time value, Time limit, const char* what) {
+        if (value > limit)
+            checker.error(
+                pointer,
+                fmt::format(
+                    "is {}; expected at most {} ({})", to_string(value), to_string(limit), what));
+    };
+    at_most("/ll/threads_start", ll.threads_start, launch_latency, "launch_latency");
+    at_most("/ll/threads_hop", ll.threads_hop, ll.hop_overhead, "hop_overhead");
+    constexpr const char* kWhole = "only blocks of LL run with fewer threads";
+    at_most("/ll128/threads_start", ll128.threads_start, Time(), kWhole);
+    at_most("/ll128/threads_hop", ll128.threads_hop, Time(), kWhole);
+    at_most("/simple/threads_start", simple.threads_start, Time(), kWhole);
+    at_most("/simple/threads_hop", simple.threads_hop, Time(), kWhole);
 }
 
 }  // namespace switchfold

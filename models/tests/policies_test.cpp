@@ -133,5 +133,21 @@ TEST(CollectiveParams, NoElementLiesInTwoPieces) {
     EXPECT_EQ(checker.found()[0].second, "is 2506 B; expected a multiple of 16 B");
 }
 
+TEST(CollectiveParams, ThreadsTakeNoMoreThanTheWhole) {
+    CollectiveParams params;
+    params.ll.threads_start = params.launch_latency + nanoseconds(1);
+    params.ll.threads_hop = params.ll.hop_overhead + nanoseconds(1);
+    params.simple.threads_hop = nanoseconds(1);
+    ParamChecker checker;
+    params.check(checker);
+    ASSERT_EQ(checker.found().size(), 3U);
+    EXPECT_EQ(checker.found()[0].first, "/ll/threads_start");
+    EXPECT_EQ(checker.found()[1].first, "/ll/threads_hop");
+    EXPECT_EQ(checker.found()[2].first, "/simple/threads_hop");
+    EXPECT_EQ(
+        checker.found()[2].second,
+        "is 1 ns; expected at most 0 ps (only blocks of LL run with fewer threads)");
+}
+
 }  // namespace
 }  // namespace switchfold::policies_test
