@@ -85,6 +85,8 @@ struct HostHop {
 class FabricListener {
 public:
     virtual void on_link_down(const Link& there, const Link& back) = 0;
+    /// A copy between a GPU and its host begins to use links.
+    virtual void on_host_copy() {}
 
 protected:
     ~FabricListener() = default;
@@ -121,6 +123,11 @@ public:
         std::uint64_t bytes = 0;
     };
     [[nodiscard]] HostTraffic& host_traffic() { return host_traffic_; }
+    void begin_host_copy() {
+        ++host_traffic_.copies;
+        if (listener_ != nullptr)
+            listener_->on_host_copy();
+    }
     [[nodiscard]] const HostTraffic& host_traffic() const { return host_traffic_; }
 
     /// Bytes of pushed lines that the group can have open at once before a table is full, if lines

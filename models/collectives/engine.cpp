@@ -9,11 +9,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace switchfold {
 
+namespace {
+
+// Smaller collectives are simulated faster than counted.
+constexpr Bytes kWorthRecalling = mebibytes(1);
+
+}  // namespace
+
 /// A collective, from the arrival of its first rank to the end of its last.
-class CollectiveEngine::Instance final : public MemberListener, public ResidentListener {
+class CollectiveEngine::Instance final : public MemberListener,
+                                         public ResidentListener,
+                                         private RecallListener {
 public:
     struct Member {
         CollectiveListener* listener = nullptr;
@@ -40,6 +50,9 @@ public:
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
         running = owner.make_running(*this);
+        worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
+                          (!exchange() || spec.peers_late == Time());
+        waits_for_all = worth_recalling && owner.recall_->knows(likeness(spec));
         if (!before.empty())
             running->buffers() = before;
     }
@@ -56,12 +69,49 @@ public:
     void join(std::uint32_t position) {
         members[position].joined = true;
         ++joined;
+        const Time now = engine.fabric_.scheduler().now();
+        if (joined == 1)
+            first_joined = now;
+        const bool all = joined == members.size();
+        if (waits_for_all) {
+            if (!all || recalls(now))
+                return;
+            for (std::uint32_t p = 0; p < members.size(); ++p)
+                begin(p);
+            return;
+        }
+        if (worth_recalling && joined == 1)
+            engine.recall_->first_joins(*this, likeness(spec));
+        if (worth_recalling && all)
+            engine.recall_->all_joined(*this, engine.ports_of(spec));
+        begin(position);
+    }
+    bool recalls(Time now) {
+        RecallListener& self = *this;
+        return engine.recall_->recall(
+            likeness(spec), now - first_joined, engine.ports_of(spec), *this, self);
+    }
+    /// The member's blocks get to work.
+    void begin(std::uint32_t position) {
         engine.watch_one();
         // Half of the launch latency precedes the first instruction, half follows the last.
         const KernelShape shape = kernel_shape(engine.params_, spec.choice);
         running->join(
             position,
             engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead);
+    }
+    /// What is left of it is a collective of what is left of its data.
+    void on_disturbed(double left) override {
+        const std::uint64_t unit = std::uint64_t{spec.element_bytes} * spec.size();
+        const auto units = static_cast<std::uint64_t>(
+            std::ceil(static_cast<double>(spec.bytes.count() / unit) * left));
+        spec.bytes = Bytes(std::max<std::uint64_t>(1, units) * unit);
+        worth_recalling = false;
+        running.reset();  // gives its groups back
+        running = engine.make_running(*this);
+        engine.watch_one();
+        for (std::uint32_t position = 0; position < members.size(); ++position)
+            running->join(position, engine.fabric_.scheduler().now());
     }
     [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
     void on_failure(const std::string& why) override {
@@ -73,6 +123,8 @@ public:
     }
     void on_member_done(std::uint32_t position, Time end) override {
         members[position].done = true;
+        if (worth_recalling)
+            engine.recall_->told(*this, position, 0, 0, end);
         const Time after = kernel_shape(engine.params_, spec.choice).launch_latency / 2;
         engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
     }
@@ -80,6 +132,8 @@ public:
         std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
         if (left == 1 && spec.peers_late > Time())
             record.stalled = std::max(record.stalled, engine.clock_.of(end));
+        if (worth_recalling)
+            engine.recall_->told(*this, position, left, all, end);
         // Each block serves some of the rounds and leaves with the last of them.
         const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
         if (stay < members[position].blocks)
@@ -113,6 +167,9 @@ public:
     std::size_t arrived = 0;
     std::size_t joined = 0;
     std::size_t ended = 0;
+    Time first_joined;
+    bool worth_recalling = false;  ///< or an example to be
+    bool waits_for_all = false;    ///< nobody begins before all have joined
 };
 
 CollectiveEngine::CollectiveEngine(
@@ -143,12 +200,28 @@ CollectiveEnvironment CollectiveEngine::environment() const {
     return {fabric_, params_, ports_, functional, jump_ != nullptr && !functional};
 }
 
-void CollectiveEngine::allow_jumps(TrafficCounts& counts) {
+void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
     jump_ = std::make_unique<Jump>(
         fabric_.scheduler(),
         counts,
         Jump::Beside{
-            [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
+            [this] { return undisturbed(); },
+            [this] { return fabric_.host_traffic().bytes; },
+            [this] { return std::uint64_t{records_.size() + running_.size()}; }});
+    if (remember)
+        recall_ =
+            std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
+}
+
+Time CollectiveEngine::jumped() const {
+    return (jump_ ? jump_->jumped() : Time()) + (recall_ ? recall_->recalled() : Time());
+}
+
+std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) const {
+    std::vector<RankPort*> ports;
+    for (const std::uint32_t rank : spec.ranks)
+        ports.push_back(ports_[rank]);
+    return ports;
 }
 
 void CollectiveEngine::watch_one() {
@@ -158,11 +231,14 @@ void CollectiveEngine::watch_one() {
     // In an exchange with a late rank, a part has not begun yet.
     if (instance.exchange() && instance.spec.peers_late != Time())
         return;
-    std::vector<const RankPort*> members;
-    for (const std::uint32_t rank : instance.spec.ranks)
-        members.push_back(ports_[rank]);
-    if (instance.joined == instance.members.size())
-        jump_->watch(*instance.running, std::move(members));
+    if (instance.joined < instance.members.size())
+        return;
+    const std::vector<RankPort*> ports = ports_of(instance.spec);
+    jump_->watch(
+        *instance.running,
+        {ports.begin(), ports.end()},
+        recall_ && instance.worth_recalling ? std::optional(likeness(instance.spec))
+                                            : std::nullopt);
 }
 
 bool CollectiveEngine::undisturbed() const {
@@ -247,6 +323,8 @@ void CollectiveEngine::start(
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
+        if (recall_)
+            recall_->disturb();
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
@@ -290,6 +368,8 @@ void CollectiveEngine::start_transfer(
     const Key key{UINT64_MAX, pair, end.tag, sequence};
     auto& slot = running_[key];
     if (!slot) {
+        if (recall_)
+            recall_->disturb();
         slot = std::make_unique<Instance>(*this, key, limit(specify(end)));
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;
@@ -398,9 +478,11 @@ void CollectiveEngine::finish(Instance& instance) {
     if (std::string note = instance.running->note(); !note.empty())
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     coarse_ += instance.running->coarse();
-    records_.push_back(instance.record);
     if (jump_)
-        jump_->forget(*instance.running);
+        jump_->ended(*instance.running);
+    if (recall_)
+        recall_->ended(instance);
+    records_.push_back(instance.record);
     // A collective with pending events is kept until they have occurred.
     auto ended = running_.extract(Key(instance.key));
     if (!ended.mapped()->running->quiet())

@@ -6,6 +6,7 @@
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
 #include "models/collectives/jump/jump.h"
+#include "models/collectives/jump/recall.h"
 #include "models/collectives/running_collective.h"
 #include "sim/kernel/world_clock.h"
 
@@ -56,8 +57,9 @@ public:
         std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
-    /// includes the skipped parts. Links with bit errors never repeat exactly.
-    void allow_jumps(TrafficCounts& counts);
+    /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
+    /// collective may also be taken to move as an earlier one like it did; not where links change.
+    void allow_jumps(TrafficCounts& counts, bool remember);
     ~CollectiveEngine() override;
     CollectiveEngine(const CollectiveEngine&) = delete;
     CollectiveEngine& operator=(const CollectiveEngine&) = delete;
@@ -96,7 +98,7 @@ public:
     /// Notes on collectives that did not run as requested.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     /// Simulated time skipped by collectives.
-    [[nodiscard]] Time jumped() const { return jump_ ? jump_->jumped() : Time(); }
+    [[nodiscard]] Time jumped() const;
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
     /// Configuration of an all-reduce of this size over these ranks.
@@ -122,8 +124,13 @@ private:
     [[nodiscard]] CollectiveSpec limit(CollectiveSpec spec) const;
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
+    void on_host_copy() override {
+        if (recall_)
+            recall_->disturb();
+    }
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
     [[nodiscard]] CollectiveEnvironment environment() const;
+    [[nodiscard]] std::vector<RankPort*> ports_of(const CollectiveSpec& spec) const;
     /// Watches the only active collective, unless it is watched already.
     void watch_one();
     [[nodiscard]] bool undisturbed() const;
@@ -179,7 +186,8 @@ private:
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
     Bytes coarse_;
-    std::unique_ptr<Jump> jump_;  ///< null: nothing is skipped
+    std::unique_ptr<Jump> jump_;      ///< null: nothing is skipped
+    std::unique_ptr<Recall> recall_;  ///< null: every collective moves its data itself
     std::vector<std::unique_ptr<RunningCollective>>
         retired_;  ///< gave up; packets may still arrive
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "models/gpu/copy_listener.h"
+#include "models/gpu/draw_listener.h"
 #include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -62,6 +63,8 @@ public:
         double bytes = 0;  ///< so far
     };
     [[nodiscard]] virtual Draw kernel_draw() const { return {}; }
+    /// The listener hears of it when that begins; null: nobody does.
+    virtual void tell_of_draws(DrawListener* /*listener*/) {}
     /// Address that every access touches, for prefetching; may be null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };

@@ -380,9 +380,12 @@ void Gpu::reshare() {
         use.hbm += demands_[i].hbm * speed;
     }
     memory_.set_kernel_use(use);
+    const bool begins = drawn_.rate == 0 && use.hbm > 0;
     drawn_ = {use.hbm, kernel_draw().bytes};
     drawn_until_ = clock_.now();
     schedule_next();
+    if (begins && draw_listener_ != nullptr)
+        draw_listener_->on_kernel_draws();
 }
 
 Gpu::KernelDraw Gpu::kernel_draw() const {

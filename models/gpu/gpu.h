@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/gpu/draw_listener.h"
 #include "models/gpu/kernel_speed.h"
 #include "models/gpu/parameters.h"
 #include "models/gpu/sm_partition.h"
@@ -104,6 +105,8 @@ public:
         double bytes = 0;  ///< so far
     };
     [[nodiscard]] KernelDraw kernel_draw() const;
+    /// The listener hears of it when that begins; null: nobody does.
+    void tell_of_draws(DrawListener* listener) { draw_listener_ = listener; }
 
 private:
     /// Blocks placed at the same time; they run and end together.
@@ -189,6 +192,7 @@ private:
     std::vector<KernelDemand> offers_;
     double drain_ = 0;  ///< ps that a completion currently takes
     KernelDraw drawn_;
+    DrawListener* draw_listener_ = nullptr;
     Time drawn_until_;  ///< drawn_.bytes are accounted for up to here
 };
 

@@ -46,7 +46,7 @@ void HostCopies::start(std::uint32_t id, const CopyOperation& copy, CopyListener
 void HostCopies::begin(std::size_t engine, const Waiting& waiting) {
     const Time now = scheduler_.now();
     engines_[engine].running = {waiting, now, now, Bytes(0)};
-    ++fabric_.host_traffic().copies;
+    fabric_.begin_host_copy();
     move_piece(engine);
 }
 

@@ -18,19 +18,17 @@ namespace {
 /// Counts the bytes that all links carry, and those that were left out.
 struct LinkBytes final : TrafficCounts {
     explicit LinkBytes(Fabric& f) : fabric(f) {}
-    void mark() override { marked = carried(); }
-    void repeat(double times) override {
-        left_out += static_cast<std::uint64_t>(static_cast<double>(carried() - marked) * times);
-    }
+    [[nodiscard]] std::vector<std::uint64_t> simulated() const override { return {carried()}; }
     [[nodiscard]] std::uint64_t carried() const {
         std::uint64_t bytes = 0;
         for (const auto& link : fabric.links())
             bytes += link->statistics().payload_bytes;
         return bytes;
     }
+    [[nodiscard]] std::uint64_t all_bytes() const {
+        return static_cast<std::uint64_t>(all().front());
+    }
     Fabric& fabric;
-    std::uint64_t marked = 0;
-    std::uint64_t left_out = 0;
 };
 
 /// A one-time event of the outside world; it ends a jump.
@@ -59,7 +57,7 @@ Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
     TestMachine machine(c.topology, TestMachine::params(), c.policy);
     LinkBytes bytes(machine.fabric);
     if (jumps)
-        machine.engine->allow_jumps(bytes);
+        machine.engine->allow_jumps(bytes, true);
     WorldClock clock(machine.simulation.scheduler());
     Once once;
     if (disturb)
@@ -68,7 +66,7 @@ Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
     EXPECT_EQ(machine.ended % machine.group.size(), 0U);
     return {
         record.end - record.start,
-        bytes.carried() + bytes.left_out,
+        bytes.all_bytes(),
         machine.simulation.scheduler().events(),
         machine.engine->jumped()};
 }
@@ -250,7 +248,7 @@ TEST(Jump, FunctionalModeLeavesNothingOut) {
     policy.algorithm = Algorithm::kRing;
     TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy, 7);
     LinkBytes bytes(machine.fabric);
-    machine.engine->allow_jumps(bytes);
+    machine.engine->allow_jumps(bytes, true);
     CollectiveOperation operation;
     operation.bytes = Bytes(64 * kMiB);
     machine.run(operation);

@@ -64,6 +64,19 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
 }
 
+std::vector<double> TurnLog::by_lane(std::uint64_t now) const {
+    std::vector<double> turns(lanes_);
+    std::vector<double> parts(lanes_);
+    for (const Counter& counter : counters_) {
+        turns[counter.lane] += progress(counter, now);
+        ++parts[counter.lane];
+    }
+    for (std::uint32_t lane = 0; lane < lanes_; ++lane)
+        turns[lane] =
+            turns[lane] / std::max(1.0, parts[lane]) + static_cast<double>(left_out_[lane]);
+    return turns;
+}
+
 TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
     struct Range {
         double sum = 0;

@@ -113,18 +113,6 @@ void for_each_sum(TrafficStatistics& all, const Visit& visit) {
     visit_all(all.memory);
 }
 
-std::vector<std::uint64_t> sums_of(Machine& machine) {
-    TrafficStatistics all = statistics_of(machine);
-    std::vector<std::uint64_t> sums;
-    for_each_sum(all, [&](auto& sum) {
-        if constexpr (std::is_same_v<std::remove_reference_t<decltype(sum)>, Time>)
-            sums.push_back(sum.count());
-        else
-            sums.push_back(sum);
-    });
-    return sums;
-}
-
 SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
     SwitchStatistics all = counted;
     all.packets *= factor;
@@ -187,26 +175,27 @@ StatisticTable cause_table() {
 
 }  // namespace
 
-void MachineCounts::mark() {
-    marked_ = sums_of(machine_);
-}
-
-void MachineCounts::repeat(double times) {
-    const std::vector<std::uint64_t> now = sums_of(machine_);
-    left_out_.resize(now.size());
-    for (std::size_t i = 0; i < now.size(); ++i)
-        left_out_[i] += static_cast<double>(now[i] - marked_[i]) * times;
+std::vector<std::uint64_t> MachineCounts::simulated() const {
+    TrafficStatistics all = statistics_of(machine_);
+    std::vector<std::uint64_t> sums;
+    for_each_sum(all, [&](auto& sum) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(sum)>, Time>)
+            sums.push_back(sum.count());
+        else
+            sums.push_back(sum);
+    });
+    return sums;
 }
 
 TrafficStatistics MachineCounts::counted() const {
     TrafficStatistics all = statistics_of(machine_);
-    if (left_out_.empty())
+    if (left_out().empty())
         return all;
-    auto left_out = left_out_.begin();
+    auto due_of = left_out().begin();
     double owed = 0;  // by rounding: the sum over components is that of what was left out
     for_each_sum(all, [&](auto& sum) {
         using Sum = std::remove_reference_t<decltype(sum)>;
-        const double due = *left_out++ + owed;
+        const double due = *due_of++ + owed;
         const double whole = std::floor(due + 0.5);
         owed = due - whole;
         sum += Sum(static_cast<std::uint64_t>(whole));

@@ -5,7 +5,7 @@
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
 #include "models/collectives/choice/rank_fold.h"
-#include "models/collectives/jump/jump.h"
+#include "models/collectives/jump/traffic_counts.h"
 #include "models/memory/memory_system.h"
 #include "sim/core/statistics.h"
 #include "sim/core/units.h"
@@ -27,20 +27,16 @@ struct TrafficStatistics {
     std::vector<MemoryStatistics> memory;        ///< by rank
 };
 
-/// Adds counts that the components miss: those of skipped parts of collectives.
+/// The counters of all components, one after the other: sums, without peaks.
 class MachineCounts final : public TrafficCounts {
 public:
     explicit MachineCounts(Machine& machine) : machine_(machine) {}
-    void mark() override;
-    void repeat(double times) override;
-    /// All counters of the machine, including skipped parts.
+    [[nodiscard]] std::vector<std::uint64_t> simulated() const override;
+    /// All counters of the machine, including what was not simulated.
     [[nodiscard]] TrafficStatistics counted() const;
 
 private:
     Machine& machine_;
-    // Of all components, one after the other: sums, without peaks.
-    std::vector<std::uint64_t> marked_;
-    std::vector<double> left_out_;
 };
 
 /// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a

@@ -41,6 +41,7 @@ public:
         const Gpu::KernelDraw draw = gpu_.kernel_draw();
         return {draw.rate, draw.bytes};
     }
+    void tell_of_draws(DrawListener* listener) override { gpu_.tell_of_draws(listener); }
     [[nodiscard]] const void* touched() const override { return memory_.touched(); }
     Time read(std::uint32_t bytes) override { return memory_.access(bytes, 0); }
     Time write(std::uint32_t bytes) override { return memory_.access(0, bytes); }

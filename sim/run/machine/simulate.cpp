@@ -229,7 +229,7 @@ Outcome simulate(
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
     if (!options.exact && repeats_itself(system))
-        machine.collectives().allow_jumps(counts);
+        machine.collectives().allow_jumps(counts, system.faults.empty());
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {

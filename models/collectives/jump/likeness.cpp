@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/jump/likeness.h"
+
+#include "models/collectives/running_collective.h"
+
+namespace switchfold {
+
+// Wiring and the exchanges of experts, to which a spec refers, count no turns; rings and trees
+// follow from the ranks.
+Likeness likeness(const CollectiveSpec& spec) {
+    const Choice& choice = spec.choice;
+    Likeness like{
+        static_cast<std::uint64_t>(spec.kind),
+        spec.bytes.count(),
+        static_cast<std::uint64_t>(spec.datatype),
+        spec.element_bytes,
+        spec.root,
+        spec.stands_for,
+        spec.blocks,
+        static_cast<std::uint64_t>(spec.fallback),
+        static_cast<std::uint64_t>(choice.algorithm),
+        static_cast<std::uint64_t>(choice.protocol),
+        static_cast<std::uint64_t>(choice.mode),
+        static_cast<std::uint64_t>(choice.kernels),
+        choice.channels,
+        choice.registered ? 1U : 0U,
+        choice.for_a_peer,
+        choice.chunk,
+        choice.peers_of_a_block,
+        choice.threads};
+    like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
+    return like;
+}
+
+}  // namespace switchfold

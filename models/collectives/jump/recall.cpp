@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/jump/recall.h"
+
+#include "models/collectives/running_collective.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+void Recall::listen(const Ports& ports) {
+    for (RankPort* port : ports_)
+        port->tell_of_draws(nullptr);
+    ports_ = ports;
+    DrawListener& self = *this;
+    for (RankPort* port : ports_)
+        port->tell_of_draws(&self);
+}
+
+bool Recall::undisturbed(const Ports& ports) const {
+    return alone_() && std::none_of(ports.begin(), ports.end(), [](const RankPort* port) {
+               return port->kernel_draw().rate > 0;
+           });
+}
+
+bool Recall::recall(
+    const Likeness& likeness,
+    Time spread,
+    const Ports& ports,
+    MemberListener& members,
+    RecallListener& listener) {
+    const PastRun* run = past_.find(likeness, spread);
+    if (passing_ || run == nullptr || !undisturbed(ports))
+        return false;
+    passing_ = {likeness, *run, scheduler_.now(), 0, &members, &listener};
+    may_be_disturbed_ = true;
+    ++generation_;
+    listen(ports);
+    post(Tag::kTold, passing_->joined + run->told.front().at);
+    return true;
+}
+
+void Recall::post(Tag tag, Time at) {
+    scheduler_.at(at, *this, generation_ << 1U | static_cast<std::uint64_t>(tag));
+}
+
+void Recall::on_event(std::uint64_t tag) {
+    if (!passing_ || tag >> 1U != generation_)
+        return;
+    if (static_cast<Tag>(tag & 1U) == Tag::kTold)
+        tell();
+    else if (may_be_disturbed_)
+        give_way();
+}
+
+void Recall::tell() {
+    Passing& passing = *passing_;
+    const Time now = scheduler_.now();
+    const auto& told = passing.run.told;
+    while (passing.next < told.size() && passing.joined + told[passing.next].at <= now) {
+        const PastRun::Told& t = told[passing.next++];
+        if (t.left > 0) {
+            passing.members->on_round_done(t.position, t.left, t.all, now);
+            continue;
+        }
+        if (may_be_disturbed_)
+            listen({});
+        may_be_disturbed_ = false;
+        passing.members->on_member_done(t.position, now);
+    }
+    if (passing.next < told.size())
+        return post(Tag::kTold, passing.joined + told[passing.next].at);
+    counts_.add(passing.run.traffic, 1);
+    recalled_ += told.back().at;
+    passing_.reset();
+}
+
+void Recall::give_way() {
+    const Passing passing = std::move(*passing_);
+    passing_.reset();
+    listen({});
+    past_.forget(passing.likeness);
+    const Time passed = scheduler_.now() - passing.joined;
+    const double share = to_seconds(passed) / to_seconds(passing.run.first_done());
+    counts_.add(passing.run.traffic, share);
+    recalled_ += passed;
+    passing.listener->on_disturbed(1 - share);
+}
+
+void Recall::first_joins(const MemberListener& of, Likeness likeness) {
+    recordings_[&of] = {std::move(likeness), scheduler_.now(), std::nullopt, counts_.all(), {}};
+}
+
+void Recall::all_joined(const MemberListener& of, const Ports& ports) {
+    const auto found = recordings_.find(&of);
+    if (found == recordings_.end())
+        return;
+    if (passing_ || watched_ != nullptr || !undisturbed(ports)) {
+        recordings_.erase(found);
+        return;
+    }
+    Recording& recording = found->second;
+    recording.last = scheduler_.now();
+    recording.run.spread = *recording.last - recording.first;
+    watched_ = &of;
+    listen(ports);
+}
+
+void Recall::told(
+    const MemberListener& of,
+    std::uint32_t position,
+    std::uint32_t left,
+    std::uint32_t all,
+    Time end) {
+    const auto found = recordings_.find(&of);
+    if (found == recordings_.end())
+        return;
+    Recording& recording = found->second;
+    if (!recording.last || end <= *recording.last) {
+        // It moves data before all have joined, which depends on when each did.
+        recordings_.erase(found);
+        if (watched_ == &of) {
+            watched_ = nullptr;
+            listen({});
+        }
+        return;
+    }
+    recording.run.told.push_back({end - *recording.last, position, left, all});
+    if (left == 0 && watched_ == &of) {
+        watched_ = nullptr;
+        listen({});
+    }
+}
+
+void Recall::ended(const MemberListener& of) {
+    const auto found = recordings_.find(&of);
+    if (found == recordings_.end())
+        return;
+    Recording recording = std::move(found->second);
+    recordings_.erase(found);
+    recording.run.traffic = beyond(counts_.all(), recording.begun);
+    std::stable_sort(
+        recording.run.told.begin(), recording.run.told.end(), [](const auto& a, const auto& b) {
+            return a.at < b.at;
+        });
+    past_.keep(recording.likeness, std::move(recording.run));
+}
+
+void Recall::disturb() {
+    if (watched_ != nullptr) {
+        recordings_.erase(watched_);
+        watched_ = nullptr;
+        listen({});
+    }
+    // Whoever disturbs it is in the middle of an event.
+    if (passing_ && may_be_disturbed_)
+        post(Tag::kDisturbed, scheduler_.now());
+}
+
+}  // namespace switchfold

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Byte and packet counters of a machine, which must include what is not simulated.
+class TrafficCounts {
+public:
+    virtual ~TrafficCounts() = default;
+    TrafficCounts() = default;
+    TrafficCounts(const TrafficCounts&) = delete;
+    TrafficCounts& operator=(const TrafficCounts&) = delete;
+    TrafficCounts(TrafficCounts&&) = delete;
+    TrafficCounts& operator=(TrafficCounts&&) = delete;
+
+    /// What the components have counted so far, always in the same order.
+    [[nodiscard]] virtual std::vector<std::uint64_t> simulated() const = 0;
+    /// Counts beyond these, in the same order; empty if there are none.
+    [[nodiscard]] const std::vector<double>& left_out() const { return left_out_; }
+
+    /// The part of a possibly repeating motion that is counted begins now.
+    void mark() { marked_ = simulated(); }
+    /// Adds the counts since the last mark, times `times`.
+    void repeat(double times);
+    /// All counts so far.
+    [[nodiscard]] std::vector<double> all() const;
+    void add(const std::vector<double>& counts, double times);
+
+private:
+    std::vector<std::uint64_t> marked_;
+    std::vector<double> left_out_;
+};
+
+/// Counts of `later` beyond those of `earlier`.
+[[nodiscard]] std::vector<double>
+beyond(const std::vector<double>& later, const std::vector<double>& earlier);
+
+}  // namespace switchfold
