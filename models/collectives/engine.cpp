@@ -3,174 +3,15 @@
 
 #include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/block_limit.h"
+#include "models/collectives/engine_instance.h"
 #include "models/collectives/functional.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace switchfold {
-
-namespace {
-
-// Smaller collectives are simulated faster than counted.
-constexpr Bytes kWorthRecalling = mebibytes(1);
-
-}  // namespace
-
-/// A collective, from the arrival of its first rank to the end of its last.
-class CollectiveEngine::Instance final : public MemberListener,
-                                         public ResidentListener,
-                                         private RecallListener {
-public:
-    struct Member {
-        CollectiveListener* listener = nullptr;
-        std::uint32_t operation = 0;
-        std::uint64_t ticket = 0;
-        bool arrived = false;
-        bool joined = false;
-        bool done = false;         ///< moves no more data
-        std::uint32_t blocks = 0;  ///< on its own GPU
-        bool ended = false;
-    };
-    Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
-        engine(owner), key(the_key), spec(std::move(the_spec)), members(spec.ranks.size()) {
-        record.kind = spec.kind;
-        record.ranks = spec.size();
-        record.bytes = spec.bytes;
-        record.choice = spec.choice;
-        record.start = owner.clock_.now();
-        record.fallback = spec.fallback;
-        if (owner.functional_seed_ != 0 && spec.experts == nullptr)
-            before = make_values(
-                owner.functional_seed_ + owner.records_.size(),
-                spec.ranks.size(),
-                spec.bytes.count() / spec.element_bytes,
-                spec.element);
-        running = owner.make_running(*this);
-        worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
-                          (!exchange() || spec.peers_late == Time());
-        waits_for_all = worth_recalling && owner.recall_->knows(likeness(spec));
-        if (!before.empty())
-            running->buffers() = before;
-    }
-    void on_resident(std::uint32_t rank) override {
-        const auto position = position_of(rank);
-        // While ranks are late, blocks hold their slots without moving data.
-        if (spec.peers_late == Time() || exchange())
-            join(position);
-        else
-            engine.post(
-                {MemberEvent::Kind::kPeersCome, this, position},
-                engine.fabric_.scheduler().now() + spec.peers_late);
-    }
-    void join(std::uint32_t position) {
-        members[position].joined = true;
-        ++joined;
-        const Time now = engine.fabric_.scheduler().now();
-        if (joined == 1)
-            first_joined = now;
-        const bool all = joined == members.size();
-        if (waits_for_all) {
-            if (!all || recalls(now))
-                return;
-            for (std::uint32_t p = 0; p < members.size(); ++p)
-                begin(p);
-            return;
-        }
-        if (worth_recalling && joined == 1)
-            engine.recall_->first_joins(*this, likeness(spec));
-        if (worth_recalling && all)
-            engine.recall_->all_joined(*this, engine.ports_of(spec));
-        begin(position);
-    }
-    bool recalls(Time now) {
-        RecallListener& self = *this;
-        return engine.recall_->recall(
-            likeness(spec), now - first_joined, engine.ports_of(spec), *this, self);
-    }
-    /// The member's blocks get to work.
-    void begin(std::uint32_t position) {
-        engine.watch_one();
-        // Half of the launch latency precedes the first instruction, half follows the last.
-        const KernelShape shape = kernel_shape(engine.params_, spec.choice);
-        running->join(
-            position,
-            engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead);
-    }
-    /// What is left of it is a collective of what is left of its data.
-    void on_disturbed(double left) override {
-        const std::uint64_t unit = std::uint64_t{spec.element_bytes} * spec.size();
-        const auto units = static_cast<std::uint64_t>(
-            std::ceil(static_cast<double>(spec.bytes.count() / unit) * left));
-        spec.bytes = Bytes(std::max<std::uint64_t>(1, units) * unit);
-        worth_recalling = false;
-        running.reset();  // gives its groups back
-        running = engine.make_running(*this);
-        engine.watch_one();
-        for (std::uint32_t position = 0; position < members.size(); ++position)
-            running->join(position, engine.fabric_.scheduler().now());
-    }
-    [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
-    void on_failure(const std::string& why) override {
-        std::string text = why;
-        for (const auto& node : engine.fabric_.switches())
-            if (node->reductions_failed())
-                text += fmt::format(", {} has failed", node->basename());
-        engine.run_as_ring(*this, Fallback::kReductionTimeout, text);
-    }
-    void on_member_done(std::uint32_t position, Time end) override {
-        members[position].done = true;
-        if (worth_recalling)
-            engine.recall_->told(*this, position, 0, 0, end);
-        const Time after = kernel_shape(engine.params_, spec.choice).launch_latency / 2;
-        engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
-    }
-    void on_round_done(
-        std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
-        if (left == 1 && spec.peers_late > Time())
-            record.stalled = std::max(record.stalled, engine.clock_.of(end));
-        if (worth_recalling)
-            engine.recall_->told(*this, position, left, all, end);
-        // Each block serves some of the rounds and leaves with the last of them.
-        const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
-        if (stay < members[position].blocks)
-            engine.post({MemberEvent::Kind::kBlocksLeave, this, position, stay}, end);
-        members[position].blocks = std::min(members[position].blocks, stay);
-    }
-    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
-        const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
-        return static_cast<std::uint32_t>(at - spec.ranks.begin());
-    }
-
-    /// Name in reports and errors.
-    [[nodiscard]] std::string label() const {
-        if (record.kind == CollectiveKind::kSendReceive)
-            return fmt::format(
-                "transfer {} from rank {} to rank {}",
-                record.sequence,
-                record.sender,
-                record.receiver);
-        return fmt::format(
-            "{} {} of group {}", to_string(record.kind), record.sequence, record.group);
-    }
-
-    CollectiveEngine& engine;
-    Key key;
-    CollectiveSpec spec;
-    CollectiveRecord record;
-    std::vector<Member> members;
-    std::unique_ptr<RunningCollective> running;
-    std::vector<std::vector<float>> before;
-    std::size_t arrived = 0;
-    std::size_t joined = 0;
-    std::size_t ended = 0;
-    Time first_joined;
-    bool worth_recalling = false;  ///< or an example to be
-    bool waits_for_all = false;    ///< nobody begins before all have joined
-};
 
 CollectiveEngine::CollectiveEngine(
     const sc_core::sc_module_name& name,
@@ -205,9 +46,7 @@ void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
         fabric_.scheduler(),
         counts,
         Jump::Beside{
-            [this] { return undisturbed(); },
-            [this] { return fabric_.host_traffic().bytes; },
-            [this] { return std::uint64_t{records_.size() + running_.size()}; }});
+            [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
     if (remember)
         recall_ =
             std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
@@ -234,11 +73,7 @@ void CollectiveEngine::watch_one() {
     if (instance.joined < instance.members.size())
         return;
     const std::vector<RankPort*> ports = ports_of(instance.spec);
-    jump_->watch(
-        *instance.running,
-        {ports.begin(), ports.end()},
-        recall_ && instance.worth_recalling ? std::optional(likeness(instance.spec))
-                                            : std::nullopt);
+    jump_->watch(*instance.running, {ports.begin(), ports.end()});
 }
 
 bool CollectiveEngine::undisturbed() const {
@@ -308,7 +143,8 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
                 there.name(),
                 clock_.now(),
                 fmt::format(
-                    "went down during a {} through the switches, which has no alternative path",
+                    "went down during a {} through the switches, which has no alternative "
+                    "path",
                     to_string(instance->spec.kind)));
         run_as_ring(*instance, Fallback::kLinkDown, text);
     }
@@ -444,6 +280,8 @@ void CollectiveEngine::on_event(std::uint64_t tag) {
         return instance.on_resident(instance.spec.ranks[event.position]);
     case MemberEvent::Kind::kPeersCome:
         return instance.join(event.position);
+    case MemberEvent::Kind::kBegin:
+        return instance.begin_held();
     case MemberEvent::Kind::kBlocksLeave:
         return ports_[instance.spec.ranks[event.position]]->keep(
             instance.members[event.position].ticket, event.blocks);
@@ -479,7 +317,7 @@ void CollectiveEngine::finish(Instance& instance) {
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     coarse_ += instance.running->coarse();
     if (jump_)
-        jump_->ended(*instance.running);
+        jump_->forget(*instance.running);
     if (recall_)
         recall_->ended(instance);
     records_.push_back(instance.record);

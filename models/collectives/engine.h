@@ -138,7 +138,7 @@ private:
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// A future event of a member.
     struct MemberEvent {
-        enum class Kind : std::uint8_t { kResident, kPeersCome, kBlocksLeave, kEnd };
+        enum class Kind : std::uint8_t { kResident, kPeersCome, kBegin, kBlocksLeave, kEnd };
         Kind kind;
         Instance* instance;
         std::uint32_t position;

@@ -61,7 +61,17 @@ struct IdealPort final : RankPort, EventHandler {
         waiting.erase(waiting.begin());
         first->on_resident(rank);
     }
+    [[nodiscard]] Draw kernel_draw() const override { return {draw_rate, 0}; }
+    void tell_of_draws(DrawListener* listener) override { draw_listener = listener; }
+    /// A kernel begins (bytes per second) or ends (0) to draw from the memory.
+    void draw(double rate) {
+        draw_rate = rate;
+        if (rate > 0 && draw_listener != nullptr)
+            draw_listener->on_kernel_draws();
+    }
     static constexpr std::uint64_t kSum = 1ULL << 62U;
+    double draw_rate = 0;
+    DrawListener* draw_listener = nullptr;
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;

@@ -14,20 +14,13 @@ namespace {
 
 // Fewer periods are simulated: little is left, and the end differs.
 constexpr std::uint64_t kFewestPeriods = 4;
-// An earlier collective's motion is relied on after so many windows and turns, of which the first
-// window does not count: pipelines fill in it.
-constexpr std::uint64_t kOwnWindows = 3;
-constexpr std::uint64_t kOwnTurns = 8;
 // Limit on the drift between parts, as a share of all turns: the error of an end that comes before
 // parts have reached their correct positions.
 constexpr double kApart = 0.0075;
 
 }  // namespace
 
-void Jump::watch(
-    RunningCollective& collective,
-    std::vector<const RankPort*> ports,
-    std::optional<Likeness> likeness) {
+void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
     TurnLog* turns = collective.turns();
     if (turns == nullptr)
         return;
@@ -40,21 +33,6 @@ void Jump::watch(
     drawn_.assign(ports_.size(), 0);
     kernels_drew();
     copies_moved();
-    motion_ = {};
-    collectives_ = beside_.collectives();
-    counted_from_ = turns->turns();
-    // Sections have motions of their own, and who is watched from later on was disturbed before.
-    likeness_ = std::move(likeness);
-    if (turns->has_sections() || turns->turns() > 0)
-        likeness_.reset();
-}
-
-void Jump::ended(const RunningCollective& collective) {
-    if (collective_ != &collective)
-        return;
-    if (likeness_ && !motion_.empty())
-        past_.try_emplace(std::move(*likeness_), std::move(motion_));
-    forget(collective);
 }
 
 void Jump::forget(const RunningCollective& collective) {
@@ -98,49 +76,11 @@ void Jump::on_event(std::uint64_t /*tag*/) {
     if (copies_moved())
         return forget(*collective_);
     const bool disturbed = kernels_drew() || kernels_draw();
-    note_motion(disturbed);
-    auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
-    if (collective_->turns()->count_from_now()) {
+    const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
+    if (collective_->turns()->count_from_now())
         counts_.mark();
-        counted_from_ = collective_->turns()->turns();
-    }
-    if (!repetition)
-        repetition = as_before();
     if (repetition && beside_.undisturbed())
         skip(*repetition);
-}
-
-void Jump::note_motion(bool disturbed) {
-    if (disturbed || beside_.collectives() != collectives_)
-        likeness_.reset();
-    if (!likeness_)
-        return;
-    const Time now = scheduler_.now();
-    motion_.note((now + scheduler_.skipped()).count(), collective_->turns()->by_lane(now.count()));
-}
-
-std::optional<Repetition> Jump::as_before() const {
-    if (!likeness_)
-        return std::nullopt;
-    const auto found = past_.find(*likeness_);
-    const TurnLog& turns = *collective_->turns();
-    const auto window = static_cast<double>(turns.window());
-    const double counted = static_cast<double>(turns.turns() - counted_from_) / window;
-    if (found == past_.end() || counted < 1 || turns.turns() < kOwnTurns ||
-        turns.turns() < kOwnWindows * turns.window() || !alike(motion_, found->second, window))
-        return std::nullopt;
-    const double from = motion_.last();
-    const double periods = std::floor((found->second.last() - from) / window);
-    const auto way = found->second.way(from, from + periods * window);
-    if (!way)
-        return std::nullopt;
-    Repetition rest;
-    rest.period = static_cast<std::uint64_t>(std::llround(way->time / periods));
-    for (const double lane : way->turns)
-        rest.turns.push_back(lane / periods);
-    rest.seen = rest.counted = counted;
-    rest.trusted = static_cast<std::uint64_t>(periods);
-    return rest;
 }
 
 double Jump::whole_turns(std::uint32_t lane, double turns, double periods) const {

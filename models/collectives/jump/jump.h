@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/jump/likeness.h"
-#include "models/collectives/jump/past_motion.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
@@ -11,8 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,31 +17,24 @@ namespace switchfold {
 class RunningCollective;
 
 /// Skips the repetitions of a long collective. At the end of each window of its turns, if it
-/// repeats itself, or moves as an earlier collective of its likeness did, and nothing else moves
-/// data, the world's time advances by whole periods and the collective's remaining work decreases
-/// by the corresponding turns; data in flight are unaffected. A jump ends before the next fault and
-/// the collective's last turns, and when another collective arrives, a kernel starts to draw from a
-/// member's memory, or a host copy starts to move over links. Nothing is skipped beside kernels
-/// that draw, nor after a collective's first such copy.
+/// repeats itself and nothing else moves data, the world's time advances by whole periods and the
+/// collective's remaining work decreases by the corresponding turns; data in flight are unaffected.
+/// A jump ends before the next fault and the collective's last turns, and when another collective
+/// arrives, a kernel starts to draw from a member's memory, or a host copy starts to move over
+/// links. Nothing is skipped beside kernels that draw, nor after a collective's first such copy.
 class Jump final : private EventHandler, private TurnListener {
 public:
     /// Other activity, reported by the machine.
     struct Beside {
         std::function<bool()> undisturbed;            ///< the collective is alone now
         std::function<std::uint64_t()> copied_bytes;  ///< bytes of host copies over links so far
-        std::function<std::uint64_t()> collectives;   ///< that have begun so far
     };
     Jump(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
         scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
 
     /// Watches a single collective, whose members have these ports; no effect if it counts no
-    /// turns. Without a likeness nothing is learnt from it or from others.
-    void watch(
-        RunningCollective& collective,
-        std::vector<const RankPort*> ports,
-        std::optional<Likeness> likeness);
-    /// It has ended, and is an example to those alike.
-    void ended(const RunningCollective& collective);
+    /// turns.
+    void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
     void forget(const RunningCollective& collective);
     [[nodiscard]] bool watching() const { return collective_ != nullptr; }
     /// Total simulated time skipped.
@@ -55,11 +44,6 @@ private:
     void on_window() override;
     void on_event(std::uint64_t tag) override;
     void skip(const Repetition& repetition);
-    /// Notes how far it has come, as long as it is undisturbed.
-    void note_motion(bool disturbed);
-    /// The rest of its way, as an earlier one like it went it; nothing while it is not known to
-    /// move as that one did.
-    [[nodiscard]] std::optional<Repetition> as_before() const;
     /// Turns to skip in a lane with `turns` per period, rounded to whole cycles.
     [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
     /// Whether kernels have drawn from the members' memories since the last call.
@@ -78,11 +62,6 @@ private:
     std::vector<double> drawn_;  ///< by port: bytes, up to the last window
     double left_out_turns_ = 0;  ///< for the first lane
     Time jumped_;
-    std::optional<Likeness> likeness_;  ///< none as soon as something disturbs the collective
-    std::uint64_t collectives_ = 0;     ///< that had begun when it was watched
-    std::uint64_t counted_from_ = 0;    ///< turns of the first lane's first part at the last mark()
-    PastMotion motion_;
-    std::map<Likeness, PastMotion> past_;  ///< of each likeness the first
 };
 
 }  // namespace switchfold

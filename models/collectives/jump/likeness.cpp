@@ -7,7 +7,7 @@ namespace switchfold {
 
 // Wiring and the exchanges of experts, to which a spec refers, count no turns; rings and trees
 // follow from the ranks.
-Likeness likeness(const CollectiveSpec& spec) {
+Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
     const Choice& choice = spec.choice;
     Likeness like{
         static_cast<std::uint64_t>(spec.kind),
@@ -27,7 +27,8 @@ Likeness likeness(const CollectiveSpec& spec) {
         choice.for_a_peer,
         choice.chunk,
         choice.peers_of_a_block,
-        choice.threads};
+        choice.threads,
+        late};
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
 }

@@ -11,6 +11,8 @@ struct CollectiveSpec;
 /// What collectives have in common that move alike on one undisturbed machine.
 using Likeness = std::vector<std::uint64_t>;
 
-[[nodiscard]] Likeness likeness(const CollectiveSpec& spec);
+/// Who joins last, if the others have prepared what they can and wait for it.
+inline constexpr std::uint32_t kNobodyLate = UINT32_MAX;
+[[nodiscard]] Likeness likeness(const CollectiveSpec& spec, std::uint32_t late = kNobodyLate);
 
 }  // namespace switchfold

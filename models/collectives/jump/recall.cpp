@@ -8,6 +8,12 @@
 
 namespace switchfold {
 
+namespace {
+
+constexpr std::uint32_t kMostCaution = 1U << 20U;
+
+}  // namespace
+
 void Recall::listen(const Ports& ports) {
     for (RankPort* port : ports_)
         port->tell_of_draws(nullptr);
@@ -25,19 +31,36 @@ bool Recall::undisturbed(const Ports& ports) const {
 
 bool Recall::recall(
     const Likeness& likeness,
-    Time spread,
+    const PastRun::Joining& joining,
     const Ports& ports,
     MemberListener& members,
     RecallListener& listener) {
-    const PastRun* run = past_.find(likeness, spread);
-    if (passing_ || run == nullptr || !undisturbed(ports))
+    if (passing_ || watched_ != nullptr || !undisturbed(ports))
         return false;
-    passing_ = {likeness, *run, scheduler_.now(), 0, &members, &listener};
+    const auto found = past_.find(likeness);
+    if (found == past_.end() || !found->second.suits(joining)) {
+        record(likeness, joining, ports, members);
+        return false;
+    }
+    const PastRun& run = found->second;
+    passing_ = {likeness, run, scheduler_.now(), 0, &members, &listener};
     may_be_disturbed_ = true;
     ++generation_;
     listen(ports);
-    post(Tag::kTold, passing_->joined + run->told.front().at);
+    post(Tag::kTold, passing_->joined + run.told.front().at);
     return true;
+}
+
+void Recall::record(
+    Likeness likeness,
+    const PastRun::Joining& joining,
+    const Ports& ports,
+    const MemberListener& of) {
+    Recording recording{std::move(likeness), world(scheduler_.now()), counts_.all(), {}};
+    recording.run.joining = joining;
+    recordings_[&of] = std::move(recording);
+    watched_ = &of;
+    listen(ports);
 }
 
 void Recall::post(Tag tag, Time at) {
@@ -57,6 +80,7 @@ void Recall::tell() {
     Passing& passing = *passing_;
     const Time now = scheduler_.now();
     const auto& told = passing.run.told;
+    telling_ = true;
     while (passing.next < told.size() && passing.joined + told[passing.next].at <= now) {
         const PastRun::Told& t = told[passing.next++];
         if (t.left > 0) {
@@ -68,6 +92,7 @@ void Recall::tell() {
         may_be_disturbed_ = false;
         passing.members->on_member_done(t.position, now);
     }
+    telling_ = false;
     if (passing.next < told.size())
         return post(Tag::kTold, passing.joined + told[passing.next].at);
     counts_.add(passing.run.traffic, 1);
@@ -79,31 +104,15 @@ void Recall::give_way() {
     const Passing passing = std::move(*passing_);
     passing_.reset();
     listen({});
-    past_.forget(passing.likeness);
+    past_.erase(passing.likeness);
+    Caution& caution = caution_[passing.likeness];
+    caution.left = caution.next;
+    caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
     const Time passed = scheduler_.now() - passing.joined;
     const double share = to_seconds(passed) / to_seconds(passing.run.first_done());
     counts_.add(passing.run.traffic, share);
     recalled_ += passed;
     passing.listener->on_disturbed(1 - share);
-}
-
-void Recall::first_joins(const MemberListener& of, Likeness likeness) {
-    recordings_[&of] = {std::move(likeness), scheduler_.now(), std::nullopt, counts_.all(), {}};
-}
-
-void Recall::all_joined(const MemberListener& of, const Ports& ports) {
-    const auto found = recordings_.find(&of);
-    if (found == recordings_.end())
-        return;
-    if (passing_ || watched_ != nullptr || !undisturbed(ports)) {
-        recordings_.erase(found);
-        return;
-    }
-    Recording& recording = found->second;
-    recording.last = scheduler_.now();
-    recording.run.spread = *recording.last - recording.first;
-    watched_ = &of;
-    listen(ports);
 }
 
 void Recall::told(
@@ -116,16 +125,7 @@ void Recall::told(
     if (found == recordings_.end())
         return;
     Recording& recording = found->second;
-    if (!recording.last || end <= *recording.last) {
-        // It moves data before all have joined, which depends on when each did.
-        recordings_.erase(found);
-        if (watched_ == &of) {
-            watched_ = nullptr;
-            listen({});
-        }
-        return;
-    }
-    recording.run.told.push_back({end - *recording.last, position, left, all});
+    recording.run.told.push_back({world(end) - recording.joined, position, left, all});
     if (left == 0 && watched_ == &of) {
         watched_ = nullptr;
         listen({});
@@ -138,12 +138,18 @@ void Recall::ended(const MemberListener& of) {
         return;
     Recording recording = std::move(found->second);
     recordings_.erase(found);
+    if (const auto caution = caution_.find(recording.likeness);
+        caution != caution_.end() && caution->second.left > 0) {
+        --caution->second.left;
+        return;
+    }
     recording.run.traffic = beyond(counts_.all(), recording.begun);
     std::stable_sort(
         recording.run.told.begin(), recording.run.told.end(), [](const auto& a, const auto& b) {
             return a.at < b.at;
         });
-    past_.keep(recording.likeness, std::move(recording.run));
+    if (recording.run.suits(recording.run.joining))
+        past_.try_emplace(std::move(recording.likeness), std::move(recording.run));
 }
 
 void Recall::disturb() {

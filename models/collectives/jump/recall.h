@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/jump/past_runs.h"
+#include "models/collectives/jump/likeness.h"
+#include "models/collectives/jump/past_run.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/rank_port.h"
 #include "sim/core/units.h"
@@ -29,7 +30,9 @@ protected:
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
 /// the machine, beside kernels that do not draw from memory. What disturbs a recalled one before
-/// its first member is done ends that; of the collectives like it, the next is simulated again.
+/// its first member is done ends that: it moves the rest of its data, and has to fill its pipeline
+/// for that. Those like it are then simulated until one, later two, four and so on were
+/// undisturbed. So is one whose members join at other distances than the example's.
 class Recall final : private EventHandler, private DrawListener {
 public:
     using Ports = std::vector<RankPort*>;
@@ -37,21 +40,19 @@ public:
     Recall(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
         scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
 
-    /// Whether there is an example: members should then join all at once, after recall().
-    [[nodiscard]] bool knows(const Likeness& likeness) const { return past_.knows(likeness); }
-    /// All members have joined, the first `spread` ago. \returns whether the collective passes as
-    /// before; both listeners then hear of it, else nothing happens.
+    [[nodiscard]] bool knows(const Likeness& likeness) const { return past_.contains(likeness); }
+    /// All members have joined. \returns whether the collective passes as before; both listeners
+    /// then hear of it. Else it may become an example.
     bool recall(
         const Likeness& likeness,
-        Time spread,
+        const PastRun::Joining& joining,
         const Ports& ports,
         MemberListener& members,
         RecallListener& listener);
-
-    /// The first member joins a collective that may become an example.
-    void first_joins(const MemberListener& of, Likeness likeness);
-    /// And now the last.
-    void all_joined(const MemberListener& of, const Ports& ports);
+    /// A recalled one's members may be told by this alone.
+    [[nodiscard]] bool passes(const MemberListener& members) const {
+        return passing_ && passing_->members == &members && !telling_;
+    }
     /// A member has `left` of `all` rounds to go, or is done (0) at `end`.
     void told(
         const MemberListener& of,
@@ -71,9 +72,8 @@ private:
     /// A collective that may become an example.
     struct Recording {
         Likeness likeness;
-        Time first;                 ///< its first member joined
-        std::optional<Time> last;   ///< and its last
-        std::vector<double> begun;  ///< counts at `first`
+        Time joined;                ///< its last member
+        std::vector<double> begun;  ///< counts at that time
         PastRun run;
     };
     /// A recalled collective.
@@ -85,12 +85,19 @@ private:
         MemberListener* members = nullptr;
         RecallListener* listener = nullptr;
     };
+    /// A recording includes what its collective jumps over.
+    [[nodiscard]] Time world(Time time) const { return time + scheduler_.skipped(); }
     enum class Tag : std::uint8_t { kTold, kDisturbed };
     void on_event(std::uint64_t tag) override;
     void on_kernel_draws() override { disturb(); }
     void post(Tag tag, Time at);
     void tell();
     void give_way();
+    void record(
+        Likeness likeness,
+        const PastRun::Joining& joining,
+        const Ports& ports,
+        const MemberListener& of);
     /// Hears of kernels that begin to draw from these; of none if there are none.
     void listen(const Ports& ports);
     [[nodiscard]] bool undisturbed(const Ports& ports) const;
@@ -98,11 +105,18 @@ private:
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    PastRuns past_;
+    std::map<Likeness, PastRun> past_;
+    /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
+    struct Caution {
+        std::uint32_t left = 0;
+        std::uint32_t next = 0;  ///< after the next such disturbance
+    };
+    std::map<Likeness, Caution> caution_;
     std::map<const MemberListener*, Recording> recordings_;
     const MemberListener* watched_ = nullptr;  ///< the recording that anything would spoil now
     std::optional<Passing> passing_;
     bool may_be_disturbed_ = false;  ///< none of its members is done
+    bool telling_ = false;           ///< calls its members now
     std::uint64_t generation_ = 0;   ///< of passing_, so that events of earlier ones are ignored
     Ports ports_;                    ///< that tell of kernels
     Time recalled_;

@@ -64,19 +64,6 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
 }
 
-std::vector<double> TurnLog::by_lane(std::uint64_t now) const {
-    std::vector<double> turns(lanes_);
-    std::vector<double> parts(lanes_);
-    for (const Counter& counter : counters_) {
-        turns[counter.lane] += progress(counter, now);
-        ++parts[counter.lane];
-    }
-    for (std::uint32_t lane = 0; lane < lanes_; ++lane)
-        turns[lane] =
-            turns[lane] / std::max(1.0, parts[lane]) + static_cast<double>(left_out_[lane]);
-    return turns;
-}
-
 TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
     struct Range {
         double sum = 0;
@@ -218,7 +205,9 @@ std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbe
             begin_stretch();
         else
             found = repetition();
-        fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
+        // Longer windows do not help against what comes from outside.
+        if (!disturbed)
+            fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
     }
     if (stretch_.size() > kMostMarks)
         stretch_.erase(stretch_.begin() + 2);  // the stretch keeps its first window

@@ -77,9 +77,6 @@ public:
     /// Turns of the first lane's first part so far.
     [[nodiscard]] std::uint64_t turns() const { return counters_[first_].turns; }
     [[nodiscard]] std::uint32_t lanes() const { return lanes_; }
-    /// Turns of each lane at `now` (ps), the mean of its parts, those left out included.
-    [[nodiscard]] std::vector<double> by_lane(std::uint64_t now) const;
-    [[nodiscard]] bool has_sections() const { return section_ != 0; }
     /// Turns per window.
     [[nodiscard]] std::uint64_t window() const { return window_; }
     [[nodiscard]] std::uint64_t cycle() const { return cycle_; }

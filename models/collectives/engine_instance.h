@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/engine.h"
+#include "models/collectives/functional.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// A collective, from the arrival of its first rank to the end of its last.
+class CollectiveEngine::Instance final : public MemberListener,
+                                         public ResidentListener,
+                                         private RecallListener {
+public:
+    /// Smaller collectives are simulated faster than counted.
+    static constexpr Bytes kWorthRecalling = mebibytes(1);
+    struct Member {
+        CollectiveListener* listener = nullptr;
+        std::uint32_t operation = 0;
+        std::uint64_t ticket = 0;
+        bool arrived = false;
+        bool joined = false;
+        Time joined_at;
+        bool begun = false;        ///< its blocks get to work
+        bool done = false;         ///< moves no more data
+        std::uint32_t blocks = 0;  ///< on its own GPU
+        bool ended = false;
+    };
+    Instance(CollectiveEngine& owner, const Key& the_key, CollectiveSpec the_spec) :
+        engine(owner), key(the_key), spec(std::move(the_spec)), members(spec.ranks.size()) {
+        record.kind = spec.kind;
+        record.ranks = spec.size();
+        record.bytes = spec.bytes;
+        record.choice = spec.choice;
+        record.start = owner.clock_.now();
+        record.fallback = spec.fallback;
+        if (owner.functional_seed_ != 0 && spec.experts == nullptr)
+            before = make_values(
+                owner.functional_seed_ + owner.records_.size(),
+                spec.ranks.size(),
+                spec.bytes.count() / spec.element_bytes,
+                spec.element);
+        running = owner.make_running(*this);
+        worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
+                          (!exchange() || spec.peers_late == Time());
+        held = worth_recalling && owner.recall_->knows(likeness(spec));
+        if (!before.empty())
+            running->buffers() = before;
+    }
+    void on_resident(std::uint32_t rank) override {
+        const auto position = position_of(rank);
+        // While ranks are late, blocks hold their slots without moving data.
+        if (spec.peers_late == Time() || exchange())
+            join(position);
+        else
+            engine.post(
+                {MemberEvent::Kind::kPeersCome, this, position},
+                engine.fabric_.scheduler().now() + spec.peers_late);
+    }
+    void join(std::uint32_t position) {
+        members[position].joined = true;
+        ++joined;
+        const Time now = engine.fabric_.scheduler().now();
+        members[position].joined_at = now;
+        if (joined == 1)
+            first_joined = now;
+        if (joined == members.size() && recalled(position))
+            return;
+        if (joined < members.size() && held) {
+            if (joined == 1)
+                engine.post({MemberEvent::Kind::kBegin, this, position}, now + before_work());
+            return;
+        }
+        begin_held();
+        begin(position);
+    }
+    /// Half of the launch latency precedes the first instruction, half follows the last.
+    [[nodiscard]] Time before_work() const {
+        const KernelShape shape = kernel_shape(engine.params_, spec.choice);
+        return shape.launch_latency / 2 + shape.start_overhead;
+    }
+    /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
+    bool recalled(std::uint32_t position) {
+        if (!worth_recalling)
+            return false;
+        Time last_but_one;
+        for (const Member& member : members)
+            if (&member != &members[position])
+                last_but_one = std::max(last_but_one, member.joined_at);
+        const Time now = engine.fabric_.scheduler().now();
+        const bool late = now > first_joined + before_work();
+        RecallListener& self = *this;
+        if (!engine.recall_->recall(
+                likeness(spec, late ? position : kNobodyLate),
+                {late, now - (late ? last_but_one : first_joined)},
+                engine.ports_of(spec),
+                *this,
+                self))
+            return false;
+        held = false;
+        return true;
+    }
+    /// Members that have joined get to work, as if nobody had held them.
+    void begin_held() {
+        if (!std::exchange(held, false))
+            return;
+        for (std::uint32_t position = 0; position < members.size(); ++position)
+            if (members[position].joined && !members[position].begun)
+                begin(position);
+    }
+    void begin(std::uint32_t position) {
+        if (std::exchange(members[position].begun, true))
+            return;
+        engine.watch_one();
+        running->join(position, members[position].joined_at + before_work());
+    }
+    /// What is left of it is a collective of what is left of its data. What is done is whole pages
+    /// of each rank's, so that the rest is as well aligned as the whole.
+    void on_disturbed(double left) override {
+        const std::uint64_t page = spec.size() * kibibytes(16).count();
+        const std::uint64_t pages = (spec.bytes.count() - 1) / page;
+        const double done = static_cast<double>(pages) * (1 - left);
+        spec.bytes = Bytes(spec.bytes.count() - static_cast<std::uint64_t>(done) * page);
+        worth_recalling = false;
+        running->abandon();
+        engine.retired_.push_back(std::move(running));
+        running = engine.make_running(*this);
+        engine.watch_one();
+        for (std::uint32_t position = 0; position < members.size(); ++position)
+            running->join(position, engine.fabric_.scheduler().now());
+    }
+    /// Whether its members hear from the recalled one only, not from what they had begun.
+    [[nodiscard]] bool passes() const {
+        return engine.recall_ != nullptr && engine.recall_->passes(*this);
+    }
+    [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
+    void on_failure(const std::string& why) override {
+        std::string text = why;
+        for (const auto& node : engine.fabric_.switches())
+            if (node->reductions_failed())
+                text += fmt::format(", {} has failed", node->basename());
+        engine.run_as_ring(*this, Fallback::kReductionTimeout, text);
+    }
+    void on_member_done(std::uint32_t position, Time end) override {
+        if (passes())
+            return;
+        members[position].done = true;
+        if (worth_recalling)
+            engine.recall_->told(*this, position, 0, 0, end);
+        const Time after = kernel_shape(engine.params_, spec.choice).launch_latency / 2;
+        engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
+    }
+    void on_round_done(
+        std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end) override {
+        if (passes())
+            return;
+        if (left == 1 && spec.peers_late > Time())
+            record.stalled = std::max(record.stalled, engine.clock_.of(end));
+        if (worth_recalling)
+            engine.recall_->told(*this, position, left, all, end);
+        // Each block serves some of the rounds and leaves with the last of them.
+        const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
+        if (stay < members[position].blocks)
+            engine.post({MemberEvent::Kind::kBlocksLeave, this, position, stay}, end);
+        members[position].blocks = std::min(members[position].blocks, stay);
+    }
+    [[nodiscard]] std::uint32_t position_of(std::uint32_t rank) const {
+        const auto at = std::lower_bound(spec.ranks.begin(), spec.ranks.end(), rank);
+        return static_cast<std::uint32_t>(at - spec.ranks.begin());
+    }
+
+    /// Name in reports and errors.
+    [[nodiscard]] std::string label() const {
+        if (record.kind == CollectiveKind::kSendReceive)
+            return fmt::format(
+                "transfer {} from rank {} to rank {}",
+                record.sequence,
+                record.sender,
+                record.receiver);
+        return fmt::format(
+            "{} {} of group {}", to_string(record.kind), record.sequence, record.group);
+    }
+
+    CollectiveEngine& engine;
+    Key key;
+    CollectiveSpec spec;
+    CollectiveRecord record;
+    std::vector<Member> members;
+    std::unique_ptr<RunningCollective> running;
+    std::vector<std::vector<float>> before;
+    std::size_t arrived = 0;
+    std::size_t joined = 0;
+    std::size_t ended = 0;
+    Time first_joined;
+    bool worth_recalling = false;  ///< or an example to be
+    bool held = false;  ///< until the first would work, nobody begins: all may join before that
+};
+
+}  // namespace switchfold
