@@ -148,11 +148,6 @@ void Aggregation::store_on(std::uint32_t position, std::uint32_t c) {
     try_store(position, c);
 }
 
-void Aggregation::skipped() {
-    for (const auto& rail : rails_)
-        rail->skipped();
-}
-
 void Aggregation::abandon() {
     abandoned_ = true;
     for (const auto& rail : rails_)

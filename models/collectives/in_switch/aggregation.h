@@ -38,8 +38,6 @@ public:
     void join(std::uint32_t position, Time start);
     /// Its machine's switches have something for it.
     void on_progress(std::uint32_t position, std::uint32_t channel);
-    /// The pieces have left out loops that nobody has begun.
-    void skipped();
     void abandon();
     [[nodiscard]] bool uses(const Link& link) const;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;

@@ -165,7 +165,8 @@ HeadsCollective::HeadsCollective(
             buffers_,
             self));
     }
-    if (environment.may_jump) {
+    // Heads hand chunks of all channels to a network that reduces in one order.
+    if (environment.may_jump && rails.empty()) {
         turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostHeadLoops);
         for (const auto& stages : stages_)
             stages->count_turns(*turns_);
@@ -316,8 +317,6 @@ void HeadsCollective::skip(std::uint32_t lane, std::uint64_t loops) {
     pieces_.skip(lane, loops);
     for (const auto& stages : stages_)
         stages->skip(lane, loops);
-    if (aggregation_)
-        aggregation_->skipped();
 }
 
 void HeadsCollective::on_progress(std::uint32_t position, std::uint32_t channel) {

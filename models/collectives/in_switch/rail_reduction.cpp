@@ -37,7 +37,7 @@ RailReduction::RailReduction(
         loops = std::max(loops, pieces.loops(c));
     for (std::uint64_t loop = 0; loop < loops; ++loop)
         for (std::uint32_t c = 0; c < pieces.channels(); ++c)
-            if (in_order({c, loop}))
+            if (loop < pieces.loops(c) && pieces.piece(c, loop, rail_.number).bytes > 0)
                 order_.push_back({c, loop});
     for (Head& head : heads_) {
         head.added.assign(pieces.channels(), 0);
@@ -51,10 +51,6 @@ RailReduction::RailReduction(
 RailReduction::~RailReduction() {
     fabric_.remove_client(client_);
     fabric_.remove_group(*group_);
-}
-
-void RailReduction::skipped() {
-    std::erase_if(order_, [this](const Chunk& chunk) { return !in_order(chunk); });
 }
 
 void RailReduction::abandon() {

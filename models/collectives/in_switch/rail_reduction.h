@@ -52,8 +52,6 @@ public:
 
     /// The machine's own sum of that loop's piece lies in its head's memory from `when` (ps) on.
     void add(std::uint32_t machine, std::uint32_t channel, std::uint64_t loop, std::uint64_t when);
-    /// The pieces have left out loops that nobody has begun.
-    void skipped();
     void abandon();
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
@@ -78,10 +76,6 @@ private:
     std::uint32_t supply(const Packet& /*packet*/, std::uint32_t /*rank*/) override { return 0; }
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
     void on_event(std::uint64_t tag) override;
-    [[nodiscard]] bool in_order(const Chunk& chunk) const {
-        return chunk.loop < pieces_.loops(chunk.channel) &&
-               pieces_.piece(chunk.channel, chunk.loop, rail_.number).bytes > 0;
-    }
     void push(std::uint32_t machine, const Chunk& chunk);
     /// Tells of the channel's chunks that are complete, loop by loop.
     void tell(std::uint32_t machine, std::uint32_t channel);
