@@ -4,6 +4,7 @@
 #include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/functional.h"
+#include "models/collectives/launch_spread.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -61,7 +62,8 @@ public:
         const KernelShape shape = kernel_shape(engine.params_, spec.choice);
         running->join(
             position,
-            engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead);
+            engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead +
+                latest_of(engine.params_.launch_spread, awaited_at_once(spec, position)));
     }
     [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
     void on_failure(const std::string& why) override {
