@@ -63,7 +63,7 @@ public:
         running->join(
             position,
             engine.fabric_.scheduler().now() + shape.launch_latency / 2 + shape.start_overhead +
-                latest_of(engine.params_.launch_spread, awaited_at_once(spec, position)));
+                latest_of(engine.params_.launch_spread, awaited_at_once(spec)));
     }
     [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
     void on_failure(const std::string& why) override {

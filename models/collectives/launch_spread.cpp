@@ -3,12 +3,11 @@
 
 namespace switchfold {
 
-std::uint32_t awaited_at_once(const CollectiveSpec& spec, std::uint32_t position) {
+std::uint32_t awaited_at_once(const CollectiveSpec& spec) {
     // A ring or tree awaits few neighbours, and what a late one adds is hidden by the hops that
     // others' data take meanwhile: around a ring the delays average.
-    const bool all = spec.kind == CollectiveKind::kAllToAll ||
-                     (spec.kind == CollectiveKind::kGather && position == spec.root);
-    return all && spec.choice.for_a_peer != 0 ? spec.size() - 1 : 1;
+    const bool all = spec.kind == CollectiveKind::kAllToAll && spec.choice.for_a_peer != 0;
+    return all ? spec.size() - 1 : 1;
 }
 
 Time latest_of(Time spread, std::uint32_t peers) {

@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// Peers whose data the rank at `position` awaits at once, from each the first that it sends.
-[[nodiscard]] std::uint32_t awaited_at_once(const CollectiveSpec& spec, std::uint32_t position);
+/// Peers whose first data each rank awaits at once.
+[[nodiscard]] std::uint32_t awaited_at_once(const CollectiveSpec& spec);
 
 /// Time by which the latest of `peers` launches follows the mean of them, if a part of each is
 /// exponentially distributed with mean `spread`.

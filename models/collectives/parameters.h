@@ -133,7 +133,8 @@ struct ProtocolParams {
             field(
                 "byte_stores",
                 &ProtocolParams::byte_stores,
-                "Rate at which a thread block stores elements of one byte to the rank's own buffer, "
+                "Rate at which a thread block stores elements of one byte to the rank's own "
+                "buffer, "
                 "and as many of any other size: LL stores them one by one. 0: no time.",
                 Bandwidth(0),
                 gigabytes_per_second(10'000)),
