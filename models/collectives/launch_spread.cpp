@@ -12,10 +12,10 @@ std::uint32_t awaited_at_once(const CollectiveSpec& spec) {
 
 Time latest_of(Time spread, std::uint32_t peers) {
     // The mean of the largest of n is the n-th harmonic number times the mean of one.
-    double excess = 0;
+    std::uint64_t late = 0;
     for (std::uint32_t peer = 2; peer <= peers; ++peer)
-        excess += 1.0 / peer;
-    return Time(static_cast<std::uint64_t>(static_cast<double>(spread.count()) * excess));
+        late += spread.count() / peer;
+    return Time(late);
 }
 
 }  // namespace switchfold
