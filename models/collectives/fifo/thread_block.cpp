@@ -185,9 +185,8 @@ void ThreadBlock::advance() {
     units_done_ = 0;
     requested_ = 0;
     // Lines for the next rank queue with the block's stores to its own buffer.
-    if (const std::uint64_t stores = round_stores();
-        step_done_ == 0 && stores > transport.hidden_stores)
-        start += stores - transport.hidden_stores;
+    if (step_done_ == 0)
+        start += std::max(round_stores(), transport.hidden_stores) - transport.hidden_stores;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
     }
