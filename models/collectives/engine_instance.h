@@ -3,6 +3,7 @@
 
 #include "models/collectives/engine.h"
 #include "models/collectives/functional.h"
+#include "models/collectives/launch_spread.h"
 
 #include <fmt/format.h>
 
@@ -86,7 +87,8 @@ public:
     /// Half of the launch latency precedes the first instruction, half follows the last.
     [[nodiscard]] Time before_work() const {
         const KernelShape shape = kernel_shape(engine.params_, spec.choice);
-        return shape.launch_latency / 2 + shape.start_overhead;
+        return shape.launch_latency / 2 + shape.start_overhead +
+               latest_of(engine.params_.launch_spread, awaited_at_once(spec));
     }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {

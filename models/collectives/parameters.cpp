@@ -26,6 +26,14 @@ void CollectiveParams::check(ParamChecker& checker) const {
     at_most("/ll128/threads_hop", ll128.threads_hop, Time(), kWhole);
     at_most("/simple/threads_start", simple.threads_start, Time(), kWhole);
     at_most("/simple/threads_hop", simple.threads_hop, Time(), kWhole);
+    const auto none = [&](const char* pointer, Bandwidth value) {
+        if (value != Bandwidth())
+            checker.error(
+                pointer,
+                fmt::format("is {}; expected 0 (only LL stores single bytes)", to_string(value)));
+    };
+    none("/ll128/byte_stores", ll128.byte_stores);
+    none("/simple/byte_stores", simple.byte_stores);
 }
 
 }  // namespace switchfold

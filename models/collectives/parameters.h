@@ -59,6 +59,8 @@ struct ProtocolParams {
     std::uint32_t threads = 512;
     Time threads_start;
     Time threads_hop;
+    Bandwidth byte_stores;
+    Time hidden_stores;
 
     static constexpr auto fields() {
         return list_of(
@@ -127,6 +129,21 @@ struct ProtocolParams {
                 &ProtocolParams::threads_hop,
                 "The same part of hop_overhead: each warp polls, and the barriers wait for all.",
                 Time(0),
+                microseconds(1000)),
+            field(
+                "byte_stores",
+                &ProtocolParams::byte_stores,
+                "Rate at which a thread block stores elements of one byte to the rank's own "
+                "buffer, "
+                "and as many of any other size: LL stores them one by one. 0: no time.",
+                Bandwidth(0),
+                gigabytes_per_second(10'000)),
+            field(
+                "hidden_stores",
+                &ProtocolParams::hidden_stores,
+                "Time of a round's stores to the rank's own buffer that passes beside the polling. "
+                "What is longer delays the round's lines for the next rank.",
+                Time(0),
                 microseconds(1000)));
     }
 };
@@ -138,6 +155,7 @@ struct CollectiveParams {
     std::uint32_t nccl_version = 22'903;
     Time host_launch = microseconds(4);
     Time launch_latency = microseconds(5);
+    Time launch_spread;
     std::uint32_t steps = 8;
     Bytes ll_buffer = kibibytes(512);
     Bytes ll128_buffer{4'915'200};
@@ -191,6 +209,14 @@ struct CollectiveParams {
                 "Sum of two latencies: from the launch of a collective's kernel to its first "
                 "instruction that moves data, and from the last one to the stream's next "
                 "operation.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "launch_spread",
+                &CollectiveParams::launch_spread,
+                "Mean of the part of a launch that differs between GPUs from launch to launch. A "
+                "rank that awaits several peers at once waits for the latest of them; along rings "
+                "such delays average.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -105,6 +105,26 @@ TEST(CostModel, TwoMachinesOfA100TakeTheRingInSimpleWhenLarge) {
 
 // tuning.cc: across machines LL is limited by the host, whatever the GPU; on AMD hosts a ring's
 // proxies count twice.
+/// Between two machines a channel's tree carries twice what leaves by its rail, up to the highest
+/// speed that NCCL's search lists, 48 GB/s. Where one GPU has all the traffic, 0.85 of it count.
+TEST(CostModel, TreesOverTwoMachinesAreNoFasterThanTheSearchLists) {
+    const CollectiveParams p = params(TunerGeneration::kHopper);
+    const auto bus = [&](double rail) {
+        MachineView view = machine(2, rail, false);
+        view.machines = 2;
+        view.per_machine = 1;
+        view.rails = 1;
+        view.rail_bandwidth = Bandwidth(static_cast<std::uint64_t>(rail * 1e9));
+        const CollectivePolicy tree{Algorithm::kTree, Protocol::kSimple, 0, false};
+        const Bytes bytes = mebibytes(65'536);
+        const Choice chosen = choose_collective(p, tree, view, {CollectiveKind::kAllReduce, bytes});
+        return 2 * static_cast<double>(bytes.count()) / to_seconds(chosen.estimate) / 1e9;
+    };
+    EXPECT_NEAR(bus(12), 24 * 0.92 * 0.85, 0.02);
+    EXPECT_NEAR(bus(49), 49 * 0.92 * 0.85, 0.02);
+    EXPECT_NEAR(bus(40), 48 * 0.92 * 0.85, 0.02);
+}
+
 TEST(CostModel, LlEndsEarlierOnHostsOfAmd) {
     for (const TunerGeneration tuner : {TunerGeneration::kAmpere, TunerGeneration::kHopper}) {
         CollectiveParams p = params(tuner);

@@ -12,6 +12,22 @@ constexpr std::uint32_t kRanks = 4;
 constexpr double kRound = 4096 / 6e9;  // s: 512 threads, 8 bytes each, at a block's rate
 
 /// Time of a ring in which each rank's share is so many bytes, on one channel.
+double seconds_of(
+    const CollectiveParams& params,
+    CollectiveKind kind,
+    std::uint64_t share,
+    Datatype type = Datatype::kFloat32) {
+    TestMachine machine(
+        TestMachine::hgx(kRanks).build(), params, {Algorithm::kRing, Protocol::kLl, 1, false});
+    CollectiveOperation operation;
+    operation.kind = kind;
+    operation.datatype = type;
+    operation.bytes = Bytes(kRanks * share);
+    const CollectiveRecord record = machine.run(operation);
+    EXPECT_EQ(machine.ended, kRanks);
+    return to_seconds(record.end - record.start);
+}
+
 double seconds(
     CollectiveKind kind,
     std::uint64_t share,
@@ -21,14 +37,7 @@ double seconds(
     params.ll.slice_overhead = slice_overhead;
     params.ll.hop_overhead = nanoseconds(100);  // less than a round: rounds set the pace
     params.transfer_unit = Bytes(unit);
-    TestMachine machine(
-        TestMachine::hgx(kRanks).build(), params, {Algorithm::kRing, Protocol::kLl, 1, false});
-    CollectiveOperation operation;
-    operation.kind = kind;
-    operation.bytes = Bytes(kRanks * share);
-    const CollectiveRecord record = machine.run(operation);
-    EXPECT_EQ(machine.ended, kRanks);
-    return to_seconds(record.end - record.start);
+    return seconds_of(params, kind, share);
 }
 
 /// A round takes as long for one thread as for all that the block has: 96 up to shares of 1 KiB,
@@ -73,6 +82,35 @@ TEST(LlRounds, HoldForAnyUnit) {
             seconds(CollectiveKind::kAllGather, share, 1024),
             seconds(CollectiveKind::kAllGather, share, 8192),
             0.02 * seconds(CollectiveKind::kAllGather, share));
+}
+
+/// Seconds by which a rank's own stores, 1 us a round of single bytes of which 0.4 us are hidden,
+/// prolong a ring.
+double of_stores(CollectiveKind kind, std::uint64_t share, Datatype type) {
+    CollectiveParams params = TestMachine::params();
+    params.ll.hop_overhead = nanoseconds(3000);  // more than a round: hops set the pace
+    const double none = seconds_of(params, kind, share, type);
+    params.ll.byte_stores = Bandwidth(4'096'000'000);
+    params.ll.hidden_stores = nanoseconds(400);
+    return seconds_of(params, kind, share, type) - none;
+}
+
+/// An all-gather stores bytes, whatever its type, in each of a block's primitives that receives.
+/// The other kinds store elements: a reduce-scatter in its last primitive, an all-reduce in n.
+TEST(LlRounds, StoresToTheOwnBufferDelayWhatIsSent) {
+    constexpr double kBytes = 0.6e-6;
+    constexpr double kHalves = 0.1e-6;
+    constexpr double kUnit = 0.03e-6;  // the last one of a round follows the first
+    for (const Datatype type : {Datatype::kInt8, Datatype::kFloat32})
+        EXPECT_NEAR(
+            of_stores(CollectiveKind::kAllGather, 4096, type), (kRanks - 1) * kBytes, kUnit);
+    EXPECT_NEAR(of_stores(CollectiveKind::kReduceScatter, 4096, Datatype::kInt8), kBytes, kUnit);
+    EXPECT_NEAR(
+        of_stores(CollectiveKind::kAllReduce, 4096, Datatype::kInt8), kRanks * kBytes, kUnit);
+    EXPECT_NEAR(
+        of_stores(CollectiveKind::kAllReduce, 4096, Datatype::kFloat16), kRanks * kHalves, kUnit);
+    EXPECT_EQ(of_stores(CollectiveKind::kAllReduce, 4096, Datatype::kFloat32), 0);
+    EXPECT_EQ(of_stores(CollectiveKind::kAllGather, 1024, Datatype::kFloat32), 0);
 }
 
 }  // namespace

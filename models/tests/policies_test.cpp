@@ -148,5 +148,15 @@ TEST(CollectiveParams, ThreadsTakeNoMoreThanTheWhole) {
         "is 1 ns; expected at most 0 ps (only blocks of LL run with fewer threads)");
 }
 
+TEST(CollectiveParams, OnlyLlStoresSingleBytes) {
+    CollectiveParams params;
+    params.ll.byte_stores = gigabytes_per_second(8);
+    params.simple.byte_stores = gigabytes_per_second(8);
+    ParamChecker checker;
+    params.check(checker);
+    ASSERT_EQ(checker.found().size(), 1U);
+    EXPECT_EQ(checker.found()[0].first, "/simple/byte_stores");
+}
+
 }  // namespace
 }  // namespace switchfold::policies_test

@@ -52,6 +52,7 @@ constexpr double kTreeLlShare = 1 / 3.8;
 constexpr double kTreeLl128Share = 120.0 / 128.0;
 constexpr double kChainLl128Share = 7.0 / 9.0;  // of the tree inside one machine
 constexpr double kTreeShare = 0.92;
+constexpr double kOneGpuShare = 0.85;  // where all of a tree's traffic passes one GPU of a machine
 /// Bytes per rank and channel from which a Simple ring has reached its plateau.
 constexpr double kPlateauBytes = 64;
 
@@ -106,9 +107,21 @@ struct CostModel::Generation {
 
 const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
     static constexpr Generation kVolta{
-        {20.0, 20.0, 26.5, 0}, {20.0, 20.0, 18.5, 0}, {20.0, 20.0, 10.0, 0}, 39.0, 20.0 / 25, 1.9, 0};
+        {20.0, 20.0, 26.5, 0},
+        {20.0, 20.0, 18.5, 0},
+        {20.0, 20.0, 10.0, 0},
+        39.0,
+        20.0 / 25,
+        1.9,
+        0};
     static constexpr Generation kAmpere{
-        {20.0, 20.0, 24.0, 0}, {20.0, 20.0, 23.6, 0}, {20.0, 20.0, 17.8, 0}, 87.7, 20.0 / 25, 1.4, 0};
+        {20.0, 20.0, 24.0, 0},
+        {20.0, 20.0, 23.6, 0},
+        {20.0, 20.0, 17.8, 0},
+        87.7,
+        20.0 / 25,
+        1.4,
+        0};
     static constexpr Generation kHopper{
         {36.7, 36.7, 38.7, 0},
         {36.7, 36.7, 41.4, 57.7},
@@ -141,6 +154,7 @@ CostModel::CostModel(
     const CollectiveParams& params, const MachineView& machine, CollectiveKind kind) :
     constants_(constants_of(params.tuner)),
     speeds_(search_speeds(params.tuner)),
+    most_across_(most_across(params.tuner)),
     kind_(kind),
     host_(params.host_processor),
     machine_(machine),
@@ -177,6 +191,12 @@ double CostModel::rails() const {
     return gigabytes(machine_.rail_bandwidth) * (machine_.machines == 2 ? 2 : 1);
 }
 
+double CostModel::tree_rails() const {
+    // The search raises what a channel carries twice step by step, and no higher than it lists.
+    const double once = gigabytes(machine_.rail_bandwidth);
+    return std::max(once, std::min(rails(), machine_.rails * most_across_));
+}
+
 Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     const std::size_t p = index_of(protocol);
     const bool networked = machine_.machines > 1;
@@ -211,7 +231,7 @@ Time CostModel::tree(Protocol protocol, Bytes bytes) const {
     const double latency =
         kTreeBase[p] + 2 * ((machine_.per_machine - 1) * hop +
                             std::log2(machine_.machines) * (kTreeNetwork[p] + network_latency_));
-    double bus = rails();
+    double bus = tree_rails();
     if (machine_.machines == 1)
         bus = gigabytes(machine_.inside_bandwidth);
     else if (machine_.per_machine > 1)
@@ -223,6 +243,8 @@ Time CostModel::tree(Protocol protocol, Bytes bytes) const {
         const double share = machine_.machines == 1 ? kChainLl128Share : kTreeLl128Share;
         bus = std::min(bus * share, searched_channels() * at_scale().tree_ll128);
     }
+    if (machine_.machines > 1 && machine_.per_machine == 1)
+        bus *= kOneGpuShare;
     const int size = static_cast<int>(std::bit_width(bytes.count() >> 1U));
     if (size < kTreeReachFirst + static_cast<int>(kTreeReach[p].size()))
         bus *= kTreeReach[p][static_cast<std::size_t>(std::max(0, size - kTreeReachFirst))];

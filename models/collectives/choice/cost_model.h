@@ -40,10 +40,12 @@ private:
     [[nodiscard]] double most_ll() const;
     /// Channels of NCCL's search, by which it limits bandwidths.
     [[nodiscard]] double searched_channels() const;
-    [[nodiscard]] double rails() const;  ///< GB/s of bus bandwidth of trees across the network
+    [[nodiscard]] double rails() const;       ///< GB/s of bus bandwidth of trees across the network
+    [[nodiscard]] double tree_rails() const;  ///< the same of trees that no switch adds for
 
     const Generation& constants_;
     std::span<const double> speeds_;
+    double most_across_;  ///< GB/s of a rail in NCCL's search
     CollectiveKind kind_;
     HostProcessor host_;
     MachineView machine_;

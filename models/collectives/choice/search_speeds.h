@@ -34,6 +34,13 @@ namespace switchfold {
     }
 }
 
+/// The highest that it tries between machines.
+[[nodiscard]] inline double most_across(TunerGeneration generation) {
+    constexpr double kBefore = 48;
+    constexpr double kBlackwell = 96;
+    return generation == TunerGeneration::kBlackwell ? kBlackwell : kBefore;
+}
+
 /// Whether each of so many rings of a speed is split in two (ncclTopoDupChannels): fast ones, on
 /// Hopper and later only if there are few, or faster ones.
 [[nodiscard]] inline bool

@@ -36,6 +36,18 @@ std::uint32_t stores_at_once(const CollectiveSpec& spec) {
         peers_at_once(spec.choice, static_cast<std::uint32_t>(spec.ranks.size() - 1)));
 }
 
+/// Bytes of an element as the kernel sees it: kinds that add nothing move bytes.
+std::uint32_t stored_element(const CollectiveSpec& spec) {
+    switch (spec.kind) {
+    case CollectiveKind::kAllReduce:
+    case CollectiveKind::kReduceScatter:
+    case CollectiveKind::kReduce:
+        return spec.element_bytes;
+    default:
+        return 1;
+    }
+}
+
 }  // namespace
 
 std::uint64_t BlockNetwork::buffer_bytes(const CollectiveParams& params, Protocol protocol) {
@@ -93,15 +105,20 @@ BlockNetwork::BlockNetwork(
     t.lines = protocol != Protocol::kSimple;
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
     const bool exchanges = spec.choice.for_a_peer != 0;
-    // Its warps that send do not wait for those that receive: each end of a slice is one side of
-    // what a ring's block does, which receives, sends, and has a barrier for both.
-    t.slice_overhead = p.slice_overhead.count() / (exchanges ? 2 : 1);
+    // Its warps that send do not wait for those that receive: each end of a slice, or of a round
+    // of LL, is one side of what a ring's block does, which receives, sends, and has a barrier for
+    // both.
+    const std::uint32_t sides = exchanges ? 2 : 1;
+    t.slice_overhead = p.slice_overhead.count() / sides;
     const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
-        bundle;
+        (bundle * (protocol == Protocol::kLl ? sides : 1));
     if (spec.element_bytes == 1)
         t.sum_rate = params_.byte_sum_rate * bundle;
+    t.element_rate = p.byte_stores * bundle;
+    t.stored_element = stored_element(spec);
+    t.hidden_stores = p.hidden_stores.count();
     t.gpu_share = p.gpu_rate * bundle / std::max(1U, spec.choice.channels);
     if (protocol == Protocol::kLl)
         t.round = std::max(

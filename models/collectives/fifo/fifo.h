@@ -32,7 +32,10 @@ struct Transport {
     std::uint64_t slice_overhead = 0;  ///< ps
     std::uint64_t network_post = 0;    ///< ps, of a step that is handed to a proxy
     Bandwidth block_rate;
-    Bandwidth sum_rate;   ///< of a block's additions that take time of their own; 0: none do
+    Bandwidth sum_rate;      ///< of a block's additions that take time of their own; 0: none do
+    Bandwidth element_rate;  ///< of stores to the rank's own buffer, one an element; 0: no time
+    std::uint32_t stored_element = 1;  ///< bytes
+    std::uint64_t hidden_stores = 0;   ///< ps of a round's such stores that delay nothing
     Bandwidth gpu_share;  ///< a channel's share of what all blocks of a GPU move; 0: no limit
     /// Data bytes that a block's threads move at once, each its own few, in a round that takes as
     /// long however few take part; 0: no rounds.

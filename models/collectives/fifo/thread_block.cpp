@@ -109,10 +109,20 @@ std::uint64_t ThreadBlock::next_after(std::uint64_t now, std::uint32_t bytes) {
     const std::uint64_t done = step_done_ + slice_done_;
     const std::uint64_t end = done + bytes;
     if (const std::uint64_t begun = rounds(end) - rounds(done); begun > 0)
-        round_until_ = now + begun * pace(static_cast<std::uint32_t>(all));
+        round_until_ =
+            now + begun * std::max(pace(static_cast<std::uint32_t>(all)), round_stores());
     // Threads of a round store at once. What follows the last one waits for it in advance().
     const std::uint64_t next = std::min<std::uint64_t>(end + context_.transport.unit, step_.bytes);
     return rounds(next) > rounds(end) ? std::max(now, round_until_) : now;
+}
+
+std::uint64_t ThreadBlock::round_stores() const {
+    const Transport& transport = context_.transport;
+    if (!step_.store || step_.staged || transport.element_rate == Bandwidth())
+        return 0;
+    const std::uint64_t all = std::uint64_t{transport.round} * warps_ / kAllWarps;
+    const std::uint64_t elements = std::min(all, step_.bytes) / transport.stored_element;
+    return serialization_time(Bytes(elements), transport.element_rate).count();
 }
 
 std::uint64_t ThreadBlock::store_pace(std::uint32_t bytes) const {
@@ -174,6 +184,9 @@ void ThreadBlock::advance() {
     slice_done_ = 0;
     units_done_ = 0;
     requested_ = 0;
+    // Lines for the next rank queue with the block's stores to its own buffer.
+    if (step_done_ == 0)
+        start += std::max(round_stores(), transport.hidden_stores) - transport.hidden_stores;
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
     }

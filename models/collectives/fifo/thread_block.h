@@ -104,6 +104,8 @@ private:
     /// Earliest time (ps) at which the block can start its next unit, after one of `bytes` at
     /// `now`.
     [[nodiscard]] std::uint64_t next_after(std::uint64_t now, std::uint32_t bytes);
+    /// ps that a round of the step takes the block to store in the rank's own buffer.
+    [[nodiscard]] std::uint64_t round_stores() const;
     /// ps in which the block stores so much to its peers over the host's PCIe.
     [[nodiscard]] std::uint64_t store_pace(std::uint32_t bytes) const;
     void account(std::uint32_t bytes, std::uint64_t& until);
