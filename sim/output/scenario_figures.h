@@ -52,7 +52,7 @@ struct ScenarioFigures {
     double exposed_waiting_us = 0;  ///< part of the exposed communication
     std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
     double communication_blocks = 0;          ///< mean number held by collectives over the run
-    double jumped_us = 0;     ///< simulated time skipped in long collectives, over the whole run
+    double jumped_us = 0;     ///< simulated time skipped in collectives, over the whole run
     double coarse_bytes = 0;  ///< of all ranks, in packets that stand for several
     double folded_ranks = 0;  ///< not simulated, as each does what another does
     std::optional<double> backward_slowdown;  ///< none without a backward pass
@@ -192,8 +192,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
      "jumped",
-     "Simulated time of the whole run that long collectives skipped as repetitive; 0 if every "
-     "transfer was simulated."},
+     "Simulated time of the whole run that collectives skipped, because they repeat themselves or "
+     "an earlier one; 0 if every transfer was simulated."},
     {"coarse_bytes",
      &ScenarioFigures::coarse_bytes,
      Unit::kBytes,

@@ -288,8 +288,8 @@ struct Experiment {
                 "exact",
                 &Experiment::exact,
                 "Simulate every transfer of every collective; false: long collectives skip their "
-                "repetitive parts, rings of many ranks that do the same run on a few of them, and "
-                "statistics count what was left out."),
+                "repetitive parts, one like an earlier one passes as that did, rings of many ranks "
+                "that do the same run on a few of them, and statistics count what was left out."),
             field(
                 "approximate",
                 &Experiment::approximate,
