@@ -51,8 +51,9 @@ public:
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
         running = owner.make_running(*this);
+        // Every exchange of experts has tokens of its own.
         worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
-                          (!exchange() || spec.peers_late == Time());
+                          spec.experts == nullptr && (!exchange() || spec.peers_late == Time());
         held = worth_recalling && owner.recall_->knows(likeness(spec));
         if (!before.empty())
             running->buffers() = before;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -276,7 +277,9 @@ RC_GTEST_PROP(RecallProperty, CallsTakeTheSameTimeWithIt, ()) {
                  << to_microseconds(late[i]) << ": " << to_microseconds(exact[i].time) << " and "
                  << to_microseconds(recalled[i].time) << " us, " << exact[i].bytes << " and "
                  << recalled[i].bytes << " bytes" << std::endl;
-        RC_ASSERT(std::abs(relative(recalled[i].time, exact[i].time) - 1) < 0.02);
+        // In the switch members poll: when the last one comes within a round makes a difference.
+        const double apart = std::abs(to_seconds(recalled[i].time) - to_seconds(exact[i].time));
+        RC_ASSERT(apart < std::max(1e-6, 0.02 * to_seconds(exact[i].time)));
         RC_ASSERT(std::abs(recalled[i].bytes / exact[i].bytes - 1) < 0.01);
     }
 }

@@ -5,8 +5,7 @@
 
 namespace switchfold {
 
-// Wiring and the exchanges of experts, to which a spec refers, count no turns; rings and trees
-// follow from the ranks.
+// Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
 Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
     const Choice& choice = spec.choice;
     Likeness like{
