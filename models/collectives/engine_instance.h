@@ -79,7 +79,7 @@ public:
             return;
         if (joined < members.size() && held) {
             if (joined == 1)
-                engine.post({MemberEvent::Kind::kBegin, this, position}, now + before_work());
+                engine.post({MemberEvent::Kind::kBegin, this, position}, now + together_within());
             return;
         }
         begin_held();
@@ -91,6 +91,10 @@ public:
         return shape.launch_latency / 2 + shape.start_overhead +
                latest_of(engine.params_.launch_spread, awaited_at_once(spec));
     }
+    /// Members that join so closely count as together.
+    [[nodiscard]] Time together_within() const {
+        return std::max(before_work(), engine.recall_->patience(likeness(spec)));
+    }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
         if (!worth_recalling)
@@ -100,11 +104,11 @@ public:
             if (&member != &members[position])
                 last_but_one = std::max(last_but_one, member.joined_at);
         const Time now = engine.fabric_.scheduler().now();
-        const bool late = now > first_joined + before_work();
+        const bool late = now > first_joined + together_within();
         RecallListener& self = *this;
         if (!engine.recall_->recall(
                 likeness(spec, late ? position : kNobodyLate),
-                {late, now - (late ? last_but_one : first_joined)},
+                {late, now - first_joined, now - last_but_one},
                 engine.ports_of(spec),
                 *this,
                 self))
@@ -124,7 +128,10 @@ public:
         if (std::exchange(members[position].begun, true))
             return;
         engine.watch_one();
-        running->join(position, members[position].joined_at + before_work());
+        running->join(
+            position,
+            std::max(
+                members[position].joined_at + before_work(), engine.fabric_.scheduler().now()));
     }
     /// What is left of it is a collective of what is left of its data. What is done is whole pages
     /// of each rank's, so that the rest is as well aligned as the whole.
@@ -205,7 +212,7 @@ public:
     std::size_t ended = 0;
     Time first_joined;
     bool worth_recalling = false;  ///< or an example to be
-    bool held = false;  ///< until the first would work, nobody begins: all may join before that
+    bool held = false;             ///< for a while nobody begins, since all may join in it
 };
 
 }  // namespace switchfold

@@ -229,18 +229,30 @@ TEST(Recall, OneWithALateMemberIsAnExampleForSuchOnly) {
     EXPECT_GT(repeats.call(of(64 * kMiB), microseconds(20)).events, first.events / 2);
 }
 
+TEST(Recall, MembersThatComeAlmostAtOnceAreTogether) {
+    // 10 us are more than the first member needs to begin and little of what the whole takes.
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    const auto first = repeats.call(of(1024 * kMiB), microseconds(10));
+    const auto again = repeats.call(of(1024 * kMiB), microseconds(15));
+    EXPECT_LT(again.events, 100U);
+    EXPECT_EQ(again.time, first.time);
+    EXPECT_LT(repeats.call(of(1024 * kMiB)).events, 100U);
+}
+
 TEST(PastRun, SuitsWhoseMembersCameTheSameWay) {
     PastRun run;
     run.told = {{microseconds(1000), 1, 0, 0}, {microseconds(1100), 0, 0, 0}};
     EXPECT_EQ(run.first_done(), microseconds(1000));
-    EXPECT_TRUE(run.suits({false, microseconds(4)}));
-    EXPECT_FALSE(run.suits({false, microseconds(10)}));
-    EXPECT_FALSE(run.suits({true, microseconds(4)}));
-    run.joining = {true, microseconds(1500)};
-    EXPECT_TRUE(run.suits({true, microseconds(3000)}));
-    EXPECT_FALSE(run.suits({true, microseconds(1050)}));
-    run.joining.distance = microseconds(1050);
-    EXPECT_FALSE(run.suits({true, microseconds(3000)}));
+    EXPECT_EQ(run.ignored(), microseconds(5));
+    const Time us = microseconds(1);
+    EXPECT_TRUE(run.suits({false, us * 4, us * 4}));
+    EXPECT_FALSE(run.suits({false, us * 10, us * 10}));
+    EXPECT_FALSE(run.suits({true, us * 4, us * 4}));
+    run.joining = {true, us * 1600, us * 1500};
+    EXPECT_TRUE(run.suits({true, us * 3000, us * 3000}));
+    EXPECT_FALSE(run.suits({true, us * 3000, us * 1050}));
+    run.joining.alone = us * 1050;
+    EXPECT_FALSE(run.suits({true, us * 3000, us * 3000}));
 }
 
 RC_GTEST_PROP(RecallProperty, CallsTakeTheSameTimeWithIt, ()) {

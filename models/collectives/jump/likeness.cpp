@@ -9,6 +9,7 @@ namespace switchfold {
 Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
     const Choice& choice = spec.choice;
     Likeness like{
+        late,
         static_cast<std::uint64_t>(spec.kind),
         spec.bytes.count(),
         static_cast<std::uint64_t>(spec.datatype),
@@ -26,8 +27,7 @@ Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
         choice.for_a_peer,
         choice.chunk,
         choice.peers_of_a_block,
-        choice.threads,
-        late};
+        choice.threads};
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
 }

@@ -8,7 +8,7 @@ namespace switchfold {
 
 namespace {
 
-// Differences in the members' joining of this share of its time may be ignored.
+// Share of its time.
 constexpr std::uint64_t kIgnored = 200;
 
 }  // namespace
@@ -19,13 +19,18 @@ Time PastRun::first_done() const {
     return first == told.end() ? Time() : first->at;
 }
 
+Time PastRun::ignored() const {
+    return first_done() / kIgnored;
+}
+
 bool PastRun::suits(const Joining& other) const {
-    const Time least = std::min(joining.distance, other.distance);
-    const Time most = std::max(joining.distance, other.distance);
     if (joining.late != other.late)
         return false;
+    const Time shorter = std::min(joining.spread, other.spread);
+    const Time longer = std::max(joining.spread, other.spread);
     // Nobody can move more before the last has come than the whole.
-    return joining.late ? least >= told.back().at : most - least <= first_done() / kIgnored;
+    return joining.late ? std::min(joining.alone, other.alone) >= told.back().at
+                        : longer - shorter <= ignored();
 }
 
 }  // namespace switchfold

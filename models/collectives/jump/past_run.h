@@ -20,9 +20,8 @@ struct PastRun {
     /// How its members came to it.
     struct Joining {
         bool late = false;  ///< the last one, while the others had begun
-        /// From the first member's joining to the last one's; with a late one from the last but
-        /// one's.
-        Time distance;
+        Time spread;        ///< from the first member's joining to the last one's
+        Time alone;         ///< from the last but one's
     };
     Joining joining;
     std::vector<Told> told;       ///< by time
@@ -30,6 +29,8 @@ struct PastRun {
 
     /// Until the first member moves no more data.
     [[nodiscard]] Time first_done() const;
+    /// Differences in its members' joining that change little.
+    [[nodiscard]] Time ignored() const;
     /// Whether one passes alike whose members come like that: at once, or all but one so early that
     /// they have moved what they can.
     [[nodiscard]] bool suits(const Joining& other) const;

@@ -138,6 +138,11 @@ void Recall::ended(const MemberListener& of) {
         return;
     Recording recording = std::move(found->second);
     recordings_.erase(found);
+    PastRun::Joining& joining = recording.run.joining;
+    if (joining.late && joining.spread <= recording.run.ignored()) {
+        joining.late = false;
+        recording.likeness = together(std::move(recording.likeness));
+    }
     if (const auto caution = caution_.find(recording.likeness);
         caution != caution_.end() && caution->second.left > 0) {
         --caution->second.left;

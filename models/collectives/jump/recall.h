@@ -41,6 +41,11 @@ public:
         scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
 
     [[nodiscard]] bool knows(const Likeness& likeness) const { return past_.contains(likeness); }
+    /// How long a member of such a collective may wait for the others without a difference.
+    [[nodiscard]] Time patience(const Likeness& likeness) const {
+        const auto found = past_.find(likeness);
+        return found == past_.end() ? Time() : found->second.ignored();
+    }
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
