@@ -159,8 +159,7 @@ void CollectiveEngine::start(
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
-        if (recall_)
-            recall_->disturb();
+        disturb();
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
@@ -204,8 +203,7 @@ void CollectiveEngine::start_transfer(
     const Key key{UINT64_MAX, pair, end.tag, sequence};
     auto& slot = running_[key];
     if (!slot) {
-        if (recall_)
-            recall_->disturb();
+        disturb();
         slot = std::make_unique<Instance>(*this, key, limit(specify(end)));
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;

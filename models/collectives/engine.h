@@ -124,7 +124,9 @@ private:
     [[nodiscard]] CollectiveSpec limit(CollectiveSpec spec) const;
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
-    void on_host_copy() override {
+    void on_host_copy() override { disturb(); }
+    /// Something begins to move data beside a recalled collective, or one that may be an example.
+    void disturb() {
         if (recall_)
             recall_->disturb();
     }

@@ -54,7 +54,10 @@ public:
         // Every exchange of experts has tokens of its own.
         worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
                           spec.experts == nullptr && (!exchange() || spec.peers_late == Time());
-        held = worth_recalling && owner.recall_->knows(likeness(spec));
+        if (worth_recalling) {
+            like = likeness(spec);
+            held = owner.recall_->knows(like);
+        }
         if (!before.empty())
             running->buffers() = before;
     }
@@ -93,7 +96,7 @@ public:
     }
     /// Members that join so closely count as together.
     [[nodiscard]] Time together_within() const {
-        return std::max(before_work(), engine.recall_->patience(likeness(spec)));
+        return std::max(before_work(), engine.recall_->patience(like));
     }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
@@ -107,7 +110,7 @@ public:
         const bool late = now > first_joined + together_within();
         RecallListener& self = *this;
         if (!engine.recall_->recall(
-                likeness(spec, late ? position : kNobodyLate),
+                late ? with_late(like, position) : like,
                 {late, now - first_joined, now - last_but_one},
                 engine.ports_of(spec),
                 *this,
@@ -212,6 +215,7 @@ public:
     std::size_t ended = 0;
     Time first_joined;
     bool worth_recalling = false;  ///< or an example to be
+    Likeness like;                 ///< if it is
     bool held = false;             ///< for a while nobody begins, since all may join in it
 };
 

@@ -120,13 +120,13 @@ BlockNetwork::BlockNetwork(
     t.stored_element = stored_element(spec);
     t.hidden_stores = p.hidden_stores.count();
     t.gpu_share = p.gpu_rate * bundle / std::max(1U, spec.choice.channels);
+    const double missing = missing_threads(params_, spec.choice);
     if (protocol == Protocol::kLl)
-        t.round = std::max(
-                      static_cast<std::uint32_t>(kGrain),
-                      static_cast<std::uint32_t>(
-                          p.threads * kLlBytesOfThread * share *
-                          (1 - missing_threads(params_, spec.choice)))) *
-                  bundle;
+        t.round =
+            std::max(
+                static_cast<std::uint32_t>(kGrain),
+                static_cast<std::uint32_t>(p.threads * kLlBytesOfThread * share * (1 - missing))) *
+            bundle;
     t.host_store_rate = params_.host_store_rate * bundle / stores_at_once(spec);
     t.unit = unit_for(chunk, shape.largest_unit);
     // At least two units; otherwise a block would wait for each to leave before creating the next.
@@ -151,7 +151,7 @@ BlockNetwork::BlockNetwork(
     t.network_post = p.network_post.count();
     const auto hop = static_cast<std::uint64_t>(
         static_cast<double>(p.hop_overhead.count()) -
-        static_cast<double>(p.threads_hop.count()) * missing_threads(params_, spec.choice));
+        static_cast<double>(p.threads_hop.count()) * missing);
     t.delays[0].hop = hop;
     t.delays[1].hop = hop + p.network_overhead.count();
     // A free slot becomes a receive that the sender must be told of: software on both ends again.

@@ -6,10 +6,10 @@
 namespace switchfold {
 
 // Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
-Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
+Likeness likeness(const CollectiveSpec& spec) {
     const Choice& choice = spec.choice;
     Likeness like{
-        late,
+        kNobodyLate,
         static_cast<std::uint64_t>(spec.kind),
         spec.bytes.count(),
         static_cast<std::uint64_t>(spec.datatype),
@@ -30,6 +30,11 @@ Likeness likeness(const CollectiveSpec& spec, std::uint32_t late) {
         choice.threads};
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
+}
+
+Likeness with_late(Likeness likeness, std::uint32_t position) {
+    likeness.front() = position;
+    return likeness;
 }
 
 }  // namespace switchfold

@@ -141,7 +141,7 @@ void Recall::ended(const MemberListener& of) {
     PastRun::Joining& joining = recording.run.joining;
     if (joining.late && joining.spread <= recording.run.ignored()) {
         joining.late = false;
-        recording.likeness = together(std::move(recording.likeness));
+        recording.likeness = with_late(std::move(recording.likeness), kNobodyLate);
     }
     if (const auto caution = caution_.find(recording.likeness);
         caution != caution_.end() && caution->second.left > 0) {

@@ -8,10 +8,12 @@
 #include "sim/core/units.h"
 #include "sim/kernel/scheduler.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -21,7 +23,7 @@ class MemberListener;
 class RecallListener {
 public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
-    /// share in (0, 1].
+    /// share in [0, 1].
     virtual void on_disturbed(double left) = 0;
 
 protected:

@@ -5,9 +5,10 @@ namespace switchfold {
 
 void TrafficCounts::repeat(double times) {
     const std::vector<std::uint64_t> now = simulated();
-    left_out_.resize(now.size());
+    std::vector<double> since;
     for (std::size_t i = 0; i < now.size(); ++i)
-        left_out_[i] += static_cast<double>(now[i] - marked_[i]) * times;
+        since.push_back(static_cast<double>(now[i] - marked_[i]));
+    add(since, times);
 }
 
 std::vector<double> TrafficCounts::all() const {
