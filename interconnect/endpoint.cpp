@@ -37,7 +37,7 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
         visible =
             memory_->write(packet.payload);  // the requester keeps answers to loads in registers
     visible = std::max(visible, Time(packet.tail));
-    const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
+    const std::uint32_t back = from.acknowledge_bytes(packet);
     if (back > 0 && is_store(packet.kind))
         from.reverse().add_overhead(back);
     PacketClient* client = clients_[packet.client];
@@ -52,7 +52,7 @@ Time Endpoint::pass_on(const Packet& packet, Link& from) {
         taken = std::max(taken, memory_->write(packet.payload));
         last_ready_ = std::max(last_ready_, memory_->read(packet.payload));
     }
-    const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
+    const std::uint32_t back = from.acknowledge_bytes(packet);
     if (back > 0 && is_store(packet.kind))
         from.reverse().add_overhead(back);
     last_ready_ = std::max(last_ready_, taken);

@@ -72,6 +72,8 @@ struct ReductionGroup {
     std::vector<std::uint32_t> stripes;  ///< plane of each stripe slot
     std::vector<ReductionPlane> planes;
     [[nodiscard]] Time way() const { return planes.front().way; }
+    /// At which a member sends and receives, by each of its links: that of the slowest one behind.
+    [[nodiscard]] std::vector<Bandwidth> rates() const;
     [[nodiscard]] bool uses(const Link& link) const;
 };
 
@@ -182,8 +184,8 @@ public:
         std::uint64_t slot = 0;
         std::uint32_t values = 0;
         std::uint32_t home = 0;  ///< pushes: the member that merges partial sums of the line
-        std::uint8_t lines =
-            1;  ///< pushes: number of lines that travel as a train, at most kLinesInTrain
+        std::uint8_t lines = 1;  ///< pushes: lines that travel as a train, at most kLinesInTrain;
+                                 ///< pulls: rounds
     };
     OptionalTime send(const Connection& connection, const Transfer& transfer);
     OptionalTime send(const ReductionGroup& group, std::uint32_t member, const Transfer& transfer);

@@ -102,7 +102,7 @@ Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     std::uint64_t due = tail;
     if (cut_through_)
         due = std::min(start + kind.head_time + latency, tail);
-    else if (packet.lines > 1) [[unlikely]]
+    else if (packet.lines > 1 && is_train(packet.kind)) [[unlikely]]
         due -= (end - start) / packet.lines * (packet.lines - 1);
     ++packets_;
     payload_bytes_ += only_if(like.carries_data, packet.payload);

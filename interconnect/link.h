@@ -116,10 +116,10 @@ public:
     [[nodiscard]] std::uint32_t id() const { return id_; }
     [[nodiscard]] const PacketFormat& format() const { return kind_->params().format; }
     /// Wire bytes of such a packet's acknowledgement on the return direction.
-    [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
-        if (is_store(kind) && !kind_->acknowledges_writes)
+    [[nodiscard]] std::uint32_t acknowledge_bytes(const Packet& packet) const {
+        if (is_store(packet.kind) && !kind_->acknowledges_writes)
             return 0;
-        return format().acknowledge_bytes(kind, payload);
+        return format().acknowledge_bytes(packet.kind, packet.payload, packet.lines);
     }
     [[nodiscard]] LinkStatistics statistics() const;
     /// Usable bytes per second of all lanes together.

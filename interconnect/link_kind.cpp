@@ -50,8 +50,12 @@ LinkKind LinkKind::degraded(std::uint32_t ppm) const {
 std::uint32_t LinkKind::count_wire_bytes(const Packet& packet, Wire& known) const {
     const PacketFormat& format = params_.format;
     if (packet.widening != 1)
-        return format.wire_bytes(packet.kind, packet.payload * packet.widening);
-    known = {packet.payload, format.wire_bytes(packet.kind, packet.payload), packet.kind};
+        return format.wire_bytes(packet.kind, packet.payload * packet.widening, packet.lines);
+    known = {
+        packet.payload,
+        format.wire_bytes(packet.kind, packet.payload, packet.lines),
+        packet.kind,
+        packet.lines};
     return known.bytes;
 }
 

@@ -59,8 +59,8 @@ public:
     [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet) {
         Wire& known = wires_
             [(packet.payload / kGrain + static_cast<std::uint32_t>(packet.kind)) % wires_.size()];
-        if (packet.payload != known.payload || packet.kind != known.kind || packet.widening != 1)
-            [[unlikely]]
+        if (packet.payload != known.payload || packet.kind != known.kind ||
+            packet.lines != known.lines || packet.widening != 1) [[unlikely]]
             return count_wire_bytes(packet, known);
         return known.bytes;
     }
@@ -87,6 +87,7 @@ private:
         std::uint32_t payload = UINT32_MAX;
         std::uint32_t bytes = 0;
         PacketKind kind = PacketKind::kWrite;
+        std::uint8_t lines = 1;
     };
     static constexpr std::uint32_t kGrain = 16;
     std::uint32_t count_wire_bytes(const Packet& packet, Wire& known) const;

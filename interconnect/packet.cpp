@@ -3,9 +3,10 @@
 
 namespace switchfold {
 
-std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) const {
+std::uint32_t
+PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts) const {
     const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
-    const std::uint32_t count = packets(kind, payload);
+    const std::uint32_t count = packets(kind, payload, parts);
     switch (kind) {
     case PacketKind::kReadRequest:
         return count * request_flits * flit_bytes;
@@ -20,12 +21,13 @@ std::uint32_t PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload) c
     }
 }
 
-std::uint32_t PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t payload) const {
+std::uint32_t
+PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts) const {
     const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
     if (is_store(kind))
-        return packets(kind, payload) * write_ack_flits * flit_bytes;
+        return packets(kind, payload, parts) * write_ack_flits * flit_bytes;
     if (kind == PacketKind::kMulticastWrite || kind == PacketKind::kMulticastCopy)
-        return packets(kind, payload) * multicast_ack_flits * flit_bytes;
+        return packets(kind, payload, parts) * multicast_ack_flits * flit_bytes;
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "sim/core/params.h"
 #include "sim/core/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -66,6 +67,12 @@ inline constexpr std::array<PacketTraits, 13> kPacketTraits{{
     return kind == PacketKind::kWrite || kind == PacketKind::kCopyWrite;
 }
 
+/// Whether each of the lines that travel together is taken as it arrives.
+[[nodiscard]] constexpr bool is_train(PacketKind kind) {
+    return kind == PacketKind::kReducePush || kind == PacketKind::kReducePartial ||
+           kind == PacketKind::kMulticastCopy;
+}
+
 /// Maximum number of push lines that travel together.
 inline constexpr std::uint32_t kLinesInTrain = 8;
 
@@ -89,8 +96,9 @@ struct Packet {
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
     std::uint8_t widening = 1;  ///< partial sums: multiple of the element's width
-    std::uint8_t lines = 1;  ///< pushes and their sums: equal lines in this train; line i has tag +
-                             ///< i and home (route + i) modulo the members
+    std::uint8_t lines = 1;  ///< parts that travel together, each in packets of its own. Pushes and
+                             ///< their sums: equal lines; line i has tag + i and home (route + i)
+                             ///< modulo the members. Pulls: rounds of a warp.
 };
 
 /// How a link splits a transfer into packets, and their overhead on the wire.
@@ -152,16 +160,20 @@ struct PacketFormat {
                 64U));
     }
 
-    [[nodiscard]] std::uint32_t packets(PacketKind kind, std::uint32_t payload) const {
+    /// `parts` of a payload do not share packets.
+    [[nodiscard]] std::uint32_t
+    packets(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const {
         const bool copied = kind == PacketKind::kCopyWrite && copy_payload.count() != 0;
         const auto limit =
             static_cast<std::uint32_t>((copied ? copy_payload : max_payload).count());
-        return payload == 0 ? 1 : (payload + limit - 1) / limit;
+        return std::max(parts, payload == 0 ? 1 : (payload + limit - 1) / limit);
     }
     /// Bytes on the wire for a transfer of `payload` bytes.
-    [[nodiscard]] std::uint32_t wire_bytes(PacketKind kind, std::uint32_t payload) const;
+    [[nodiscard]] std::uint32_t
+    wire_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const;
     /// Bytes of its acknowledgement on the return direction.
-    [[nodiscard]] std::uint32_t acknowledge_bytes(PacketKind kind, std::uint32_t payload) const;
+    [[nodiscard]] std::uint32_t
+    acknowledge_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const;
 };
 
 }  // namespace switchfold

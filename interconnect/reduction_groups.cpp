@@ -5,9 +5,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 namespace switchfold {
+
+std::vector<Bandwidth> ReductionGroup::rates() const {
+    std::map<const Link*, Bandwidth> slowest;
+    for (const ReductionPlane& plane : planes)
+        for (const Link* link : plane.links) {
+            const auto [at, fresh] = slowest.try_emplace(plane.uplinks.front(), link->bandwidth());
+            at->second = std::min(at->second, link->bandwidth());
+        }
+    std::vector<Bandwidth> rates;
+    for (const auto& [uplink, rate] : slowest)
+        rates.push_back(rate);
+    return rates;
+}
 
 bool ReductionGroup::uses(const Link& link) const {
     return std::any_of(planes.begin(), planes.end(), [&](const ReductionPlane& plane) {

@@ -117,7 +117,7 @@ OptionalTime Switch::accept(const Packet& packet, Link& from) {
 
 OptionalTime Switch::forward(const Packet& packet, Link& from) {
     if (is_store(packet.kind)) {
-        const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
+        const std::uint32_t back = from.acknowledge_bytes(packet);
         if (back > 0)
             from.reverse().add_overhead(back);
     }
@@ -138,8 +138,7 @@ OptionalTime Switch::pass(const Packet& packet, Link& from, Link& out) {
 OptionalTime Switch::copy(const Packet& packet, Link& from, bool acknowledge) {
     const SwitchGroup& members = group(packet.group);
     if (acknowledge)
-        if (const std::uint32_t back = from.acknowledge_bytes(packet.kind, packet.payload);
-            back > 0)
+        if (const std::uint32_t back = from.acknowledge_bytes(packet); back > 0)
             from.reverse().add_overhead(back);
     const Time earliest = scheduler_.now() + params_.latency;
     Packet next = packet;

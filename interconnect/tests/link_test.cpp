@@ -62,6 +62,12 @@ TEST(PacketFormat, CountsHeadersRequestsAndAcknowledgements) {
     EXPECT_EQ(format.wire_bytes(PacketKind::kReduceData, 4096), 4608U);
     EXPECT_EQ(format.acknowledge_bytes(PacketKind::kWrite, 4096), 0U);
     EXPECT_EQ(format.acknowledge_bytes(PacketKind::kMulticastWrite, 4096), 512U);
+    // Parts share no packet.
+    format.max_payload = Bytes(4096);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReduceData, 8192), 8192U + 32U);
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReduceData, 8192, 4), 4 * (2048U + 16U));
+    EXPECT_EQ(format.wire_bytes(PacketKind::kReduceFetch, 8192, 4), 4 * 32U);
+    EXPECT_EQ(format.acknowledge_bytes(PacketKind::kMulticastWrite, 8192, 4), 4 * 16U);
 }
 
 TEST(Link, DirectionsThatShareReachTheirDuplexTogether) {

@@ -8,22 +8,39 @@
 namespace switchfold::rounds_in_packet_test {
 namespace {
 
-constexpr std::uint64_t kLong = 1 << 20;  // rounds
+/// A long pull that asks for much more than links carry.
+constexpr PullLoad kHeavy{
+    .heads = 72, .rounds = 1 << 20, .asked = 14'000'000, .held = 1'000'000, .room = 1024};
 
-TEST(RoundsInPacket, OfFewHeadsOrShortTransfersAreOne) {
-    EXPECT_EQ(rounds_in_packet(8, kLong * 64, 1024).most, 1U);
-    EXPECT_EQ(rounds_in_packet(72, 1024, 1024).most, 1U);
-    EXPECT_GT(rounds_in_packet(72, kLong, 1024).most, 1U);
+TEST(RoundsInPacket, AreOneInShortTransfers) {
+    PullLoad load = kHeavy;
+    EXPECT_GT(rounds_in_packet(load).most, 1U);
+    load.rounds = 1024;
+    EXPECT_EQ(rounds_in_packet(load).most, 1U);
+}
+
+TEST(RoundsInPacket, AreOneWhereLinksCarryMostOfWhatIsAskedFor) {
+    PullLoad load = kHeavy;
+    load.held = load.asked / 2;
+    EXPECT_EQ(rounds_in_packet(load).most, 1U);
+    load.held = load.asked / 5;
+    EXPECT_GT(rounds_in_packet(load).most, 1U);
+    load.links = 18;
+    EXPECT_EQ(rounds_in_packet(load).most, 1U);
 }
 
 TEST(RoundsInPacket, FitAReductionUnitTwice) {
-    EXPECT_EQ(rounds_in_packet(72, kLong, 0).most, 1U);
-    EXPECT_EQ(rounds_in_packet(72, kLong, 8).most, 4U);
-    EXPECT_LE(rounds_in_packet(72, kLong, UINT64_MAX).most, 16U);
+    PullLoad load = kHeavy;
+    load.room = 0;
+    EXPECT_EQ(rounds_in_packet(load).most, 1U);
+    load.room = 8;
+    EXPECT_EQ(rounds_in_packet(load).most, 4U);
+    load.room = UINT64_MAX;
+    EXPECT_LE(rounds_in_packet(load).most, 16U);
 }
 
 TEST(RoundsInPacket, BeginAndEndSingly) {
-    const RoundsInPacket rounds = rounds_in_packet(72, kLong, 1024);
+    const RoundsInPacket rounds = rounds_in_packet(kHeavy);
     EXPECT_EQ(rounds.of(0, 1000), 1U);
     EXPECT_EQ(rounds.of(1000, 0), 1U);
     EXPECT_EQ(rounds.of(40, 1000), 5U);

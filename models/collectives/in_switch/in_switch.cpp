@@ -93,6 +93,11 @@ private:
     next(std::vector<std::uint32_t>& numbers, std::uint32_t head, std::uint32_t channel) {
         return numbers[std::size_t{head} * loops_.channels() + channel]++;
     }
+    [[nodiscard]] PullLoad load(const CollectiveSpec& spec) const;
+    /// That so many bytes are.
+    [[nodiscard]] std::uint8_t rounds_of(std::uint64_t bytes) const {
+        return static_cast<std::uint8_t>(std::max<std::uint64_t>(1, (bytes + unit_ - 1) / unit_));
+    }
     void on_sum(const Packet& packet, std::uint32_t position);
     /// A sum that the head asked for is where it belongs, or on its way there.
     void answered(const Packet& packet, std::uint32_t head);
@@ -149,16 +154,31 @@ PullAllReduce::PullAllReduce(
     requests_(std::size_t{n_} * spec.choice.channels),
     stores_(requests_.size()) {
     if (environment.may_jump) {
-        // What the unit behind one lane of one port holds.
-        const std::uint64_t room = fabric_.push_room(*group_) / n_ / group_->stripes.size();
         if (!registered_ && spec.stands_for == 0)
-            rounds_ = rounds_in_packet(n_, spec.bytes.count() / unit_, room / unit_);
+            rounds_ = rounds_in_packet(load(spec));
         count_turns();
     }
     const std::uint64_t bytes = spec.bytes.count();
     const std::uint64_t buffered =
         2 * params_.steps * shape_.chunk * spec.choice.channels * spec.size();
     footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
+}
+
+PullLoad PullAllReduce::load(const CollectiveSpec& spec) const {
+    const std::vector<Bandwidth> rates = group_->rates();
+    double rate = 0;
+    for (const Bandwidth link : rates)
+        rate += static_cast<double>(link.count());
+    // A request goes to the root and to the members, their data back to it and on to the head.
+    const double answered = 4 * to_seconds(group_->way());
+    return {
+        .heads = n_,
+        .rounds = spec.bytes.count() / unit_,
+        .asked = std::uint64_t{n_} * spec.choice.channels * shape_.reduce_window,
+        .held = static_cast<std::uint64_t>(rate * answered),
+        .links = rates.size(),
+        // What the unit behind one lane of one port holds.
+        .room = fabric_.push_room(*group_) / n_ / group_->stripes.size() / unit_};
 }
 
 void PullAllReduce::count_turns() {
@@ -260,7 +280,8 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
              .tag = PieceTag{c, slot, head, static_cast<std::uint32_t>(b.requested / unit_)}.pack(),
              .client = client_,
              .slot = rounds_.most > 1 ? stripe(head, c, next(requests_, head, c))
-                                      : (part.begin + b.requested) / unit_});
+                                      : (part.begin + b.requested) / unit_,
+             .lines = rounds_of(bytes)});
         b.requested += bytes;
         if (bytes > unit_)
             coarse_ += Bytes(bytes);
@@ -300,7 +321,8 @@ void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
          .client = client_,
          .slot = rounds_.most > 1 ? stripe(head, tag.channel, next(stores_, head, tag.channel))
                                   : (part.begin + std::uint64_t{tag.unit} * unit_) / unit_,
-         .values = packet.values});
+         .values = packet.values,
+         .lines = packet.lines});
     answered(packet, head);
 }
 

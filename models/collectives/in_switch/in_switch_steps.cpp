@@ -67,13 +67,13 @@ InSwitchShape in_switch_shape(
         kWarpReduce};
 }
 
-RoundsInPacket rounds_in_packet(std::uint32_t heads, std::uint64_t rounds, std::uint64_t room) {
-    constexpr std::uint32_t kManyHeads = 32;
-    constexpr std::uint64_t kManyAnswers = 1 << 22;  // of members to all requests
+RoundsInPacket rounds_in_packet(const PullLoad& load) {
+    const std::uint64_t much = load.links == 1 ? 4 : 6;  // times what links carry
+    constexpr std::uint64_t kManyAnswers = 1 << 22;      // of members to all requests
     constexpr std::uint64_t kMost = 16;
-    if (heads < kManyHeads || rounds * heads < kManyAnswers)
+    if (load.asked < much * load.held || load.rounds * load.heads < kManyAnswers)
         return {};
-    return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(room / 2, 1, kMost))};
+    return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(load.room / 2, 1, kMost))};
 }
 
 StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks) {
