@@ -89,7 +89,7 @@ double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
     return taken / alone;
 }
 
-/// With all mechanisms, and with each one off.
+/// With all mechanisms; by rings also with each one off.
 OrderedJson
 slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm) {
     CollectivePolicy policy;
@@ -98,6 +98,8 @@ slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm alg
         algorithm == Algorithm::kInSwitch;  // as in an experiment's default scenarios
     OrderedJson out;
     out["all"] = slowdown_of(graph, switchfold::simulate(system, graph, policy));
+    if (algorithm != Algorithm::kRing)
+        return out;
     const auto without = [&](const char* name, bool Contention::*mechanism) {
         SimulateOptions off;
         off.contention.*mechanism = false;
@@ -132,13 +134,17 @@ simulate(const Pair& pair, const std::filesystem::path& root, const std::filesys
     return out;
 }
 
+std::string percent(const OrderedJson& r) {
+    return fmt::format("{:.1f} %", (r["all"].get<double>() - 1) * 100);
+}
+
 /// "10.6 % (sm 6.1, l2 0.0, hbm 0.1, latency 2.0)"
 std::string by_cause(const OrderedJson& r) {
     const double all = r["all"];
     const auto cause = [&](const char* name) { return (all - r[name].get<double>()) * 100; };
     return fmt::format(
-        "{:.1f} % (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f})",
-        (all - 1) * 100,
+        "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f})",
+        percent(r),
         cause("sm"),
         cause("l2"),
         cause("hbm"),
@@ -148,7 +154,7 @@ std::string by_cause(const OrderedJson& r) {
 std::string note_of(const Pair& pair, const OrderedJson& r) {
     std::string note = fmt::format("{}: kernels slowed by {}", pair.id(), by_cause(r["ring"]));
     if (r.contains("in_switch"))
-        note += fmt::format(", in the switch {}", by_cause(r["in_switch"]));
+        note += fmt::format(", in the switch {}", percent(r["in_switch"]));
     return note;
 }
 
@@ -166,16 +172,17 @@ void add_models(const SuiteOptions& options, SuiteResult& suite) {
                 suite.unmatched.push_back(
                     {fmt::format("models/{}", pair.id()), "skipped: " + why_skipped(kTables)});
         }
+    // The largest networks come last; the longest jobs begin first.
     std::vector<Job> jobs;
-    for (const Pair& pair : pairs)
-        jobs.push_back({pair.id(), [&pair, &options, &tables](const JobProgress&) {
-                            return simulate(pair, options.root, tables.value_or("")).dump();
+    for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair)
+        jobs.push_back({pair->id(), [pair, &options, &tables](const JobProgress&) {
+                            return simulate(*pair, options.root, tables.value_or("")).dump();
                         }});
     std::vector<OrderedJson> results(pairs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        results[job] = OrderedJson::parse(result.bytes);
+        results[pairs.size() - 1 - job] = OrderedJson::parse(result.bytes);
     });
     double sum = 0;
     double most = 0;
