@@ -186,6 +186,7 @@ private:
         // has it too (src/model/gpt_modeling.py), but its measured layers leave no time for it.
         // DLPerf's scripts give OneFlow the same tenth.
         p.residual_dropout = framework.starts_with("Megatron-LM") || one_flow;
+        p.attention_dropout = framework != "Megatron-DeepSpeed";
         // Zero Bubble's paper was submitted in September 2023, while Megatron-LM did so
         // (Megatron-LM#537). Which of its versions these runs had is not stated; its table 9 has
         // 0.6 ms a layer in forward passes that no kernel explains, whatever the width and the

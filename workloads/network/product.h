@@ -48,11 +48,15 @@ struct AttentionShape {
 /// assumed to be causal.
 [[nodiscard]] std::optional<AttentionShape> attention_of(const Layer& layer);
 
-/// Bytes per sample that the backward of attention through memory reads: outputs of softmax and
-/// dropout, of `element` bytes, and dropout's mask.
-[[nodiscard]] constexpr std::uint64_t
-score_bytes(const AttentionShape& attention, std::uint64_t element) {
-    return (2 * element + 1) * attention.heads * attention.queries * attention.keys;
+/// Bytes of a score that the backward of attention through memory reads: the output of softmax, of
+/// `element` bytes, and with dropout its output and mask too.
+[[nodiscard]] constexpr std::uint64_t bytes_of_score(std::uint64_t element, bool dropout) {
+    return dropout ? 2 * element + 1 : element;
+}
+
+/// Scores of a sample.
+[[nodiscard]] constexpr std::uint64_t scores_of(const AttentionShape& attention) {
+    return attention.heads * attention.queries * attention.keys;
 }
 
 }  // namespace switchfold

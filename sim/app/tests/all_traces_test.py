@@ -26,12 +26,18 @@ SCENARIOS = [
 
 
 def folders(traces):
-    """Yields (name, files, ranks) for each folder with the traces of a run; its name may give the number of ranks."""
+    """Yields (name, workload) for each folder with the traces of a run; its name may give the number of ranks."""
     for folder in sorted(p for p in traces.iterdir() if p.is_dir()):
-        files = sorted(folder.glob("rank*.json.gz"))
+        # Kineto's, one of each rank or of one rank alone; Chakra's; Nsight's, which tell all ranks.
+        kinds = ("rank*.json.gz", "*worker0.json.gz", "*.et.gz", "*.sqlite.gz")
+        files = next((found for kind in kinds if (found := sorted(folder.glob(kind)))), [])
+        if not files:
+            continue
+        workload = {"type": "trace", "files": [str(f) for f in files]}
         counts = [word[:-1] for word in folder.name.split("_") if word[:-1].isdigit() and word[-1] == "r"]
-        if files:
-            yield folder.name, files, int(counts[-1]) if counts else len(files)
+        if not files[0].name.endswith(".sqlite.gz"):
+            workload["ranks"] = int(counts[-1]) if counts else len(files)
+        yield folder.name, workload
 
 
 def run(program, folder, experiment):
@@ -48,13 +54,12 @@ def main(program, source, traces, *which):
                if "devices" not in json.loads(s.read_text())]
     ran, wrong = 0, []
     with tempfile.TemporaryDirectory() as folder:
-        for name, files, ranks in folders(pathlib.Path(traces)):
+        for name, workload in folders(pathlib.Path(traces)):
             if which and not quick and name not in which:
                 continue
             for system in systems:
                 if quick and system.stem not in QUICK.get(name, []):
                     continue
-                workload = {"type": "trace", "files": [str(f) for f in files], "ranks": ranks}
                 if name in TRACED_ON:
                     workload["traced_on"] = str(pathlib.Path(source, f"configs/systems/{TRACED_ON[name]}.json"))
                 for scenario in SCENARIOS:

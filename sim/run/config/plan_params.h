@@ -258,6 +258,11 @@ struct PlanParams : ParallelPlan {
                 "One fused kernel (FlashAttention), or separate kernels for scores, softmax, "
                 "dropout and values, each from memory to memory."),
             field(
+                "attention_dropout",
+                &PlanParams::attention_dropout,
+                "Unfused attention drops out part of the scores, as Megatron-LM's does unless told "
+                "otherwise."),
+            field(
                 "loss",
                 &PlanParams::loss,
                 "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "

@@ -102,7 +102,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.layers = facts.layers;
     made.chain = network_chain(
         facts.held,
-        {plan.micro_batch, facts.options.element, plan.attention == AttentionKernels::kUnfused},
+        {plan.micro_batch, facts.options.element, facts.options.kept_of_score},
         facts.times);
     made.hidden_copies = hidden_copies(facts.times, made.rates);
     made.bucket = workload->bucket.count();

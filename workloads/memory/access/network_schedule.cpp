@@ -151,12 +151,12 @@ private:
                 schedule_.items[items.mask_again].scratch = true;
             }
         }
-        if (options_.unfused_attention)
+        if (options_.kept_of_score > 0)
             if (const auto shape = attention_of(layer)) {
                 items.scores =
                     add("scores of " + layer.name,
                         MemoryClass::kActivations,
-                        score_bytes(*shape, options_.element) * options_.batch);
+                        scores_of(*shape) * options_.kept_of_score * options_.batch);
                 schedule_.items[items.scores].scratch = again;
             }
         items.output_gradient =

@@ -31,7 +31,7 @@ struct NetworkScheduleOptions {
     /// is what a block alone reads, while it is needed: outputs of its first forward, and
     /// gradients.
     std::vector<LayerRange> again = {};
-    bool unfused_attention = false;  ///< scores, softmax and dropout pass through memory
+    std::uint64_t kept_of_score = 0;  ///< bytes that attention keeps of each; 0: it is fused
     /// Each layer's update follows its gradient, whose buffer the next layer reuses; otherwise
     /// updates follow the backward pass and all gradients are kept until then.
     bool update_in_backward = false;

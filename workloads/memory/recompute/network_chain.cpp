@@ -13,9 +13,7 @@ namespace {
 
 std::uint64_t bytes_of_scores(const Layer& layer, const NetworkChainOptions& options) {
     const auto shape = attention_of(layer);
-    if (!shape || !options.unfused_attention)
-        return 0;
-    return score_bytes(*shape, options.element) * options.batch;
+    return shape ? scores_of(*shape) * options.kept_of_score * options.batch : 0;
 }
 
 class Chain {

@@ -11,8 +11,8 @@ namespace switchfold {
 
 struct NetworkChainOptions {
     std::uint32_t batch = 1;
-    std::uint64_t element = 2;       ///< bytes per element
-    bool unfused_attention = false;  ///< scores, softmax and dropout pass through memory
+    std::uint64_t element = 2;        ///< bytes per element
+    std::uint64_t kept_of_score = 0;  ///< bytes that attention keeps of each; 0: it is fused
 };
 
 /// A network as a chain: one unit per repeated block, and per layer outside blocks. A unit's input

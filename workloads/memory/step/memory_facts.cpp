@@ -17,7 +17,8 @@ NetworkScheduleOptions schedule_options(const Network& network, const ParallelPl
     options.micro_batches = plan.accumulate;
     options.again =
         recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()));
-    options.unfused_attention = plan.attention == AttentionKernels::kUnfused;
+    if (plan.attention == AttentionKernels::kUnfused)
+        options.kept_of_score = bytes_of_score(options.element, plan.attention_dropout);
     return options;
 }
 

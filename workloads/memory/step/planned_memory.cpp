@@ -77,8 +77,7 @@ std::vector<ChainUnit> chain_of(
     const Network& network,
     const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times) {
-    return network_chain(
-        network, {options.batch, options.element, options.unfused_attention}, times);
+    return network_chain(network, {options.batch, options.element, options.kept_of_score}, times);
 }
 
 /// Whether the planner pins everything, which is told without planning. Others offload by their

@@ -163,7 +163,7 @@ RC_GTEST_PROP(NetworkSchedule, NothingIsReadBeforeItIsMade, ()) {
     const auto layers = static_cast<std::uint32_t>(network.layers.size());
     NetworkScheduleOptions options;
     options.micro_batches = *rc::gen::inRange(1U, 3U);
-    options.unfused_attention = *rc::gen::arbitrary<bool>();
+    options.kept_of_score = *rc::gen::element<std::uint64_t>(0, 2, 5);
     options.update_in_backward = *rc::gen::arbitrary<bool>() && options.micro_batches == 1;
     for (std::uint32_t first = *rc::gen::inRange(0U, layers); first < layers;) {
         const std::uint32_t end = *rc::gen::inRange(first + 1, layers + 1);

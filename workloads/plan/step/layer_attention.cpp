@@ -30,7 +30,9 @@ double LayerWork::scores(std::uint32_t layer) const {
         return 0;
     const double heads = static_cast<double>(shape->heads) /
                          (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);
-    return (2 * element_ + 1) * heads * plan_.micro_batch / plan_.context *
+    const auto each = static_cast<double>(
+        bytes_of_score(size_of(plan_.datatype).count(), plan_.attention_dropout));
+    return each * heads * plan_.micro_batch / plan_.context *
            static_cast<double>(shape->queries * shape->keys);
 }
 
@@ -171,7 +173,8 @@ void LayerWork::unfused_attention(
         repeated_keys(layer, backward, work);
         product("scores", a.keys, a.head_width);
         bytes("softmax", seen * e, e, kMaskedScore);
-        bytes("dropout", e, e + 1, kRandomNumber);
+        if (plan_.attention_dropout)
+            bytes("dropout", e, e + 1, kRandomNumber);
         product("values", a.head_width, a.keys);
         copied("heads to tokens", outputs);
         return;
@@ -179,7 +182,8 @@ void LayerWork::unfused_attention(
     copied("gradient to heads", outputs);
     product("values' gradient", a.head_width, a.keys);
     product("probabilities' gradient", a.keys, a.head_width);
-    bytes("dropout backward", e + 1, e);
+    if (plan_.attention_dropout)
+        bytes("dropout backward", e + 1, e);
     bytes("softmax backward", seen * 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);

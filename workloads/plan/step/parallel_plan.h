@@ -58,7 +58,7 @@ enum class GradientSums : std::uint8_t {
 /// How attention is computed.
 enum class AttentionKernels : std::uint8_t {
     kFused,    ///< one kernel; scores never leave the SMs (FlashAttention)
-    kUnfused,  ///< scores, softmax, dropout and values as kernels that read and write memory
+    kUnfused,  ///< scores, softmax, dropout and values as kernels through memory
 };
 
 /// How the loss over a vocabulary is computed.
@@ -117,6 +117,7 @@ struct ParallelPlan {
     WeightPolicy weights = WeightPolicy::kLatest;
     Messages messages = Messages::kOverlapped;
     AttentionKernels attention = AttentionKernels::kFused;
+    bool attention_dropout = true;  ///< AttentionKernels::kUnfused drops out part of the scores
     LossKernels loss = LossKernels::kFused;
     NormKernels norm = NormKernels::kOnePass;
     UpdateKernels update = UpdateKernels::kFused;

@@ -102,6 +102,11 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
         memory_of(Recompute::kNone).kept.until_input_gradient,
         none.kept.until_input_gradient + 13.0 * 2 * 256 * 512);
     plan.residual_dropout = false;
+    // Attention keeps an output and a mask less without dropout: 3 of 5 B a score.
+    plan.attention_dropout = false;
+    EXPECT_LT(
+        memory_of(Recompute::kNone).kept.until_input_gradient, none.kept.until_input_gradient);
+    plan.attention_dropout = true;
     // Repeated keys and values are kept beside what they were copied from, and not made again with
     // the scores.
     plan.repeat_keys = true;

@@ -179,6 +179,16 @@ TEST(PlanStep, TheSoftmaxOfACausalAttentionReadsWhatIsNotMasked) {
         moved(graph, "h.0.attn.sdpa softmax backward", Phase::kBackward) / dropped, 4.0 / 5, 0.01);
 }
 
+TEST(PlanStep, AttentionWithoutDropoutHasNoKernelsForIt) {
+    ParallelPlan plan;
+    plan.attention = AttentionKernels::kUnfused;
+    plan.attention_dropout = false;
+    const ExecutionGraph graph = plan_step({small_gpt(1), a100(), plan});
+    EXPECT_GT(moved(graph, "h.0.attn.sdpa softmax", Phase::kForward), 0);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa dropout", Phase::kForward), 0);
+    EXPECT_EQ(moved(graph, "h.0.attn.sdpa dropout backward", Phase::kBackward), 0);
+}
+
 TEST(PlanStep, ResidualDropoutWritesMasksAndHasABackwardKernel) {
     const auto graph = [](bool drops) {
         ParallelPlan plan;
