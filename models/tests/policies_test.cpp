@@ -152,10 +152,13 @@ TEST(CollectiveParams, OnlyLlStoresSingleBytes) {
     CollectiveParams params;
     params.ll.byte_stores = gigabytes_per_second(8);
     params.simple.byte_stores = gigabytes_per_second(8);
+    params.ll.hidden_stores = nanoseconds(300);
+    params.ll128.hidden_stores = nanoseconds(300);
     ParamChecker checker;
     params.check(checker);
-    ASSERT_EQ(checker.found().size(), 1U);
-    EXPECT_EQ(checker.found()[0].first, "/simple/byte_stores");
+    ASSERT_EQ(checker.found().size(), 2U);
+    EXPECT_EQ(checker.found()[0].first, "/ll128/hidden_stores");
+    EXPECT_EQ(checker.found()[1].first, "/simple/byte_stores");
 }
 
 }  // namespace

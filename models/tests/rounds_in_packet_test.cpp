@@ -29,6 +29,14 @@ TEST(RoundsInPacket, AreOneWhereLinksCarryMostOfWhatIsAskedFor) {
     EXPECT_EQ(rounds_in_packet(load).most, 1U);
 }
 
+TEST(RoundsInPacket, AreOneInRegisteredBuffersBehindSeveralLinks) {
+    PullLoad load = kHeavy;
+    load.registered = true;
+    EXPECT_GT(rounds_in_packet(load).most, 1U);
+    load.links = 18;
+    EXPECT_EQ(rounds_in_packet(load).most, 1U);
+}
+
 TEST(RoundsInPacket, FitAReductionUnitTwice) {
     PullLoad load = kHeavy;
     load.room = 0;

@@ -96,6 +96,21 @@ TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
     EXPECT_EQ(capacity(rows[1]), Bytes(std::uint64_t{40} << 30));
 }
 
+TEST_F(PlanRows, OfVtrainOnOneNodeHaveNoDropout) {
+    const auto rows = read_plan_rows(write(
+        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
+        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+        "a,VIA-Research/vTrain@f:data/ground_truth_single.csv,A100-SXM4 (memory not stated),4,"
+        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
+        "b,VIA-Research/vTrain@f:data/ground_truth_multi.csv,A100-SXM4 (memory not stated),4,"
+        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"));
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_FALSE(rows[0].step.plan.attention_dropout);
+    EXPECT_FALSE(rows[0].step.plan.residual_dropout);
+    EXPECT_TRUE(rows[1].step.plan.attention_dropout);
+    EXPECT_TRUE(rows[1].step.plan.residual_dropout);
+}
+
 TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
     try {
         static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n")));

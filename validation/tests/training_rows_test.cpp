@@ -101,7 +101,7 @@ TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
     EXPECT_FALSE(rows[4].plan.overlap_gradients) << "nccl_use_compute_stream";
     EXPECT_TRUE(rows[3].plan.residual_dropout);
     EXPECT_TRUE(rows[1].plan.attention_dropout);
-    EXPECT_FALSE(rows[5].plan.attention_dropout) << "as little as its residual dropout";
+    EXPECT_TRUE(rows[5].plan.residual_dropout);
     EXPECT_TRUE(rows[0].plan.repeat_keys);
     EXPECT_FALSE(rows[1].plan.repeat_keys);
     EXPECT_EQ(rows[0].plan.norm, NormKernels::kOnePass);

@@ -154,7 +154,7 @@ PullAllReduce::PullAllReduce(
     requests_(std::size_t{n_} * spec.choice.channels),
     stores_(requests_.size()) {
     if (environment.may_jump) {
-        if (!registered_ && spec.stands_for == 0)
+        if (spec.stands_for == 0)
             rounds_ = rounds_in_packet(load(spec));
         count_turns();
     }
@@ -177,6 +177,7 @@ PullLoad PullAllReduce::load(const CollectiveSpec& spec) const {
         .asked = std::uint64_t{n_} * spec.choice.channels * shape_.reduce_window,
         .held = static_cast<std::uint64_t>(rate * answered),
         .links = rates.size(),
+        .registered = registered_,
         // What the unit behind one lane of one port holds.
         .room = fabric_.push_room(*group_) / n_ / group_->stripes.size() / unit_};
 }
@@ -332,7 +333,10 @@ void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
     const Part part = piece(tag.channel, b.reduced, head);
     b.answered += packet.payload;
     if (registered_ && turns_)
-        turns_->note(head * loops_.channels() + tag.channel, scheduler_.now().count());
+        turns_->note(
+            head * loops_.channels() + tag.channel,
+            scheduler_.now().count(),
+            rounds_of(packet.payload));
     if (b.answered == part.bytes)
         end_piece(head, tag.channel);
     else if (b.requested < part.bytes)

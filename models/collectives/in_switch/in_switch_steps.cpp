@@ -71,6 +71,8 @@ RoundsInPacket rounds_in_packet(const PullLoad& load) {
     const std::uint64_t much = load.links == 1 ? 4 : 6;  // times what links carry
     constexpr std::uint64_t kManyAnswers = 1 << 22;      // of members to all requests
     constexpr std::uint64_t kMost = 16;
+    if (load.registered && load.links > 1)
+        return {};
     if (load.asked < much * load.held || load.rounds * load.heads < kManyAnswers)
         return {};
     return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(load.room / 2, 1, kMost))};

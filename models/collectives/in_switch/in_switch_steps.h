@@ -54,12 +54,12 @@ struct PullLoad {
     std::uint64_t asked = 0;   ///< bytes that the heads have asked each member for at once
     std::uint64_t held = 0;    ///< bytes that a member's links carry until a request is answered
     std::uint64_t links = 1;   ///< of a member, among which packets take turns
+    bool registered = false;   ///< pulled from the user's buffers
     std::uint64_t room = 0;    ///< rounds that a reduction unit holds
 };
 /// Several only where the heads ask for so much at once that a packet more or less waits at each
 /// member, and where the transfer is long. Several links need more: larger packets spread over them
-/// less evenly (1 % on 30 GPUs of NVL72). Not for registered buffers: their few blocks have no more
-/// under way than the links need.
+/// less evenly (1 % on 30 GPUs of NVL72, much more in the few blocks of registered buffers).
 [[nodiscard]] RoundsInPacket rounds_in_packet(const PullLoad& load);
 
 /// What a block does in a collective whose heads pass sums on, beside scattering and gathering.

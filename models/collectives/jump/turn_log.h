@@ -42,11 +42,11 @@ public:
     void set_listener(TurnListener* listener) { listener_ = listener; }
     /// Adds parts to a lane. \returns the index of the first.
     std::uint32_t add(std::uint32_t lane, std::uint32_t parts = 1);
-    /// A part has ended a turn at `now` (ps).
-    void note(std::uint32_t counter, std::uint64_t now) {
+    /// A part has ended a turn, or some of equal length, at `now` (ps).
+    void note(std::uint32_t counter, std::uint64_t now, std::uint64_t turns = 1) {
         Counter& c = counters_[counter];
-        ++c.turns;
-        c.before = c.last;
+        c.turns += turns;
+        c.before = now - (now - c.last) / turns;
         c.last = now;
         if (counter == first_ && c.turns >= window_end_ && listener_ != nullptr) {
             window_end_ = UINT64_MAX;  // until it is closed
