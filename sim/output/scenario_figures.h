@@ -198,8 +198,7 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::coarse_bytes,
      Unit::kBytes,
      "coarse",
-     "Of the whole run, over all ranks: payload of long all-reduces through large switch domains "
-     "that "
+     "Of the whole run, over all ranks: payload of long all-reduces through switches that "
      "travelled in packets of several rounds; 0 where every packet is one round."},
     {"folded_ranks",
      &ScenarioFigures::folded_ranks,
