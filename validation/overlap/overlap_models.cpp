@@ -89,21 +89,26 @@ double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
     return taken / alone;
 }
 
-/// With all mechanisms; by rings also with each one off.
-OrderedJson
-slowdowns(const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm) {
+double slowdown(
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    Algorithm algorithm,
+    const SimulateOptions& options = {}) {
     CollectivePolicy policy;
     policy.algorithm = algorithm;
     policy.registered =
         algorithm == Algorithm::kInSwitch;  // as in an experiment's default scenarios
+    return slowdown_of(graph, switchfold::simulate(system, graph, policy, options));
+}
+
+/// By rings with all mechanisms, and with each one off.
+OrderedJson by_rings(const SystemParams& system, const ExecutionGraph& graph) {
     OrderedJson out;
-    out["all"] = slowdown_of(graph, switchfold::simulate(system, graph, policy));
-    if (algorithm != Algorithm::kRing)
-        return out;
+    out["all"] = slowdown(system, graph, Algorithm::kRing);
     const auto without = [&](const char* name, bool Contention::*mechanism) {
         SimulateOptions off;
         off.contention.*mechanism = false;
-        out[name] = slowdown_of(graph, switchfold::simulate(system, graph, policy, off));
+        out[name] = slowdown(system, graph, Algorithm::kRing, off);
     };
     without("sm", &Contention::sm);
     without("l2", &Contention::l2);
@@ -128,14 +133,14 @@ simulate(const Pair& pair, const std::filesystem::path& root, const std::filesys
         workload.table = std::string(network.name) + ".csv";
     const ExecutionGraph graph = training_step(workload, *system.gpu, network.ranks, tables);
     OrderedJson out;
-    out["ring"] = slowdowns(system, graph, Algorithm::kRing);
+    out["ring"] = by_rings(system, graph);
     if (can_reduce_in_switch(system, network.ranks))
-        out["in_switch"] = slowdowns(system, graph, Algorithm::kInSwitch);
+        out["in_switch"] = slowdown(system, graph, Algorithm::kInSwitch);
     return out;
 }
 
-std::string percent(const OrderedJson& r) {
-    return fmt::format("{:.1f} %", (r["all"].get<double>() - 1) * 100);
+std::string percent(double slowdown) {
+    return fmt::format("{:.1f} %", (slowdown - 1) * 100);
 }
 
 /// "10.6 % (sm 6.1, l2 0.0, hbm 0.1, latency 2.0)"
@@ -144,7 +149,7 @@ std::string by_cause(const OrderedJson& r) {
     const auto cause = [&](const char* name) { return (all - r[name].get<double>()) * 100; };
     return fmt::format(
         "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f})",
-        percent(r),
+        percent(all),
         cause("sm"),
         cause("l2"),
         cause("hbm"),
@@ -154,7 +159,7 @@ std::string by_cause(const OrderedJson& r) {
 std::string note_of(const Pair& pair, const OrderedJson& r) {
     std::string note = fmt::format("{}: kernels slowed by {}", pair.id(), by_cause(r["ring"]));
     if (r.contains("in_switch"))
-        note += fmt::format(", in the switch {}", percent(r["in_switch"]));
+        note += fmt::format(", in the switch {}", percent(r["in_switch"].get<double>()));
     return note;
 }
 

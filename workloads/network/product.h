@@ -48,12 +48,6 @@ struct AttentionShape {
 /// assumed to be causal.
 [[nodiscard]] std::optional<AttentionShape> attention_of(const Layer& layer);
 
-/// Bytes of a score that the backward of attention through memory reads: the output of softmax, of
-/// `element` bytes, and with dropout its output and mask too.
-[[nodiscard]] constexpr std::uint64_t bytes_of_score(std::uint64_t element, bool dropout) {
-    return dropout ? 2 * element + 1 : element;
-}
-
 /// Scores of a sample.
 [[nodiscard]] constexpr std::uint64_t scores_of(const AttentionShape& attention) {
     return attention.heads * attention.queries * attention.keys;

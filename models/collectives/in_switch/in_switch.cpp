@@ -94,10 +94,6 @@ private:
         return numbers[std::size_t{head} * loops_.channels() + channel]++;
     }
     [[nodiscard]] PullLoad load(const CollectiveSpec& spec) const;
-    /// That so many bytes are.
-    [[nodiscard]] std::uint8_t rounds_of(std::uint64_t bytes) const {
-        return static_cast<std::uint8_t>(std::max<std::uint64_t>(1, (bytes + unit_ - 1) / unit_));
-    }
     void on_sum(const Packet& packet, std::uint32_t position);
     /// A sum that the head asked for is where it belongs, or on its way there.
     void answered(const Packet& packet, std::uint32_t head);
@@ -282,7 +278,7 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
              .client = client_,
              .slot = rounds_.most > 1 ? stripe(head, c, next(requests_, head, c))
                                       : (part.begin + b.requested) / unit_,
-             .lines = rounds_of(bytes)});
+             .lines = static_cast<std::uint8_t>((bytes + unit_ - 1) / unit_)});
         b.requested += bytes;
         if (bytes > unit_)
             coarse_ += Bytes(bytes);
@@ -334,9 +330,7 @@ void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
     b.answered += packet.payload;
     if (registered_ && turns_)
         turns_->note(
-            head * loops_.channels() + tag.channel,
-            scheduler_.now().count(),
-            rounds_of(packet.payload));
+            head * loops_.channels() + tag.channel, scheduler_.now().count(), packet.lines);
     if (b.answered == part.bytes)
         end_piece(head, tag.channel);
     else if (b.requested < part.bytes)

@@ -48,7 +48,7 @@ std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
     lanes_ = std::max(lanes_, lane + 1);
     left_out_.resize(lanes_, 0);
     const auto first = static_cast<std::uint32_t>(counters_.size());
-    counters_.resize(first + parts, {lane, 0, 0, 0});
+    counters_.resize(first + parts, Counter{.lane = lane});
     if (lane == 0)
         first_ = std::min(first_, first);
     return first;
@@ -59,8 +59,8 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     if (counter.turns < 2)
         return turns;
     // Progress within the current turn, extrapolated from the last one.
-    const auto turn =
-        static_cast<double>(std::max<std::uint64_t>(1, counter.last - counter.before));
+    const auto turn = static_cast<double>(
+        std::max<std::uint64_t>(1, (counter.last - counter.before) / counter.together));
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
 }
 

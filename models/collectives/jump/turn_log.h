@@ -46,7 +46,8 @@ public:
     void note(std::uint32_t counter, std::uint64_t now, std::uint64_t turns = 1) {
         Counter& c = counters_[counter];
         c.turns += turns;
-        c.before = now - (now - c.last) / turns;
+        c.together = turns;
+        c.before = c.last;
         c.last = now;
         if (counter == first_ && c.turns >= window_end_ && listener_ != nullptr) {
             window_end_ = UINT64_MAX;  // until it is closed
@@ -85,8 +86,9 @@ private:
     struct Counter {
         std::uint32_t lane = 0;
         std::uint64_t turns = 0;
-        std::uint64_t last = 0;    ///< ps: end of the last turn
-        std::uint64_t before = 0;  ///< ps: end of the previous turn
+        std::uint64_t together = 1;  ///< turns that ended last
+        std::uint64_t last = 0;      ///< ps: their end
+        std::uint64_t before = 0;    ///< ps: end of the previous ones
     };
     /// Progress of all parts at the end of a window.
     struct Mark {

@@ -17,8 +17,7 @@ NetworkScheduleOptions schedule_options(const Network& network, const ParallelPl
     options.micro_batches = plan.accumulate;
     options.again =
         recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()));
-    if (plan.attention == AttentionKernels::kUnfused)
-        options.kept_of_score = bytes_of_score(options.element, plan.attention_dropout);
+    options.kept_of_score = kept_of_score(plan);
     return options;
 }
 

@@ -26,13 +26,11 @@ constexpr std::uint32_t kCallsOfRepeat = 1;
 
 double LayerWork::scores(std::uint32_t layer) const {
     const std::optional<AttentionShape> shape = attention_of(network_.layers[layer]);
-    if (!shape || plan_.attention == AttentionKernels::kFused)
+    if (!shape)
         return 0;
     const double heads = static_cast<double>(shape->heads) /
                          (network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1);
-    const auto each = static_cast<double>(
-        bytes_of_score(size_of(plan_.datatype).count(), plan_.attention_dropout));
-    return each * heads * plan_.micro_batch / plan_.context *
+    return static_cast<double>(kept_of_score(plan_)) * heads * plan_.micro_batch / plan_.context *
            static_cast<double>(shape->queries * shape->keys);
 }
 

@@ -150,6 +150,15 @@ struct ParallelPlan {
                      plan.data - std::count(plan.samples.begin(), plan.samples.end(), 0U));
 }
 
+/// Bytes that attention keeps of each score for its backward: the output of softmax, and with
+/// dropout its output and mask too; 0: it is fused.
+[[nodiscard]] constexpr std::uint64_t kept_of_score(const ParallelPlan& plan) {
+    if (plan.attention == AttentionKernels::kFused)
+        return 0;
+    const std::uint64_t element = size_of(plan.datatype).count();
+    return plan.attention_dropout ? 2 * element + 1 : element;
+}
+
 /// Bytes per parameter that an update reads and writes beside weights and gradients: moments, and
 /// the 32-bit copy of 16-bit weights.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
