@@ -9,8 +9,10 @@ namespace {
 
 bool is_there(const std::filesystem::path& path, DataKind kind) {
     std::error_code ignored;
-    return kind == DataKind::kFolder ? std::filesystem::is_directory(path, ignored)
-                                     : std::filesystem::is_regular_file(path, ignored);
+    const bool folder = std::filesystem::is_directory(path, ignored);
+    return kind == DataKind::kFolder || (kind == DataKind::kFiles && folder)
+               ? folder
+               : std::filesystem::is_regular_file(path, ignored);
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view expected) {
@@ -44,8 +46,6 @@ std::optional<std::filesystem::path> data_of(const Suite& suite, const SuiteOpti
         if (is_there(*options.data / suite.data, suite.data_kind))
             return *options.data / suite.data;
         if (is_there(*options.data, suite.data_kind))
-            return *options.data;
-        if (suite.data_kind == DataKind::kFiles && is_there(*options.data, DataKind::kFolder))
             return *options.data;
         refuse(
             *options.data,

@@ -61,7 +61,7 @@ std::span<const Suite> suites() {
           run_kernels},
          {"training",
           "pipeline schedules against what their authors computed, steps against measured ones",
-          DataKind::kFolder,
+          DataKind::kFiles,
           "reference/training",
           run_training},
          {"plans",

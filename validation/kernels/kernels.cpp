@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
+#include "validation/kernels/flash_attention.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/profiled_layers.h"
 #include "validation/kernels/timed_kernels.h"
@@ -135,8 +136,10 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     if (const auto attention = find_data(options, kAttention); attention && !alone)
         comparison.add(read_kernel_table(*attention));
     comparison.judge();
-    if (!alone)
+    if (!alone) {
+        compare_flash_attention(options, gpus, result);
         compare_profiled_layers(options, gpus, result);
+    }
     return result;
 }
 

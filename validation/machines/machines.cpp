@@ -136,8 +136,8 @@ std::string too_small(const KnownMachine& known, const WantedMachine& wanted, st
     return {};
 }
 
-MatchedMachine
-matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
+/// The system in the size of the measured machine; none if its switches or links do not allow that.
+MachineMatch matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t nodes) {
     MatchedMachine machine;
     machine.file = known.file;
     machine.name = known.name;
@@ -160,8 +160,13 @@ matched(const KnownMachine& known, const WantedMachine& wanted, std::uint32_t no
             scale(kPcieSwitches, known.pcie_switches);
         }
     }
-    machine.system = load_system(known.file, machine.overrides);
-    return machine;
+    try {
+        machine.system = load_system(known.file, machine.overrides);
+    } catch (const ConfigError& error) {
+        return {
+            std::nullopt, fmt::format("{} of {} machines: {}", known.name, nodes, error.what())};
+    }
+    return {std::move(machine), ""};
 }
 
 }  // namespace
@@ -187,7 +192,7 @@ MachineMatch fit_machine(const std::filesystem::path& system, const WantedMachin
     std::string why = too_small(known, wanted, nodes);
     if (!why.empty())
         return {std::nullopt, std::move(why)};
-    return {matched(known, wanted, nodes), ""};
+    return matched(known, wanted, nodes);
 }
 
 std::vector<std::string> fitted_sources(const Json& configuration) {
@@ -265,7 +270,7 @@ MachineMatch Machines::find(const WantedMachine& wanted) const {
                 fmt::format("{}{}: {}", nearest_misses.empty() ? "" : "; ", known.name, why);
     }
     if (best.machine != nullptr)
-        return {matched(*best.machine, wanted, best.nodes), ""};
+        return matched(*best.machine, wanted, best.nodes);
     if (nearest_misses.empty())
         return {std::nullopt, fmt::format("no system has the GPU {}", words.gpu)};
     return {std::nullopt, fmt::format("no system with {} fits ({})", words.gpu, nearest_misses)};

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/harness/root.h"
 #include "validation/harness/suite.h"
+#include "validation/kernels/flash_attention.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/timed_kernels.h"
 
 #include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace switchfold::validation::kernels_test {
 namespace {
@@ -15,6 +21,46 @@ TEST(KernelGpus, ANameSaysModelFormAndMemory) {
     EXPECT_EQ(gpu_words("NVIDIA H100 PCIe"), (GpuWords{"H100", true, std::nullopt}));
     EXPECT_EQ(gpu_words("NVIDIA L40S").model, "L40S");
     EXPECT_EQ(gpu_words("NVIDIA GB200").model, "GB200");
+}
+
+TEST(FlashAttention, RowsThatSayNothingUsableAreRefused) {
+    const TemporaryFolder folder;
+    std::filesystem::create_directories(folder.path() / "reference");
+    std::ofstream(folder.path() / "reference/flash_attention.csv")
+        << "gpu,dtype,kernel,causal,batch,sequence,heads,head_dim,tflops,source\n"
+           "NVIDIA H100 80GB HBM3,float16,flash_4,yes,1,512,16,128,100,x\n"
+           "NVIDIA H100 80GB HBM3,float16,fused,maybe,1,512,16,128,-1,x\n";
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.measurements = folder.path();
+    SuiteResult result;
+    try {
+        compare_flash_attention(options, KernelGpus(options.root), result);
+        FAIL();
+    } catch (const ConfigError& error) {
+        const std::string text = error.what();
+        EXPECT_NE(
+            text.find("line 2: kernel is \"flash_4\"; expected fused or flash_2"),
+            std::string::npos)
+            << text;
+        EXPECT_NE(text.find("line 3: causal is \"maybe\"; expected yes or no"), std::string::npos)
+            << text;
+        EXPECT_NE(
+            text.find("line 3: tflops is \"-1\"; expected a number above 0"), std::string::npos);
+    }
+}
+
+TEST(FlashAttention, ComparesRatesByKernel) {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_flash_attention(options, KernelGpus(options.root), result);
+    ASSERT_EQ(result.cases.size(), 36U);
+    EXPECT_EQ(result.verdicts.size(), 4U);
+    for (const Verdict& verdict : result.verdicts)
+        EXPECT_TRUE(verdict.kept()) << verdict.what;
+    // Of the same size, FlashAttention-3 is faster than 2.
+    EXPECT_GT(result.cases[6].simulated, 1.2 * result.cases[0].simulated);
 }
 
 TEST(KernelGpus, FindsTheGpuOfATable) {

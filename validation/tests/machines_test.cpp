@@ -138,6 +138,10 @@ TEST_F(MachinesTest, SaysWhyNothingFits) {
     EXPECT_NE(
         find("A100", "InfiniBand HDR", 15, 2).why.find("do not spread evenly"), std::string::npos);
     EXPECT_NE(find("A100", "NVSwitch", 16, 1).why.find("has 8 GPUs"), std::string::npos);
+    // A spine has 40 ports, one a machine.
+    EXPECT_NE(
+        find("A100", "NVSwitch, InfiniBand HDR", 384, 48).why.find("dgx_a100_hdr of 48 machines: "),
+        std::string::npos);
 }
 
 TEST_F(MachinesTest, NvlsOffTakesTheReductionUnitsAwayAndNothingElse) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/error.h"
+#include "sim/core/tests/temporary_folder.h"
 #include "validation/harness/suite.h"
 #include "workloads/tests/trace_file.h"
 
@@ -49,6 +51,34 @@ TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
         texts.push_back(to_json(results));
     }
     EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST(TrainingSuite, ReadsWhatTheUserNamesAndNothingElse) {
+    const TemporaryFolder folder;
+    const auto steps = folder.path() / "mine.csv";
+    std::ofstream(steps) << "id,gpu,n_gpus,model,schedule\na,NVIDIA H100 80GB HBM3,8,Foo,1f1b\n";
+    const SuiteResult result = run("training", steps);
+    EXPECT_TRUE(result.cases.empty());
+    ASSERT_EQ(result.unmatched.size(), 1U);
+    EXPECT_EQ(result.unmatched[0].id, "a");
+
+    const auto refused = [](const std::filesystem::path& data) -> std::string {
+        try {
+            run("training", data);
+        } catch (const ConfigError& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_NE(
+        refused(folder.path()).find("holds neither schedules.csv nor training_steps.csv"),
+        std::string::npos);
+    std::filesystem::rename(steps, folder.path() / "training_steps.csv");
+    EXPECT_EQ(run("training", folder.path()).unmatched.size(), 1U);
+    const auto other = folder.path() / "other.csv";
+    std::ofstream(other) << "a,b\n1,2\n";
+    EXPECT_NE(
+        refused(other).find("neither a table of schedules nor one of steps"), std::string::npos);
 }
 
 // The simulated time is 1.2 ms. The suspect table is named, and still counts in the means.

@@ -2,6 +2,8 @@
 #include "validation/training/step_rows.h"
 
 #include "sim/core/error.h"
+#include "sim/run/config/plan_params.h"
+#include "sim/run/config/workload_names.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/harness/csv.h"
 #include "workloads/network/decoder.h"
@@ -164,7 +166,9 @@ private:
         // nccl_use_compute_stream).
         p.overlap_gradients =
             framework.find("PyTorch") != std::string::npos || (one_flow && p.tensor == 1);
-        const bool single = record["precision"].find("32") != std::string::npos;
+        const std::string& precision = record["precision"];
+        const bool single =
+            precision.find("32") != std::string::npos && precision.find("16") == std::string::npos;
         p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
         // Megatron-LM and the forks in these papers keep the scores in memory: their formula for
         // activations has 5 a s^2 b. Their loss is not fused.
@@ -201,6 +205,38 @@ private:
             p.attention = AttentionKernels::kUnfused;
         if (schedule == "fully_sharded")
             p.sharding = Sharding::kParameters;
+        // PyTorch's own cross entropy, which automatic mixed precision runs in 32 bits, and an
+        // optimizer in Python, an operator after the other (llm-foundry's decoupled AdamW).
+        if (framework.find("Composer") != std::string::npos) {
+            p.loss = LossKernels::kUnfused;
+            p.update = UpdateKernels::kUnfused;
+        }
+        stated(record, p);
+    }
+
+    /// What optional columns say themselves.
+    void stated(const CsvRecord& record, ParallelPlan& p) {
+        named(record, "attention", p.attention);
+        named(record, "sharding", p.sharding);
+        named(record, "gradient", p.gradient);
+    }
+    template <class Enum>
+    void named(const CsvRecord& record, const char* column, Enum& value) {
+        const std::string& word = record[column];
+        if (word.empty())
+            return;
+        std::string names;
+        for (const auto& [known, name] : EnumNames<Enum>::kNames) {
+            names += (names.empty() ? "" : ", ") + std::string(name);
+            if (name == word) {
+                value = known;
+                return;
+            }
+        }
+        problems_.push_back(
+            {label_,
+             fmt::format("line {}", record.line),
+             fmt::format("{} is \"{}\"; expected one of {}", column, word, names)});
     }
 
     static bool is_megatron_of_dlperf(const CsvRecord& record) {
@@ -257,7 +293,23 @@ private:
             shape.heads = heads;
             shape.sequence = count(record, "sequence", 1024);
             shape.vocabulary = count(record, "vocabulary", vocabulary_of(record, r.plan));
+            shape.feed_forward = count(record, "feed_forward", 0);
             r.network = decoder(model, shape);
+            return;
+        }
+        if (layers > 0 && hidden > 0 && heads > 0 && model.starts_with("Llama")) {
+            LlamaShape shape;
+            shape.layers = layers;
+            shape.hidden = hidden;
+            shape.heads = heads;
+            shape.kv_heads = count(record, "kv_heads", heads);
+            shape.sequence = count(record, "sequence", shape.sequence);
+            shape.vocabulary = count(record, "vocabulary", shape.vocabulary);
+            shape.feed_forward = count(record, "feed_forward", 0);
+            if (shape.feed_forward == 0)
+                r.why = "it does not say the width of its feed forward";
+            else
+                r.network = decoder(model, shape);
             return;
         }
         // Matches "Inception-v3" with inception_v3, "GNMT-16" with gnmt_16layer.

@@ -27,9 +27,15 @@ constexpr double kProductsBack = 5;  ///< recomputed scores, and four gradients
 /// Up to this many tiles, their order is simulated exactly.
 constexpr double kFollowed = 4096;
 
-/// Keys that a block processes per step.
-double keys_of_step(const GpuRates& gpu) {
-    return persistent(gpu.kernels) ? 128 : 64;
+/// Whether blocks stay and process one tile after another, longest first, with instructions of warp
+/// groups.
+bool stays(const Attention& a, const GpuRates& gpu) {
+    return a.newest && persistent(gpu.kernels);
+}
+
+/// Of the products that libraries reach on the GPU, what this kernel's instructions do.
+double matrix_share(const Attention& a, const GpuRates& gpu) {
+    return persistent(gpu.kernels) && !a.newest ? kSingleWarpMatrixShare : 1.0;
 }
 
 /// Time when the last of `tiles`, repeated over `heads`, ends on the SMs. Persistent kernels start
@@ -98,7 +104,8 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
             fmt::format("{} has no arithmetic rate for attention", gpu.name));
     const auto width = static_cast<double>(a.head_width);
     const double sms = gpu.sms;
-    const double step_keys = keys_of_step(gpu);
+    const bool staying = stays(a, gpu);
+    const double step_keys = staying ? 128 : 64;  // that a block processes per step
     const double products = a.backward ? kProductsBack : kProductsForward;
     const double scores = static_cast<double>(kRows) * step_keys;
     const double peak =
@@ -107,7 +114,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
             : gpu.vector;
     const double boost = short_term_gain(peak, long_rate, gpu);
     const double step =
-        2 * products * scores * width / (long_rate * boost / sms) +
+        2 * products * scores * width / (matrix_share(a, gpu) * long_rate * boost / sms) +
         (a.backward ? kScoreOperationsBack : kScoreOperations) * scores / (gpu.vector / sms);
     const double wait = gpu.memory_latency;
     const double fill = kAttentionTile * gpu.memory_latency;
@@ -137,7 +144,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     }
     const double heads =
         static_cast<double>(a.batch) * static_cast<double>(a.backward ? a.heads : a.kv_heads);
-    const double compute = makespan(seconds, heads, !a.backward, persistent(gpu.kernels), sms);
+    const double compute = makespan(seconds, heads, !a.backward, staying, sms);
 
     // Queries, keys, values and result once each; backward also the gradients of all four.
     const double element = element_bytes(a.datatype);
@@ -160,8 +167,8 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     kernel.kernel_class = KernelClass::kAttention;
     kernel.flops = 2 * products * scores * width * steps_of_all * heads;
     kernel.grid.x = static_cast<std::uint32_t>(std::min(static_cast<double>(tiles) * heads, 4e9));
-    kernel.block.x = persistent(gpu.kernels) ? 384 : 256;
-    kernel.registers_per_thread = persistent(gpu.kernels) ? 168 : 255;
+    kernel.block.x = staying ? 384 : 256;
+    kernel.registers_per_thread = staying ? 168 : 255;
     kernel.shared_memory = Bytes(std::min<std::uint64_t>(
         gpu.shared_memory - gpu.shared_memory_of_a_block,
         static_cast<std::uint64_t>((kRows + 4 * step_keys) * width * element)));

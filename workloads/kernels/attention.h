@@ -20,6 +20,9 @@ struct Attention {
     std::uint64_t head_width = 128;
     bool causal = true;
     bool backward = false;  ///< gradients of all three; recomputes the scores
+    /// Written for the GPU's own generation; otherwise FlashAttention-2, whose matrix instructions
+    /// Hopper and Blackwell run at a part of their rate.
+    bool newest = true;
     Datatype datatype = Datatype::kBfloat16;
 
     bool operator==(const Attention&) const = default;

@@ -38,6 +38,9 @@ inline constexpr double kScoreOperations = 11;
 /// The same for backward, in which FlashAttention-2 reaches 63 % of an A100's peak (arXiv
 /// 2307.08691).
 inline constexpr double kScoreOperationsBack = 42;
+/// What matrix instructions of single warps (mma.sync) reach on Hopper of what those of warp groups
+/// do: 62.9 % of the peak (Luo et al., arXiv 2402.13499). Taken for Blackwell too, unmeasured.
+inline constexpr double kSingleWarpMatrixShare = 0.629;
 /// Prologue and epilogue of an attention tile, in memory latencies: scheduling, lengths, queries,
 /// first keys, result.
 inline constexpr double kAttentionTile = 7.5;

@@ -2,6 +2,7 @@
 #include "models/collectives/choice/group_layout.h"
 
 #include "interconnect/rings.h"
+#include "models/collectives/choice/machine_paths.h"
 #include "models/collectives/fifo/step.h"
 
 #include <algorithm>
@@ -86,7 +87,7 @@ std::vector<std::vector<std::uint32_t>> ring_orders(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout) {
     if (layout.machines.size() == 1)
         return rings_inside(topology, ranks, layout.machines.front());
-    std::vector<std::vector<std::vector<std::uint32_t>>> inside;
+    std::vector<std::vector<MachinePath>> inside;
     const std::size_t rails = rails_of(topology, ranks, layout);
     std::size_t most = rails;
     for (const auto& members : layout.machines) {
@@ -94,15 +95,15 @@ std::vector<std::vector<std::uint32_t>> ring_orders(
         most = std::max(most, inside.back().size());
     }
     std::vector<std::vector<std::uint32_t>> orders(most);
-    for (std::size_t channel = 0; channel < most; ++channel)
-        for (std::size_t machine = 0; machine < inside.size(); ++machine) {
-            std::vector<std::uint32_t> ring = inside[machine][channel % inside[machine].size()];
-            const std::size_t turn = channel % rails * ring.size() / rails;
-            std::rotate(ring.begin(), ring.begin() + static_cast<std::ptrdiff_t>(turn), ring.end());
+    for (std::size_t machine = 0; machine < inside.size(); ++machine) {
+        std::vector<MachinePath> paths = paths_through(inside[machine], most, rails);
+        for (std::size_t channel = 0; channel < most; ++channel) {
+            MachinePath& path = paths[channel];
             if (machine % 2 == 1)
-                std::reverse(ring.begin(), ring.end());
-            orders[channel].insert(orders[channel].end(), ring.begin(), ring.end());
+                std::reverse(path.begin(), path.end());
+            orders[channel].insert(orders[channel].end(), path.begin(), path.end());
         }
+    }
     return orders;
 }
 

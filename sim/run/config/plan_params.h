@@ -58,8 +58,10 @@ struct EnumNames<Messages> {
 };
 template <>
 struct EnumNames<AttentionKernels> {
-    static constexpr std::array<std::pair<AttentionKernels, std::string_view>, 2> kNames{
-        {{AttentionKernels::kFused, "fused"}, {AttentionKernels::kUnfused, "unfused"}}};
+    static constexpr std::array<std::pair<AttentionKernels, std::string_view>, 3> kNames{
+        {{AttentionKernels::kFused, "fused"},
+         {AttentionKernels::kFlash2, "flash_2"},
+         {AttentionKernels::kUnfused, "unfused"}}};
 };
 template <>
 struct EnumNames<LossKernels> {

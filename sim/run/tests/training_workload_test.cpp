@@ -103,6 +103,11 @@ TEST(TrainingWorkload, NormsAndUpdatesHaveNames) {
             .find("/plan/norm: unknown value \"apx\", did you mean \"apex\"?; expected one of: "
                   "one_pass, apex"),
         std::string::npos);
+    EXPECT_EQ(refused_with(R"({"attention": "flash_2"})"), "");
+    EXPECT_NE(
+        refused_with(R"({"attention": "flash_3"})")
+            .find("/plan/attention: unknown value \"flash_3\", did you mean \"flash_2\"?"),
+        std::string::npos);
     EXPECT_EQ(refused_with(R"({"repeat_keys": true})"), "");
     EXPECT_NE(
         refused_with(R"({"repeat_keys": "yes"})").find("/plan/repeat_keys: is \"yes\"; expected"),

@@ -138,7 +138,7 @@ private:
     void memory(ParallelPlan plan) {
         const bool replicas = plan.data * plan.context > 1;
         std::vector<Recompute> recompute = space_.recompute;
-        if (plan.attention == AttentionKernels::kFused)
+        if (plan.attention != AttentionKernels::kUnfused)
             std::replace(
                 recompute.begin(), recompute.end(), Recompute::kSelective, Recompute::kNone);
         const std::vector<Sharding> sharding =

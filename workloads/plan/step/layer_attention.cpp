@@ -64,6 +64,7 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     a.head_width = shape->head_width;
     a.causal = shape->causal && plan_.context == 1;
     a.backward = backward;
+    a.newest = plan_.attention != AttentionKernels::kFlash2;
     a.datatype = plan_.datatype;
     // With a divided sequence every rank needs all keys and values (all-gather) and sums their
     // gradients (reduce-scatter): two thirds of the input.

@@ -57,7 +57,8 @@ enum class GradientSums : std::uint8_t {
 
 /// How attention is computed.
 enum class AttentionKernels : std::uint8_t {
-    kFused,    ///< one kernel; scores never leave the SMs (FlashAttention)
+    kFused,    ///< one kernel; scores never leave the SMs (FlashAttention for the GPU)
+    kFlash2,   ///< the same by FlashAttention-2, on any GPU
     kUnfused,  ///< scores, softmax, dropout and values as kernels through memory
 };
 
@@ -153,7 +154,7 @@ struct ParallelPlan {
 /// Bytes that attention keeps of each score for its backward: the output of softmax, and with
 /// dropout its output and mask too; 0: it is fused.
 [[nodiscard]] constexpr std::uint64_t kept_of_score(const ParallelPlan& plan) {
-    if (plan.attention == AttentionKernels::kFused)
+    if (plan.attention != AttentionKernels::kUnfused)
         return 0;
     const std::uint64_t element = size_of(plan.datatype).count();
     return plan.attention_dropout ? 2 * element + 1 : element;
