@@ -202,9 +202,12 @@ private:
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
         const std::uint32_t each = row.gpus / machine.nodes;
         // The library's version decides how all-to-alls run.
-        const std::uint32_t version = row.collective == CollectiveKind::kAllToAll
-                                          ? library_version(row.library_version).value_or(0)
-                                          : 0;
+        // Where the library's version changes what runs; else rows share a simulation.
+        const bool by_version =
+            row.collective == CollectiveKind::kAllToAll ||
+            (row.collective == CollectiveKind::kAllReduce && machine.nodes > 1);
+        const std::uint32_t version =
+            by_version ? library_version(row.library_version).value_or(0) : 0;
         const auto key = std::tuple(
             machine.file.string(),
             machine.nodes,

@@ -27,6 +27,10 @@ constexpr ByProtocol kRingNetwork{2.7, 4.0, 14.0};
 constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
 constexpr double kInSwitchNvlink = 25.0;
 constexpr double kInSwitchNetwork = 20.9;
+/// The same in earlier versions (in sources of 2.21 and of the first for Blackwell, no longer in
+/// 2.30's; that 2.28 changed it, with the constants that tuner plugins get, is assumed).
+constexpr double kInSwitchNetworkBefore = 14.0;
+constexpr std::uint32_t kInSwitchMeasuredAnew = 22'800;
 constexpr double kCollnetNetwork = 18.0;  // of NVLS with an in-network reduction, once
 /// Least latency of a ring's hop inside a machine if there is a network, due to its proxies on an
 /// Intel host.
@@ -157,6 +161,7 @@ CostModel::CostModel(
     most_across_(most_across(params.tuner)),
     kind_(kind),
     host_(params.host_processor),
+    version_(params.nccl_version),
     machine_(machine),
     channels_(channels_of(params, machine)),
     network_latency_(to_microseconds(params.tuner_network_latency)) {}
@@ -270,8 +275,10 @@ Time CostModel::in_switch(Bytes bytes) const {
 Time CostModel::switched_tree(Bytes bytes) const {
     if (machine_.in_switch_bandwidth.count() == 0)
         return kTimeMax;
+    const double across =
+        version_ < kInSwitchMeasuredAnew ? kInSwitchNetworkBefore : kInSwitchNetwork;
     const double latency =
-        kInSwitchNvlink + 2 * std::log2(machine_.machines) * (kInSwitchNetwork + network_latency_);
+        kInSwitchNvlink + 2 * std::log2(machine_.machines) * (across + network_latency_);
     const double inside = 2 * gigabytes(machine_.in_switch_bandwidth);
     const double most = channels_ * at_scale().switched_tree;
     return estimate(latency, bytes, std::min({inside, rails(), most}) * 0.5);

@@ -48,6 +48,7 @@ private:
     double most_across_;  ///< GB/s of a rail in NCCL's search
     CollectiveKind kind_;
     HostProcessor host_;
+    std::uint32_t version_;  ///< of NCCL
     MachineView machine_;
     double channels_;         ///< before the reduction for small sizes
     double network_latency_;  ///< us per hop between machines, in addition to NCCL's constants
