@@ -125,6 +125,28 @@ TEST(CostModel, TreesOverTwoMachinesAreNoFasterThanTheSearchLists) {
     EXPECT_NEAR(bus(40), 48 * 0.92 * 0.85, 0.02);
 }
 
+/// Logs of NCCL 2.26 on machines of eight H100 and 8 NDR NICs (nccl-tests#309) are slower at the
+/// first size of NVLS trees, which 2 MiB is on four machines. Later versions count 20.9 us a hop.
+TEST(CostModel, EarlierVersionsTakeTreesThroughTheSwitchSooner) {
+    CollectiveParams p = params(TunerGeneration::kHopper);
+    MachineView view = machine(32, 400, true);
+    view.machines = 4;
+    view.per_machine = 8;
+    view.rails = 8;
+    view.rail_bandwidth = view.ring_bandwidth;
+    view.inside_bandwidth = view.ring_bandwidth;
+    const auto first = [&](std::uint32_t version) {
+        p.nccl_version = version;
+        Bytes size = kibibytes(64);
+        while (choice(p, view, size).algorithm != Algorithm::kInSwitchTree)
+            size = Bytes(2 * size.count());
+        return size;
+    };
+    EXPECT_LT(first(22'602), first(23'000));
+    EXPECT_EQ(first(22'799), first(22'602));
+    EXPECT_LE(first(23'000), mebibytes(64));
+}
+
 TEST(CostModel, LlEndsEarlierOnHostsOfAmd) {
     for (const TunerGeneration tuner : {TunerGeneration::kAmpere, TunerGeneration::kHopper}) {
         CollectiveParams p = params(tuner);

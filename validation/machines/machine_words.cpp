@@ -237,8 +237,9 @@ void read_counts(const std::string& text, MachineWords& words) {
 }
 
 void read_peer_to_peer(const std::string& text, MachineWords& words) {
-    if (matches(text, R"(P2P_DISABLE ?= ?1|P2P[ _]?(OFF|DISABLED)|(NO|WITHOUT|W/O) P2P)") ||
-        matches(text, R"(THROUGH (THE )?HOST|VIA HOST|SHM)"))
+    static constexpr const char* kNone =
+        R"(P2P_DISABLE ?= ?1|P2P[ _]?(OFF|DISABLED)|(NO|WITHOUT|W/O) P2P|P2P (IS )?(NOT (AVAILABLE|SUPPORTED|POSSIBLE|ENABLED)|UNAVAILABLE))";
+    if (matches(text, kNone) || matches(text, R"(THROUGH (THE )?HOST|VIA HOST|SHM)"))
         words.peer_to_peer = false;
     else if (matches(text, R"(P2P|PEER[- ]TO[- ]PEER)"))
         words.peer_to_peer = true;

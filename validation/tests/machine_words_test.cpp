@@ -109,6 +109,7 @@ TEST(MachineWords, PeerToPeer) {
     EXPECT_EQ(machine_words("RTX 4090, PCIe with patched P2P driver").peer_to_peer, true);
     EXPECT_EQ(machine_words("RTX 4090, NCCL_P2P_DISABLE=1").peer_to_peer, false);
     EXPECT_EQ(machine_words("RTX 2080 Ti, PCIe, no P2P").peer_to_peer, false);
+    EXPECT_EQ(machine_words("RTX 4090, PCIe, P2P not available").peer_to_peer, false);
     EXPECT_EQ(machine_words("RTX 2080 Ti, PCIe").peer_to_peer, std::nullopt);
 }
 
