@@ -9,10 +9,8 @@ namespace {
 
 bool is_there(const std::filesystem::path& path, DataKind kind) {
     std::error_code ignored;
-    const bool folder = std::filesystem::is_directory(path, ignored);
-    return kind == DataKind::kFolder || (kind == DataKind::kFiles && folder)
-               ? folder
-               : std::filesystem::is_regular_file(path, ignored);
+    return (kind != DataKind::kFile && std::filesystem::is_directory(path, ignored)) ||
+           (kind != DataKind::kFolder && std::filesystem::is_regular_file(path, ignored));
 }
 
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view expected) {

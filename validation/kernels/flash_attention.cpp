@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/kernels/flash_attention.h"
 
-#include "sim/core/error.h"
 #include "sim/core/units.h"
-#include "validation/harness/csv.h"
+#include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "workloads/kernels/attention.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <limits>
 #include <map>
+#include <utility>
 
 namespace switchfold::validation {
 
@@ -21,69 +21,47 @@ constexpr double kTolerance = 0.15;  ///< mean absolute error by kernel
 struct Row {
     std::string gpu;
     std::string kernel;
-    Attention attention;
+    Attention attention{};
     double tflops = 0;
 };
 
-class RateReader {
-public:
-    explicit RateReader(std::string label) : label_(std::move(label)) {}
-
-    Row row(const CsvRecord& record) {
-        return {record["gpu"], record["kernel"], shape(record), number(record, "tflops")};
-    }
-    /// Throws all problems.
-    void end() {
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
-    }
-
-private:
-    double number(const CsvRecord& record, const char* column) {
-        const std::string& text = record[column];
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
-            refuse(record, column, "a number above 0");
-        return value;
-    }
-    Attention shape(const CsvRecord& record) {
-        Attention a;
-        a.batch = count(record, "batch");
-        a.queries = a.keys = count(record, "sequence");
-        a.heads = a.kv_heads = count(record, "heads");
-        a.head_width = count(record, "head_dim");
-        a.causal = one_of(record, "causal", "yes", "no");
-        a.newest = one_of(record, "kernel", "fused", "flash_2");
-        a.datatype = one_of(record, "dtype", "float16", "bfloat16") ? Datatype::kFloat16
-                                                                    : Datatype::kBfloat16;
-        return a;
-    }
-    std::uint64_t count(const CsvRecord& record, const char* column) {
-        return static_cast<std::uint64_t>(number(record, column));
-    }
-    bool one_of(const CsvRecord& record, const char* column, const char* yes, const char* no) {
-        if (record[column] != yes && record[column] != no)
-            refuse(record, column, fmt::format("{} or {}", yes, no));
-        return record[column] == yes;
-    }
-    void refuse(const CsvRecord& record, const char* column, const std::string& expected) {
-        problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
-    }
-
-    std::string label_;
-    std::vector<Problem> problems_;
-};
+/// Which of two words the field is; true: the first.
+bool is_first(
+    CsvNumbers& numbers,
+    const CsvRecord& record,
+    const char* column,
+    std::string_view first,
+    std::string_view second) {
+    if (record[column] != first && record[column] != second)
+        numbers.fail(record, column, fmt::format("{} or {}", first, second));
+    return record[column] == first;
+}
 
 std::vector<Row> read_rows(const std::filesystem::path& path) {
-    RateReader reader(path.string());
+    CsvNumbers numbers(path.string());
     std::vector<Row> rows;
-    for (const CsvRecord& record : read_csv(path).records)
-        rows.push_back(reader.row(record));
-    reader.end();
+    for (const CsvRecord& record : read_csv(path).records) {
+        const auto count = [&](const char* column) {
+            return numbers.needed<std::uint64_t>(record, column, 1, "a whole number from 1")
+                .value_or(1);
+        };
+        Row row{record["gpu"], record["kernel"]};
+        Attention& a = row.attention;
+        a.batch = count("batch");
+        a.queries = a.keys = count("sequence");
+        a.heads = a.kv_heads = count("heads");
+        a.head_width = count("head_dim");
+        a.causal = is_first(numbers, record, "causal", "yes", "no");
+        a.newest = is_first(numbers, record, "kernel", "fused", "flash_2");
+        a.datatype = is_first(numbers, record, "dtype", "float16", "bfloat16")
+                         ? Datatype::kFloat16
+                         : Datatype::kBfloat16;
+        constexpr double kAboveZero = std::numeric_limits<double>::min();
+        row.tflops =
+            numbers.needed<double>(record, "tflops", kAboveZero, "a number above 0").value_or(1);
+        rows.push_back(std::move(row));
+    }
+    numbers.throw_if_failed();
     return rows;
 }
 

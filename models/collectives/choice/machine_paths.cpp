@@ -154,7 +154,7 @@ paths_through(const std::vector<MachinePath>& rings, std::size_t count, std::siz
     }
     std::vector<std::size_t> cuts;
     for (std::size_t path = 0; path < count; ++path)
-        cuts.push_back(path % rails * rings[path % rings.size()].size() / rails);
+        cuts.push_back(path % rails * members / rails);
     if (rails == members) {
         std::vector<std::size_t> found = CutSearch(rings, cuts).run();
         if (!found.empty())
