@@ -29,14 +29,24 @@ void CollectiveParams::check(ParamChecker& checker) const {
     constexpr const char* kElements = "only blocks of LL store element by element";
     at_most("/ll128/hidden_stores", ll128.hidden_stores, Time(), kElements);
     at_most("/simple/hidden_stores", simple.hidden_stores, Time(), kElements);
-    const auto none = [&](const char* pointer, Bandwidth value) {
+    const auto none = [&](const char* pointer, Bandwidth value, const char* why) {
         if (value != Bandwidth())
-            checker.error(
-                pointer,
-                fmt::format("is {}; expected 0 (only LL stores single bytes)", to_string(value)));
+            checker.error(pointer, fmt::format("is {}; expected 0 ({})", to_string(value), why));
     };
-    none("/ll128/byte_stores", ll128.byte_stores);
-    none("/simple/byte_stores", simple.byte_stores);
+    constexpr const char* kOneByOne = "only LL stores single bytes";
+    none("/ll128/byte_stores", ll128.byte_stores, kOneByOne);
+    none("/simple/byte_stores", simple.byte_stores, kOneByOne);
+    constexpr const char* kRounds = "LL and LL128 have rounds of their own";
+    none("/ll/load_store_rate", ll.load_store_rate, kRounds);
+    none("/ll128/load_store_rate", ll128.load_store_rate, kRounds);
+    if (simple.load_store_rate != Bandwidth() &&
+        simple.load_store_rate.count() <= 2 * simple.block_rate.count())
+        checker.error(
+            "/simple/load_store_rate",
+            fmt::format(
+                "is {}; expected more than twice block_rate, {}",
+                to_string(simple.load_store_rate),
+                to_string(simple.block_rate)));
 }
 
 }  // namespace switchfold

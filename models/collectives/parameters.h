@@ -55,6 +55,7 @@ struct ProtocolParams {
     Time network_post;
     Time slice_overhead;
     Bandwidth block_rate = gigabytes_per_second(20);
+    Bandwidth load_store_rate;
     Bandwidth gpu_rate;
     std::uint32_t threads = 512;
     Time threads_start;
@@ -109,6 +110,16 @@ struct ProtocolParams {
                 "which take as long however few threads take part.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
+            field(
+                "load_store_rate",
+                &ProtocolParams::load_store_rate,
+                "Rate at which an SM loads and stores bytes, of Simple. block_rate holds for a "
+                "copy, one load and one store of each byte; each further load and store of a "
+                "byte takes a block so much longer, and so do those of the block's other half, "
+                "which sends while this one receives. At least twice block_rate; 0: block_rate "
+                "alone.",
+                Bandwidth(0),
+                gigabytes_per_second(100'000)),
             field(
                 "gpu_rate",
                 &ProtocolParams::gpu_rate,

@@ -61,6 +61,28 @@ std::uint64_t BlockNetwork::buffer_bytes(const CollectiveParams& params, Protoco
     }
 }
 
+namespace {
+
+/// Rate of a block's warps without what their loads and stores occupy the SM: the rest of the time
+/// of a copy, which loads and stores each byte once, is latency.
+Bandwidth warps_rate(const ProtocolParams& params) {
+    if (params.load_store_rate == Bandwidth())
+        return params.block_rate;
+    const auto rate = [](Bandwidth b) { return static_cast<double>(b.count()); };
+    const double latency = 1 / rate(params.block_rate) - 2 / rate(params.load_store_rate);
+    return Bandwidth(static_cast<std::uint64_t>(1 / latency));
+}
+
+/// See Transport::stream_time.
+std::uint64_t stream_time_of(Bandwidth rate) {
+    if (rate == Bandwidth())
+        return 0;
+    constexpr Bytes kMany{1U << kStreamTimeShift};
+    return serialization_time(kMany, rate).count();
+}
+
+}  // namespace
+
 std::uint64_t BlockNetwork::slice_bytes(const CollectiveParams& params, ChunkShape cut) {
     const std::uint32_t slots = params.steps / cut.steps_per_slice;
     return buffer_bytes(params, Protocol::kSimple) / slots / kGrain * kGrain;
@@ -111,9 +133,10 @@ BlockNetwork::BlockNetwork(
     const std::uint32_t sides = exchanges ? 2 : 1;
     t.slice_overhead = p.slice_overhead.count() / sides;
     const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
-    t.block_rate =
-        Bandwidth(static_cast<std::uint64_t>(static_cast<double>(p.block_rate.count()) * share)) *
-        (bundle * (protocol == Protocol::kLl ? sides : 1));
+    t.block_rate = Bandwidth(static_cast<std::uint64_t>(
+                       static_cast<double>(warps_rate(p).count()) * share)) *
+                   (bundle * (protocol == Protocol::kLl ? sides : 1));
+    t.stream_time = stream_time_of(p.load_store_rate * bundle);
     if (spec.element_bytes == 1)
         t.sum_rate = params_.byte_sum_rate * bundle;
     t.element_rate = p.byte_stores * bundle;
@@ -223,7 +246,11 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first
             rounds_.push_back(
                 std::make_unique<Round>(*this, static_cast<std::uint32_t>(rounds_.size())));
         auto block = std::make_unique<ThreadBlock>(
-            context_, *ports_[ranks_[stand_of(plan.rank)]], *rounds_[plan.round], plan);
+            context_,
+            *ports_[ranks_[stand_of(plan.rank)]],
+            *rounds_[plan.round],
+            sm_of(plan),
+            plan);
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
             receivers_[fifo] = fifos_[fifo]->receiver = block.get();
@@ -242,6 +269,16 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first
         rounds[plan.round].push_back(static_cast<std::uint32_t>(blocks_.size()));
         blocks_.push_back(std::move(block));
     }
+}
+
+BlockSm& BlockNetwork::sm_of(const BlockPlan& plan) {
+    if (plan.sm == kOwnSm)
+        return sms_.emplace_back();
+    const std::uint64_t key = std::uint64_t{stand_of(plan.rank)} << 32U | plan.sm;
+    const auto [place, added] = shared_sms_.try_emplace(key, nullptr);
+    if (added)
+        place->second = &sms_.emplace_back();
+    return *place->second;
 }
 
 void BlockNetwork::use_buffers(

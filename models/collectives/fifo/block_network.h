@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -130,6 +132,8 @@ private:
     NetworkProxy& proxy_of(std::uint32_t member);
     /// Bytes of one slice of the protocol Simple; `cut`: the shape in the parameters' FIFO.
     [[nodiscard]] static std::uint64_t slice_bytes(const CollectiveParams& params, ChunkShape cut);
+    /// The SM on which a plan's block runs.
+    BlockSm& sm_of(const BlockPlan& plan);
     [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, std::uint32_t most) const;
 
     const CollectiveParams& params_;
@@ -141,6 +145,8 @@ private:
     MemberListener& listener_;
     BlockContext context_;
     bool abandoned_ = false;
+    std::deque<BlockSm> sms_;
+    std::unordered_map<std::uint64_t, BlockSm*> shared_sms_;  ///< by member and number
     std::vector<std::unique_ptr<ThreadBlock>> blocks_;
     std::vector<std::vector<std::uint32_t>> of_channel_;  ///< indices of blocks
     std::vector<std::unique_ptr<Fifo>> fifos_;

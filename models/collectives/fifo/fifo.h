@@ -16,6 +16,9 @@ class ThreadBlock;
 class NetworkFlow;
 class NetworkProxy;
 
+/// Binary places of Transport::stream_time.
+inline constexpr std::uint32_t kStreamTimeShift = 16;
+
 /// How data cross a connection under the chosen protocol.
 struct Transport {
     std::uint32_t unit = 4096;  ///< data bytes per transfer unit
@@ -31,7 +34,9 @@ struct Transport {
     bool lines = false;  ///< every line carries its own flag: data can be used on arrival
     std::uint64_t slice_overhead = 0;  ///< ps
     std::uint64_t network_post = 0;    ///< ps, of a step that is handed to a proxy
-    Bandwidth block_rate;
+    Bandwidth block_rate;           ///< without what loads and stores take by stream_time
+    std::uint64_t stream_time = 0;  ///< ps by which a load or store of a byte occupies its SM, in
+                                    ///< units of 2^-kStreamTimeShift; 0: block_rate alone
     Bandwidth sum_rate;      ///< of a block's additions that take time of their own; 0: none do
     Bandwidth element_rate;  ///< of stores to the rank's own buffer, one an element; 0: no time
     std::uint32_t stored_element = 1;  ///< bytes

@@ -203,8 +203,13 @@ void FifoCollective::add_channels(bool may_jump) {
         } else if (spec_.stands_for != 0) {
             shorten(plans);
         }
-        for (BlockPlan& plan : plans)
+        for (BlockPlan& plan : plans) {
+            if (spec_.kind == CollectiveKind::kAllToAll ||
+                spec_.kind == CollectiveKind::kSendReceive)
+                plan.sm = (plan.round * channels + channel) %
+                          std::max(1U, spec_.choice.channels / bundle_);
             plan.channel = is_exchange(spec_.kind) ? lane_of_exchange(plan) : lanes;
+        }
         ++lanes;
         if (channel == 0 && may_jump && !plans.empty())
             count_turns(*plans.front().program, plans.size() * channels);

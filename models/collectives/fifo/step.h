@@ -84,6 +84,9 @@ struct WarpSplit {
     std::uint32_t down = 5;
 };
 
+/// The number of no SM: the block has one of its own.
+inline constexpr std::uint32_t kOwnSm = UINT32_MAX;
+
 /// A thread block of one rank before it runs: its program, and the peers behind the bits of its
 /// steps.
 struct BlockPlan {
@@ -91,6 +94,8 @@ struct BlockPlan {
     std::uint32_t channel = 0;
     std::uint32_t round =
         0;  ///< exchange: in round k a rank serves those k places away, in round 0 itself
+    /// The SM of the rank on which it runs; blocks of a rank with the same number share it.
+    std::uint32_t sm = kOwnSm;
     std::uint32_t warps = kAllWarps;  ///< tenths of a block's warps, hence of its rate
     bool staged =
         false;  ///< shares its SM with another stage, at this rate; 0: at the other stage's rate

@@ -19,25 +19,17 @@ constexpr std::uint64_t kNextRequest = 1;  // tag of the event that ends a pause
 
 constexpr std::size_t kProgramBytes = 128;  // covers the fields most often used
 
-/// Number of peers in a bit set; std::popcount would be a call.
-std::uint32_t peers_in(unsigned bits) {
-    constexpr std::array<std::uint8_t, 1U << kMaxPeers> kCounts{0, 1, 1, 2, 1, 2, 2, 3};
-    return kCounts[bits % kCounts.size()];
-}
-
 }  // namespace
 
 ThreadBlock::ThreadBlock(
-    BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan) :
+    BlockContext& context, RankPort& port, BlockListener& listener, BlockSm& sm, BlockPlan& plan) :
     context_(context),
     port_(port),
     program_(std::move(plan.program)),
+    pace_(context.transport, sm, plan),
     touched_(port.touched()),
     listener_(listener),
-    rank_(plan.rank),
-    warps_(plan.warps),
-    stage_rate_(plan.stage_rate),
-    staged_(plan.staged) {
+    rank_(plan.rank) {
     program_->attach(*this);
     if (context.turns != nullptr)
         turn_ = context.turns->add(plan.channel);
@@ -79,59 +71,6 @@ bool ThreadBlock::loads_over_link() const {
     return (step_.receive & loads_) != 0;
 }
 
-std::uint64_t ThreadBlock::pace(std::uint32_t bytes) {
-    const bool adds = step_.load && step_.receive != 0;
-    if (bytes != paced_bytes_ || adds != paced_adds_) {
-        paced_bytes_ = bytes;
-        paced_adds_ = adds;
-        const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
-        pace_ = serialization_time(alone, context_.transport.block_rate).count();
-        if (adds && context_.transport.sum_rate != Bandwidth())
-            pace_ += serialization_time(alone, context_.transport.sum_rate).count();
-        if (const Bandwidth share = context_.transport.gpu_share; share != Bandwidth()) {
-            // A tree's channel moves data up and down, each by a part of its warps.
-            const Bytes both(std::uint64_t{bytes} * (warps_ == kAllWarps ? 1U : 2U));
-            pace_ = std::max(pace_, serialization_time(both, share).count());
-        }
-        if (staged_)
-            pace_ = stage_rate_ == Bandwidth()
-                        ? 0
-                        : serialization_time(Bytes(bytes), stage_rate_).count();
-    }
-    return pace_;
-}
-
-std::uint64_t ThreadBlock::next_after(std::uint64_t now, std::uint32_t bytes) {
-    if (context_.transport.round == 0)
-        return now + pace(bytes);
-    const std::uint64_t all = std::uint64_t{context_.transport.round} * warps_ / kAllWarps;
-    const auto rounds = [all](std::uint64_t moved) { return (moved + all - 1) / all; };
-    const std::uint64_t done = step_done_ + slice_done_;
-    const std::uint64_t end = done + bytes;
-    if (const std::uint64_t begun = rounds(end) - rounds(done); begun > 0)
-        round_until_ =
-            now + begun * std::max(pace(static_cast<std::uint32_t>(all)), round_stores());
-    // Threads of a round store at once. What follows the last one waits for it in advance().
-    const std::uint64_t next = std::min<std::uint64_t>(end + context_.transport.unit, step_.bytes);
-    return rounds(next) > rounds(end) ? std::max(now, round_until_) : now;
-}
-
-std::uint64_t ThreadBlock::round_stores() const {
-    const Transport& transport = context_.transport;
-    if (!step_.store || step_.staged || transport.element_rate == Bandwidth())
-        return 0;
-    const std::uint64_t all = std::uint64_t{transport.round} * warps_ / kAllWarps;
-    const std::uint64_t elements = std::min(all, step_.bytes) / transport.stored_element;
-    return serialization_time(Bytes(elements), transport.element_rate).count();
-}
-
-std::uint64_t ThreadBlock::store_pace(std::uint32_t bytes) const {
-    const Transport& transport = context_.transport;
-    const std::uint64_t stored =
-        std::uint64_t{transport.wire(bytes)} * peers_in(step_.send & over_host_);
-    return serialization_time(Bytes(stored), transport.host_store_rate).count();
-}
-
 bool ThreadBlock::fetch_step() {
     if (slice_ != 0 || step_done_ < step_.bytes)
         return true;
@@ -160,7 +99,7 @@ void ThreadBlock::advance() {
     const Transport& transport = context_.transport;
     std::uint64_t start = std::max(now, free_at_);
     if (step_done_ == 0 && slice_ == 0)
-        start = std::max(start, round_until_);
+        start = std::max(start, pace_.round_until());
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
@@ -186,7 +125,8 @@ void ThreadBlock::advance() {
     requested_ = 0;
     // Lines for the next rank queue with the block's stores to its own buffer.
     if (step_done_ == 0)
-        start += std::max(round_stores(), transport.hidden_stores) - transport.hidden_stores;
+        start += pace_.delay_of_stores(step_);
+    pace_.begin(step_, over_host_);
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
     }
@@ -245,9 +185,7 @@ void ThreadBlock::move_unit() {
     if (step_.staged && !stage_ready(bytes))
         return;
     const std::uint32_t unit = units_done_++;
-    std::uint64_t next = next_after(now, bytes);
-    if ((step_.send & over_host_) != 0)
-        next = std::max(next, now + store_pace(bytes));
+    std::uint64_t next = pace_.next_after(now, step_, step_done_ + slice_done_, bytes);
     account(bytes, next);
     const std::uint32_t values = context_.buffers != nullptr ? combine(bytes, unit) : 0;
     send_unit(bytes, unit, values);
@@ -352,7 +290,7 @@ void ThreadBlock::request_units() {
         if (!departure)
             ++blocked_;
         requested_ += bytes;
-        next_request_ = now + pace(bytes);
+        next_request_ = now + pace_.time_of(bytes);
     }
 }
 
@@ -360,9 +298,9 @@ void ThreadBlock::on_response(
     std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible) {
     // A block that keeps up works while answers arrive: its rate counts from when it was last busy.
     const std::uint64_t from = std::max(free_at_, visible.count());
-    std::uint64_t until = std::max(visible.count(), free_at_ + pace(data));
+    std::uint64_t until = std::max(visible.count(), free_at_ + pace_.time_of(data));
     if (slice_done_ == 0)
-        until = from + pace(data);
+        until = from + pace_.time_of(data);
     account(data, until);
     std::uint32_t reduced = 0;
     if (context_.buffers != nullptr) {
@@ -432,13 +370,14 @@ void ThreadBlock::on_acknowledged(Time at) {
 
 void ThreadBlock::finish_slice() {
     const Transport& transport = context_.transport;
+    pace_.end();
     step_done_ += slice_;
     slice_ = 0;
     // With line protocols, a chunk is processed while it arrives; the block's barriers occur once
     // per chunk, and nothing of the next one overlaps with them.
     if (transport.round != 0) {
         if (step_done_ == step_.bytes)
-            round_until_ = std::max(round_until_, free_at_) + transport.slice_overhead;
+            pace_.end_step(free_at_);
     } else if (!transport.lines || step_done_ == step_.bytes) {
         free_at_ += transport.slice_overhead;
     }

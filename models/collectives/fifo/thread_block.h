@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/fifo/block_pace.h"
 #include "models/collectives/fifo/fifo.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/jump/turn_log.h"
@@ -49,7 +50,8 @@ public:
     static constexpr std::size_t kHotBytes = 256;
 
     /// Takes rank, program and share of the rate from the plan; peers are added one by one.
-    ThreadBlock(BlockContext& context, RankPort& port, BlockListener& listener, BlockPlan& plan);
+    ThreadBlock(
+        BlockContext& context, RankPort& port, BlockListener& listener, BlockSm& sm, BlockPlan& plan);
 
     void add_receive(Fifo& fifo);
     void add_send(Fifo& fifo);
@@ -100,14 +102,6 @@ private:
     /// in flight.
     std::uint64_t after_departures(std::uint64_t now, std::uint64_t next);
     [[nodiscard]] bool stage_ready(std::uint32_t bytes);
-    [[nodiscard]] std::uint64_t pace(std::uint32_t bytes);
-    /// Earliest time (ps) at which the block can start its next unit, after one of `bytes` at
-    /// `now`.
-    [[nodiscard]] std::uint64_t next_after(std::uint64_t now, std::uint32_t bytes);
-    /// ps that a round of the step takes the block to store in the rank's own buffer.
-    [[nodiscard]] std::uint64_t round_stores() const;
-    /// ps in which the block stores so much to its peers over the host's PCIe.
-    [[nodiscard]] std::uint64_t store_pace(std::uint32_t bytes) const;
     void account(std::uint32_t bytes, std::uint64_t& until);
     std::uint32_t combine(std::uint32_t bytes, std::uint32_t unit);
     void send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32_t values);
@@ -126,13 +120,11 @@ private:
     std::uint8_t over_host_ = 0;  ///< bit set of sending connections over the host's PCIe
     State state_ = State::kIdle;
     bool request_scheduled_ = false;
-    bool paced_adds_ = false;  ///< whether pace_ applies to bytes that are added to others
     Step step_;
     std::uint64_t step_done_ = 0;             ///< bytes of the step in finished slices
     std::uint64_t step_slice_ = 0;            ///< bytes of each of its slices except the last
     std::uint64_t free_at_ = 0;               ///< ps at which the block can start further work
-    std::uint64_t pace_ = 0;                  ///< ps for paced_bytes_ bytes
-    std::uint32_t paced_bytes_ = UINT32_MAX;  ///< bytes that pace_ applies to
+    BlockPace pace_;
     std::uint32_t slice_ = 0;                 ///< bytes of the current slice
     std::uint32_t slice_done_ = 0;            ///< bytes moved
     std::uint32_t units_done_ = 0;            ///< units moved
@@ -144,13 +136,9 @@ private:
     const void* touched_;  ///< address that each access through the port touches
     BlockListener& listener_;
     std::uint32_t rank_;
-    std::uint32_t warps_;
-    Bandwidth stage_rate_;
-    bool staged_;
     std::uint32_t requested_ = 0;     ///< bytes requested over the link
     std::uint64_t next_request_ = 0;  ///< ps at which the block can issue its next load
     std::uint64_t acknowledged_ = 0;  ///< ps at which the last slice in flight was acknowledged
-    std::uint64_t round_until_ = 0;   ///< ps before which its threads begin no other round
     std::uint32_t turn_ = 0;          ///< its index in the log of turns
 };
 
