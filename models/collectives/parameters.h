@@ -89,10 +89,9 @@ struct ProtocolParams {
             field(
                 "network_post",
                 &ProtocolParams::network_post,
-                "Time that a thread block spends per step that it hands to the proxy, in addition "
-                "to "
-                "slice_overhead: the fence behind its stores, and the counter that the proxy "
-                "polls.",
+                "Time per step that is handed to the proxy: the fence behind the block's stores, "
+                "and the counter that the proxy polls. With Simple a warp of its own does it; with "
+                "LL and LL128 the block does, in addition to slice_overhead.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -350,7 +350,7 @@ void BlockNetwork::on_packet(const Packet& packet, std::uint32_t /*rank*/, Time 
     SWITCHFOLD_CHECK(slice.arrived <= slice.expected, "more data than a slice holds");
     if (!context_.transport.lines && !fifo.networked) {
         if (slice.arrived == slice.expected)
-            fifo.sender->on_acknowledged(visible + fifo.route->latency);
+            fifo.sender->on_acknowledged();
         return;
     }
     bool wake = false;

@@ -76,12 +76,13 @@ public:
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
 
-inline constexpr std::uint32_t kAllWarps = 10;
-/// Shares of a tree's thread block, in tenths of its warps: some reduce upwards, the others copy
-/// downwards.
+/// The warps of a ring's block.
+inline constexpr std::uint32_t kAllWarps = 80;
+/// Shares of a tree's thread block, in units of which a ring's block has kAllWarps: some warps
+/// reduce upwards, the others copy downwards.
 struct WarpSplit {
-    std::uint32_t up = 5;
-    std::uint32_t down = 5;
+    std::uint32_t up = kAllWarps / 2;
+    std::uint32_t down = kAllWarps / 2;
 };
 
 /// The number of no SM: the block has one of its own.
@@ -96,7 +97,7 @@ struct BlockPlan {
         0;  ///< exchange: in round k a rank serves those k places away, in round 0 itself
     /// The SM of the rank on which it runs; blocks of a rank with the same number share it.
     std::uint32_t sm = kOwnSm;
-    std::uint32_t warps = kAllWarps;  ///< tenths of a block's warps, hence of its rate
+    std::uint32_t warps = kAllWarps;  ///< of a ring's block, hence of its rate
     bool staged =
         false;  ///< shares its SM with another stage, at this rate; 0: at the other stage's rate
     Bandwidth stage_rate;

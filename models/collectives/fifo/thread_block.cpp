@@ -92,6 +92,10 @@ void ThreadBlock::advance() {
     }
     const std::uint64_t now = context_.fabric->scheduler().now().count();
     if (!fetch_step()) {
+        if (fence_ != 0) {
+            state_ = State::kFence;
+            return;
+        }
         state_ = State::kDone;
         listener_.on_block_done(rank_, Time(std::max(now, free_at_)));
         return;
@@ -130,7 +134,6 @@ void ThreadBlock::advance() {
     for (std::uint8_t bits = step_.send; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
         send_[static_cast<std::size_t>(std::countr_zero(bits))]->post(slice_, transport.slots);
     }
-    unacknowledged_ = peers_in(step_.send & fenced_);
     state_ = State::kScheduled;
     context_.fabric->scheduler().at(Time(start), *this, 0);
 }
@@ -352,27 +355,53 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
 }
 
 void ThreadBlock::end_slice() {
-    if (unacknowledged_ > 0)
+    // The warp that announces slices comes to the barrier at their ends when it has announced the
+    // last one.
+    if (fence_ != 0)
         state_ = State::kFence;
     else
         finish_slice();
 }
 
-void ThreadBlock::on_acknowledged(Time at) {
-    SWITCHFOLD_CHECK(unacknowledged_ > 0, "an acknowledgement nobody waits for");
-    acknowledged_ = std::max(acknowledged_, at.count());
-    if (--unacknowledged_ > 0)
+void ThreadBlock::on_acknowledged() {
+    if (fence_ == 0)
         return;
-    SWITCHFOLD_CHECK(state_ == State::kFence, "data arrived before it was sent");
-    free_at_ = std::max(free_at_, std::exchange(acknowledged_, 0));
-    finish_slice();
+    std::uint64_t performed = fence_since_;
+    for (std::uint8_t bits = fence_; bits != 0; bits &= static_cast<std::uint8_t>(bits - 1)) {
+        Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
+        const Fifo::Slice& slice = fifo.slice(fifo.ready);
+        if (slice.arrived != slice.expected)
+            return;
+        performed = std::max(performed, slice.time + fifo.route->latency.count());
+    }
+    for (std::uint8_t bits = std::exchange(fence_, 0); bits != 0;
+         bits &= static_cast<std::uint8_t>(bits - 1))
+        announce(*send_[static_cast<std::size_t>(std::countr_zero(bits))], performed);
+    if (state_ != State::kFence)
+        return;
+    free_at_ = std::max(free_at_, performed);
+    if (slice_ != 0)
+        finish_slice();
+    else
+        advance();
+}
+
+void ThreadBlock::announce(Fifo& fifo, std::uint64_t at) {
+    // The flag that announces data in the FIFO crosses the link.
+    Fifo::Slice& slice = fifo.slice(fifo.ready);
+    slice.arrived = slice.expected;
+    slice.time = std::max(slice.time, at + fifo.route->latency.count());
+    ++fifo.ready;
+    fifo.receiver->wake();
 }
 
 void ThreadBlock::finish_slice() {
     const Transport& transport = context_.transport;
+    state_ = State::kWaitData;
     pace_.end();
     step_done_ += slice_;
     slice_ = 0;
+    const std::uint64_t end = free_at_;
     // With line protocols, a chunk is processed while it arrives; the block's barriers occur once
     // per chunk, and nothing of the next one overlaps with them.
     if (transport.round != 0) {
@@ -381,29 +410,27 @@ void ThreadBlock::finish_slice() {
     } else if (!transport.lines || step_done_ == step_.bytes) {
         free_at_ += transport.slice_overhead;
     }
-    const std::uint64_t now = free_at_;
-    for (auto bits = static_cast<std::uint8_t>(step_.send & (local_ | fenced_)); bits != 0;
+    // Simple has a warp that posts beside the others; with lines the block does it.
+    const std::uint64_t done = transport.lines ? free_at_ : end;
+    for (auto bits = static_cast<std::uint8_t>(step_.send & local_); bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *send_[static_cast<std::size_t>(std::countr_zero(bits))];
-        if (fifo.networked) {
-            if (!transport.lines || step_done_ == step_.bytes) {
-                free_at_ = now + transport.network_post;
-                fifo.flow->post(free_at_);  // NCCL's proxy sends whole steps with every protocol
-            }
-            continue;
+        if (!fifo.networked) {
+            // The fence for what lies in the GPU's own memory takes as long as the barriers.
+            announce(fifo, free_at_);
+        } else if (!transport.lines || step_done_ == step_.bytes) {
+            const std::uint64_t posted = done + transport.network_post;
+            free_at_ = transport.lines ? posted : free_at_;
+            fifo.flow->post(posted);  // NCCL's proxy sends whole steps with every protocol
         }
-        // The flag that announces data in the FIFO crosses the link.
-        Fifo::Slice& slice = fifo.slice(fifo.ready);
-        slice.arrived = slice.expected;
-        slice.time = std::max(slice.time, now + fifo.route->latency.count());
-        ++fifo.ready;
-        fifo.receiver->wake();
     }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
         if (context_.buffers != nullptr && !fifo.values.empty())
             fifo.values[fifo.consumed & transport.slot_mask].clear();
+        const std::uint64_t now =
+            done + (fifo.networked && !transport.lines ? transport.network_post : 0);
         std::uint64_t& credit = fifo.slice(fifo.consumed).time;
         credit = now + fifo.route->latency.count() + transport.delays_of(fifo.networked).credit;
         if (fifo.networked && transport.lines && step_done_ == step_.bytes)
@@ -415,6 +442,9 @@ void ThreadBlock::finish_slice() {
         if (std::exchange(fifo.full_for_sender, false))
             fifo.sender->wake();
     }
+    fence_ = step_.send & fenced_;
+    fence_since_ = end;
+    on_acknowledged();
     advance();
 }
 

@@ -62,8 +62,8 @@ public:
     void wake();
     /// A load requested by the block is answered.
     void on_response(std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible);
-    /// A whole slice has arrived at a peer; the acknowledgement is back at `at`.
-    void on_acknowledged(Time at);
+    /// A whole slice has arrived at a peer.
+    void on_acknowledged();
     /// A packet that waited for a credit has left.
     void on_departure(Time departure);
 
@@ -96,6 +96,8 @@ private:
     void request_units();
     void end_slice();
     void finish_slice();
+    /// The receiver learns of the next slice; the flag is stored at `at` (ps).
+    static void announce(Fifo& fifo, std::uint64_t at);
     bool fetch_step();
     [[nodiscard]] bool loads_over_link() const;
     /// Earliest time, at or after `next` (>= now), at which the block is within its limit of data
@@ -117,6 +119,7 @@ private:
     std::uint8_t loads_ = 0;   ///< bit set of receiving connections whose FIFO is at the sender
     std::uint8_t local_ = 0;   ///< bit set of sending connections whose FIFO is in its own memory
     std::uint8_t fenced_ = 0;  ///< bit set of sending connections whose flag must wait for the data
+    std::uint8_t fence_ = 0;      ///< bit set of those whose last slice awaits its fence
     std::uint8_t over_host_ = 0;  ///< bit set of sending connections over the host's PCIe
     State state_ = State::kIdle;
     bool request_scheduled_ = false;
@@ -129,7 +132,6 @@ private:
     std::uint32_t slice_done_ = 0;            ///< bytes moved
     std::uint32_t units_done_ = 0;            ///< units moved
     std::uint32_t blocked_ = 0;               ///< packets that wait for a credit at the GPU's link
-    std::uint32_t unacknowledged_ = 0;        ///< slices in flight that the fence waits for
     TransferTrack next_unit_;                 ///< for the next unit to be sent
     RingQueue<std::uint64_t, 2> departures_;  ///< of packets still counted as in flight
 
@@ -138,7 +140,7 @@ private:
     std::uint32_t rank_;
     std::uint32_t requested_ = 0;     ///< bytes requested over the link
     std::uint64_t next_request_ = 0;  ///< ps at which the block can issue its next load
-    std::uint64_t acknowledged_ = 0;  ///< ps at which the last slice in flight was acknowledged
+    std::uint64_t fence_since_ = 0;   ///< ps since which the last slice awaits its fence
     std::uint32_t turn_ = 0;          ///< its index in the log of turns
 };
 

@@ -54,8 +54,7 @@ std::vector<BlockPlan> plan_tree(
         BlockPlan up;
         up.rank = r;
         up.channel = channel;
-        up.sm = channel;
-        up.warps = root ? kAllWarps : split.up;
+        up.warps = root ? split.up + split.down : split.up;
         up.receive_from = children[r];
         Step shape;
         shape.receive = down;
@@ -76,7 +75,6 @@ std::vector<BlockPlan> plan_tree(
         BlockPlan back;
         back.rank = r;
         back.channel = channel;
-        back.sm = channel;
         back.warps = split.down;
         back.receive_from = {parent[r]};
         back.send_to = children[r];
