@@ -37,7 +37,7 @@ def check_experiments(program, folder):
     """The file names the new topology and the new policy; everything else is the simulator's."""
     link = {"lane_bandwidth": "25 GB/s"}
     cube = {"type": "hypercube", "dimensions": 3, "gpu_link": link, "link": link}
-    said = table(program, folder, cube, workload={"type": "collective", "size": "64 MiB"},
+    said = table(program, folder, cube, workload={"type": "collective", "size": "16 MiB"},
                  scenarios=[{"name": "ring", "all_reduce": {"algorithm": "ring"}}])
     print(said, end="")
     assert "8 ranks" in said, said
@@ -59,7 +59,7 @@ def check_experiments(program, folder):
     assert early["fewest_operands_leave"] != early["evict"], early
     cube["dimension"] = cube.pop("dimensions")
     try:
-        table(program, folder, cube, workload={"type": "collective", "size": "64 MiB"})
+        table(program, folder, cube, workload={"type": "collective", "size": "16 MiB"})
         raise SystemExit("a wrong key of the new topology was accepted")
     except AssertionError as refused:
         assert '/dimension: unknown key, did you mean "dimensions"?' in str(refused), refused

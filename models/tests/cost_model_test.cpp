@@ -178,11 +178,17 @@ TEST(CostModel, PcieHopsCostMore) {
 
 class RingTiming : public ::testing::Test {
 protected:
-    static Time time(CollectiveParams p, Protocol protocol, Bytes bytes) {
+    static Time time(
+        CollectiveParams p,
+        Protocol protocol,
+        Bytes bytes,
+        std::uint32_t channels = 0,
+        std::uint32_t gpus = 4) {
         CollectivePolicy policy;
         policy.algorithm = Algorithm::kRing;
         policy.protocol = protocol;
-        TestMachine machine(TestMachine::hgx(4).build(), p, policy);
+        policy.channels = channels;
+        TestMachine machine(TestMachine::hgx(gpus).build(), p, policy);
         CollectiveOperation operation;
         operation.bytes = bytes;
         const CollectiveRecord record = machine.run(operation);
@@ -190,16 +196,80 @@ protected:
     }
 };
 
-// A chunk of 175 KiB is sent in two slices, so each of the six steps pays the overhead twice. The
-// other slice does not hide it, because all thread blocks wait at the same time.
+// A chunk of 175 KiB is sent in two slices, so a block pays the overhead twice in each of its seven
+// steps, but for the last slice, after which nothing comes. With one channel nothing hides it.
 TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
     CollectiveParams p = TestMachine::params();
-    p.simple.slice_overhead = nanoseconds(1000);
-    const Time before = time(p, Protocol::kSimple, mebibytes(16));
-    p.simple.slice_overhead = nanoseconds(3000);
-    const Time more = time(p, Protocol::kSimple, mebibytes(16)) - before;
-    EXPECT_GT(more, nanoseconds(6 * 2000));
-    EXPECT_LE(more, nanoseconds(14 * 2000));
+    p.simple.slice_overhead = microseconds(10);
+    const Bytes bytes = kibibytes(4 * 175);
+    const Time before = time(p, Protocol::kSimple, bytes, 1);
+    p.simple.slice_overhead = microseconds(12);
+    const Time more = time(p, Protocol::kSimple, bytes, 1) - before;
+    EXPECT_GE(more, microseconds(13 * 2));
+    EXPECT_LE(more, microseconds(14 * 2));
+}
+
+// The warp that announces a slice waits for its stores; the block's others move the next slice
+// meanwhile. Two GPUs, one step of two slices each way and back: an RTT more delays what is waited
+// for, once a hop, but not the second slice as well.
+TEST_F(RingTiming, TheNextSliceDoesNotWaitForTheFence) {
+    const auto with_latency = [](std::uint64_t ns) {
+        SwitchedTopology topology = TestMachine::hgx(2);
+        topology.link.latency = nanoseconds(ns);
+        CollectivePolicy policy;
+        policy.algorithm = Algorithm::kRing;
+        policy.protocol = Protocol::kSimple;
+        policy.channels = 1;
+        CollectiveParams p = TestMachine::params();
+        p.simple.block_rate = gigabytes_per_second(10);  // a slice takes longer than its fence
+        TestMachine machine(topology.build(), p, policy);
+        CollectiveOperation operation;
+        operation.bytes = kibibytes(256);
+        const CollectiveRecord record = machine.run(operation);
+        return record.end - record.start;
+    };
+    // As for one slice: each of two sends crosses two links three times.
+    EXPECT_LE(with_latency(1200) - with_latency(200), nanoseconds(2 * 2 * 3 * 1000));
+}
+
+// A copy loads and stores each byte once; each further load and store occupies the SM as long.
+TEST_F(RingTiming, FurtherLoadsAndStoresOccupyTheSm) {
+    CollectiveParams p = TestMachine::params();
+    p.simple.hop_overhead = Time();
+    p.simple.block_rate = gigabytes_per_second(10);
+    const Bytes bytes = mebibytes(1);
+    const auto took = [&](std::uint64_t rate) {
+        p.simple.load_store_rate = gigabytes_per_second(rate);
+        return to_seconds(time(p, Protocol::kSimple, bytes, 1, 2));
+    };
+    const double alone = took(0);
+    // Two GPUs: a half is sent (2 loads and stores), added and sent back (4), and received (2).
+    const double half = 0.5 * 1048576;
+    EXPECT_NEAR(took(40) - alone, half * 2 / 40e9, 0.02 * half / 10e9);
+    EXPECT_NEAR(took(80) - alone, half * 2 / 80e9, 0.02 * half / 10e9);
+}
+
+// What sends and what receives of an exchange's block share an SM.
+TEST_F(RingTiming, TheHalvesOfABlockShareTheirSm) {
+    CollectiveParams p = TestMachine::params();
+    p.simple.block_rate = gigabytes_per_second(10);
+    p.simple.load_store_rate = gigabytes_per_second(40);
+    const auto took = [&](CollectiveKind kind) {
+        CollectivePolicy policy;
+        policy.protocol = Protocol::kSimple;
+        policy.channels = 1;
+        TestMachine machine(TestMachine::hgx(2).build(), p, policy);
+        CollectiveOperation operation;
+        operation.kind = kind;
+        operation.bytes = mebibytes(64);
+        const CollectiveRecord record = machine.run(operation);
+        return to_seconds(record.end - record.start);
+    };
+    // One block has warps for two peers: 4 of 16 send to the one there is, in 2/40 + 4 (1/10 - 2/40)
+    // ns a byte alone, and beside those that receive 2/40 ns more.
+    const double alone = 64.0 * 1048576 * (2 / 40.0 + 4 * (1 / 10.0 - 2 / 40.0)) * 1e-9;
+    const double beside = 64.0 * 1048576 * 2 / 40e9;
+    EXPECT_NEAR(took(CollectiveKind::kSendReceive), alone + beside, 0.2 * beside);
 }
 
 // A chunk of 10.7 KiB is below NCCL's smallest slice of 32 KiB: one slice per step.

@@ -126,7 +126,7 @@ TEST(Jump, LongCollectivesOfEachKindDoJump) {
     Case chain = all_reduce(one, Algorithm::kTree, 8192 * kMiB);
     chain.policy.protocol = Protocol::kLl128;
     for (const Case& c :
-         {all_reduce(one, Algorithm::kRing, 8192 * kMiB),
+         {all_reduce(one, Algorithm::kRing, 16384 * kMiB),
           chain,
           all_reduce(one, Algorithm::kInSwitch, 8192 * kMiB),
           all_reduce(two, Algorithm::kRing, 8192 * kMiB),
@@ -311,7 +311,7 @@ TEST(Jump, AFaultEndsIt) {
 
 TEST(Jump, AnotherCollectiveEndsIt) {
     // A smaller collective in the middle shares the links for a while, so the long one ends later.
-    const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 8192 * kMiB);
+    const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 16384 * kMiB);
     struct Nobody final : CollectiveListener {
         void on_collective_end(std::uint32_t) override {}
     };

@@ -161,5 +161,24 @@ TEST(CollectiveParams, OnlyLlStoresSingleBytes) {
     EXPECT_EQ(checker.found()[1].first, "/simple/byte_stores");
 }
 
+TEST(CollectiveParams, AnSmLoadsAndStoresMoreThanACopyTakes) {
+    CollectiveParams params;
+    params.ll.load_store_rate = gigabytes_per_second(100);
+    params.simple.block_rate = gigabytes_per_second(50);
+    params.simple.load_store_rate = gigabytes_per_second(100);
+    ParamChecker checker;
+    params.check(checker);
+    ASSERT_EQ(checker.found().size(), 2U);
+    EXPECT_EQ(checker.found()[0].first, "/ll/load_store_rate");
+    EXPECT_EQ(
+        checker.found()[1].second,
+        "is 100 GB/s; expected more than twice block_rate, 50 GB/s");
+    params.ll.load_store_rate = Bandwidth();
+    params.simple.load_store_rate = gigabytes_per_second(101);
+    ParamChecker good;
+    params.check(good);
+    EXPECT_TRUE(good.found().empty());
+}
+
 }  // namespace
 }  // namespace switchfold::policies_test

@@ -157,7 +157,7 @@ ExecutionGraph long_all_reduce(std::uint32_t copies) {
     for (std::uint32_t i = 0; i < copies; ++i) {
         Operation copy;
         copy.gap = microseconds(i == 0 ? 150'000 : 400);
-        copy.body = CopyOperation{CopyKind::kDeviceToHost, mebibytes(2), Time()};
+        copy.body = CopyOperation{CopyKind::kDeviceToHost, mebibytes(8), Time()};
         rank->operations.push_back(copy);
     }
     graph.ranks.assign(2, rank);
