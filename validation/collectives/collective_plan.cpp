@@ -219,6 +219,7 @@ private:
             *row.collective,
             version,
             words.algorithm,
+            row.channels.value_or(0),
             bytes,
             datatype);
         const auto [at, fresh] = runs_.try_emplace(key, plan_.runs.size());
@@ -230,6 +231,7 @@ private:
                  row.gpus,
                  *row.collective,
                  words.algorithm,
+                 row.channels.value_or(0),
                  Bytes(bytes),
                  datatype});
             if (version != 0)
@@ -253,6 +255,7 @@ private:
             CollectiveKind,
             std::uint32_t,
             Algorithm,
+            std::uint32_t,
             std::uint64_t,
             Datatype>,
         std::size_t>

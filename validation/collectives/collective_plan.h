@@ -20,6 +20,7 @@ struct PlannedRun {
     std::uint32_t ranks = 0;
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Algorithm algorithm = Algorithm::kAuto;
+    std::uint32_t channels = 0;  ///< as in CollectivePolicy
     Bytes bytes;
     Datatype datatype = Datatype::kFloat32;
 };

@@ -87,6 +87,7 @@ private:
         r.nodes = whole<std::uint32_t>(record, "n_nodes", 1);
         r.interconnect = record["interconnect"];
         r.algorithm = record["algo"];
+        r.channels = whole<std::uint32_t>(record, "channels", 1);
         r.library_version = record["nccl_version"];
         r.datatype = record["dtype"];
         r.placement = record["placement"];

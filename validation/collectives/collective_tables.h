@@ -25,6 +25,7 @@ struct MeasuredRow {
     std::optional<std::uint32_t> nodes;
     std::string interconnect;
     std::string algorithm;
+    std::optional<std::uint32_t> channels;  ///< that the library was limited to
     std::string library_version;
     std::string datatype;
     std::string placement;
@@ -44,7 +45,7 @@ struct MeasuredRow {
 
 /// Reads a CSV file with the columns id, n_gpus, size_bytes and at least one of time_us,
 /// algbw_GBps, busbw_GBps; optionally collective (default all_reduce), gpu, n_nodes, interconnect,
-/// algo, nccl_version, dtype, placement. Throws ConfigError "file: line N: ..." with all problems.
+/// algo, channels, nccl_version, dtype, placement. Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path);
 [[nodiscard]] std::vector<MeasuredRow>
 parse_collective_tables(std::string_view text, const std::string& label);

@@ -31,6 +31,7 @@ Job collective_job(const PlannedRun& run) {
                 options.progress = progress;
                 CollectivePolicy policy;
                 policy.algorithm = run.algorithm;
+                policy.channels = run.channels;
                 const ExecutionGraph graph =
                     single_collective(run.kind, run.bytes, run.datatype, run.ranks);
                 const GraphRun done = run_graph(run.system, graph, policy, options);

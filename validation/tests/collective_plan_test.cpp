@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/collective_plan.h"
 
+#include "sim/core/error.h"
 #include "sim/run/machine/system_queries.h"
 
 #include <gtest/gtest.h>
@@ -36,6 +37,23 @@ TEST_F(CollectivePlanTest, RowsThatMeanTheSameShareARun) {
     EXPECT_NE(p.rows[3].run, p.rows[0].run);
     EXPECT_EQ(p.rows[3].id, "b/1024/auto");
     EXPECT_EQ(p.runs[p.rows[3].run].ranks, 4U);
+}
+
+TEST_F(CollectivePlanTest, ALibraryMayHaveBeenLimitedToChannels) {
+    rows_ = parse_collective_tables(
+        "id,gpu,n_gpus,n_nodes,interconnect,algo,channels,size_bytes,time_us,placement\n"
+        "a,NVIDIA H100,2,1,NVSwitch,ring,1,1024,20,1 channel\n"
+        "a,NVIDIA H100,2,1,NVSwitch,ring,4,1024,10,4 channels\n"
+        "a,NVIDIA H100,2,1,NVSwitch,ring,,1024,5,all\n",
+        "t.csv");
+    const CollectivePlan p = plan_collectives(rows_, machines_);
+    ASSERT_EQ(p.runs.size(), 3U);
+    EXPECT_EQ(p.runs[p.rows[0].run].channels, 1U);
+    EXPECT_EQ(p.runs[p.rows[1].run].channels, 4U);
+    EXPECT_EQ(p.runs[p.rows[2].run].channels, 0U);
+    EXPECT_THROW(
+        (void)parse_collective_tables("id,n_gpus,size_bytes,time_us,channels\na,2,1,1,0\n", "t"),
+        ConfigError);
 }
 
 TEST_F(CollectivePlanTest, LabelsDecideWhatRuns) {
