@@ -194,6 +194,23 @@ protected:
         const CollectiveRecord record = machine.run(operation);
         return record.end - record.start;
     }
+    /// What 1 us more on each link costs an all-reduce of two GPUs by one ring.
+    static Time of_latency(const CollectiveParams& p, Bytes bytes) {
+        const auto took = [&](Time latency) {
+            SwitchedTopology topology = TestMachine::hgx(2);
+            topology.link.latency = latency;
+            CollectivePolicy policy;
+            policy.algorithm = Algorithm::kRing;
+            policy.protocol = Protocol::kSimple;
+            policy.channels = 1;
+            TestMachine machine(topology.build(), p, policy);
+            CollectiveOperation operation;
+            operation.bytes = bytes;
+            const CollectiveRecord record = machine.run(operation);
+            return record.end - record.start;
+        };
+        return took(nanoseconds(1200)) - took(nanoseconds(200));
+    }
 };
 
 // A chunk of 175 KiB is sent in two slices, so a block pays the overhead twice in each of its seven
@@ -213,23 +230,10 @@ TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
 // meanwhile. Two GPUs, one step of two slices each way and back: an RTT more delays what is waited
 // for, once a hop, but not the second slice as well.
 TEST_F(RingTiming, TheNextSliceDoesNotWaitForTheFence) {
-    const auto with_latency = [](std::uint64_t ns) {
-        SwitchedTopology topology = TestMachine::hgx(2);
-        topology.link.latency = nanoseconds(ns);
-        CollectivePolicy policy;
-        policy.algorithm = Algorithm::kRing;
-        policy.protocol = Protocol::kSimple;
-        policy.channels = 1;
-        CollectiveParams p = TestMachine::params();
-        p.simple.block_rate = gigabytes_per_second(10);  // a slice takes longer than its fence
-        TestMachine machine(topology.build(), p, policy);
-        CollectiveOperation operation;
-        operation.bytes = kibibytes(256);
-        const CollectiveRecord record = machine.run(operation);
-        return record.end - record.start;
-    };
+    CollectiveParams p = TestMachine::params();
+    p.simple.block_rate = gigabytes_per_second(10);  // a slice takes longer than its fence
     // As for one slice: each of two sends crosses two links three times.
-    EXPECT_LE(with_latency(1200) - with_latency(200), nanoseconds(2 * 2 * 3 * 1000));
+    EXPECT_LE(of_latency(p, kibibytes(256)), nanoseconds(2 * 2 * 3 * 1000));
 }
 
 // A copy loads and stores each byte once; each further load and store occupies the SM as long.
@@ -265,8 +269,8 @@ TEST_F(RingTiming, TheHalvesOfABlockShareTheirSm) {
         const CollectiveRecord record = machine.run(operation);
         return to_seconds(record.end - record.start);
     };
-    // One block has warps for two peers: 4 of 16 send to the one there is, in 2/40 + 4 (1/10 - 2/40)
-    // ns a byte alone, and beside those that receive 2/40 ns more.
+    // One block has warps for two peers: 4 of 16 send to the one there is, in 2/40 + 4 (1/10 -
+    // 2/40) ns a byte alone, and beside those that receive 2/40 ns more.
     const double alone = 64.0 * 1048576 * (2 / 40.0 + 4 * (1 / 10.0 - 2 / 40.0)) * 1e-9;
     const double beside = 64.0 * 1048576 * 2 / 40e9;
     EXPECT_NEAR(took(CollectiveKind::kSendReceive), alone + beside, 0.2 * beside);
@@ -283,20 +287,8 @@ TEST_F(RingTiming, ASmallChunkIsOneSlice) {
 
 // A flag leaves only after earlier stores are acknowledged: three traversals per hop, not one.
 TEST_F(RingTiming, AFlagWaitsForItsDataThereAndBack) {
-    const auto with_latency = [](std::uint64_t ns) {
-        SwitchedTopology topology = TestMachine::hgx(2);
-        topology.link.latency = nanoseconds(ns);
-        CollectivePolicy policy;
-        policy.algorithm = Algorithm::kRing;
-        policy.protocol = Protocol::kSimple;
-        TestMachine machine(topology.build(), TestMachine::params(), policy);
-        CollectiveOperation operation;
-        operation.bytes = kibibytes(1);
-        const CollectiveRecord record = machine.run(operation);
-        return record.end - record.start;
-    };
     // Two sends in sequence. Each crosses two links three times: data, acknowledgement and flag.
-    EXPECT_EQ(with_latency(1200) - with_latency(200), nanoseconds(2 * 2 * 3 * 1000));
+    EXPECT_EQ(of_latency(TestMachine::params(), kibibytes(1)), nanoseconds(2 * 2 * 3 * 1000));
 }
 
 TEST_F(RingTiming, AProtocolsStartIsPaidOnce) {

@@ -171,8 +171,7 @@ TEST(CollectiveParams, AnSmLoadsAndStoresMoreThanACopyTakes) {
     ASSERT_EQ(checker.found().size(), 2U);
     EXPECT_EQ(checker.found()[0].first, "/ll/load_store_rate");
     EXPECT_EQ(
-        checker.found()[1].second,
-        "is 100 GB/s; expected more than twice block_rate, 50 GB/s");
+        checker.found()[1].second, "is 100 GB/s; expected more than twice block_rate, 50 GB/s");
     params.ll.load_store_rate = Bandwidth();
     params.simple.load_store_rate = gigabytes_per_second(101);
     ParamChecker good;

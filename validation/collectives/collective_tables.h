@@ -45,7 +45,8 @@ struct MeasuredRow {
 
 /// Reads a CSV file with the columns id, n_gpus, size_bytes and at least one of time_us,
 /// algbw_GBps, busbw_GBps; optionally collective (default all_reduce), gpu, n_nodes, interconnect,
-/// algo, channels, nccl_version, dtype, placement. Throws ConfigError "file: line N: ..." with all problems.
+/// algo, channels, nccl_version, dtype, placement. Throws ConfigError "file: line N: ..." with all
+/// problems.
 [[nodiscard]] std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path);
 [[nodiscard]] std::vector<MeasuredRow>
 parse_collective_tables(std::string_view text, const std::string& label);

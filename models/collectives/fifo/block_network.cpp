@@ -133,9 +133,9 @@ BlockNetwork::BlockNetwork(
     const std::uint32_t sides = exchanges ? 2 : 1;
     t.slice_overhead = p.slice_overhead.count() / sides;
     const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
-    t.block_rate = Bandwidth(static_cast<std::uint64_t>(
-                       static_cast<double>(warps_rate(p).count()) * share)) *
-                   (bundle * (protocol == Protocol::kLl ? sides : 1));
+    t.block_rate =
+        Bandwidth(static_cast<std::uint64_t>(static_cast<double>(warps_rate(p).count()) * share)) *
+        (bundle * (protocol == Protocol::kLl ? sides : 1));
     t.stream_time = stream_time_of(p.load_store_rate * bundle);
     if (spec.element_bytes == 1)
         t.sum_rate = params_.byte_sum_rate * bundle;

@@ -25,9 +25,8 @@ void BlockPace::begin(const Step& step, std::uint8_t over_host) {
 
 std::uint64_t BlockPace::warps_time_of(std::uint32_t bytes) const {
     if (staged_)
-        return stage_rate_ == Bandwidth()
-                   ? 0
-                   : serialization_time(Bytes(bytes), stage_rate_).count();
+        return stage_rate_ == Bandwidth() ? 0
+                                          : serialization_time(Bytes(bytes), stage_rate_).count();
     const Bytes alone(std::uint64_t{bytes} * kAllWarps / warps_);
     std::uint64_t time = serialization_time(alone, transport_.block_rate).count();
     if (adds_ && transport_.sum_rate != Bandwidth())

@@ -53,7 +53,7 @@ private:
 
     const Transport& transport_;
     BlockSm& sm_;
-    std::uint64_t warps_time_ = 0;          ///< ps for timed_bytes_ bytes
+    std::uint64_t warps_time_ = 0;            ///< ps for timed_bytes_ bytes
     std::uint32_t timed_bytes_ = UINT32_MAX;  ///< bytes that warps_time_ applies to
     std::uint32_t warps_;
     std::uint32_t streams_ = 0;  ///< loads and stores of each byte of the step

@@ -34,7 +34,7 @@ struct Transport {
     bool lines = false;  ///< every line carries its own flag: data can be used on arrival
     std::uint64_t slice_overhead = 0;  ///< ps
     std::uint64_t network_post = 0;    ///< ps, of a step that is handed to a proxy
-    Bandwidth block_rate;           ///< without what loads and stores take by stream_time
+    Bandwidth block_rate;              ///< without what loads and stores take by stream_time
     std::uint64_t stream_time = 0;  ///< ps by which a load or store of a byte occupies its SM, in
                                     ///< units of 2^-kStreamTimeShift; 0: block_rate alone
     Bandwidth sum_rate;      ///< of a block's additions that take time of their own; 0: none do

@@ -51,7 +51,11 @@ public:
 
     /// Takes rank, program and share of the rate from the plan; peers are added one by one.
     ThreadBlock(
-        BlockContext& context, RankPort& port, BlockListener& listener, BlockSm& sm, BlockPlan& plan);
+        BlockContext& context,
+        RankPort& port,
+        BlockListener& listener,
+        BlockSm& sm,
+        BlockPlan& plan);
 
     void add_receive(Fifo& fifo);
     void add_send(Fifo& fifo);
@@ -119,14 +123,14 @@ private:
     std::uint8_t loads_ = 0;   ///< bit set of receiving connections whose FIFO is at the sender
     std::uint8_t local_ = 0;   ///< bit set of sending connections whose FIFO is in its own memory
     std::uint8_t fenced_ = 0;  ///< bit set of sending connections whose flag must wait for the data
-    std::uint8_t fence_ = 0;      ///< bit set of those whose last slice awaits its fence
+    std::uint8_t fence_ = 0;   ///< bit set of those whose last slice awaits its fence
     std::uint8_t over_host_ = 0;  ///< bit set of sending connections over the host's PCIe
     State state_ = State::kIdle;
     bool request_scheduled_ = false;
     Step step_;
-    std::uint64_t step_done_ = 0;             ///< bytes of the step in finished slices
-    std::uint64_t step_slice_ = 0;            ///< bytes of each of its slices except the last
-    std::uint64_t free_at_ = 0;               ///< ps at which the block can start further work
+    std::uint64_t step_done_ = 0;   ///< bytes of the step in finished slices
+    std::uint64_t step_slice_ = 0;  ///< bytes of each of its slices except the last
+    std::uint64_t free_at_ = 0;     ///< ps at which the block can start further work
     BlockPace pace_;
     std::uint32_t slice_ = 0;                 ///< bytes of the current slice
     std::uint32_t slice_done_ = 0;            ///< bytes moved
