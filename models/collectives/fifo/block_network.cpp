@@ -172,9 +172,11 @@ BlockNetwork::BlockNetwork(
     }
     t.slot_mask = std::bit_ceil(t.slots) - 1;
     t.network_post = p.network_post.count();
-    const auto hop = static_cast<std::uint64_t>(
+    auto hop = static_cast<std::uint64_t>(
         static_cast<double>(p.hop_overhead.count()) -
         static_cast<double>(p.threads_hop.count()) * missing);
+    if (protocol == Protocol::kSimple)
+        hop /= sides;
     t.delays[0].hop = hop;
     t.delays[1].hop = hop + p.network_overhead.count();
     // A free slot becomes a receive that the sender must be told of: software on both ends again.
