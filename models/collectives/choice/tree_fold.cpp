@@ -85,8 +85,8 @@ std::optional<RankFold> fold_onto(
     RankFold fold(topology, ranks);
     // Times step where one more packet no longer fits a window. A fold steps at another size: there
     // it is off by the step. Where links inside machines are the limit, channels fall out of step
-    // in another way. Both are 5.1 % at most in docs/performance.md.
-    fold.error = 0.06;
+    // in another way: 7.9 % at most in docs/performance.md.
+    fold.error = 0.09;
     for (const auto& members : layout.machines)
         for (std::size_t member = 0; member < members.size(); ++member)
             fold.image_of_rank[members[member]] = members[member % kept];

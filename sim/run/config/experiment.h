@@ -295,7 +295,7 @@ struct Experiment {
                 &Experiment::approximate,
                 "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
                 "a few, at least three (tree), where the others do the same: ten and, on four of "
-                "eight, two times faster, and up to 7 and 6 % off (docs/performance.md)."),
+                "eight, two times faster, and up to 7 and 9 % off (docs/performance.md)."),
             field(
                 "faults",
                 &Experiment::faults,
