@@ -188,8 +188,17 @@ protected:
         policy.algorithm = Algorithm::kRing;
         policy.protocol = protocol;
         policy.channels = channels;
-        TestMachine machine(TestMachine::hgx(gpus).build(), p, policy);
+        return run(TestMachine::hgx(gpus), p, policy, bytes);
+    }
+    static Time
+    run(const SwitchedTopology& topology,
+        const CollectiveParams& p,
+        const CollectivePolicy& policy,
+        Bytes bytes,
+        CollectiveKind kind = CollectiveKind::kAllReduce) {
+        TestMachine machine(topology.build(), p, policy);
         CollectiveOperation operation;
+        operation.kind = kind;
         operation.bytes = bytes;
         const CollectiveRecord record = machine.run(operation);
         return record.end - record.start;
@@ -203,11 +212,7 @@ protected:
             policy.algorithm = Algorithm::kRing;
             policy.protocol = Protocol::kSimple;
             policy.channels = 1;
-            TestMachine machine(topology.build(), p, policy);
-            CollectiveOperation operation;
-            operation.bytes = bytes;
-            const CollectiveRecord record = machine.run(operation);
-            return record.end - record.start;
+            return run(topology, p, policy, bytes);
         };
         return took(nanoseconds(1200)) - took(nanoseconds(200));
     }
@@ -258,22 +263,16 @@ TEST_F(RingTiming, TheHalvesOfABlockShareTheirSm) {
     CollectiveParams p = TestMachine::params();
     p.simple.block_rate = gigabytes_per_second(10);
     p.simple.load_store_rate = gigabytes_per_second(40);
-    const auto took = [&](CollectiveKind kind) {
-        CollectivePolicy policy;
-        policy.protocol = Protocol::kSimple;
-        policy.channels = 1;
-        TestMachine machine(TestMachine::hgx(2).build(), p, policy);
-        CollectiveOperation operation;
-        operation.kind = kind;
-        operation.bytes = mebibytes(64);
-        const CollectiveRecord record = machine.run(operation);
-        return to_seconds(record.end - record.start);
-    };
+    CollectivePolicy policy;
+    policy.protocol = Protocol::kSimple;
+    policy.channels = 1;
+    const Time took =
+        run(TestMachine::hgx(2), p, policy, mebibytes(64), CollectiveKind::kSendReceive);
     // One block has warps for two peers: 4 of 16 send to the one there is, in 2/40 + 4 (1/10 -
     // 2/40) ns a byte alone, and beside those that receive 2/40 ns more.
     const double alone = 64.0 * 1048576 * (2 / 40.0 + 4 * (1 / 10.0 - 2 / 40.0)) * 1e-9;
     const double beside = 64.0 * 1048576 * 2 / 40e9;
-    EXPECT_NEAR(took(CollectiveKind::kSendReceive), alone + beside, 0.2 * beside);
+    EXPECT_NEAR(to_seconds(took), alone + beside, 0.2 * beside);
 }
 
 // A chunk of 10.7 KiB is below NCCL's smallest slice of 32 KiB: one slice per step.

@@ -15,8 +15,8 @@ namespace switchfold {
     return kCounts[bits % kCounts.size()];
 }
 
-/// An SM on which the halves of a thread block run: those that send and those that receive in an
-/// exchange, or up and down a tree.
+/// An SM on which the halves of an exchange's thread block run: those that send and those that
+/// receive.
 struct BlockSm {
     std::uint32_t streams = 0;  ///< loads and stores of each byte by all halves that are at work
 };

@@ -76,7 +76,7 @@ public:
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
 };
 
-/// The warps of a ring's block.
+/// All warps of a ring's block, in the units of BlockPlan::warps.
 inline constexpr std::uint32_t kAllWarps = 80;
 /// Shares of a tree's thread block, in units of which a ring's block has kAllWarps: some warps
 /// reduce upwards, the others copy downwards.
