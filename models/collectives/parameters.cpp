@@ -26,6 +26,9 @@ void CollectiveParams::check(ParamChecker& checker) const {
     at_most("/ll128/threads_hop", ll128.threads_hop, Time(), kWhole);
     at_most("/simple/threads_start", simple.threads_start, Time(), kWhole);
     at_most("/simple/threads_hop", simple.threads_hop, Time(), kWhole);
+    constexpr const char* kSlices = "LL and LL128 have no slices";
+    at_most("/ll/slices_hop", ll.slices_hop, Time(), kSlices);
+    at_most("/ll128/slices_hop", ll128.slices_hop, Time(), kSlices);
     constexpr const char* kElements = "only blocks of LL store element by element";
     at_most("/ll128/hidden_stores", ll128.hidden_stores, Time(), kElements);
     at_most("/simple/hidden_stores", simple.hidden_stores, Time(), kElements);

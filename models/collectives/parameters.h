@@ -51,6 +51,7 @@ struct EnumNames<Protocol> {
 struct ProtocolParams {
     Time start_overhead;
     Time hop_overhead = nanoseconds(1000);
+    Time slices_hop;
     Time network_overhead;
     Time network_post;
     Time slice_overhead;
@@ -77,6 +78,14 @@ struct ProtocolParams {
                 &ProtocolParams::hop_overhead,
                 "Software latency from data in the FIFO to the first store of the next hop: "
                 "polling, barriers, fences.",
+                Time(0),
+                microseconds(1000)),
+            field(
+                "slices_hop",
+                &ProtocolParams::slices_hop,
+                "Added to hop_overhead inside a machine, with Simple, where a chunk is handed "
+                "over in several slices: in rings of all-reduce, all-gather and reduce-scatter. "
+                "Trees and exchanges hand over whole chunks.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -231,6 +231,29 @@ TEST_F(RingTiming, ASliceOverheadIsPaidTwiceAStep) {
     EXPECT_LE(more, microseconds(14 * 2));
 }
 
+// A ring hands a chunk over in two slices, and each of its hops takes longer; a tree and an
+// exchange hand over whole chunks. Two GPUs: the ring's data make two hops.
+TEST_F(RingTiming, OnlySlicedChunksTakeTheLongerHop) {
+    CollectivePolicy ring;
+    ring.algorithm = Algorithm::kRing;
+    ring.protocol = Protocol::kSimple;
+    ring.channels = 1;
+    CollectivePolicy tree = ring;
+    tree.algorithm = Algorithm::kTree;
+    CollectivePolicy exchange = ring;
+    exchange.algorithm = Algorithm::kAuto;
+    const auto more = [](const CollectivePolicy& policy, CollectiveKind kind) {
+        CollectiveParams p = TestMachine::params();
+        const Time before = run(TestMachine::hgx(2), p, policy, kibibytes(256), kind);
+        p.simple.slices_hop = microseconds(20);
+        return run(TestMachine::hgx(2), p, policy, kibibytes(256), kind) - before;
+    };
+    EXPECT_GE(more(ring, CollectiveKind::kAllReduce), microseconds(2 * 20 - 10));
+    EXPECT_LE(more(ring, CollectiveKind::kAllReduce), microseconds(2 * 20));
+    EXPECT_EQ(more(tree, CollectiveKind::kAllReduce), Time());
+    EXPECT_EQ(more(exchange, CollectiveKind::kSendReceive), Time());
+}
+
 // The warp that announces a slice waits for its stores; the block's others move the next slice
 // meanwhile. Two GPUs, one step of two slices each way and back: an RTT more delays what is waited
 // for, once a hop, but not the second slice as well.

@@ -132,6 +132,18 @@ TEST(CollectiveParams, NoElementLiesInTwoPieces) {
     EXPECT_EQ(checker.found()[0].second, "is 2506 B; expected a multiple of 16 B");
 }
 
+TEST(CollectiveParams, OnlySimpleHasSlices) {
+    CollectiveParams params;
+    params.simple.slices_hop = params.ll.slices_hop = params.ll128.slices_hop = nanoseconds(1);
+    ParamChecker checker;
+    params.check(checker);
+    ASSERT_EQ(checker.found().size(), 2U);
+    EXPECT_EQ(checker.found()[0].first, "/ll/slices_hop");
+    EXPECT_EQ(checker.found()[1].first, "/ll128/slices_hop");
+    EXPECT_EQ(
+        checker.found()[1].second, "is 1 ns; expected at most 0 ps (LL and LL128 have no slices)");
+}
+
 TEST(CollectiveParams, ThreadsTakeNoMoreThanTheWhole) {
     CollectiveParams params;
     params.ll.threads_start = params.launch_latency + nanoseconds(1);

@@ -177,7 +177,7 @@ BlockNetwork::BlockNetwork(
         static_cast<double>(p.threads_hop.count()) * missing);
     if (protocol == Protocol::kSimple)
         hop /= sides;
-    t.delays[0].hop = hop;
+    t.delays[0].hop = hop + (t.slices_in_step > 1 ? p.slices_hop.count() : 0);
     t.delays[1].hop = hop + p.network_overhead.count();
     // A free slot becomes a receive that the sender must be told of: software on both ends again.
     t.delays[1].credit = p.network_overhead.count();
