@@ -81,6 +81,8 @@ public:
     [[nodiscard]] std::string waiting_for() const;
 
 private:
+    static constexpr std::uint64_t kNextRequest = 1;  ///< tag: a pause between loads ends
+
     enum class State : std::uint8_t {
         kIdle,
         kWaitData,
