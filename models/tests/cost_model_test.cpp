@@ -58,6 +58,26 @@ TEST(CostModel, ProtocolsFollowEachOtherWithSize) {
     EXPECT_EQ(choice(p, view, mebibytes(64)).protocol, Protocol::kSimple);
 }
 
+// Before 2.28 NCCL takes Blackwell's limits for twice Hopper's. Four GB200 under 2.25.1 run LL128
+// at 8 and 16 MiB (nccl_issues.csv, gb200_4g_azure_ring), four B200 under 2.29.2 go from LL to
+// Simple in between (nccl_collectives.csv).
+TEST(CostModel, EarlierVersionsTakeLl128OnBlackwells) {
+    CollectiveParams p = params(TunerGeneration::kBlackwell);
+    p.channels = 32;
+    MachineView view = machine(4, 700, false);
+    view.ring_line_rate = gigabytes_per_second(956);
+    const auto protocol = [&](std::uint32_t version, Bytes bytes) {
+        p.nccl_version = version;
+        return choice(p, view, bytes).protocol;
+    };
+    EXPECT_EQ(protocol(22'501, mebibytes(4)), Protocol::kLl);
+    EXPECT_EQ(protocol(22'501, mebibytes(8)), Protocol::kLl128);
+    EXPECT_EQ(protocol(22'501, mebibytes(16)), Protocol::kLl128);
+    EXPECT_EQ(protocol(22'501, mebibytes(32)), Protocol::kSimple);
+    EXPECT_EQ(protocol(22'902, mebibytes(4)), Protocol::kLl);
+    EXPECT_EQ(protocol(22'902, mebibytes(8)), Protocol::kSimple);
+}
+
 // enqueue.cc: 8 bytes a thread and rank, then halves, 64 threads at the least, of which three warps
 // run. Times of rings of 8 GPUs rise from 8 to 64 KiB, of 2 from 2 to 16 KiB, and are flat on both
 // sides (nccl_collectives.csv).

@@ -201,14 +201,15 @@ private:
         const std::uint64_t bytes =
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
         const std::uint32_t each = row.gpus / machine.nodes;
-        // The library's version decides how all-to-alls run.
-        // Where the library's version changes what runs; else rows share a simulation. Of
-        // all-reduces across machines it changes latencies that NCCL counts, which decide nothing
-        // for large messages.
-        constexpr Bytes kLatencyDecides = mebibytes(64);
+        // Where the library's version changes what runs; else rows share a simulation. It decides
+        // how all-to-alls run. Of other collectives it changes latencies that NCCL counts across
+        // machines, and limits of Blackwells, which decide nothing for large messages.
+        constexpr Bytes kVersionDecides = mebibytes(64);
+        const bool counted_anew = machine.nodes > 1
+                                      ? row.collective == CollectiveKind::kAllReduce
+                                      : system.collectives->tuner == TunerGeneration::kBlackwell;
         const bool by_version = row.collective == CollectiveKind::kAllToAll ||
-                                (row.collective == CollectiveKind::kAllReduce &&
-                                 machine.nodes > 1 && Bytes(bytes) <= kLatencyDecides);
+                                (counted_anew && Bytes(bytes) <= kVersionDecides);
         const std::uint32_t version =
             by_version ? library_version(row.library_version).value_or(0) : 0;
         const auto key = std::tuple(

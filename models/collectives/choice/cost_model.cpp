@@ -44,10 +44,13 @@ struct LlAcross {
 constexpr LlAcross kLlIntel{39.0, 20.4};
 constexpr LlAcross kLlAmd{22.5, 19.0};
 
-/// Most of a channel's ring in LL128 inside one machine of Blackwells, GB/s. NCCL 2.27 has 40. The
+/// Most of a channel's ring in LL128 inside one machine of Blackwells, GB/s. NCCL 2.28 has 40. The
 /// sizes at which 2.29 changes protocol on 4 and 8 B200 (aic_b200sxm_2.29.2 tables: LL to 4 and 8
 /// MiB, LL128 at 16 MiB in the all-reduce of 8 alone, Simple beyond) leave 32.7 to 34.7.
 constexpr double kBlackwellLl128 = 34.0;
+constexpr std::uint32_t kBlackwellInferred = 22'900;
+/// Before this version NCCL takes all of Blackwell's limits for twice Hopper's.
+constexpr std::uint32_t kBlackwellMeasured = 22'800;
 
 // Shares of the bus bandwidth that LL and LL128 reach; for trees, LL's flags cost more.
 constexpr double kLlShare = 0.5;
@@ -109,7 +112,8 @@ struct CostModel::Generation {
     double in_switch_efficiency;
 };
 
-const CostModel::Generation& CostModel::constants_of(TunerGeneration generation) {
+const CostModel::Generation&
+CostModel::constants_of(TunerGeneration generation, std::uint32_t version) {
     static constexpr Generation kVolta{
         {20.0, 20.0, 26.5, 0},
         {20.0, 20.0, 18.5, 0},
@@ -142,6 +146,18 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
         40.1 / 53.125,
         1.4,
         0.74};
+    static constexpr Generation kSecondBlackwell = [] {
+        Generation second = kBlackwell;
+        second.one.ring_ll128 = 40.0;
+        return second;
+    }();
+    static constexpr Generation kFirstBlackwell = [] {
+        Generation first = kBlackwell;
+        first.one = {73.4, 73.4, 77.4, 0};
+        first.two = {73.4, 73.4, 82.8, 96.0};
+        first.more = {73.4, 58.0, 72.0, 80.0};
+        return first;
+    }();
     switch (generation) {
     case TunerGeneration::kVolta:
         return kVolta;
@@ -150,13 +166,15 @@ const CostModel::Generation& CostModel::constants_of(TunerGeneration generation)
     case TunerGeneration::kHopper:
         return kHopper;
     default:
-        return kBlackwell;
+        if (version < kBlackwellMeasured)
+            return kFirstBlackwell;
+        return version < kBlackwellInferred ? kSecondBlackwell : kBlackwell;
     }
 }
 
 CostModel::CostModel(
     const CollectiveParams& params, const MachineView& machine, CollectiveKind kind) :
-    constants_(constants_of(params.tuner)),
+    constants_(constants_of(params.tuner, params.nccl_version)),
     speeds_(search_speeds(params.tuner)),
     most_across_(most_across(params.tuner)),
     kind_(kind),

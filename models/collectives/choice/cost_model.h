@@ -32,7 +32,7 @@ public:
 private:
     struct Generation;
     struct AtScale;
-    static const Generation& constants_of(TunerGeneration generation);
+    static const Generation& constants_of(TunerGeneration generation, std::uint32_t version);
 
     [[nodiscard]] const AtScale& at_scale() const;
     [[nodiscard]] double ring_bus() const;  ///< GB/s
