@@ -58,6 +58,20 @@ TEST(CostModel, ProtocolsFollowEachOtherWithSize) {
     EXPECT_EQ(choice(p, view, mebibytes(64)).protocol, Protocol::kSimple);
 }
 
+// The search finds 12 rings of 30 GB/s on 18 links of 20.6 (NVIDIA/nccl#1367). Counted as 371 GB/s,
+// Simple would tie with LL for two H100's all-gather of 2 MiB, which takes 16.6 us by LL
+// (nccl_collectives.csv).
+TEST(CostModel, RingsHaveSpeedsOfTheSearch) {
+    const CollectiveParams p = params(TunerGeneration::kHopper);
+    MachineView view = machine(2, 365, false);
+    view.ring_line_rate = Bandwidth(18 * std::uint64_t{26'562'500'000});
+    const auto protocol = [&](Bytes bytes) {
+        return choose_collective(p, {}, view, {CollectiveKind::kAllGather, bytes}).protocol;
+    };
+    EXPECT_EQ(protocol(mebibytes(2)), Protocol::kLl);
+    EXPECT_EQ(protocol(mebibytes(4)), Protocol::kSimple);
+}
+
 // Before 2.28 NCCL takes Blackwell's limits for twice Hopper's. Four GB200 under 2.25.1 run LL128
 // at 8 and 16 MiB (nccl_issues.csv, gb200_4g_azure_ring), four B200 under 2.29.2 go from LL to
 // Simple in between (nccl_collectives.csv).

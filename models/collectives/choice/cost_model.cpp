@@ -190,10 +190,22 @@ const CostModel::AtScale& CostModel::at_scale() const {
     return machine_.machines == 2 ? constants_.two : constants_.more;
 }
 
+double CostModel::links_bus() const {
+    return gigabytes(machine_.ring_line_rate) * constants_.link_share;
+}
+
 double CostModel::ring_bus() const {
-    if (machine_.machines == 1 && !machine_.pcie)
-        return gigabytes(machine_.ring_line_rate) * constants_.link_share;
-    return gigabytes(machine_.ring_bandwidth);
+    if (machine_.machines > 1 || machine_.pcie)
+        return gigabytes(machine_.ring_bandwidth);
+    // Whole rings of one of the listed speeds: 12 of 30 GB/s where 18 links carry 371 (NVIDIA/
+    // nccl#1367).
+    constexpr double kMostRings = 16;  // half of MAXCHANNELS
+    constexpr double kRounding = 1e-6;
+    double most = 0;
+    for (const double speed : speeds_)
+        most = std::max(
+            most, speed * std::min(kMostRings, std::floor(links_bus() / speed + kRounding)));
+    return most;
 }
 
 double CostModel::most_ll() const {
@@ -282,7 +294,7 @@ Time CostModel::in_switch(Bytes bytes) const {
     const double n = machine_.ranks;
     double speed = speeds_.back();
     for (const double candidate : speeds_)
-        if (candidate * n <= ring_bus()) {
+        if (candidate * n <= links_bus()) {
             speed = candidate;
             break;
         }

@@ -35,7 +35,8 @@ private:
     static const Generation& constants_of(TunerGeneration generation, std::uint32_t version);
 
     [[nodiscard]] const AtScale& at_scale() const;
-    [[nodiscard]] double ring_bus() const;  ///< GB/s
+    [[nodiscard]] double links_bus() const;  ///< GB/s, of a GPU's links in one machine
+    [[nodiscard]] double ring_bus() const;   ///< GB/s, of all rings that NCCL's search finds
     /// Most bus bandwidth of LL, GB/s.
     [[nodiscard]] double most_ll() const;
     /// Channels of NCCL's search, by which it limits bandwidths.
