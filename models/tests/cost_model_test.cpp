@@ -88,6 +88,9 @@ TEST(CostModel, EarlierVersionsTakeLl128OnBlackwells) {
     EXPECT_EQ(protocol(22'501, mebibytes(8)), Protocol::kLl128);
     EXPECT_EQ(protocol(22'501, mebibytes(16)), Protocol::kLl128);
     EXPECT_EQ(protocol(22'501, mebibytes(32)), Protocol::kSimple);
+    EXPECT_EQ(protocol(22'807, mebibytes(4)), Protocol::kLl);
+    EXPECT_EQ(protocol(22'807, mebibytes(16)), Protocol::kLl128);
+    EXPECT_EQ(protocol(22'807, mebibytes(32)), Protocol::kSimple);
     EXPECT_EQ(protocol(22'902, mebibytes(4)), Protocol::kLl);
     EXPECT_EQ(protocol(22'902, mebibytes(8)), Protocol::kSimple);
 }

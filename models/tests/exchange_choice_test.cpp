@@ -55,14 +55,15 @@ TEST(ExchangeChoice, ShortMessagesTakeFewChannels) {
     EXPECT_EQ(choose_exchange(params(24, 22'903), {}, switched(8), kibibytes(128)).for_a_peer, 2U);
 }
 
-/// Measured: in all-to-alls, NCCL 2.27.3 on 8 A100 uses LL up to 512 KiB per peer, and 2.29.2 on 8
-/// H100 up to 16 KiB.
+/// Measured: in all-to-alls, NCCL 2.27.3 on 8 A100 and 2.28.7 on 4, 8 and 64 GB300 use LL up to 512
+/// KiB per peer, and 2.29.2 on 8 H100 up to 16 KiB.
 TEST(ExchangeChoice, TheVersionDecidesHowLongLlIsTaken) {
     const auto protocol = [](std::uint32_t version, Bytes bytes) {
         return choose_exchange(params(24, version), {}, switched(8), bytes).protocol;
     };
     EXPECT_EQ(protocol(22'703, kibibytes(512)), Protocol::kLl);
     EXPECT_EQ(protocol(22'703, kibibytes(513)), Protocol::kSimple);
+    EXPECT_EQ(protocol(22'807, kibibytes(512)), Protocol::kLl);
     EXPECT_EQ(protocol(22'902, kibibytes(16)), Protocol::kLl);
     EXPECT_EQ(protocol(22'902, kibibytes(17)), Protocol::kSimple);
 }

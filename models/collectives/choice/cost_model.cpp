@@ -44,7 +44,7 @@ struct LlAcross {
 constexpr LlAcross kLlIntel{39.0, 20.4};
 constexpr LlAcross kLlAmd{22.5, 19.0};
 
-/// Most of a channel's ring in LL128 inside one machine of Blackwells, GB/s. NCCL 2.28 has 40. The
+/// Most of a channel's ring in LL128 inside one machine of Blackwells, GB/s. NCCL 2.30 has 40. The
 /// sizes at which 2.29 changes protocol on 4 and 8 B200 (aic_b200sxm_2.29.2 tables: LL to 4 and 8
 /// MiB, LL128 at 16 MiB in the all-reduce of 8 alone, Simple beyond) leave 32.7 to 34.7.
 constexpr double kBlackwellLl128 = 34.0;
@@ -147,8 +147,11 @@ CostModel::constants_of(TunerGeneration generation, std::uint32_t version) {
         1.4,
         0.74};
     static constexpr Generation kSecondBlackwell = [] {
+        // NCCL 2.28 measured trees anew, rings in LL128 not yet.
         Generation second = kBlackwell;
-        second.one.ring_ll128 = 40.0;
+        second.one.ring_ll128 = 73.4;
+        second.two.ring_ll128 = 73.4;
+        second.more.ring_ll128 = 73.4;
         return second;
     }();
     static constexpr Generation kFirstBlackwell = [] {

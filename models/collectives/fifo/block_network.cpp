@@ -127,15 +127,15 @@ BlockNetwork::BlockNetwork(
     t.lines = protocol != Protocol::kSimple;
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
     const bool exchanges = spec.choice.for_a_peer != 0;
-    // Its warps that send do not wait for those that receive: each end of a slice, or of a round
-    // of LL, is one side of what a ring's block does, which receives, sends, and has a barrier for
-    // both.
+    // Its warps that send do not wait for those that receive: each end of a slice is one side of
+    // what a ring's block does, which receives, sends, and has a barrier for both. A round of LL
+    // takes either side as long as a ring, whose block loads for both at once.
     const std::uint32_t sides = exchanges ? 2 : 1;
     t.slice_overhead = p.slice_overhead.count() / sides;
     const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(warps_rate(p).count()) * share)) *
-        (bundle * (protocol == Protocol::kLl ? sides : 1));
+        bundle;
     t.stream_time = stream_time_of(p.load_store_rate * bundle);
     if (spec.element_bytes == 1)
         t.sum_rate = params_.byte_sum_rate * bundle;
