@@ -75,6 +75,28 @@ TEST(LlRounds, APrimitiveTakesItsOverheadOnce) {
     }
 }
 
+/// Four peers of a block have two warps each way: an eighth of a round's data in the same time.
+/// Measured: 5 GB/s a block of 8 GB300 with 9 of 16 warps, 4.4 of 64 with 8 (nccl_issues.csv), where
+/// rings of B200 take 8.8.
+TEST(LlRounds, AnExchangesAreAsLongAsARings) {
+    constexpr std::uint64_t kOfAPeer = 512;
+    const auto exchange = [](std::uint64_t rounds) {
+        CollectiveParams params = TestMachine::params();
+        params.ll.hop_overhead = nanoseconds(100);
+        params.transfer_unit = Bytes(kOfAPeer);
+        TestMachine machine(
+            TestMachine::hgx(kRanks).build(), params, {Algorithm::kAuto, Protocol::kLl, 1, false});
+        CollectiveOperation operation;
+        operation.kind = CollectiveKind::kAllToAll;
+        operation.datatype = Datatype::kFloat32;
+        operation.bytes = Bytes(kRanks * rounds * kOfAPeer);
+        const CollectiveRecord record = machine.run(operation);
+        EXPECT_EQ(machine.ended, kRanks);
+        return to_seconds(record.end - record.start);
+    };
+    EXPECT_NEAR(exchange(256) - exchange(64), 192 * kRound, 2 * kRound);
+}
+
 /// The transfer unit is a matter of the model.
 TEST(LlRounds, HoldForAnyUnit) {
     for (const std::uint64_t share : {1024U, 4112U, 9000U / 16 * 16})
