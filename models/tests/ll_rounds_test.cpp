@@ -76,8 +76,8 @@ TEST(LlRounds, APrimitiveTakesItsOverheadOnce) {
 }
 
 /// Four peers of a block have two warps each way: an eighth of a round's data in the same time.
-/// Measured: 5 GB/s a block of 8 GB300 with 9 of 16 warps, 4.4 of 64 with 8 (nccl_issues.csv), where
-/// rings of B200 take 8.8.
+/// Measured: 5 GB/s a block of 8 GB300 with 9 of 16 warps, 4.4 of 64 with 8 (nccl_issues.csv),
+/// where rings of B200 take 8.8.
 TEST(LlRounds, AnExchangesAreAsLongAsARings) {
     constexpr std::uint64_t kOfAPeer = 512;
     const auto exchange = [](std::uint64_t rounds) {

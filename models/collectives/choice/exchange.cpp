@@ -109,8 +109,9 @@ Choice choose_exchange(
     // Sends and receives do not support LL128, which a policy for all-reduces may request.
     choice.protocol = policy.protocol == Protocol::kLl128 ? Protocol::kAuto : policy.protocol;
     if (choice.protocol == Protocol::kAuto) {
-        // Later versions decide by the payload that a channel of Simple would carry. 2.28.7 does not
-        // yet: 4, 8 and 64 GB300 run LL up to 512 KiB a peer (nccl_issues.csv, gb300_*_oci_a2a).
+        // Later versions decide by the payload that a channel of Simple would carry. 2.28.7 does
+        // not yet: 4, 8 and 64 GB300 run LL up to 512 KiB a peer (nccl_issues.csv,
+        // gb300_*_oci_a2a).
         constexpr std::uint32_t kByPayload = 22'900;
         const std::uint32_t counted = params.nccl_version >= kByPayload ? choice.for_a_peer : most;
         choice.protocol = bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
