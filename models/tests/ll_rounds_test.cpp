@@ -11,14 +11,18 @@ namespace {
 constexpr std::uint32_t kRanks = 4;
 constexpr double kRound = 4096 / 6e9;  // s: 512 threads, 8 bytes each, at a block's rate
 
-/// Time of a ring in which each rank's share is so many bytes, on one channel.
+/// Time of a ring, or of an all-to-all, in which each rank's share is so many bytes, on one
+/// channel.
 double seconds_of(
     const CollectiveParams& params,
     CollectiveKind kind,
     std::uint64_t share,
     Datatype type = Datatype::kFloat32) {
+    const bool exchanges = kind == CollectiveKind::kAllToAll;
     TestMachine machine(
-        TestMachine::hgx(kRanks).build(), params, {Algorithm::kRing, Protocol::kLl, 1, false});
+        TestMachine::hgx(kRanks).build(),
+        params,
+        {exchanges ? Algorithm::kAuto : Algorithm::kRing, Protocol::kLl, 1, false});
     CollectiveOperation operation;
     operation.kind = kind;
     operation.datatype = type;
@@ -81,18 +85,7 @@ TEST(LlRounds, APrimitiveTakesItsOverheadOnce) {
 TEST(LlRounds, AnExchangesAreAsLongAsARings) {
     constexpr std::uint64_t kOfAPeer = 512;
     const auto exchange = [](std::uint64_t rounds) {
-        CollectiveParams params = TestMachine::params();
-        params.ll.hop_overhead = nanoseconds(100);
-        params.transfer_unit = Bytes(kOfAPeer);
-        TestMachine machine(
-            TestMachine::hgx(kRanks).build(), params, {Algorithm::kAuto, Protocol::kLl, 1, false});
-        CollectiveOperation operation;
-        operation.kind = CollectiveKind::kAllToAll;
-        operation.datatype = Datatype::kFloat32;
-        operation.bytes = Bytes(kRanks * rounds * kOfAPeer);
-        const CollectiveRecord record = machine.run(operation);
-        EXPECT_EQ(machine.ended, kRanks);
-        return to_seconds(record.end - record.start);
+        return seconds(CollectiveKind::kAllToAll, rounds * kOfAPeer, kOfAPeer);
     };
     EXPECT_NEAR(exchange(256) - exchange(64), 192 * kRound, 2 * kRound);
 }

@@ -15,9 +15,11 @@ namespace {
 
 using Found = std::vector<std::pair<std::string, std::string>>;
 
-Found problems(const CollectivePolicies& policies) {
+/// Of policies or of parameters.
+template <typename Checked>
+Found problems(const Checked& checked) {
     ParamChecker checker;
-    policies.check(checker);
+    checked.check(checker);
     return checker.found();
 }
 
@@ -121,27 +123,22 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CollectiveParams, NoElementLiesInTwoPieces) {
     CollectiveParams params;
-    ParamChecker good;
-    params.check(good);
-    EXPECT_TRUE(good.found().empty());
+    EXPECT_TRUE(problems(params).empty());
     params.transfer_unit = Bytes(2506);
-    ParamChecker checker;
-    params.check(checker);
-    ASSERT_EQ(checker.found().size(), 1U);
-    EXPECT_EQ(checker.found()[0].first, "/transfer_unit");
-    EXPECT_EQ(checker.found()[0].second, "is 2506 B; expected a multiple of 16 B");
+    const Found found = problems(params);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].first, "/transfer_unit");
+    EXPECT_EQ(found[0].second, "is 2506 B; expected a multiple of 16 B");
 }
 
 TEST(CollectiveParams, OnlySimpleHasSlices) {
     CollectiveParams params;
     params.simple.slices_hop = params.ll.slices_hop = params.ll128.slices_hop = nanoseconds(1);
-    ParamChecker checker;
-    params.check(checker);
-    ASSERT_EQ(checker.found().size(), 2U);
-    EXPECT_EQ(checker.found()[0].first, "/ll/slices_hop");
-    EXPECT_EQ(checker.found()[1].first, "/ll128/slices_hop");
-    EXPECT_EQ(
-        checker.found()[1].second, "is 1 ns; expected at most 0 ps (LL and LL128 have no slices)");
+    const Found found = problems(params);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].first, "/ll/slices_hop");
+    EXPECT_EQ(found[1].first, "/ll128/slices_hop");
+    EXPECT_EQ(found[1].second, "is 1 ns; expected at most 0 ps (LL and LL128 have no slices)");
 }
 
 TEST(CollectiveParams, ThreadsTakeNoMoreThanTheWhole) {
@@ -149,14 +146,13 @@ TEST(CollectiveParams, ThreadsTakeNoMoreThanTheWhole) {
     params.ll.threads_start = params.launch_latency + nanoseconds(1);
     params.ll.threads_hop = params.ll.hop_overhead + nanoseconds(1);
     params.simple.threads_hop = nanoseconds(1);
-    ParamChecker checker;
-    params.check(checker);
-    ASSERT_EQ(checker.found().size(), 3U);
-    EXPECT_EQ(checker.found()[0].first, "/ll/threads_start");
-    EXPECT_EQ(checker.found()[1].first, "/ll/threads_hop");
-    EXPECT_EQ(checker.found()[2].first, "/simple/threads_hop");
+    const Found found = problems(params);
+    ASSERT_EQ(found.size(), 3U);
+    EXPECT_EQ(found[0].first, "/ll/threads_start");
+    EXPECT_EQ(found[1].first, "/ll/threads_hop");
+    EXPECT_EQ(found[2].first, "/simple/threads_hop");
     EXPECT_EQ(
-        checker.found()[2].second,
+        found[2].second,
         "is 1 ns; expected at most 0 ps (only blocks of LL run with fewer threads)");
 }
 
@@ -166,11 +162,10 @@ TEST(CollectiveParams, OnlyLlStoresSingleBytes) {
     params.simple.byte_stores = gigabytes_per_second(8);
     params.ll.hidden_stores = nanoseconds(300);
     params.ll128.hidden_stores = nanoseconds(300);
-    ParamChecker checker;
-    params.check(checker);
-    ASSERT_EQ(checker.found().size(), 2U);
-    EXPECT_EQ(checker.found()[0].first, "/ll128/hidden_stores");
-    EXPECT_EQ(checker.found()[1].first, "/simple/byte_stores");
+    const Found found = problems(params);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].first, "/ll128/hidden_stores");
+    EXPECT_EQ(found[1].first, "/simple/byte_stores");
 }
 
 TEST(CollectiveParams, AnSmLoadsAndStoresMoreThanACopyTakes) {
@@ -178,17 +173,13 @@ TEST(CollectiveParams, AnSmLoadsAndStoresMoreThanACopyTakes) {
     params.ll.load_store_rate = gigabytes_per_second(100);
     params.simple.block_rate = gigabytes_per_second(50);
     params.simple.load_store_rate = gigabytes_per_second(100);
-    ParamChecker checker;
-    params.check(checker);
-    ASSERT_EQ(checker.found().size(), 2U);
-    EXPECT_EQ(checker.found()[0].first, "/ll/load_store_rate");
-    EXPECT_EQ(
-        checker.found()[1].second, "is 100 GB/s; expected more than twice block_rate, 50 GB/s");
+    const Found found = problems(params);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].first, "/ll/load_store_rate");
+    EXPECT_EQ(found[1].second, "is 100 GB/s; expected more than twice block_rate, 50 GB/s");
     params.ll.load_store_rate = Bandwidth();
     params.simple.load_store_rate = gigabytes_per_second(101);
-    ParamChecker good;
-    params.check(good);
-    EXPECT_TRUE(good.found().empty());
+    EXPECT_TRUE(problems(params).empty());
 }
 
 }  // namespace

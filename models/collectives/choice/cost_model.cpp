@@ -100,6 +100,11 @@ struct CostModel::AtScale {
     double tree_ll128;
     double tree;           ///< in any protocol
     double switched_tree;  ///< of a block
+
+    /// Twice these limits, but for a block's trees in the switch.
+    [[nodiscard]] constexpr AtScale twice(double switched) const {
+        return {2 * ring_ll128, 2 * tree_ll128, 2 * tree, switched};
+    }
 };
 
 struct CostModel::Generation {
@@ -146,20 +151,20 @@ CostModel::constants_of(TunerGeneration generation, std::uint32_t version) {
         40.1 / 53.125,
         1.4,
         0.74};
+    static constexpr Generation kFirstBlackwell = [] {
+        Generation first = kBlackwell;
+        first.one = kHopper.one.twice(kBlackwell.one.switched_tree);
+        first.two = kHopper.two.twice(kBlackwell.two.switched_tree);
+        first.more = kHopper.more.twice(kBlackwell.more.switched_tree);
+        return first;
+    }();
     static constexpr Generation kSecondBlackwell = [] {
         // NCCL 2.28 measured trees anew, rings in LL128 not yet.
         Generation second = kBlackwell;
-        second.one.ring_ll128 = 73.4;
-        second.two.ring_ll128 = 73.4;
-        second.more.ring_ll128 = 73.4;
+        second.one.ring_ll128 = kFirstBlackwell.one.ring_ll128;
+        second.two.ring_ll128 = kFirstBlackwell.two.ring_ll128;
+        second.more.ring_ll128 = kFirstBlackwell.more.ring_ll128;
         return second;
-    }();
-    static constexpr Generation kFirstBlackwell = [] {
-        Generation first = kBlackwell;
-        first.one = {73.4, 73.4, 77.4, 0};
-        first.two = {73.4, 73.4, 82.8, 96.0};
-        first.more = {73.4, 58.0, 72.0, 80.0};
-        return first;
     }();
     switch (generation) {
     case TunerGeneration::kVolta:
