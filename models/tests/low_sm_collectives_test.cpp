@@ -96,8 +96,8 @@ RC_GTEST_PROP(SymmetricProperty, EveryKernelGivesTheRightNumbers, ()) {
     CollectivePolicy policy = policy_of(
         Kernels::kSymmetric, multicast ? Algorithm::kInSwitch : Algorithm::kDirect, protocol);
     policy.channels = *rc::gen::inRange(0U, 9U);
-    const auto type = multicast ? *rc::gen::element(Datatype::kFloat16, Datatype::kBfloat16)
-                                : *rc::gen::element(Datatype::kFloat32, Datatype::kBfloat16);
+    const auto type =
+        *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
     const std::uint64_t bytes =
         *rc::gen::inRange<std::uint64_t>(1, 300'000) * size_of(type).count();
     CollectiveParams params = TestMachine::params();
@@ -222,12 +222,14 @@ MachineView view_of(const Topology& topology) {
 TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     const MachineView machine = view_of(TestMachine::hgx(8).build());
     const CollectiveParams params = TestMachine::params();
-    const auto choose = [&](CollectiveKind kind, std::uint64_t bytes) {
+    const auto choose = [&](CollectiveKind kind,
+                            std::uint64_t bytes,
+                            Datatype type = Datatype::kBfloat16) {
         return choose_symmetric(
             params,
             policy_of(Kernels::kSymmetric, Algorithm::kAuto),
             machine,
-            {kind, Bytes(bytes), Datatype::kBfloat16});
+            {kind, Bytes(bytes), type});
     };
     // Multicast kernels have at most 16 / 8 blocks on Hopper.
     const Choice large = choose(CollectiveKind::kAllReduce, 256 << 20);
@@ -236,6 +238,10 @@ TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     EXPECT_EQ(large.channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kReduceScatter, 100'681'728).channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 128 << 20).algorithm, Algorithm::kInSwitch);
+    // The switch adds float32 as it does 16-bit types.
+    const Choice wide = choose(CollectiveKind::kAllReduce, 256 << 20, Datatype::kFloat32);
+    EXPECT_EQ(wide.algorithm, Algorithm::kInSwitch);
+    EXPECT_EQ(wide.channels, large.channels);
     // Small sizes use flags (LL) and no barriers.
     EXPECT_EQ(choose(CollectiveKind::kAllReduce, 8192).protocol, Protocol::kLl);
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 8192).protocol, Protocol::kLl);
@@ -261,7 +267,7 @@ TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
     says(symmetric, hgx, K::kAllToAll, Datatype::kFloat16, "no symmetric kernels of all_to_all");
     says(symmetric, cluster, K::kAllReduce, Datatype::kFloat16, "several machines");
     says(symmetric, hgx, K::kAllReduce, Datatype::kInt8, "add no int8");
-    says(by_switch, hgx, K::kAllReduce, Datatype::kFloat32, "float16 and bfloat16");
+    says(by_switch, hgx, K::kAllReduce, Datatype::kInt8, "add no int8");
     says(by_switch, pair, K::kAllGather, Datatype::kFloat16, "more than 2 ranks");
     says(copies, hgx, K::kReduceScatter, Datatype::kFloat16, "add nothing");
     says(copies, cluster, K::kAllGather, Datatype::kFloat16, "several machines");

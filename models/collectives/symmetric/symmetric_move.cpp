@@ -123,20 +123,13 @@ bool has_kernel(CollectiveKind kind, Algorithm algorithm, Protocol protocol) {
            protocol != Protocol::kLl;
 }
 
-bool multicast_may(const MachineView& machine, const CollectiveCall& call, std::string& why) {
-    const bool adds = call.kind != CollectiveKind::kAllGather;
+std::string why_no_multicast(const MachineView& machine) {
     if (machine.in_switch_bandwidth == Bandwidth())
-        why = "the switches neither copy nor add for these GPUs";
-    else if (machine.ranks < 3)
-        why = "kernels with multicast need more than 2 ranks";
-    else if (adds && call.datatype != Datatype::kFloat16 && call.datatype != Datatype::kBfloat16)
-        why = fmt::format(
-            "kernels that let the switch add know float16 and bfloat16, not {}",
-            to_string(call.datatype));
-    return why.empty();
+        return "the switches neither copy nor add for these GPUs";
+    return machine.ranks < 3 ? "kernels with multicast need more than 2 ranks" : "";
 }
 
-/// Types that symmetric kernels can add.
+/// Types that symmetric kernels can add, in the switch too (sym_kernels.cc ncclSymkMask: hasLDMC).
 bool adds(Datatype type) {
     return type == Datatype::kFloat32 || type == Datatype::kFloat16 || type == Datatype::kBfloat16;
 }
@@ -178,10 +171,7 @@ std::string why_no_symmetric(
         return "the GPUs do not reach each other by NVLink alone";
     if (call.kind != CollectiveKind::kAllGather && !adds(call.datatype))
         return fmt::format("symmetric kernels add no {}", to_string(call.datatype));
-    std::string why;
-    if (policy.algorithm == Algorithm::kInSwitch)
-        multicast_may(machine, call, why);
-    return why;
+    return policy.algorithm == Algorithm::kInSwitch ? why_no_multicast(machine) : "";
 }
 
 Choice choose_symmetric(
@@ -194,12 +184,11 @@ Choice choose_symmetric(
     Choice best;
     best.kernels = Kernels::kSymmetric;
     double least = INFINITY;
-    std::string ignored;
     for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kInSwitch}) {
         const bool multicast = algorithm == Algorithm::kInSwitch;
         if (policy.algorithm != Algorithm::kAuto && policy.algorithm != algorithm)
             continue;
-        if (multicast && !multicast_may(machine, call, ignored))
+        if (multicast && !why_no_multicast(machine).empty())
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kSimple}) {
             if (!has_kernel(call.kind, algorithm, protocol) ||
