@@ -57,8 +57,8 @@ struct CollectiveParams {
     std::uint32_t in_switch_threads = 640;
     Bytes in_switch_chunk = kibibytes(128);
     Bytes in_switch_tree_chunk = kibibytes(64);
-    Time in_switch_copy_round = nanoseconds(630);
-    Bandwidth in_switch_copy_rate = gigabytes_per_second(20);
+    Time in_switch_copy_round = nanoseconds(615);
+    Bandwidth in_switch_copy_rate = gigabytes_per_second(80);
     Time in_switch_sync = nanoseconds(1500);
     Time push_poll = nanoseconds(500);
     Bytes outstanding_loads = kibibytes(64);
@@ -192,22 +192,23 @@ struct CollectiveParams {
             field(
                 "in_switch_copy_round",
                 &CollectiveParams::in_switch_copy_round,
-                "In-switch: one round of a copy through local memory, from a warp's 8 loads of 16 "
-                "bytes a thread to their stores.",
+                "In-switch: latency of a round of a copy through local memory, from a warp's 8 "
+                "loads of 16 bytes a thread to their stores; in_switch_copy_rate comes on top.",
                 Time(0),
                 microseconds(1000)),
             field(
                 "in_switch_copy_rate",
                 &CollectiveParams::in_switch_copy_rate,
-                "In-switch: limit on what the warps of a thread block copy through local memory "
-                "together.",
+                "In-switch: rate at which the SM of a thread block moves what its warps copy "
+                "through local memory in a round.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
                 "in_switch_sync",
                 &CollectiveParams::in_switch_sync,
                 "In-switch: software latency of a hand-over between groups of warps, beyond what "
-                "counters and acknowledgements take on the way: barriers, fences, posts.",
+                "counters and acknowledgements take on the way and simple/slice_overhead: fences, "
+                "posts.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -176,9 +176,14 @@ TEST(Recall, WhoIsDisturbedMovesWhatIsLeft) {
         const auto disturbed = repeats.call(of(64 * kMiB), {}, [&] { port.draw(1e12); });
         port.draw(0);
         // The second half is simulated. Filling its pipeline costs time: most in a tree, whose
-        // chain passes all GPUs.
+        // chain passes all GPUs. In the switch nothing is gathered while the first loop is
+        // scattered, nor scattered while the last is gathered: up to two of sixteen loops of half
+        // chunks.
+        const double filled = algorithm == Algorithm::kTree       ? 1.2
+                              : algorithm == Algorithm::kInSwitch ? 1.08
+                                                                  : 1.06;
         EXPECT_GT(relative(disturbed.time, first.time), 0.98);
-        EXPECT_LT(relative(disturbed.time, first.time), algorithm == Algorithm::kTree ? 1.2 : 1.06);
+        EXPECT_LT(relative(disturbed.time, first.time), filled);
         EXPECT_NEAR(disturbed.bytes / first.bytes, 1, 0.01);
         EXPECT_NEAR(relative(repeats.machine().engine->jumped() - before, first.time), 0.5, 0.01);
     }

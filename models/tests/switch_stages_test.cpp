@@ -71,13 +71,49 @@ TEST(SwitchStages, GroupsOfWarpsThatCopyShareTheirSm) {
     params.in_switch_copy_rate = gigabytes_per_second(40);
     const std::uint64_t rounds = 3;
     const std::uint64_t bytes = rounds * 5 * kWarpCopy;
-    // 5 warps alone are limited by their loads of 4 KiB each per 600 ns: 34 GB/s, less than the SM
-    // can do.
-    EXPECT_EQ(copy_time(params, 5, 5, bytes), nanoseconds(600) * rounds);
-    // 10 warps would move 68 GB/s, so they share the SM's 40 GB/s.
-    EXPECT_EQ(
-        copy_time(params, 5, 10, bytes),
-        serialization_time(Bytes(10 * kWarpCopy), params.in_switch_copy_rate) * rounds);
+    const auto moved = [&](std::uint32_t warps) {
+        return serialization_time(Bytes(warps * kWarpCopy), params.in_switch_copy_rate);
+    };
+    EXPECT_EQ(copy_time(params, 5, 5, bytes), (nanoseconds(600) + moved(5)) * rounds);
+    EXPECT_EQ(copy_time(params, 5, 10, bytes), (nanoseconds(600) + moved(10)) * rounds);
+}
+
+TEST(SwitchStages, TheLastRoundOfAPieceHasOnlyTheWarpsThatItNeeds) {
+    CollectiveParams params;
+    params.in_switch_copy_round = nanoseconds(600);
+    params.in_switch_copy_rate = gigabytes_per_second(40);
+    const auto round = [&](std::uint32_t warps) {
+        return copy_round_time(params, Bytes(warps * kWarpCopy));
+    };
+    // Eight parts of 4 KiB for seven warps, beside six of another group.
+    EXPECT_EQ(copy_time(params, 7, 13, 8 * kWarpCopy), round(13) + round(7));
+    EXPECT_EQ(copy_time(params, 7, 7, 3 * kWarpCopy), round(3));
+    EXPECT_EQ(copy_time(params, 7, 7, 3 * kWarpCopy + 1), round(4));
+    EXPECT_EQ(copy_time(params, 7, 7, 0), Time(0));
+}
+
+TEST(SwitchStages, EveryLoopOfCopiesWaitsAndPostsOnce) {
+    // Copies set the pace of one channel; a loop has one piece for each of eight heads.
+    constexpr std::uint64_t kLoops = 6;
+    const Bytes bytes = kibibytes(32) * 8 * kLoops;
+    const auto time = [&](Time overhead) {
+        CollectiveParams params = one_channel(kibibytes(32));
+        params.in_switch_copy_round = nanoseconds(2000);
+        params.simple.slice_overhead = overhead;
+        TestMachine machine(
+            TestMachine::hgx(8).build(),
+            params,
+            {Algorithm::kInSwitch, Protocol::kSimple, 0, false});
+        CollectiveOperation operation;
+        operation.bytes = bytes;
+        const CollectiveRecord record = machine.run(operation);
+        EXPECT_EQ(machine.ended, 8U);
+        return to_microseconds(record.end - record.start);
+    };
+    // The first is scattered, each is gathered.
+    const double more = time(nanoseconds(5000)) - time(Time(0));
+    EXPECT_GT(more, 5.0 * kLoops);
+    EXPECT_LT(more, 5.0 * (kLoops + 2));
 }
 
 TEST(SwitchStages, AChunkPassesEveryStageWhole) {

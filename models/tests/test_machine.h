@@ -127,7 +127,7 @@ public:
         CollectiveParams p;
         p.ll.block_rate = gigabytes_per_second(6);
         p.ll128.block_rate = gigabytes_per_second(14);
-        p.simple.block_rate = p.in_switch_copy_rate = gigabytes_per_second(47);
+        p.simple.block_rate = gigabytes_per_second(47);
         p.simple.hop_overhead = nanoseconds(2500);
         return p;
     }

@@ -139,7 +139,8 @@ void Aggregation::store_on(std::uint32_t position, std::uint32_t c) {
     stages_of(position).store(member, c, h.spread, h.stored, bytes);
     h.stored += bytes;
     h.storing = false;
-    h.free_at = std::max(read, scheduler_.now() + params_.in_switch_copy_round).count();
+    const Time round = copy_round_time(params_, Bytes(warps_.spread_window));
+    h.free_at = std::max(read, scheduler_.now() + round).count();
     if (bytes == left) {
         h.final_at.pop_front();
         h.stored = 0;

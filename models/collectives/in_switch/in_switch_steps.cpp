@@ -54,8 +54,9 @@ InSwitchShape in_switch_shape(
     // With registered buffers the user's own are the multicast buffers: nothing is copied, and one
     // barrier each end will do.
     const std::uint64_t chunk =
-        registered ? registered_chunk(ranks, channels, bytes)
-                   : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
+        registered
+            ? registered_chunk(ranks, channels, bytes)
+            : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
     const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
     const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
     return {
@@ -118,9 +119,15 @@ StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint
     out.reduce_window = reducers * kWarpReduce;
     out.spread_window = spreaders * kWarpReduce;
     out.round = kWarpReduce;
-    const double seconds = std::max(to_seconds(params.in_switch_copy_round), 1e-12);
+    const double seconds =
+        std::max(to_seconds(copy_round_time(params, Bytes(out.spread_window))), 1e-12);
     out.spread_rate = Bandwidth(static_cast<std::uint64_t>(out.spread_window / seconds));
     return out;
+}
+
+Time copy_round_time(const CollectiveParams& params, Bytes of_all_warps) {
+    return params.in_switch_copy_round +
+           serialization_time(of_all_warps, params.in_switch_copy_rate);
 }
 
 Time copy_time(
@@ -129,8 +136,11 @@ Time copy_time(
     std::uint32_t busy,
     std::uint64_t bytes) {
     const std::uint64_t hunks = (bytes + kWarpCopy - 1) / kWarpCopy;
-    const Time shared = serialization_time(Bytes(busy * kWarpCopy), params.in_switch_copy_rate);
-    return std::max(params.in_switch_copy_round, shared) * ((hunks + workers - 1) / workers);
+    const auto rest = static_cast<std::uint32_t>(hunks % workers);
+    const Time whole = copy_round_time(params, Bytes(busy * kWarpCopy)) * (hunks / workers);
+    if (rest == 0)
+        return whole;
+    return whole + copy_round_time(params, Bytes((busy - workers + rest) * kWarpCopy));
 }
 
 Poll poll_until(Time start, Time round, Time event) {

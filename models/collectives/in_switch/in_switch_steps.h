@@ -106,9 +106,14 @@ struct PieceTag {
     }
 };
 
-/// Time in which `workers` warps copy so many bytes: in rounds of 4 KiB a warp, each of which waits
-/// for its loads. Groups of warps that copy at the same time share their SM: a round lasts no less
-/// than `busy` warps, these among them, take for theirs at in_switch_copy_rate.
+/// One round of copies through local memory: the latency of a warp's loads and stores, and what
+/// their SM takes to move the bytes of all its warps.
+[[nodiscard]] Time copy_round_time(const CollectiveParams& params, Bytes of_all_warps);
+
+/// Time in which `workers` warps copy so many bytes in rounds of 4 KiB a warp; in the last round
+/// only those that still have some. `busy` warps, these among them, copy in each of the others.
+/// Warps go from piece to piece without waiting for each other (prims_simple.h ScatterGatherOp), so
+/// the first ones' longer parts of all pieces overlap nothing of the others'.
 [[nodiscard]] Time copy_time(
     const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy, std::uint64_t bytes);
 

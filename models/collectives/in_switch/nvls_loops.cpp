@@ -123,10 +123,12 @@ void NvlsLoops::on_event(std::uint64_t tag) {
 void NvlsLoops::copy_piece(std::uint32_t member, std::uint32_t c, bool gather) {
     const NvlsBlock& b = block(member, c);
     const NvlsCopyWarps& warps = channels_[c].warps;
-    const std::uint64_t bytes = !copies_ ? 0
-                                : gather ? pieces_.piece(c, b.gathered, b.gather_piece).bytes
-                                         : pieces_.piece(c, b.scattered, b.scatter_piece).bytes;
+    const std::uint64_t loop = gather ? b.gathered : b.scattered;
+    const std::uint32_t piece = gather ? b.gather_piece : b.scatter_piece;
+    const std::uint64_t bytes = copies_ ? pieces_.piece(c, loop, piece).bytes : 0;
     Time end = scheduler_.now();
+    if (piece == 0)
+        end += params_.simple.slice_overhead;
     if (bytes > 0) {
         const std::uint32_t busy =
             (b.scattering ? warps.scatter : 0) + (b.gathering ? warps.gather : 0);

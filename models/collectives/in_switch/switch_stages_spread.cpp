@@ -121,7 +121,8 @@ void SwitchStages::spread_on(std::uint32_t member, std::uint32_t c) {
     const Time read = port(member).access(bytes, 0);
     store(member, c, loop, b.stored, bytes);
     if (bytes < left) {
-        spread_at(member, c, std::max(read, scheduler_.now() + params_.in_switch_copy_round));
+        const Time round = copy_round_time(params_, Bytes(work_.warps[c].spread_window));
+        spread_at(member, c, std::max(read, scheduler_.now() + round));
         return;
     }
     b.spreading = false;

@@ -63,11 +63,13 @@ public:
             per_byte_ += 2 / static_cast<double>(collectives.proxy_scan_rate.count());
         if (collectives.byte_sum_rate != Bandwidth())
             per_byte_ += 1 / static_cast<double>(collectives.byte_sum_rate.count());
+        // Scattered, gathered, and beside each other.
+        per_byte_ += 4 / static_cast<double>(collectives.in_switch_copy_rate.count());
         const double hops = static_cast<double>(std::min(topology.nodes.size(), kMostHops));
         const double software = to_seconds(
             collectives.host_launch + collectives.launch_latency +
-            collectives.in_switch_copy_round + collectives.in_switch_sync + collectives.push_poll +
-            collectives.proxy_overhead);
+            collectives.in_switch_copy_round + collectives.in_switch_sync +
+            collectives.simple.slice_overhead + collectives.push_poll + collectives.proxy_overhead);
         per_piece_ = hops * (latency + wait) + software;
     }
     /// Seconds.
