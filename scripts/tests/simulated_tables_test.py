@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/simulated_tables finds a wrong cell, corrects it on request, and fails closed.
+
+usage: simulated_tables_test.py
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+CHECKER = pathlib.Path(__file__).resolve().parents[1] / "simulated_tables"
+# Takes 10 us, or what is set; the second scenario becomes a ring.
+PROGRAM = """#!/usr/bin/env python3
+import json, sys
+sets = dict(s.split("=", 1) for s in sys.argv[1:] if s.startswith("/"))
+if sets.get("/size") == "bad":
+    sys.exit("bad size")
+time = float(sets.get("/size", 10))
+units = [{"evictions": 2}, {"evictions": 3}]
+def scenario(name, us, algorithm, fallback):
+    return {"name": name, "iteration_us": us, "reduction_units": units,
+            "collectives": [{"algorithm": algorithm, "fallback": fallback}]}
+print(json.dumps({"scenarios": [scenario("ring", 2 * time, "ring", None),
+                                scenario("pull", time, "ring", sets.get("/fault"))]}))
+"""
+BY_SIZE = '{"run": "x.json", "row": "/size", "columns": ["ring", "pull", "ring / pull", "pull: evictions"]}'
+BY_FAULT = '{"run": "x.json", "rows": {"none": [], "one": ["/fault=time"]}, "columns": ["pull"]}'
+
+
+class SimulatedTables(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        self.program = self.folder / "switchfold"
+        self.program.write_text(PROGRAM)
+        self.program.chmod(0o755)
+
+    def check(self, what, *rows, write=False, end="<!-- simulated: end -->"):
+        page = self.folder / "page.md"
+        page.write_text("\n".join(["Words.", f"<!-- simulated {what} -->", "| a | b |", "|---|---|", *rows, end, "More.", ""]))
+        done = subprocess.run([sys.executable, CHECKER, *(["--write"] if write else []), self.program, page],
+                              capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, page.read_text()
+
+    def test_right_cells_pass(self):
+        self.assertEqual(self.check(BY_SIZE, "| 30 | 60.0 | 30.0 | 2 | 5 |", "| 4000 | 8000 | 4000 | 2 | 5 |")[0], 0)
+        self.assertEqual(self.check(BY_FAULT, "| one | 10.0, as a ring |", "| none | 10.0 |")[0], 0)
+
+    def test_a_wrong_cell_is_shown_and_mended(self):
+        code, said, page = self.check(BY_SIZE, "| 30 | 60.1 | 30.0 | 2 | 5 |")
+        self.assertEqual(code, 1)
+        self.assertIn("-| 30 | 60.1 | 30.0 | 2 | 5 |\n+| 30 | 60.0 | 30.0 | 2 | 5 |", said)
+        self.assertIn("60.1", page)
+        code, said, page = self.check(BY_SIZE, "| 30 | |", write=True)
+        self.assertEqual((code, "| 30 | 60.0 | 30.0 | 2 | 5 |" in page), (0, True))
+        self.assertTrue(page.startswith("Words.\n") and page.endswith("\nMore.\n"))
+
+    def test_what_cannot_be_computed_is_an_error_even_when_writing(self):
+        for write in (False, True):
+            for what, row, words in ((BY_SIZE, "| bad | |", "bad size"),
+                                     (BY_FAULT, "| two | |", 'no row "two"'),
+                                     (BY_FAULT.replace('"pull"', '"push"'), "| one | |", "no scenario push")):
+                code, said, page = self.check(what, row, write=write)
+                self.assertEqual((code, row in page), (1, True))
+                self.assertIn(words, said)
+
+    def test_a_table_that_is_not_closed_is_an_error(self):
+        code, said, _ = self.check(BY_SIZE, "| 30 | 60.0 | 30.0 | 2 | 5 |", end="")
+        self.assertEqual(code, 1)
+        self.assertIn("no such table", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
