@@ -15,11 +15,12 @@ CollectiveParams one_channel(Bytes chunk) {
     return params;
 }
 
-double microseconds_of(const CollectiveParams& params, Bytes bytes) {
-    TestMachine machine(
-        TestMachine::cluster(2, 4),
-        params,
-        {Algorithm::kInSwitchTree, Protocol::kSimple, 0, false});
+double microseconds_of(
+    const CollectiveParams& params,
+    Bytes bytes,
+    const Topology& topology = TestMachine::cluster(2, 4),
+    Algorithm algorithm = Algorithm::kInSwitchTree) {
+    TestMachine machine(topology, params, {algorithm, Protocol::kSimple, 0, false});
     CollectiveOperation operation;
     operation.bytes = bytes;
     const CollectiveRecord record = machine.run(operation);
@@ -100,15 +101,7 @@ TEST(SwitchStages, EveryLoopOfCopiesWaitsAndPostsOnce) {
         CollectiveParams params = one_channel(kibibytes(32));
         params.in_switch_copy_round = nanoseconds(2000);
         params.simple.slice_overhead = overhead;
-        TestMachine machine(
-            TestMachine::hgx(8).build(),
-            params,
-            {Algorithm::kInSwitch, Protocol::kSimple, 0, false});
-        CollectiveOperation operation;
-        operation.bytes = bytes;
-        const CollectiveRecord record = machine.run(operation);
-        EXPECT_EQ(machine.ended, 8U);
-        return to_microseconds(record.end - record.start);
+        return microseconds_of(params, bytes, TestMachine::hgx(8).build(), Algorithm::kInSwitch);
     };
     // The first is scattered, each is gathered.
     const double more = time(nanoseconds(5000)) - time(Time(0));

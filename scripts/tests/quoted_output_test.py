@@ -4,13 +4,10 @@
 
 usage: quoted_output_test.py
 """
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-CHECKER = pathlib.Path(__file__).resolve().parents[1] / "quoted_output"
+import held_page_case
+
 PROGRAM = """#!/bin/sh
 echo title
 echo "name  value"
@@ -20,22 +17,12 @@ exit ${2:-0}
 """
 
 
-class QuotedOutput(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-        self.program = self.folder / "switchfold"
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
+class QuotedOutput(held_page_case.HeldPageCase):
+    SCRIPT = "quoted_output"
+    PROGRAM = PROGRAM
 
     def check(self, *lines, exit_code="", write=False):
-        page = self.folder / "page.md"
-        text = "\n".join(["Words.", "", f"```console{exit_code}", *lines, "```", "", "More.", ""])
-        page.write_text(text)
-        done = subprocess.run([sys.executable, CHECKER, *(["--write"] if write else []), self.program, page],
-                              capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, page.read_text()
+        return self.hold([f"```console{exit_code}", *lines, "```"], write)
 
     def test_what_is_printed_is_right_whole_or_in_parts(self):
         whole = ["title", "name  value", "a      1.25", "note: x"]

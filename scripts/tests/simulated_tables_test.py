@@ -4,13 +4,10 @@
 
 usage: simulated_tables_test.py
 """
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-CHECKER = pathlib.Path(__file__).resolve().parents[1] / "simulated_tables"
+import held_page_case
+
 # Takes 10 us, or what is set; the second scenario becomes a ring.
 PROGRAM = """#!/usr/bin/env python3
 import json, sys
@@ -29,21 +26,12 @@ BY_SIZE = '{"run": "x.json", "row": "/size", "columns": ["ring", "pull", "ring /
 BY_FAULT = '{"run": "x.json", "rows": {"none": [], "one": ["/fault=time"]}, "columns": ["pull"]}'
 
 
-class SimulatedTables(unittest.TestCase):
-    def setUp(self):
-        holder = tempfile.TemporaryDirectory()
-        self.addCleanup(holder.cleanup)
-        self.folder = pathlib.Path(holder.name)
-        self.program = self.folder / "switchfold"
-        self.program.write_text(PROGRAM)
-        self.program.chmod(0o755)
+class SimulatedTables(held_page_case.HeldPageCase):
+    SCRIPT = "simulated_tables"
+    PROGRAM = PROGRAM
 
     def check(self, what, *rows, write=False, end="<!-- simulated: end -->"):
-        page = self.folder / "page.md"
-        page.write_text("\n".join(["Words.", f"<!-- simulated {what} -->", "| a | b |", "|---|---|", *rows, end, "More.", ""]))
-        done = subprocess.run([sys.executable, CHECKER, *(["--write"] if write else []), self.program, page],
-                              capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, page.read_text()
+        return self.hold([f"<!-- simulated {what} -->", "| a | b |", "|---|---|", *rows, end], write)
 
     def test_right_cells_pass(self):
         self.assertEqual(self.check(BY_SIZE, "| 30 | 60.0 | 30.0 | 2 | 5 |", "| 4000 | 8000 | 4000 | 2 | 5 |")[0], 0)

@@ -54,9 +54,8 @@ InSwitchShape in_switch_shape(
     // With registered buffers the user's own are the multicast buffers: nothing is copied, and one
     // barrier each end will do.
     const std::uint64_t chunk =
-        registered
-            ? registered_chunk(ranks, channels, bytes)
-            : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
+        registered ? registered_chunk(ranks, channels, bytes)
+                   : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
     const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
     const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
     return {

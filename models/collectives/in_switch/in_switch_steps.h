@@ -110,10 +110,10 @@ struct PieceTag {
 /// their SM takes to move the bytes of all its warps.
 [[nodiscard]] Time copy_round_time(const CollectiveParams& params, Bytes of_all_warps);
 
-/// Time in which `workers` warps copy so many bytes in rounds of 4 KiB a warp; in the last round
-/// only those that still have some. `busy` warps, these among them, copy in each of the others.
-/// Warps go from piece to piece without waiting for each other (prims_simple.h ScatterGatherOp), so
-/// the first ones' longer parts of all pieces overlap nothing of the others'.
+/// Time in which `workers` warps copy so many bytes in rounds of 4 KiB a warp. `busy` warps, these
+/// among them, copy in each full round, and in the last one only those workers that still have
+/// some. Warps do not wait for each other between pieces (prims_simple.h ScatterGatherOp), but
+/// those that have a part more have it in every piece.
 [[nodiscard]] Time copy_time(
     const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy, std::uint64_t bytes);
 
