@@ -7,6 +7,7 @@
 #include "workloads/graph/dependencies.h"
 #include "workloads/graph/expert_exchange.h"
 #include "workloads/graph/short_text.h"
+#include "workloads/graph/uneven_exchange.h"
 
 #include <array>
 #include <cstdint>
@@ -131,7 +132,14 @@ struct CollectiveOperation {
     std::uint64_t sequence = 0;  ///< index of this collective among the group's on this rank
     SizeSource size_source = SizeSource::kTrace;
     std::uint32_t experts = 0;  ///< for a dispatch or combine: index into ExecutionGraph::experts
+    /// For an all-to-all of unequal parts: 1 + index into ExecutionGraph::exchanges, the same on all
+    /// its ranks, and `bytes` is what this rank sends; 0: all parts are equal.
+    std::uint32_t exchange = 0;
     Time given;  ///< fixed duration, without traffic: measured in a run of its own; zero: simulated
+    /// With `given`: a kernel of `thread_blocks` blocks holds its SMs while it waits for the other
+    /// ranks and for `given` from the last one's arrival. False: nothing but time passes, and no rank
+    /// waits for another.
+    bool holds_blocks = false;
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< from this rank's arrival to that of the last untraced rank
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
@@ -280,6 +288,7 @@ struct ExecutionGraph {
     std::vector<std::string> names;
     std::vector<Group> groups;
     std::vector<ExpertExchange> experts;
+    std::vector<UnevenExchange> exchanges;
     std::vector<std::shared_ptr<const RankGraph>> ranks;  ///< several entries may share one graph
     std::uint32_t steps = 1;
     Provenance provenance;
