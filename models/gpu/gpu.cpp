@@ -101,7 +101,7 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
         // depends in turn on the length of a full wave.
         tail = falling_fixed_point([&](double guess) { return tail_after(waves + guess); });
     if (kernel.roofline.clipped) {
-        ++statistics_.clipped_kernels;
+        statistics_.clipped_kernels += kernel.launch.bounded_bytes ? 0 : 1;
         kernel.bytes_per_block *= kernel.roofline.memory.l2 / share.l2;
     }
     // Makes the sum exact when the kernel runs alone.

@@ -26,6 +26,9 @@ struct KernelLaunch {
     Bytes read;
     Bytes written;
     std::int32_t priority = 0;  ///< lower is more urgent
+    /// The bytes are a bound that shapes or the kernel's class set, not a count: what of them the
+    /// memory cannot move in time is left out without counting the kernel as clipped.
+    bool bounded_bytes = false;
 };
 
 class KernelListener {

@@ -12,6 +12,8 @@ KernelLaunch launch_of(std::uint32_t id, const KernelOperation& kernel, std::int
         kernel.shared_memory};
     launch.blocks = kernel.grid.count();
     launch.isolated = kernel.isolated;
+    launch.bounded_bytes = kernel.byte_source != ByteSource::kCounters &&
+                           kernel.duration_source != DurationSource::kModel;
     launch.read = kernel.bytes_read;
     launch.written = kernel.bytes_written;
     launch.priority = priority;

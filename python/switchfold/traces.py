@@ -19,7 +19,9 @@ class TraceCheck:
         self.raw = raw
         """The program's unchanged answer."""
         self.verdict: str = raw["verdict"]
-        """In words: "can be replayed", with the repairs that were needed, or "cannot be trusted"."""
+        """In words: "replayable", "replayable with 2 assumptions" or "cannot be trusted"."""
+        self.assumptions: List[str] = raw["assumptions"]
+        """What `run` would assume, a sentence each."""
         self.problems: List[Problem] = [
             Problem.parse(f"{one['file']}: {one['where'] or '/'}: {one['message']}") for one in raw["problems"]]
         """The reasons why the traces cannot be trusted."""

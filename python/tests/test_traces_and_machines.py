@@ -13,7 +13,7 @@ class Traces(unittest.TestCase):
     def test_a_trace_that_can_be_replayed(self):
         answer = switchfold.check(TRACE)
         self.assertTrue(answer)
-        self.assertIn("can be replayed", answer.verdict)
+        self.assertIn("replayable", answer.verdict)
         self.assertEqual(rows(answer.files)[0]["world_size"], 8)
 
     def test_a_file_that_is_no_trace(self):

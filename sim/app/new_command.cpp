@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
+#include "sim/app/named_system.h"
 #include "sim/app/start_files.h"
 #include "sim/core/error.h"
 #include "sim/output/replaced_file.h"
 #include "sim/run/config/load.h"
+#include "sim/run/machine/system_queries.h"
 #include "validation/harness/root.h"
+#include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -27,16 +31,31 @@ seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) 
     return near.empty() || std::count(near.begin(), near.end(), "..") > kFar ? whole : near;
 }
 
-/// What the traces say of the run that they are of.
-void ask_traces(StartChoice& choice) {
+/// What the traces say of the run that they are of. The file to write runs on the system's GPUs.
+void ask_traces(StartChoice& choice, const SystemParams& system) {
     ReadOptions options;
     options.files.assign(choice.traces.begin(), choice.traces.end());
-    const TraceWorkload workload = read_traces(options);
+    TraceWorkload workload = read_traces(options);
     std::uint32_t ranks = 1;
     for (const TraceFileReport& file : workload.files)
         ranks = std::max(ranks, file.world_size);
-    if (ranks > 1)
-        choice.ranks = ranks;
+    const bool stands_for_all = workload.files.size() == 1;
+    const std::uint32_t gpus = gpus_of(system);
+    if (ranks > gpus && !stands_for_all)
+        throw ConfigError(
+            "--system",
+            "",
+            fmt::format(
+                "is {} with {} GPUs, and the traces are of a run of {} ranks; expected a system "
+                "with at least as many GPUs",
+                system.name,
+                gpus,
+                ranks));
+    choice.ranks = std::min(ranks, gpus);
+    const WholeRun run = complete_run(workload, choice.ranks, stands_for_all);
+    if (!run.problems.empty())
+        throw ConfigError(
+            fmt::format("{}", fmt::join(choice.traces, ", ")), "", run.problems.front());
     if (const std::string& gpu = workload.files.front().gpu_name; !gpu.empty() && ranks > 1)
         choice.traced_on = fmt::format("{} ranks on {}", ranks, gpu);
 }
@@ -95,13 +114,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
             if (folder.empty())
                 folder = ".";
             const std::string system = arguments->system.empty() ? "hgx_h100" : arguments->system;
-            const bool is_file = system.find('/') != std::string::npos ||
-                                 system.ends_with(".json") || std::filesystem::exists(system);
-            const auto path =
-                is_file ? std::filesystem::path(system) : configs / "systems" / (system + ".json");
-            if (!std::filesystem::exists(path))
-                throw ConfigError(
-                    path.string(), "", "is not there; expected a system, as configs/systems has");
+            const std::filesystem::path path = named_system(system);
             if (!load_any_system(path, {}).has_gpus())
                 throw ConfigError(
                     path.string(),
@@ -131,7 +144,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
             if (choice.network.empty())
                 choice.network = "resnet50";
             if (!choice.traces.empty())
-                ask_traces(choice);
+                ask_traces(choice, load_system(path, {}));
             else
                 choice.traces = {(configs / "examples/resnet50_ddp_synthetic.json.gz").string()};
             for (std::string& trace : choice.traces)

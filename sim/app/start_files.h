@@ -14,7 +14,7 @@ struct StartChoice {
     std::string workload;              ///< for an experiment: collective, trace, training
     std::filesystem::path system;      ///< system of the experiment, or base of a system
     std::vector<std::string> traces;   ///< for a trace workload
-    std::uint32_t ranks = 8;           ///< that a trace stands for
+    std::uint32_t ranks = 8;           ///< of the trace workload
     std::string traced_on;             ///< ranks and GPUs that the traces name; may be empty
     std::string network;               ///< for a training workload
     std::filesystem::path experiment;  ///< experiment that a sweep varies

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
+#include "sim/app/named_system.h"
 #include "sim/app/trace_output.h"
+#include "sim/core/error.h"
+#include "sim/core/json.h"
 #include "sim/core/units.h"
 #include "sim/core/version.h"
+#include "sim/run/config/load.h"
+#include "sim/run/workload/workload.h"
+#include "workloads/profile/assumptions.h"
+#include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/readers/trace_format/trace_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -20,6 +30,7 @@ namespace {
 struct TraceArguments {
     std::vector<std::string> files;
     std::string out;
+    std::string system;  ///< empty: none
     bool json = false;
 };
 
@@ -36,69 +47,129 @@ void append(std::vector<Problem>& problems, std::vector<Problem> more) {
     problems.insert(problems.end(), more.begin(), more.end());
 }
 
-/// All problems of the traces. Missing ranks are a problem only if there are several traces, since
-/// a single one may represent all ranks.
-std::vector<Problem> problems_of(const TraceWorkload& workload, const RankAlignment& alignment) {
-    std::vector<Problem> problems = impossible_orders(workload);
-    append(problems, alignment.problems);
-    if (workload.files.size() > 1 && !alignment.missing_ranks.empty())
-        problems.push_back(
-            {workload.files.front().file,
+/// What `run` would make of the traces.
+struct Trial {
+    std::vector<Problem> problems;         ///< why they cannot be replayed
+    std::vector<std::string> assumptions;  ///< with which they can
+};
+
+std::string together(const std::vector<std::string>& files) {
+    return fmt::format("{}", fmt::join(files, ", "));
+}
+
+/// Makes a whole run of the traces as `run` does, and follows it to its end with and without
+/// overlap. One trace of several ranks stands for all.
+void try_run(const TraceArguments& arguments, TraceWorkload& workload, Trial& trial) {
+    std::uint32_t ranks = 1;
+    for (const TraceFileReport& file : workload.files)
+        ranks = std::max(ranks, file.world_size);
+    const std::string files = together(arguments.files);
+    WholeRun whole = complete_run(workload, ranks, workload.files.size() == 1);
+    for (std::string& problem : whole.problems)
+        trial.problems.push_back({files, "", std::move(problem)});
+    if (!whole.problems.empty())
+        return;
+    for (std::string& note : whole.notes)
+        trial.assumptions.push_back(std::move(note));
+    const Impossible impossible = impossible_runs(workload.graph);
+    for (const std::string& why : impossible.overlapped)
+        trial.problems.push_back(
+            {files,
              "",
              fmt::format(
-                 "is of a run of {} ranks, and no trace is of rank {}; expected a trace of each, "
-                 "or one that stands for all",
-                 workload.files.front().world_size,
-                 listed(alignment.missing_ranks))});
-    return problems;
+                 "do not come to their end: {}; expected the same calls in an order that ends: "
+                 "were "
+                 "the traces cut at the same step?",
+                 why)});
+    if (impossible.overlapped.empty() && !impossible.serial.empty())
+        trial.assumptions.push_back(fmt::format(
+            "without overlap the run does not come to its end ({}): only scenarios with overlap "
+            "are "
+            "possible",
+            impossible.serial.front()));
 }
 
-/// "can be replayed", with a remark if something had to be repaired.
-std::string verdict(const TraceWorkload& workload, bool replayable) {
-    if (!replayable)
-        return "cannot be trusted";
-    std::uint64_t mended = 0;
-    for (const TraceFileReport& file : workload.files)
-        for (const auto& [what, count] : file.mended)
-            mended += count;
-    return mended == 0
-               ? "can be replayed"
-               : fmt::format(
-                     "can be replayed, {} contradiction{} mended", mended, mended == 1 ? "" : "s");
-}
-
-void print_check(const TraceWorkload& workload, const RankAlignment& alignment, bool replayable) {
-    for (const TraceFileReport& file : workload.files) {
-        print_machine(file);
-        print_losses(file);
-        if (file.world_size > 1 && workload.files.size() == 1)
-            fmt::print(
-                "  note: one of {} ranks; an experiment that gives \"ranks\" lets it stand for "
-                "all\n",
-                file.world_size);
+/// Prepares the experiment that `new experiment` would write for them, on a system.
+void try_on_system(const TraceArguments& arguments, std::uint32_t ranks, Trial& trial) {
+    const std::filesystem::path system = named_system(arguments.system);
+    Json experiment{
+        {"name", "trial"},
+        {"system", std::filesystem::absolute(system).string()},
+        {"workload", {{"type", "trace"}, {"ranks", ranks}}}};
+    for (const std::string& file : arguments.files)
+        experiment["workload"]["files"].push_back(std::filesystem::absolute(file).string());
+    try {
+        const LoadedExperiment loaded =
+            load_experiment(experiment, std::filesystem::absolute("trial.json"), {});
+        const PreparedWorkload prepared = prepare_workload(loaded);
+        for (const std::string& note : prepared.report.notes)
+            if (std::find(trial.assumptions.begin(), trial.assumptions.end(), note) ==
+                trial.assumptions.end())
+                trial.assumptions.push_back(note);
+    } catch (const ConfigError& error) {
+        for (const Problem& problem : error.problems())
+            trial.problems.push_back(
+                {together(arguments.files),
+                 "",
+                 fmt::format("on {}: {}", arguments.system, problem.message)});
     }
-    if (workload.files.size() > 1)
-        print_alignment(alignment, workload);
-    fmt::print("  verdict: {}\n", verdict(workload, replayable));
+}
+
+Trial try_out(const TraceArguments& arguments, TraceWorkload& workload) {
+    Trial trial;
+    trial.problems = impossible_orders(workload);
+    append(trial.problems, align_ranks(workload).problems);
+    trial.assumptions = assumptions_of(workload.files);
+    if (workload.files.size() == 1 && workload.files.front().world_size > 1)
+        trial.assumptions.push_back(fmt::format(
+            "one of {} ranks: an experiment that gives \"ranks\" lets it stand for all",
+            workload.files.front().world_size));
+    std::uint32_t ranks = 1;
+    for (const TraceFileReport& file : workload.files)
+        ranks = std::max(ranks, file.world_size);
+    try_run(arguments, workload, trial);
+    if (trial.problems.empty() && !arguments.system.empty())
+        try_on_system(arguments, ranks, trial);
+    return trial;
+}
+
+/// "replayable", "replayable with 2 assumptions" or "cannot be trusted".
+std::string verdict(const Trial& trial) {
+    if (!trial.problems.empty())
+        return "cannot be trusted";
+    const std::size_t count = trial.assumptions.size();
+    return count == 0
+               ? "replayable"
+               : fmt::format("replayable with {} assumption{}", count, count == 1 ? "" : "s");
 }
 
 int check_traces(const TraceArguments& arguments, const Log& log) {
-    const TraceWorkload workload = read(arguments, log);
+    TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
-    std::vector<Problem> problems = problems_of(workload, alignment);
+    const TraceWorkload traced = workload;  // the trial makes a whole run of it
+    Trial trial = try_out(arguments, workload);
     if (arguments.json) {
-        OrderedJson out{{"verdict", verdict(workload, problems.empty())}};
-        out["problems"] = to_json(problems);
+        OrderedJson out{{"verdict", verdict(trial)}};
+        out["problems"] = to_json(trial.problems);
+        out["assumptions"] = trial.assumptions;
         out["files"] = OrderedJson::array();
-        for (const TraceFileReport& file : workload.files)
+        for (const TraceFileReport& file : traced.files)
             out["files"].push_back(to_json(file));
-        out["together"] = to_json(alignment, workload);
+        out["together"] = to_json(alignment, traced);
         fmt::print("{}\n", out.dump(2));
     } else {
-        print_check(workload, alignment, problems.empty());
+        for (const TraceFileReport& file : traced.files) {
+            print_machine(file);
+            print_losses(file);
+        }
+        if (traced.files.size() > 1)
+            print_alignment(alignment, traced);
+        fmt::print("  verdict: {}\n", verdict(trial));
+        for (const std::string& assumption : trial.assumptions)
+            fmt::print("    - {}\n", assumption);
     }
-    if (!problems.empty())
-        throw ConfigError(std::move(problems));
+    if (!trial.problems.empty())
+        throw ConfigError(std::move(trial.problems));
     return 0;
 }
 
@@ -161,9 +232,14 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
     inspect->add_flag("--json", inspected->json, "Print JSON");
     const auto [check, checked] =
         add("check",
-            "Say whether traces can be replayed and what of them is lost.\n\nExample:\n  "
-            "switchfold trace check rank0.json.gz rank1.json.gz",
+            "Say whether traces can be replayed, with which assumptions, and what of them is lost: "
+            "it tries what `run` does.\n\nExample:\n  "
+            "switchfold trace check rank0.json.gz rank1.json.gz --system hgx_h100",
             check_traces);
+    check->add_option(
+        "--system",
+        checked->system,
+        "Try them on this system: a file, or a name of configs/systems (hgx_h100)");
     check->add_flag("--json", checked->json, "Print JSON");
     const auto [convert, converted] =
         add("convert",

@@ -94,6 +94,8 @@ void print_machine(const TraceFileReport& file) {
         counted(file.kernels, "kernel", "kernels"),
         counted(file.collectives, "collective", "collectives"),
         counted(file.copies, "copy", "copies"));
+    if (!file.steps_from.empty())
+        fmt::print("  steps: {}\n", file.steps_from);
     if (file.synthetic)
         fmt::print("  synthetic: no real run behind it\n");
 }
@@ -199,6 +201,7 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"rank", file.rank},
         {"world_size", file.world_size},
         {"steps", file.steps},
+        {"steps_from", file.steps_from},
         {"synthetic", file.synthetic},
         {"streams", file.streams},
         {"launches", file.host.launches},

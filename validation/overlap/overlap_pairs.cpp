@@ -51,13 +51,13 @@ public:
 private:
     void add_file(const std::filesystem::path& path, std::size_t file) {
         RawTrace raw = read_raw_trace(path, kMaxInflated);
-        std::vector<Group> groups;
+        ExecutionGraph shared;
         NameTable names;
-        const BuiltRank built = build_rank(raw, names, groups);
+        const BuiltRank built = build_rank(raw, names, shared);
         if (file == 0)
             trace_.gpu_name = raw.report.gpu_name;
         trace_.world_size = std::max(trace_.world_size, raw.report.world_size);
-        for (const Group& group : groups)
+        for (const Group& group : shared.groups)
             trace_.group_size =
                 std::max(trace_.group_size, static_cast<std::uint32_t>(group.ranks.size()));
         for (const std::string& warning : raw.report.warnings)

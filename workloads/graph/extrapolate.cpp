@@ -60,6 +60,18 @@ std::shared_ptr<const RankGraph> copy_of(
     return copy;
 }
 
+/// The exchange of `times` as many ranks, of which each still sends as much: the r-th to the s-th
+/// as r and s modulo the ranks of before do, divided by `times`.
+UnevenExchange repeated(const UnevenExchange& exchange, std::uint32_t times) {
+    UnevenExchange more = UnevenExchange::of(exchange.ranks * times);
+    for (std::uint32_t from = 0; from < more.ranks; ++from)
+        for (std::uint32_t to = 0; to < more.ranks; ++to) {
+            const std::uint64_t bytes = exchange.at(from % exchange.ranks, to % exchange.ranks);
+            more.at(from, to) = bytes == UnevenExchange::kUnknown ? bytes : bytes / times;
+        }
+    return more;
+}
+
 }  // namespace
 
 std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks) {
@@ -68,6 +80,9 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
         traced > 0 && ranks % traced == 0, "{} ranks are no multiple of {}", ranks, traced);
     const std::size_t traced_groups = graph.groups.size();
     std::uint32_t grown = 0;
+    for (UnevenExchange& exchange : graph.exchanges)
+        if (exchange.ranks == traced)
+            exchange = repeated(exchange, ranks / traced);
     for (std::uint32_t k = 1; k < ranks / traced; ++k) {
         const std::vector<std::uint32_t> groups =
             groups_of_copy(graph.groups, traced_groups, traced, k);
@@ -97,16 +112,6 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
             ranks,
             traced_groups - grown,
             traced)};
-}
-
-void spread_over_ranks(ExecutionGraph& graph, std::uint32_t ranks) {
-    SWITCHFOLD_CHECK(graph.ranks.size() == 1, "only one traced rank can stand for all");
-    const std::shared_ptr<const RankGraph> one = graph.ranks.front();
-    graph.ranks.assign(ranks, one);
-    for (Group& group : graph.groups) {
-        group.ranks.resize(ranks);
-        std::iota(group.ranks.begin(), group.ranks.end(), 0U);
-    }
 }
 
 }  // namespace switchfold

@@ -15,8 +15,4 @@ namespace switchfold {
 /// the report.
 [[nodiscard]] std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks);
 
-/// One traced rank stands for `ranks` ranks: they share its operations, and every group of the
-/// traced world spans them all.
-void spread_over_ranks(ExecutionGraph& graph, std::uint32_t ranks);
-
 }  // namespace switchfold

@@ -102,6 +102,7 @@ struct Offsets {
     std::uint32_t names = 0;
     std::uint32_t groups = 0;
     std::uint32_t experts = 0;
+    std::uint32_t exchanges = 0;
 };
 
 void shift(RankGraph& rank, const Offsets& by) {
@@ -110,6 +111,8 @@ void shift(RankGraph& rank, const Offsets& by) {
         if (auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
             c->group += by.groups;
             c->experts += by.experts;
+            if (c->exchange != 0)
+                c->exchange += by.exchanges;
         }
     }
     for (Span& span : rank.spans)
@@ -189,12 +192,14 @@ ExecutionGraph join(std::span<const ExecutionGraph> graphs) {
         const Offsets offsets{
             static_cast<std::uint32_t>(out.names.size()),
             static_cast<std::uint32_t>(out.groups.size()),
-            static_cast<std::uint32_t>(out.experts.size())};
+            static_cast<std::uint32_t>(out.experts.size()),
+            static_cast<std::uint32_t>(out.exchanges.size())};
         ExecutionGraph moved = graph;
         change_ranks(moved, [&](RankGraph& rank) { shift(rank, offsets); });
         append(out.names, graph.names);
         append(out.groups, graph.groups);
         append(out.experts, graph.experts);
+        append(out.exchanges, graph.exchanges);
         if (moved.ranks.size() > out.ranks.size())
             out.ranks.resize(moved.ranks.size(), idle);
         for (std::size_t r = 0; r < moved.ranks.size(); ++r) {

@@ -4,8 +4,10 @@
 #include "workloads/graph/group_table.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
+#include "workloads/profile/gpu_memory.h"
 #include "workloads/profile/host_pace.h"
 #include "workloads/profile/intervals.h"
+#include "workloads/profile/messages.h"
 #include "workloads/profile/missing_calls.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
@@ -17,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 namespace switchfold {
 
@@ -28,17 +31,20 @@ constexpr std::uint64_t kMostMembers = 16'000'000;
 
 class RankBuilder {
 public:
-    RankBuilder(RawTrace& raw, NameTable& names, std::vector<Group>& groups) :
+    RankBuilder(RawTrace& raw, NameTable& names, ExecutionGraph& graph) :
         raw_(raw),
         names_(names),
-        groups_(groups),
-        group_table_(groups),
+        groups_(graph.groups),
+        exchanges_(graph.exchanges),
+        group_table_(graph.groups),
         order_(raw),
         streams_(raw.streams.size()) {
         built_.graph = std::make_shared<RankGraph>();
         built_.graph->streams.push_back({StreamKind::kHost, "host", 0});
         host_name_ = names_.intern("host");
-        const auto peak = peak_bandwidth(raw.report.gpu_name, raw.report.memory_bytes);
+        const auto peak = raw.report.memory_bandwidth > 0
+                              ? std::optional(raw.report.memory_bandwidth)
+                              : peak_bandwidth(raw.report.gpu_name, raw.report.memory_bytes);
         constexpr double kCautious = 1e12;  // below that of any listed GPU that trains today
         peak_ = peak.value_or(kCautious);
         if (!peak)
@@ -53,7 +59,8 @@ public:
         raw_.report.host = host_pace(raw_);
         if (const std::uint64_t found = find_missing_calls(raw_))
             raw_.report.warnings.push_back(fmt::format(
-                "the trace lacks the calls of {} collective{}: taken as those that other steps have "
+                "the trace lacks the calls of {} collective{}: taken as those that other steps "
+                "have "
                 "in their place",
                 found,
                 found == 1 ? "" : "s"));
@@ -85,6 +92,31 @@ public:
                 "{} communication kernels of unknown kind are taken as plain kernels that move no "
                 "bytes",
                 unknown_communication_));
+        if (unmatched_ > 0)
+            report.warnings.push_back(fmt::format(
+                "{} point-to-point call{} no peer or size, so nothing matches sends with receives: "
+                "each holds its thread blocks for its traced time",
+                unmatched_,
+                unmatched_ == 1 ? " states" : "s state"));
+        if (without_model_ > 0)
+            report.warnings.push_back(fmt::format(
+                "{} collective{} of unknown size of other libraries than NCCL: each is a kernel "
+                "that "
+                "holds its thread blocks for the shortest traced time of its like, in every "
+                "scenario",
+                without_model_,
+                without_model_ == 1 ? " is" : "s are"));
+        if (other_parts_ > 0)
+            report.warnings.push_back(fmt::format(
+                "{} all-to-all{} as many split sizes as ranks: taken as even",
+                other_parts_,
+                other_parts_ == 1 ? " does not state" : "s do not state"));
+        if (unlisted_groups_ > 0)
+            report.warnings.push_back(fmt::format(
+                "the ranks of {} process group{} not listed: taken as neighbours, as frameworks "
+                "lay out blocks",
+                unlisted_groups_,
+                unlisted_groups_ == 1 ? " are" : "s are"));
         count_operations(*built_.graph, report);
         return std::move(built_);
     }
@@ -94,6 +126,8 @@ private:
         std::uint32_t index = 0;         ///< in the graph; 0 (the host's): not created yet
         std::uint64_t measured_end = 0;  ///< of the operation launched last
         std::uint64_t scheduled_end = 0;
+        std::uint32_t last = UINT32_MAX;         ///< the operation launched last
+        std::vector<std::uint32_t> beside_last;  ///< other messages of the same call
     };
 
     /// Properties shared by all events of a task.
@@ -170,14 +204,14 @@ private:
 
     [[nodiscard]] std::uint32_t step_of(std::uint64_t launch) const {
         const auto after = std::upper_bound(
-            raw_.steps.begin(), raw_.steps.end(), launch, [](std::uint64_t t, const Interval& i) {
-                return t < i.start;
+            raw_.steps.begin(), raw_.steps.end(), launch, [](std::uint64_t t, const RawStep& step) {
+                return t < step.start;
             });
         const auto begun = static_cast<std::uint32_t>(after - raw_.steps.begin());
         return begun == 0 ? 0 : begun - 1;
     }
 
-    [[nodiscard]] Phase phase_of(std::uint64_t launch) const {
+    [[nodiscard]] Phase phase_of(std::uint64_t launch, bool of_forward) const {
         if (covers(raw_.optimizer, launch))
             return Phase::kOptimizer;
         if (covers(raw_.backward, launch))
@@ -186,6 +220,8 @@ private:
             return Phase::kForward;
         if (!raw_.forward.empty() || raw_.backward.empty())
             return Phase::kOther;
+        if (of_forward)
+            return Phase::kForward;
         // Without forward marks, the forward pass is what a step does before its first gradient.
         const auto next = std::upper_bound(
             raw_.backward.begin(),
@@ -209,12 +245,16 @@ private:
         operation.name = kind.name;
         operation.stream = own.index;
         operation.step = step_of(gpu.launch);
-        operation.phase = phase_of(gpu.launch);
+        operation.phase = phase_of(gpu.launch, gpu.of_forward);
         operation.dependencies.push_back(host_last_);
         std::uint64_t measured_ready = std::max(gpu.launch, own.measured_end);
         std::uint64_t scheduled_ready = std::max(host_time_, own.scheduled_end);
+        // What ran beside the last operation of the stream, for the same call, ends before this
+        // one.
+        for (const std::uint32_t beside : std::exchange(own.beside_last, {}))
+            operation.dependencies.push_back(beside);
         for (const std::size_t before : order_.add(index)) {
-            operation.dependencies.push_back(operation_of_[before]);
+            depend_on(before, operation);
             measured_ready = std::max(measured_ready, end_of(before));
             scheduled_ready = std::max(scheduled_ready, scheduled_end(operation_of_[before]));
         }
@@ -225,8 +265,11 @@ private:
             start - std::min(start, measured_ready), start - std::min(start, scheduled_ready));
         operation.gap = Time(gap);
         const Interval scheduled{scheduled_ready + gap, scheduled_ready + gap + gpu.duration};
-        set_body(gpu, kind, operation);
+        const std::vector<RawMessage> messages = messages_of(gpu);
+        set_body(gpu, kind, messages, operation);
+        const Operation first = operation;
         operation_of_.push_back(add(std::move(operation), scheduled, {start, end_of(index)}));
+        add_beside(gpu, first, messages, scheduled, {start, end_of(index)});
         own.measured_end = end_of(index);
         own.scheduled_end = scheduled.end;
         // A copy whose call returned only after the GPU had finished blocked the host.
@@ -235,21 +278,155 @@ private:
             host_until(gpu.launch_end, index);
     }
 
-    void set_body(const RawGpuEvent& gpu, const Kind& kind, Operation& operation) {
+    /// Sends and receives of a communication kernel; what it sends to itself is no message.
+    [[nodiscard]] std::vector<RawMessage> messages_of(const RawGpuEvent& gpu) const {
+        std::vector<RawMessage> messages;
+        if (gpu.work != GpuWork::kCommunication)
+            return messages;
+        const CollectiveDetails& details = raw_.collectives[gpu.details];
+        for (std::uint32_t i = 0; i < details.messages; ++i)
+            if (raw_.messages[details.first_message + i].peer != raw_.report.rank)
+                messages.push_back(raw_.messages[details.first_message + i]);
+        return messages;
+    }
+
+    /// Messages of a call move at the same time: those after the first run on streams of their own,
+    /// beside the call's.
+    void add_beside(
+        const RawGpuEvent& gpu,
+        const Operation& first,
+        const std::vector<RawMessage>& messages,
+        Interval scheduled,
+        Interval measured) {
+        for (std::size_t i = 1; i < messages.size(); ++i) {
+            Operation beside = first;
+            beside.stream = stream_beside(gpu.stream, i);
+            beside.body = message_body(gpu, messages[i]);
+            // A stream of its own knows nothing of what ran on the call's stream before.
+            if (const std::uint32_t last = streams_[gpu.stream].last; last != UINT32_MAX)
+                beside.dependencies.push_back(last);
+            const std::uint32_t operation = add(std::move(beside), scheduled, measured);
+            streams_[gpu.stream].beside_last.push_back(operation);
+            beside_[operation_of_.size() - 1].push_back(operation);
+        }
+        streams_[gpu.stream].last = operation_of_.back();
+    }
+
+    std::uint32_t stream_beside(std::uint32_t stream, std::size_t number) {
+        const auto [at, fresh] = streams_beside_.try_emplace(
+            std::pair(stream, number), static_cast<std::uint32_t>(built_.graph->streams.size()));
+        if (fresh)
+            built_.graph->streams.push_back(
+                {StreamKind::kGpu,
+                 fmt::format("{} beside {}", raw_.texts[raw_.streams[stream].name], number),
+                 0});
+        return at->second;
+    }
+
+    [[nodiscard]] OperationBody
+    message_body(const RawGpuEvent& gpu, const RawMessage& message) const {
+        const CollectiveDetails& details = raw_.collectives[gpu.details];
+        const std::uint64_t tag = tag_of(raw_.texts[details.group_name]);
+        if (message.sends)
+            return SendOperation{message.peer, message.bytes, tag};
+        return ReceiveOperation{message.peer, message.bytes, tag};
+    }
+
+    /// Messages of one group do not match those of another: a number that all ranks derive alike
+    /// (FNV-1a).
+    static std::uint64_t tag_of(std::string_view group) {
+        std::uint32_t hash = 2166136261;
+        for (const char c : group)
+            hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+        return hash;
+    }
+
+    void depend_on(std::size_t raw, Operation& operation) const {
+        operation.dependencies.push_back(operation_of_[raw]);
+        if (const auto beside = beside_.find(raw); beside != beside_.end())
+            for (const std::uint32_t other : beside->second)
+                operation.dependencies.push_back(other);
+    }
+
+    /// A kernel without a model, or whose peers are unknown: it holds its blocks for as long as it
+    /// was traced and waits for nobody.
+    [[nodiscard]] CollectiveOperation alone_as_traced(const RawGpuEvent& gpu, CollectiveKind kind) {
+        CollectiveOperation collective = describe_collective(raw_, gpu, kind, 1);
+        collective.group =
+            group_table_.index({fmt::format("rank {}", raw_.report.rank), {raw_.report.rank}});
+        collective.sequence = sequences_[collective.group]++;
+        collective.bytes = Bytes();
+        collective.size_source = SizeSource::kTrace;
+        collective.given = Time(gpu.duration);
+        collective.holds_blocks = true;
+        return collective;
+    }
+
+    /// Libraries without a model, and no size: a kernel of these blocks that takes the shortest
+    /// time of its runs, since others waited for peers.
+    void take_time(const RawGpuEvent& gpu, CollectiveOperation& collective) {
+        if (collective.size_source == SizeSource::kTrace || is_of_nccl(raw_.name_of(gpu)))
+            return;
+        if (shortest_.empty())
+            for (const RawGpuEvent& one : raw_.gpu)
+                if (one.work == GpuWork::kCommunication) {
+                    const auto [at, fresh] = shortest_.try_emplace(one.task, one.duration);
+                    at->second = std::min(at->second, one.duration);
+                }
+        collective.given = Time(std::max<std::uint64_t>(1, shortest_.at(gpu.task)));
+        collective.holds_blocks = true;
+        collective.size_source = SizeSource::kTrace;
+        ++without_model_;
+    }
+
+    void set_communication(
+        const RawGpuEvent& gpu,
+        CollectiveKind kind,
+        const std::vector<RawMessage>& messages,
+        Operation& operation) {
+        const CollectiveDetails& details = raw_.collectives[gpu.details];
+        if (is_point_to_point(raw_, details)) {
+            if (!messages.empty()) {
+                operation.body = message_body(gpu, messages.front());
+                return;
+            }
+            unmatched_ += details.messages == 0 ? 1 : 0;
+            operation.body = alone_as_traced(gpu, CollectiveKind::kSendReceive);
+            return;
+        }
+        const std::uint32_t group = group_of(details);
+        const std::vector<std::uint32_t>& ranks = groups_[group].ranks;
+        CollectiveOperation collective = describe_collective(raw_, gpu, kind, ranks.size());
+        collective.group = group;
+        collective.sequence = sequences_[group]++;
+        take_time(gpu, collective);
+        if (kind == CollectiveKind::kAllToAll && states_parts(raw_, details)) {
+            if (auto exchange = exchange_of(raw_, details, collective, ranks)) {
+                const auto own = std::lower_bound(ranks.begin(), ranks.end(), raw_.report.rank);
+                collective.bytes =
+                    exchange->sent_by(static_cast<std::uint32_t>(own - ranks.begin()));
+                collective.size_source = SizeSource::kTrace;
+                exchanges_.push_back(std::move(*exchange));
+                collective.exchange = static_cast<std::uint32_t>(exchanges_.size());
+            } else {
+                ++other_parts_;
+            }
+        }
+        operation.body = std::move(collective);
+    }
+
+    void set_body(
+        const RawGpuEvent& gpu,
+        const Kind& kind,
+        const std::vector<RawMessage>& messages,
+        Operation& operation) {
         if (gpu.work == GpuWork::kCopy) {
             operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration)};
             return;
         }
         if (gpu.work == GpuWork::kCommunication) {
-            if (const auto found = collective_kind(raw_, gpu)) {
-                const std::uint32_t group = group_of(raw_.collectives[gpu.details]);
-                CollectiveOperation collective =
-                    describe_collective(raw_, gpu, *found, groups_[group].ranks.size());
-                collective.group = group;
-                collective.sequence = sequences_[group]++;
-                operation.body = std::move(collective);
-                return;
-            }
+            if (const auto found = collective_kind(raw_, gpu))
+                return set_communication(gpu, *found, messages, operation);
             ++unknown_communication_;
         }
         const GpuTask& task = raw_.tasks[gpu.task];
@@ -287,6 +464,10 @@ private:
         Group group;
         group.name = details.group_name == 0 ? "world" : raw_.texts[details.group_name];
         group.ranks = group_ranks(raw_, details);
+        unlisted_groups_ += lists_ranks(raw_, details) || group.ranks.size() < 2 ||
+                                    group.ranks.size() == raw_.report.world_size
+                                ? 0
+                                : 1;
         members_ += group.ranks.size();
         if (members_ > kMostMembers)
             throw ConfigError(
@@ -316,6 +497,7 @@ private:
     RawTrace& raw_;
     NameTable& names_;
     std::vector<Group>& groups_;
+    std::vector<UnevenExchange>& exchanges_;
     GroupTable group_table_;
     BuiltRank built_;
     double peak_ = 0;
@@ -324,27 +506,34 @@ private:
     std::uint64_t origin_ = 0;
     std::uint64_t host_time_ = 0;
     std::uint64_t unknown_communication_ = 0;
+    std::uint64_t unmatched_ = 0;
+    std::uint64_t without_model_ = 0;
+    std::map<std::uint32_t, std::uint64_t> shortest_;  ///< time of communication kernels, by task
+    std::uint64_t other_parts_ = 0;
+    std::uint64_t unlisted_groups_ = 0;
     std::uint64_t members_ = 0;
     StreamOrder order_;
     std::vector<std::optional<Kind>> kinds_;  ///< by task
     std::vector<OnStream> streams_;           ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> sequences_;
     std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
-    BigVector<std::uint32_t> operation_of_;    ///< by raw index
+    BigVector<std::uint32_t> operation_of_;  ///< by raw index; of several messages the first
+    std::map<std::size_t, std::vector<std::uint32_t>> beside_;  ///< the others, by raw index
+    std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> streams_beside_;
     BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps on the trace's clock
 };
 
 }  // namespace
 
-BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups) {
-    return RankBuilder(raw, names, groups).build();
+BuiltRank build_rank(RawTrace& raw, NameTable& names, ExecutionGraph& graph) {
+    return RankBuilder(raw, names, graph).build();
 }
 
 TraceWorkload workload_of(RawTrace raw) {
     TraceWorkload workload;
     NameTable names;
     ExecutionGraph& graph = workload.graph;
-    BuiltRank built = build_rank(raw, names, graph.groups);
+    BuiltRank built = build_rank(raw, names, graph);
     TraceFileReport& report = workload.files.emplace_back(std::move(raw.report));
     if (report.world_size > 1 && report.collectives == 0)
         report.warnings.emplace_back("holds no collective: nothing runs beside its kernels");

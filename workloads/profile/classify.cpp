@@ -96,16 +96,41 @@ constexpr std::array<std::string_view, 13> kElementwise{
     "mul",
     "add",
     "clamp"};
-constexpr std::array<std::string_view, 9> kCommunicationWords{
+/// Words of kernels that move data between GPUs, by library: NCCL and its kin, PyTorch's symmetric
+/// memory, vLLM, FlashInfer and TensorRT-LLM, quickreduce, Transformer Engine's userbuffers,
+/// NVSHMEM, DeepEP and hybrid EP.
+constexpr std::array<std::string_view, 26> kCommunicationWords{
     "nccl",
     "rccl",
     "msccl",
     "multimem_all_reduce",
+    "multimem_one_shot",
     "two_shot_all_reduce",
     "one_shot_all_reduce",
+    "two_shot_allreduce",
+    "one_shot_allreduce",
+    "multimem_all_gather",
+    "multimem_reduce_scatter",
     "cross_device_reduce",
+    "allreduce_fusion",
+    "allreducekernel",
+    "allreduce_kernel",
+    "all_reduce_kernel",
+    "twoshotallreduce",
+    "oneshotallreduce",
+    "quickreduce",
+    "userbuffers",
+    "nvshmem",
     "deep_ep",
-    "ibgda"};
+    "hybrid_ep",
+    "ibgda",
+    "symm_mem",
+    "symmetric_memory"};
+
+/// Kernels of those libraries that stay on their GPU: layouts, barriers without data, copies before
+/// and after.
+constexpr std::array<std::string_view, 5> kLocalWords{
+    "layout", "permute", "preprocess", "memset", "convert"};
 
 }  // namespace
 
@@ -142,18 +167,28 @@ CopyKind classify_copy(std::string_view name) {
 }
 
 bool is_communication(std::string_view name) {
-    return any_of(lower(name), kCommunicationWords);
+    const std::string text = lower(name);
+    return any_of(text, kCommunicationWords) && !any_of(text, kLocalWords);
+}
+
+bool is_of_nccl(std::string_view kernel) {
+    const std::string text = lower(kernel);
+    return contains(text, "nccl") || contains(text, "rccl") || contains(text, "msccl");
 }
 
 std::optional<CollectiveKind>
 classify_collective(std::string_view collective, std::string_view kernel) {
     const std::string text = lower(collective) + " " + lower(kernel);
     const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
-    if (has("allreduce") || has("all_reduce"))
+    // Userbuffers sum in kernels that are halves of an all-reduce or all of it, and named after it.
+    if (has("userbuffers") && has("_sum_") && !has("reducescatter") && !has("reduce_scatter"))
         return CollectiveKind::kAllReduce;
     if (has("reducescatter") || has("reduce_scatter"))
         return CollectiveKind::kReduceScatter;
-    if (has("allgather") || has("all_gather"))
+    // vLLM's and quickreduce's all-reduces do not say so.
+    if (has("allreduce") || has("all_reduce") || has("cross_device_reduce") || has("quickreduce"))
+        return CollectiveKind::kAllReduce;
+    if (has("allgather") || has("all_gather") || has("fcollect"))
         return CollectiveKind::kAllGather;
     if (has("broadcast"))
         return CollectiveKind::kBroadcast;
@@ -186,6 +221,28 @@ std::optional<Datatype> parse_datatype(std::string_view name) {
         return Datatype::kInt8;
     if (is("int"))
         return Datatype::kInt32;
+    return std::nullopt;
+}
+
+std::optional<ElementWidth> element_width(std::string_view text) {
+    const std::string name = lower(text);
+    const auto is = [&](std::string_view word) { return name.find(word) != std::string::npos; };
+    if (is("complex")) {
+        if (is("half") || is("complex32"))
+            return ElementWidth{Datatype::kFloat16, 2};
+        if (is("double") || is("complex128"))
+            return ElementWidth{Datatype::kFloat64, 2};
+        return ElementWidth{Datatype::kFloat32, 2};
+    }
+    // Two 4-bit numbers share a byte ("Float4_e2m1fn_x2").
+    if (is("float4") || is("fp4") || is("uint4") || is("int4"))
+        return ElementWidth{Datatype::kUint8, 1};
+    if (is("bits2x4") || is("bits4x2") || is("bits8") || is("bits1x8"))
+        return ElementWidth{Datatype::kUint8, 1};
+    if (is("bits16") || is("int16") || is("short"))
+        return ElementWidth{Datatype::kFloat16, 1};
+    if (const auto type = parse_datatype(text))
+        return ElementWidth{*type, 1};
     return std::nullopt;
 }
 
@@ -227,30 +284,6 @@ std::string_view kernel_algorithm(std::string_view kernel) {
     if (contains(name, "ncclSymk"))
         return contains(name, "MC") ? "nvls" : "symmetric";
     return contains(name, "_TREE_LL") ? "tree" : "";
-}
-
-std::optional<double> peak_bandwidth(std::string_view gpu_name, std::uint64_t memory_bytes) {
-    const std::string name = lower(gpu_name);
-    struct Known {
-        std::string_view word;
-        double bytes_per_second;
-    };
-    // From vendors' data sheets; the A100's 40 GB and 80 GB variants differ.
-    constexpr std::array<Known, 8> kKnown{
-        {{"h200", 4.8e12},
-         {"h100", 3.35e12},
-         {"b200", 8e12},
-         {"v100", 0.897e12},
-         {"mi300x", 5.3e12},
-         {"4090", 1.008e12},
-         {"3090", 0.936e12},
-         {"p100", 0.732e12}}};
-    if (name.find("a100") != std::string::npos)
-        return memory_bytes > 50'000'000'000ULL ? 2.039e12 : 1.555e12;
-    for (const Known& known : kKnown)
-        if (name.find(known.word) != std::string::npos)
-            return known.bytes_per_second;
-    return std::nullopt;
 }
 
 double default_bandwidth_share(KernelClass kernel_class) {

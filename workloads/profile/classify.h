@@ -15,12 +15,25 @@ namespace switchfold {
 [[nodiscard]] CopyKind classify_copy(std::string_view name);
 /// Whether the kernel is from NCCL, RCCL or another communication library.
 [[nodiscard]] bool is_communication(std::string_view name);
+/// Whether the kernel is one of NCCL's, RCCL's or MSCCL's.
+[[nodiscard]] bool is_of_nccl(std::string_view kernel);
 /// Kind of collective, from the trace's name for it and the kernel's name; nothing for barriers and
 /// the like.
 [[nodiscard]] std::optional<CollectiveKind>
 classify_collective(std::string_view collective, std::string_view kernel);
 /// Data type from its name in a trace ("Float", "BFloat16", "c10::Half", ...).
 [[nodiscard]] std::optional<Datatype> parse_datatype(std::string_view text);
+/// Elements that a trace counts in a type, which may be no Datatype: two 4-bit numbers are one
+/// element of a byte, a complex number is two.
+struct ElementWidth {
+    Datatype type = Datatype::kFloat32;  ///< of what an element consists of
+    std::uint32_t numbers = 1;           ///< of that type in an element
+    [[nodiscard]] Bytes bytes(std::uint64_t elements) const {
+        return size_of(type) * (elements * numbers);
+    }
+};
+/// Nothing for an unknown type.
+[[nodiscard]] std::optional<ElementWidth> element_width(std::string_view text);
 /// Data type that a communication kernel was compiled for, from its name
 /// ("..._Sum_f16_RING_LL(...)").
 [[nodiscard]] std::optional<Datatype> kernel_datatype(std::string_view kernel);
@@ -32,9 +45,6 @@ classify_collective(std::string_view collective, std::string_view kernel);
 /// stores over the GPUs' links ("symmetric").
 [[nodiscard]] std::string_view kernel_algorithm(std::string_view kernel);
 
-/// Peak memory bandwidth (bytes per second) of a GPU, by its name in traces; nothing if unknown.
-[[nodiscard]] std::optional<double>
-peak_bandwidth(std::string_view gpu_name, std::uint64_t memory_bytes);
 /// Default share of the peak bandwidth that kernels of a class use: for memory-bound classes close
 /// to streaming benchmarks, for matrix kernels about a third.
 [[nodiscard]] double default_bandwidth_share(KernelClass kernel_class);

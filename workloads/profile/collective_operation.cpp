@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/collective_operation.h"
 
+#include "workloads/graph/rank_box.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/kernel_traffic.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <numeric>
 
 namespace switchfold {
@@ -26,14 +29,19 @@ Size counted_size(
     const CollectiveDetails& details,
     CollectiveKind kind) {
     Size size;
-    size.datatype = parse_datatype(raw.texts[details.datatype])
-                        .value_or(kernel_datatype(raw.name_of(gpu)).value_or(Datatype::kFloat32));
+    const std::string_view stated = raw.texts[details.datatype];
+    const std::optional<ElementWidth> width = element_width(stated);
+    size.datatype =
+        width ? width->type : kernel_datatype(raw.name_of(gpu)).value_or(Datatype::kFloat32);
+    // A type that is stated but unknown leaves the size unknown.
+    if (!stated.empty() && !width)
+        return size;
     std::uint64_t elements = details.in_elements;
     if (kind == CollectiveKind::kAllGather)
         elements = std::max(elements, details.out_elements);
     size.known = elements > 0 && elements < (1ULL << 48U);
     if (size.known)
-        size.bytes = size_of(size.datatype) * elements;
+        size.bytes = width ? width->bytes(elements) : size_of(size.datatype) * elements;
     return size;
 }
 
@@ -87,25 +95,144 @@ std::optional<CollectiveKind> collective_kind(const RawTrace& raw, const RawGpuE
     return classify_collective("", raw.name_of(gpu));
 }
 
-std::vector<std::uint32_t> group_ranks(const RawTrace& raw, const CollectiveDetails& details) {
-    std::vector<std::uint32_t> ranks;
-    const auto parsed = nlohmann::json::parse(raw.texts[details.group_ranks], nullptr, false);
-    if (parsed.is_array())
-        for (const auto& member : parsed)
-            if (member.is_number_unsigned() && member.get<std::uint64_t>() < UINT32_MAX)
-                ranks.push_back(member.get<std::uint32_t>());
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    // Long lists are truncated ("[0, 1, 2, ...]"): assume the block of neighbouring ranks around
-    // this one, as frameworks lay out groups.
-    if (ranks.empty() || (details.group_size > 0 && ranks.size() != details.group_size)) {
-        const std::uint32_t world = raw.report.world_size;
-        const auto count = static_cast<std::uint32_t>(
-            details.group_size > 0 ? std::min<std::uint64_t>(details.group_size, world) : world);
-        ranks.resize(count);
-        std::iota(ranks.begin(), ranks.end(), raw.report.rank / count * count);
+namespace {
+
+/// The numbers at the beginning of "[0, 8, 16, ...]", ascending, each once.
+std::vector<std::uint32_t> numbers_in(std::string_view list) {
+    std::vector<std::uint32_t> numbers;
+    const char* at = list.data();
+    const char* const end = at + list.size();
+    while (at != end && (*at == '[' || *at == ',' || *at == ' ')) {
+        ++at;
+        std::uint32_t number = 0;
+        const auto [next, code] = std::from_chars(at, end, number);
+        if (code == std::errc{}) {
+            numbers.push_back(number);
+            at = next;
+        }
     }
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    return numbers;
+}
+
+/// Continues the first ranks of a group to `size` ranks if they are a box (see RankBox).
+std::vector<std::uint32_t>
+continued(const std::vector<std::uint32_t>& first, std::uint64_t size, std::uint32_t world) {
+    if (first.size() < 3 || size > world)
+        return {};
+    return continue_box(first, static_cast<std::uint32_t>(size), world);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> listed_ranks(const RawTrace& raw, const CollectiveDetails& details) {
+    const std::vector<std::uint32_t> beside = numbers_in(raw.texts[details.group_ranks]);
+    const auto known = raw.groups.find(std::string(raw.texts[details.group_name]));
+    const bool cut = details.group_size > beside.size() || beside.empty();
+    const bool apart = details.group_name != 0 && known != raw.groups.end() &&
+                       (details.group_size == 0 || known->second.size() == details.group_size);
+    return cut && apart ? known->second : beside;
+}
+
+bool lists_ranks(const RawTrace& raw, const CollectiveDetails& details) {
+    const std::size_t listed = listed_ranks(raw, details).size();
+    return listed > 0 && (details.group_size == 0 || listed == details.group_size);
+}
+
+std::vector<std::uint32_t> group_ranks(const RawTrace& raw, const CollectiveDetails& details) {
+    std::vector<std::uint32_t> ranks = listed_ranks(raw, details);
+    if (!ranks.empty() && (details.group_size == 0 || ranks.size() == details.group_size))
+        return ranks;
+    const std::uint32_t world = raw.report.world_size;
+    if (details.group_size > ranks.size())
+        if (auto whole = continued(ranks, details.group_size, world); !whole.empty())
+            return whole;
+    const auto count = static_cast<std::uint32_t>(
+        details.group_size > 0 ? std::min<std::uint64_t>(details.group_size, world) : world);
+    ranks.resize(count);
+    std::iota(ranks.begin(), ranks.end(), raw.report.rank / count * count);
     return ranks;
+}
+
+Bytes tensor_bytes(const RawTrace& raw, const CollectiveDetails& details) {
+    std::uint64_t bytes = 0;
+    for (const TensorShape& shape :
+         parse_shapes(raw.texts[details.call_dims], raw.texts[details.call_types]))
+        bytes += shape.elements() * shape.element_bytes;
+    return Bytes(bytes);
+}
+
+bool states_parts(const RawTrace& raw, const CollectiveDetails& details) {
+    return raw.texts[details.in_splits].find_first_of("0123456789") != std::string_view::npos ||
+           raw.texts[details.out_splits].find_first_of("0123456789") != std::string_view::npos;
+}
+
+namespace {
+
+/// Whole numbers of "[6, 2]", in order. Nothing for any other text.
+std::optional<std::vector<std::uint64_t>> parts_in(std::string_view list) {
+    std::vector<std::uint64_t> parts;
+    const auto parsed = nlohmann::json::parse(list, nullptr, false);
+    if (!parsed.is_array())
+        return std::nullopt;
+    for (const auto& part : parsed) {
+        if (!part.is_number_unsigned())
+            return std::nullopt;
+        parts.push_back(part.get<std::uint64_t>());
+    }
+    return parts;
+}
+
+/// The parts in bytes: what they are counted in, elements or rows, follows from their sum.
+std::optional<std::vector<std::uint64_t>>
+part_bytes(std::string_view list, std::uint64_t all_bytes, std::size_t ranks) {
+    auto parts = parts_in(list);
+    if (!parts)
+        return std::nullopt;
+    if (parts->empty())  // none stated: even
+        return std::vector<std::uint64_t>(ranks, all_bytes / ranks);
+    if (parts->size() != ranks)
+        return std::nullopt;
+    double sum = 0;
+    for (const std::uint64_t part : *parts)
+        sum += static_cast<double>(part);
+    for (std::uint64_t& part : *parts)
+        part = sum > 0 ? static_cast<std::uint64_t>(std::llround(
+                             static_cast<double>(part) / sum * static_cast<double>(all_bytes)))
+                       : 0;
+    return parts;
+}
+
+}  // namespace
+
+std::optional<UnevenExchange> exchange_of(
+    const RawTrace& raw,
+    const CollectiveDetails& details,
+    const CollectiveOperation& collective,
+    const std::vector<std::uint32_t>& ranks) {
+    const auto own = std::lower_bound(ranks.begin(), ranks.end(), raw.report.rank);
+    if (own == ranks.end() || *own != raw.report.rank)
+        return std::nullopt;
+    const std::uint64_t width = size_of(collective.datatype).count();
+    const auto bytes = [width](std::uint64_t elements) {
+        return elements < (1ULL << 48U) ? elements * width : 0;
+    };
+    const auto sent =
+        part_bytes(raw.texts[details.in_splits], bytes(details.in_elements), ranks.size());
+    const auto received =
+        part_bytes(raw.texts[details.out_splits], bytes(details.out_elements), ranks.size());
+    if (!sent && !received)
+        return std::nullopt;
+    UnevenExchange exchange = UnevenExchange::of(static_cast<std::uint32_t>(ranks.size()));
+    const auto position = static_cast<std::uint32_t>(own - ranks.begin());
+    for (std::uint32_t other = 0; other < exchange.ranks; ++other) {
+        if (received)
+            exchange.at(other, position) = (*received)[other];
+        if (sent)
+            exchange.at(position, other) = (*sent)[other];
+    }
+    return exchange;
 }
 
 CollectiveOperation describe_collective(

@@ -9,11 +9,14 @@ void TraceEvent::clear() {
           &category,
           &name,
           &thread,
+          &process,
           &stream,
           &collective_name,
           &datatype,
           &group_name,
           &group_ranks,
+          &in_splits,
+          &out_splits,
           &algorithm,
           &protocol,
           &input_dims,
@@ -21,8 +24,17 @@ void TraceEvent::clear() {
           &concrete_inputs})
         text->clear();
     for (std::optional<std::uint64_t>* number :
-         {&correlation, &external_id, &device, &counted_read, &counted_written})
+         {&correlation,
+          &external_id,
+          &device,
+          &counted_read,
+          &counted_written,
+          &to_rank,
+          &from_rank,
+          &sequence_number})
         number->reset();
+    without_time = false;
+    unusable = nullptr;
     grid.reset();
     block.reset();
     registers_per_thread = 0;

@@ -17,8 +17,13 @@ struct TraceEvent {
     std::string category;
     std::string name;
     std::string thread;
+    std::string process;  ///< "100", or "[TP00] 100" where several ranks were merged into one file
     std::uint64_t start = 0;
     std::uint64_t duration = 0;
+    /// Of a GPU operation: the profiler recorded no time for it.
+    bool without_time = false;
+    /// Not empty: why an event that is no GPU operation cannot be used. It points to a literal.
+    const char* unusable = nullptr;
     // From "args"; which of them are set depends on the category.
     std::optional<std::uint64_t> correlation;
     std::optional<std::uint64_t> external_id;
@@ -39,7 +44,13 @@ struct TraceEvent {
     std::uint64_t group_size = 0;
     std::string group_name;
     std::string group_ranks;  ///< "[0, 1]"
-    std::string algorithm;    ///< of the collective, if stated elsewhere than in its kernel's name
+    std::string in_splits;    ///< "[6, 2]": what of the tensor goes to each member, in any unit
+    std::string out_splits;   ///< the same of what comes from each
+    std::optional<std::uint64_t> to_rank;    ///< global rank to which a call sends
+    std::optional<std::uint64_t> from_rank;  ///< global rank from which it receives
+    /// PyTorch's number of the forward operator that this one is, or computes the gradient of.
+    std::optional<std::uint64_t> sequence_number;
+    std::string algorithm;  ///< of the collective, if stated elsewhere than in its kernel's name
     std::string protocol;
     std::string input_dims;       ///< raw JSON
     std::string input_types;      ///< raw JSON

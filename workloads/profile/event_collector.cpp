@@ -4,12 +4,17 @@
 #include "sim/core/big_sort.h"
 #include "sim/core/error.h"
 #include "sim/core/text.h"
+#include "workloads/profile/find_steps.h"
+#include "workloads/profile/impossible_times.h"
 #include "workloads/profile/kernel_traffic.h"
+#include "workloads/profile/kernels_of_calls.h"
 #include "workloads/profile/launching.h"
+#include "workloads/profile/messages.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 namespace switchfold {
@@ -18,6 +23,19 @@ namespace {
 
 bool by_start(const Interval& a, const Interval& b) {
     return a.start < b.start;
+}
+
+std::uint32_t rank_of(const std::optional<std::uint64_t>& rank) {
+    return rank && *rank < kNoRank ? static_cast<std::uint32_t>(*rank) : kNoRank;
+}
+
+/// 7 of "ProfilerStep#7"; -1 if there is no number.
+std::int64_t number_of(std::string_view mark) {
+    const std::size_t at = mark.find('#');
+    std::int64_t number = -1;
+    if (at != std::string_view::npos)
+        std::from_chars(mark.data() + at + 1, mark.data() + mark.size(), number);
+    return number;
 }
 
 }  // namespace
@@ -31,7 +49,16 @@ void EventCollector::add(const TraceEvent& event) {
                 : "instants and counters");
         return;
     }
-    switch (kind_of(event)) {
+    if (event.unusable != nullptr) {
+        dropped_.add(event.unusable);
+        return;
+    }
+    const EventKind kind = kind_of(event);
+    if (kind == EventKind::kCall || kind == EventKind::kOperator) {
+        on_host_.start = std::min(on_host_.start, event.start);
+        on_host_.end = std::max(on_host_.end, event.start + event.duration);
+    }
+    switch (kind) {
     case EventKind::kKernel:
         add_gpu(
             event,
@@ -83,7 +110,7 @@ void EventCollector::join_launches() {
         gpu.launch = gpu.launch_end = gpu.start;
         std::uint64_t& external_id = external_ids_[i];
         const std::uint64_t correlation = correlations_[i++];
-        const LaunchCall* const call = correlation == kNoId ? nullptr : launches_.find(correlation);
+        const LaunchCall* const call = correlation == kNoId ? nullptr : launches_.join(correlation);
         if (call != nullptr) {
             gpu.has_launch = true;
             gpu.launch = call->start;
@@ -99,6 +126,11 @@ void EventCollector::join_launches() {
         if (external_id == correlation)
             external_id = kNoId;
     }
+    // Without any join the trace has no correlations: then nothing is known to be lost.
+    const bool joins = std::any_of(
+        raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return gpu.has_launch; });
+    if (joins)
+        raw_.lost_launches = launches_.lost();
     launches_ = {};
     correlations_ = {};
 }
@@ -106,14 +138,18 @@ void EventCollector::join_launches() {
 void EventCollector::finish() {
     join_launches();
     sort_streams();
+    find_launching_operators(raw_, operators_, external_ids_);
+    find_messages(raw_, operators_);
+    mark_forward();
+    operators_ = {};
+    external_ids_ = {};
+    drop_impossible_times(raw_, on_host_);
     for (const RawGpuEvent& gpu : raw_.gpu.pass())
         if (gpu.work == GpuWork::kCommunication)
             raw_.communication.push_back({gpu.start, gpu.end()});
     merge_intervals(raw_.communication);
-    find_launching_operators(raw_, operators_, external_ids_);
-    operators_ = {};
-    external_ids_ = {};
     order_launches(raw_);
+    join_kernels_of_calls(raw_);
     std::uint64_t without_launch = 0;
     for (const RawGpuEvent& gpu : raw_.gpu.pass())
         without_launch += gpu.has_launch ? 0 : 1;
@@ -123,11 +159,31 @@ void EventCollector::finish() {
             "launched just before the next of their stream",
             without_launch));
     big_sort(raw_.syncs, by_start);
-    std::sort(raw_.steps.begin(), raw_.steps.end(), by_start);
+    std::sort(raw_.steps.begin(), raw_.steps.end(), [](const RawStep& a, const RawStep& b) {
+        return a.start < b.start;
+    });
+    std::sort(raw_.updates.begin(), raw_.updates.end(), by_start);
     for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
         merge_intervals(*intervals);
+    check_kernels();
+    keep_steps(raw_, find_steps(raw_, only_steps_));
     count_events();
     check_kernels();
+}
+
+/// Work of the forward pass: an operator of the backward pass states the number of the operator
+/// that launched it.
+void EventCollector::mark_forward() {
+    if (differentiated_.empty())
+        return;
+    std::size_t i = 0;
+    for (RawGpuEvent& gpu : raw_.gpu.pass()) {
+        raw_.gpu.forget_at(i++);
+        if (gpu.call == RawGpuEvent::kNone)
+            continue;
+        const std::uint32_t sequence = operators_[gpu.call].sequence;
+        gpu.of_forward = sequence != 0 && differentiated_.contains(sequence);
+    }
 }
 
 void EventCollector::count_events() {
@@ -141,6 +197,14 @@ void EventCollector::count_events() {
 }
 
 void EventCollector::add_gpu(const TraceEvent& event, GpuWork work) {
+    if (work != GpuWork::kCopy)
+        ++kernels_by_device_[event.device.value_or(0)];
+    if (only_device_ && event.device.value_or(0) != *only_device_)
+        return;
+    if (event.without_time) {
+        dropped_.add("GPU operations without a time");
+        return;
+    }
     RawGpuEvent gpu;
     gpu.work = work;
     gpu.start = event.start;
@@ -176,6 +240,10 @@ std::uint32_t EventCollector::details_of(const TraceEvent& event, GpuWork work) 
     details.in_elements = event.in_elements;
     details.out_elements = event.out_elements;
     details.group_size = event.group_size;
+    details.in_splits = raw_.texts.add(event.in_splits);
+    details.out_splits = raw_.texts.add(event.out_splits);
+    details.to_rank = rank_of(event.to_rank);
+    details.from_rank = rank_of(event.from_rank);
     raw_.collectives.push_back(details);
     return static_cast<std::uint32_t>(raw_.collectives.size() - 1);
 }
@@ -238,7 +306,12 @@ void EventCollector::add_call(const TraceEvent& event) {
     used_.add("runtime calls");
     const std::uint32_t thread = thread_of(event);
     const CallKind kind = meanings_.call(raw_.texts.add(event.name));
-    launches_.add(event, thread, kind == CallKind::kLaunchInThreads);
+    const bool launches_kernel = meanings_.launches_kernel(raw_.texts.add(event.name));
+    if (launches_kernel && event.process != process_) {
+        process_ = event.process;
+        processes_.insert(process_);
+    }
+    launches_.add(event, thread, kind == CallKind::kLaunchInThreads, launches_kernel);
     if (kind == CallKind::kStreamWait)
         raw_.waits.push_back({event.start, thread, false});
     if (kind == CallKind::kSynchronize)
@@ -278,19 +351,42 @@ void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
     kind.group_ranks = raw_.texts.add(event.group_ranks);
     kind.group_size =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(event.group_size, UINT32_MAX));
+    kind.communication = communication_of(event);
+    const auto sequence = static_cast<std::uint32_t>(
+        event.sequence_number && *event.sequence_number < UINT32_MAX ? *event.sequence_number + 1
+                                                                     : 0);
+    if (sequence != 0 && meanings_.mark(name) == PhaseMark::kBackward)
+        differentiated_.insert(sequence);
     operators_.push_back(
         {event.start,
          event.start + event.duration,
          event.external_id.value_or(kNoId),
          thread_of(event),
-         raw_.operator_kinds.add(kind)});
+         raw_.operator_kinds.add(kind),
+         sequence});
+}
+
+/// What the operator states about the communication that it issues: 1 + index into RawTrace::calls.
+std::uint32_t EventCollector::communication_of(const TraceEvent& event) {
+    if (event.collective_name.empty())
+        return 0;
+    CommunicationCall call;
+    call.name = raw_.texts.add(event.collective_name);
+    call.datatype = raw_.texts.add(event.datatype);
+    call.in_splits = raw_.texts.add(event.in_splits);
+    call.out_splits = raw_.texts.add(event.out_splits);
+    call.in_elements = event.in_elements;
+    call.out_elements = event.out_elements;
+    call.to_rank = rank_of(event.to_rank);
+    call.from_rank = rank_of(event.from_rank);
+    return raw_.calls.add(call) + 1;
 }
 
 bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
     const Interval interval{event.start, event.start + event.duration};
     switch (meanings_.mark(name)) {
     case PhaseMark::kStep:
-        raw_.steps.push_back(interval);
+        raw_.steps.push_back({interval.start, interval.end, number_of(event.name)});
         break;
     case PhaseMark::kForward:
         raw_.forward.push_back(interval);
@@ -300,6 +396,8 @@ bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
         break;
     case PhaseMark::kOptimizer:
         raw_.optimizer.push_back(interval);
+        if (event.name.starts_with("Optimizer.step"))
+            raw_.updates.push_back(interval);
         break;
     case PhaseMark::kNothing:
         return false;

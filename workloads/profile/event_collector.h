@@ -9,7 +9,10 @@
 #include "workloads/profile/tally.h"
 
 #include <array>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +26,16 @@ public:
     explicit EventCollector(RawTrace& raw) : raw_(raw) {}
 
     void add(const TraceEvent& event);
+    /// Limits the trace to GPU operations of one device.
+    void only_device(std::uint64_t device) { only_device_ = device; }
+    /// Limits the steps to those with these numbers; empty: all.
+    void only_steps(std::vector<std::int64_t> numbers) { only_steps_ = std::move(numbers); }
+    /// Kernels by device, over all devices. Copies do not count: a process may touch other GPUs.
+    [[nodiscard]] const std::map<std::uint64_t, std::uint64_t>& kernels_by_device() const {
+        return kernels_by_device_;
+    }
+    /// Processes that launched kernels, as the trace names them.
+    [[nodiscard]] const std::set<std::string>& processes() const { return processes_; }
     /// Adds shapes to operators without them; call after the last event. Throws ConfigError if the
     /// execution trace is from another run.
     void take_shapes(const ExecutionTrace& trace);
@@ -51,10 +64,12 @@ private:
     void add_operator(const TraceEvent& event);
     void add_annotation(const TraceEvent& event);
     void keep_operator(const TraceEvent& event, Texts::Id name);
+    std::uint32_t communication_of(const TraceEvent& event);
     /// \returns whether the name marks a phase or step.
     bool mark_phase(const TraceEvent& event, Texts::Id name);
     void sort_streams();
     void join_launches();
+    void mark_forward();
     void forget_joined(std::size_t joined) const;
     void count_events();
     void check_kernels() const;
@@ -69,6 +84,13 @@ private:
     std::vector<std::uint32_t> streams_;  ///< index into raw_.streams, by key
     std::unordered_map<Texts::Id, std::uint32_t> threads_;
     std::optional<std::uint64_t> device_;
+    std::optional<std::uint64_t> only_device_;
+    std::vector<std::int64_t> only_steps_;
+    std::map<std::uint64_t, std::uint64_t> kernels_by_device_;
+    std::set<std::string> processes_;
+    std::string process_;                     ///< of the last event; avoids most look-ups
+    std::set<std::uint32_t> differentiated_;  ///< sequence numbers that backward operators state
+    Interval on_host_{UINT64_MAX, 0};         ///< from the first to the last of the host's events
     Tally used_;
     Tally dropped_;
 };

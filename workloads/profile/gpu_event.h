@@ -34,6 +34,29 @@ struct GpuTask {
     bool operator==(const GpuTask&) const = default;
 };
 
+inline constexpr std::uint32_t kNoRank = UINT32_MAX;
+
+/// What an operator states about the communication that it issues.
+struct CommunicationCall {
+    Texts::Id name = 0;  ///< "send", "all_to_allv"
+    Texts::Id datatype = 0;
+    Texts::Id in_splits = 0;  ///< "[6, 2]"
+    Texts::Id out_splits = 0;
+    std::uint64_t in_elements = 0;
+    std::uint64_t out_elements = 0;
+    std::uint32_t to_rank = kNoRank;  ///< of a send: the global rank that receives
+    std::uint32_t from_rank = kNoRank;
+    [[nodiscard]] std::array<std::uint64_t, 5> parts() const {
+        const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32U | low; };
+        return {
+            pair(name, datatype),
+            pair(in_splits, out_splits),
+            in_elements,
+            out_elements,
+            pair(to_rank, from_rank)};
+    }
+};
+
 /// Properties that calls of the same operator with the same tensors share.
 struct OperatorKind {
     Texts::Id name = 0;
@@ -44,11 +67,12 @@ struct OperatorKind {
     Texts::Id group_name = 0;
     Texts::Id group_ranks = 0;  ///< "[0, 1]"
     std::uint32_t group_size = 0;
+    std::uint32_t communication = 0;  ///< 1 + index into RawTrace::calls; 0: it states nothing
     [[nodiscard]] std::array<std::uint64_t, 6> parts() const {
         return {
             name,
             input_dims,
-            input_types,
+            std::uint64_t{communication} << 32U | input_types,
             stride,
             std::uint64_t{group_name} << 32U | group_ranks,
             group_size};
@@ -66,10 +90,24 @@ struct CollectiveDetails {
     std::uint64_t in_elements = 0;
     std::uint64_t out_elements = 0;
     std::uint64_t group_size = 0;
+    Texts::Id in_splits = 0;  ///< of an all-to-all: parts for each member, in any unit
+    Texts::Id out_splits = 0;
+    std::uint32_t to_rank = kNoRank;  ///< of a send: the global rank that receives
+    std::uint32_t from_rank = kNoRank;
+    /// Sends and receives of one call: a range of RawTrace::messages.
+    std::uint32_t first_message = 0;
+    std::uint32_t messages = 0;
     /// c10d's name for the call ("nccl:all_reduce") and its tensors, if recorded.
     Texts::Id call = 0;
     Texts::Id call_dims = 0;
     Texts::Id call_types = 0;
+};
+
+/// A send or receive of a communication kernel.
+struct RawMessage {
+    std::uint32_t peer = 0;  ///< global rank
+    bool sends = false;
+    Bytes bytes;
 };
 
 /// Traffic of one kernel run, from hardware counters.
@@ -95,8 +133,12 @@ struct RawGpuEvent {
     std::uint32_t op = kNone;    ///< index into RawTrace::operator_kinds of that innermost operator
     std::uint32_t details =
         kNone;  ///< index into RawTrace::collectives, or RawTrace::counted for a compute kernel
+    /// Of a communication kernel: index of the innermost operator call that issues collectives.
+    std::uint32_t issuer = kNone;
     GpuWork work = GpuWork::kKernel;
     bool has_launch = false;
+    bool of_forward =
+        false;  ///< a later operator computes the gradient of the one that launched it
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }
 };

@@ -9,7 +9,8 @@
 
 namespace switchfold {
 
-void LaunchCalls::add(const TraceEvent& call, std::uint32_t thread, bool in_threads) {
+void LaunchCalls::add(
+    const TraceEvent& call, std::uint32_t thread, bool in_threads, bool launches_kernel) {
     if (!call.correlation)
         return;
     calls_.push_back(
@@ -22,7 +23,9 @@ void LaunchCalls::add(const TraceEvent& call, std::uint32_t thread, bool in_thre
              {call.grid.value_or(kUnknownShape),
               call.block.value_or(kUnknownShape),
               call.shared_memory,
-              in_threads})});
+              in_threads}),
+         launches_kernel,
+         false});
 }
 
 void LaunchCalls::sort() {
@@ -32,14 +35,25 @@ void LaunchCalls::sort() {
     big_sort(calls_, before);
 }
 
-const LaunchCall* LaunchCalls::find(std::uint64_t correlation) const {
-    const auto after = std::upper_bound(
+std::vector<std::uint64_t> LaunchCalls::lost() const {
+    std::vector<std::uint64_t> lost;
+    for (const LaunchCall& call : calls_.pass())
+        if (call.launches_kernel && !call.joined)
+            lost.push_back(call.start);
+    std::sort(lost.begin(), lost.end());
+    return lost;
+}
+
+const LaunchCall* LaunchCalls::join(std::uint64_t correlation) {
+    LaunchCall* const after = std::upper_bound(
         calls_.begin(), calls_.end(), correlation, [](std::uint64_t c, const LaunchCall& call) {
             return c < call.correlation;
         });
     if (after == calls_.begin() || std::prev(after)->correlation != correlation)
         return nullptr;
-    return &*std::prev(after);
+    LaunchCall* const found = std::prev(after);
+    found->joined = true;
+    return found;
 }
 
 GpuTask LaunchCalls::shaped(GpuTask task, const LaunchCall& call) const {

@@ -7,6 +7,7 @@
 #include "workloads/profile/texts.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace switchfold {
 
@@ -18,17 +19,22 @@ struct LaunchCall {
     std::uint64_t external_id = 0;  ///< CpuOperator::kNoId if none
     std::uint32_t thread = 0;
     std::uint32_t shape = 0;  ///< index of the launch shape that the call states, if any
+    bool launches_kernel = false;
+    bool joined = false;  ///< the trace holds what it launched
 };
 
 /// The calls of a trace, by correlation id.
 class LaunchCalls {
 public:
-    /// `in_threads`: the call states its grid in threads, not in blocks.
-    void add(const TraceEvent& call, std::uint32_t thread, bool in_threads);
+    /// `in_threads`: the call states its grid in threads, not in blocks. `launches_kernel`: exactly
+    /// one kernel.
+    void add(const TraceEvent& call, std::uint32_t thread, bool in_threads, bool launches_kernel);
     /// Call after the last add() and before find().
     void sort();
-    /// The last call with this correlation id; null if there is none.
-    [[nodiscard]] const LaunchCall* find(std::uint64_t correlation) const;
+    /// The last call with this correlation id, from now on joined; null if there is none.
+    [[nodiscard]] const LaunchCall* join(std::uint64_t correlation);
+    /// Start times of the calls that launched a kernel and were not joined, ascending.
+    [[nodiscard]] std::vector<std::uint64_t> lost() const;
     /// For passes that ask for one call after another; see BigVector.
     void forget_at(std::size_t asked) const { calls_.forget_at(asked); }
     /// The task, completed with the launch shape that only the call states: AMD's profiler may

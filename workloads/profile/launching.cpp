@@ -31,11 +31,15 @@ public:
         gpu.op = op.kind;
         gpu.call = static_cast<std::uint32_t>(&op - calls_.data());
     }
-    void take_collective(const RawGpuEvent& gpu, const CpuOperator& op) const {
+    void take_collective(RawGpuEvent& gpu, const CpuOperator& op) const {
         if (!issues_collective(op))
             return;
         const OperatorKind& kind = raw_.operator_kinds[op.kind];
         CollectiveDetails& details = raw_.collectives[gpu.details];
+        if (gpu.issuer == RawGpuEvent::kNone)
+            gpu.issuer = static_cast<std::uint32_t>(&op - calls_.data());
+        if (kind.communication != 0 && details.name == 0)
+            take_call(raw_.calls[kind.communication - 1], details);
         if (details.call == 0 && raw_.texts[kind.name] != "record_param_comms")
             details.call = kind.name;
         if (details.group_name == 0 && details.group_ranks == 0 && details.group_size == 0) {
@@ -53,6 +57,17 @@ public:
     }
 
 private:
+    static void take_call(const CommunicationCall& call, CollectiveDetails& details) {
+        details.name = call.name;
+        details.datatype = call.datatype;
+        details.in_elements = call.in_elements;
+        details.out_elements = call.out_elements;
+        details.in_splits = call.in_splits;
+        details.out_splits = call.out_splits;
+        details.to_rank = call.to_rank;
+        details.from_rank = call.from_rank;
+    }
+
     RawTrace& raw_;
     const BigVector<CpuOperator>& calls_;
     std::vector<bool> issues_;  ///< by kind
@@ -153,7 +168,7 @@ void find_by_external_id(
             wanted.begin(), wanted.end(), op.external_id, [](const Wanted& w, std::uint64_t id) {
                 return w.id < id;
             });
-        if (one == wanted.end() || one->found)
+        if (one == wanted.end() || one->id != op.external_id || one->found)
             continue;
         one->found = true;
         for (; one != wanted.end() && one->id == op.external_id; ++one) {

@@ -63,6 +63,10 @@ CallKind kind_of_call(std::string_view name) {
     return CallKind::kLaunch;
 }
 
+bool launches_one_kernel(std::string_view name) {
+    return contains(name, "LaunchKernel") || contains(name, "LaunchCooperativeKernel");
+}
+
 template <class Answer, class Judge>
 Answer Meanings::judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge) {
     if (known_.size() <= text)
@@ -83,6 +87,10 @@ PhaseMark Meanings::mark(Texts::Id name) {
 
 CallKind Meanings::call(Texts::Id name) {
     return judged(name, &Known::call, kind_of_call);
+}
+
+bool Meanings::launches_kernel(Texts::Id call) {
+    return judged(call, &Known::launches_kernel, launches_one_kernel);
 }
 
 bool Meanings::communicates(Texts::Id kernel) {

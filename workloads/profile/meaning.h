@@ -30,6 +30,8 @@ enum class PhaseMark : std::uint8_t { kNothing, kStep, kForward, kBackward, kOpt
 /// What a runtime or driver call does. kLaunchInThreads: its grid is in threads, not in blocks.
 enum class CallKind : std::uint8_t { kLaunch, kLaunchInThreads, kStreamWait, kSynchronize };
 [[nodiscard]] CallKind kind_of_call(std::string_view name);
+/// Whether a runtime or driver call launches exactly one kernel ("cudaLaunchKernel").
+[[nodiscard]] bool launches_one_kernel(std::string_view name);
 
 /// Caches the meaning of texts: traces repeat few texts many times.
 class Meanings {
@@ -41,6 +43,8 @@ public:
     [[nodiscard]] CallKind call(Texts::Id name);
     /// Whether a kernel of this name belongs to NCCL or another communication library.
     [[nodiscard]] bool communicates(Texts::Id kernel);
+    /// Whether a runtime or driver call launches one kernel.
+    [[nodiscard]] bool launches_kernel(Texts::Id call);
 
 private:
     struct Known {
@@ -48,6 +52,7 @@ private:
         std::optional<PhaseMark> mark;
         std::optional<CallKind> call;
         std::optional<bool> communicates;
+        std::optional<bool> launches_kernel;
     };
     /// The result of `judge` for the text, computed once.
     template <class Answer, class Judge>

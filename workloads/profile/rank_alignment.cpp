@@ -19,6 +19,7 @@ struct RankPart {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Bytes bytes;
     SizeSource size_source = SizeSource::kTrace;
+    bool uneven = false;  ///< ranks may state different bytes
     double start_us = 0;
     double end_us = 0;
 };
@@ -39,6 +40,7 @@ Collectives parts_of(const TraceWorkload& workload) {
                      c->kind,
                      c->bytes,
                      c->size_source,
+                     c->exchange != 0 || c->holds_blocks,
                      to_microseconds(measured[i].start),
                      to_microseconds(measured[i].end)});
         }
@@ -131,8 +133,7 @@ private:
                             called(key, part),
                             workload_.files[first.rank].rank,
                             to_string(first.kind)));
-                else if (
-                    sizes && part.bytes != first.bytes && part.kind != CollectiveKind::kAllToAll)
+                else if (sizes && part.bytes != first.bytes && !part.uneven)
                     problem(
                         part,
                         fmt::format(

@@ -31,26 +31,41 @@ struct CpuOperator {
     std::uint64_t end = 0;
     std::uint64_t external_id = kNoId;
     std::uint32_t thread = 0;
-    std::uint32_t kind = 0;  ///< index into RawTrace::operator_kinds
+    std::uint32_t kind = 0;      ///< index into RawTrace::operator_kinds
+    std::uint32_t sequence = 0;  ///< 1 + PyTorch's sequence number; 0: none
+};
+
+/// A step of the recording on its host's clock.
+struct RawStep {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    std::int64_t number = -1;  ///< as the mark states it ("ProfilerStep#7"); -1: it states none
 };
 
 /// Everything from one file that the graph is built from.
 struct RawTrace {
     TraceFileReport report;
-    BigVector<RawGpuEvent> gpu;         ///< in launch order, which is start order on each stream
-    BigVector<Interval> syncs;          ///< calls that may wait for the GPU, by start
-    BigVector<StreamWait> waits;        ///< by thread, then start
-    BigVector<Interval> forward;        ///< merged
-    BigVector<Interval> backward;       ///< merged
-    BigVector<Interval> optimizer;      ///< merged
-    BigVector<Interval> steps;          ///< by start
+    BigVector<RawGpuEvent> gpu;     ///< in launch order, which is start order on each stream
+    BigVector<Interval> syncs;      ///< calls that may wait for the GPU, by start
+    BigVector<StreamWait> waits;    ///< by thread, then start
+    BigVector<Interval> forward;    ///< merged
+    BigVector<Interval> backward;   ///< merged
+    BigVector<Interval> optimizer;  ///< merged
+    std::vector<Interval> updates;  ///< calls of an optimizer's step, by start
+    std::vector<RawStep> steps;     ///< by start
+    /// Launches of kernels that the trace does not hold, by time.
+    std::vector<std::uint64_t> lost_launches;
     BigVector<Interval> communication;  ///< times when any communication kernel ran, merged
     /// End of the work that was launched on each stream before the trace began, ps.
     std::map<std::uint32_t, std::uint64_t> busy_before;
     std::vector<RawStream> streams;
     BigVector<CollectiveDetails> collectives;
     BigVector<CountedTraffic> counted;
+    std::vector<RawMessage> messages;
+    /// Ranks of process groups that the trace lists apart from calls, by name.
+    std::map<std::string, std::vector<std::uint32_t>> groups;
     Distinct<GpuTask> tasks;
+    Distinct<CommunicationCall> calls;
     Distinct<OperatorKind> operator_kinds;
     Texts texts;
 
@@ -64,13 +79,14 @@ struct RawTrace {
     }
 };
 
-/// Result of building a rank's graph from a raw trace; also fills the counts of its report.
+/// Result of building a rank's graph from a raw trace; also fills the counts of its report. Groups
+/// and exchanges are added to `graph`.
 struct BuiltRank {
     std::shared_ptr<RankGraph> graph;
     BigVector<TraceWorkload::Measured> measured;
     Time iteration;
 };
-[[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, std::vector<Group>& groups);
+[[nodiscard]] BuiltRank build_rank(RawTrace& raw, NameTable& names, ExecutionGraph& graph);
 
 /// Builds the workload of one rank from its raw trace.
 [[nodiscard]] TraceWorkload workload_of(RawTrace raw);

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/graph/group_table.h"
+#include "workloads/graph/uneven_parts.h"
 
 #include <fmt/format.h>
 
@@ -30,13 +31,19 @@ public:
         std::vector<std::uint32_t> groups;
         for (const Group& group : workload.graph.groups)
             groups.push_back(group_table_.index(group));
+        const auto exchanges = static_cast<std::uint32_t>(exchanges_.size());
+        for (UnevenExchange& exchange : workload.graph.exchanges)
+            exchanges_.push_back(std::move(exchange));
         std::vector<JoinedRank> parts;
         for (std::size_t i = 0; i < workload.graph.ranks.size(); ++i) {
             const std::shared_ptr<RankGraph> graph = taken(std::move(workload.graph.ranks[i]));
             for (Operation& operation : graph->operations.pass()) {
                 operation.name = names[operation.name];
-                if (auto* c = std::get_if<CollectiveOperation>(&operation.body))
+                if (auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
                     c->group = groups[c->group];
+                    if (c->exchange != 0)
+                        c->exchange += exchanges;
+                }
             }
             parts.push_back(
                 {std::move(workload.files[i]),
@@ -49,6 +56,7 @@ public:
     void finish(ExecutionGraph& graph) {
         graph.names = names_.take();
         graph.groups = std::move(groups_);
+        graph.exchanges = std::move(exchanges_);
     }
 
 private:
@@ -62,6 +70,7 @@ private:
 
     NameTable names_;
     std::vector<Group> groups_;
+    std::vector<UnevenExchange> exchanges_;
     GroupTable group_table_{groups_};
 };
 
@@ -72,7 +81,7 @@ void check_ranks(const std::vector<JoinedRank>& parts) {
         if (before.rank == here.rank)
             throw ConfigError(
                 here.file,
-                "/distributedInfo/rank",
+                "",
                 fmt::format(
                     "rank {} is also {}'s; expected each rank once", here.rank, before.file));
         if (before.steps != here.steps)
@@ -84,6 +93,30 @@ void check_ranks(const std::vector<JoinedRank>& parts) {
                     here.steps,
                     before.file,
                     before.steps));
+    }
+}
+
+std::string numbers_of(const TraceFileReport& file) {
+    const auto& numbers = file.step_numbers;
+    return numbers.front() == numbers.back()
+               ? fmt::format("step is {}", numbers.front())
+               : fmt::format("steps are {} to {}", numbers.front(), numbers.back());
+}
+
+/// Ranks that traced other steps do alike work, but did not wait for each other in it.
+void tell_step_numbers(TraceWorkload& joined) {
+    const TraceFileReport& first = joined.files.front();
+    for (TraceFileReport& file : joined.files) {
+        if (file.step_numbers.empty() || first.step_numbers.empty() ||
+            file.step_numbers == first.step_numbers)
+            continue;
+        file.warnings.push_back(fmt::format(
+            "rank {}'s {}, rank {}'s {}: they are replayed as the same ones, and the clocks are "
+            "aligned over different steps",
+            file.rank,
+            numbers_of(file),
+            first.rank,
+            numbers_of(first)));
     }
 }
 
@@ -145,11 +178,20 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
     joined.graph.steps = parts.front().report.steps;
     provenance.gpu_name = parts.front().report.gpu_name;
     provenance.traced_ranks = static_cast<std::uint32_t>(parts.size());
+    std::vector<std::uint32_t> numbers;
     for (JoinedRank& part : parts) {
+        numbers.push_back(part.report.rank);
         joined.graph.ranks.push_back(std::move(part.graph));
         joined.files.push_back(std::move(part.report));
         joined.measured.push_back(std::move(part.measured));
     }
+    if (const std::uint64_t equal = unite_exchanges(joined.graph, numbers))
+        joined.files.front().warnings.push_back(fmt::format(
+            "{} all-to-all{} of different sizes on different ranks without split sizes: each rank "
+            "is taken to send equal parts",
+            equal,
+            equal == 1 ? " is" : "s are"));
+    tell_step_numbers(joined);
     return joined;
 }
 

@@ -17,10 +17,15 @@ struct TraceFileReport {
     std::string format;  ///< format of the trace: "Kineto", "Nsight Systems", ...
     std::string gpu_name;
     std::uint64_t memory_bytes = 0;
-    std::uint32_t sms = 0;  ///< 0 if the trace does not state it
+    double memory_bandwidth = 0;  ///< bytes per second; 0 if the trace does not state it
+    std::uint32_t sms = 0;        ///< 0 if the trace does not state it
     std::uint32_t rank = 0;
     std::uint32_t world_size = 1;
+    bool states_rank = true;  ///< false: the rank is the file's position among the given ones
     std::uint32_t steps = 0;
+    std::string steps_from;  ///< which steps were taken and why; empty: the format has none
+    /// Numbers of the steps' marks ("ProfilerStep#7"); -1: a step without a number.
+    std::vector<std::int64_t> step_numbers;
     bool synthetic = false;  ///< no real run behind it
     /// Of these, a simulation's timeline: its durations are not those of kernels alone.
     bool simulated = false;
@@ -33,10 +38,10 @@ struct TraceFileReport {
     std::uint64_t collectives = 0;
     std::uint64_t copies = 0;
     std::uint32_t streams = 0;
-    HostPace host;                                    ///< all zero if the trace has no calls
-    std::map<std::string, std::uint64_t> durations;   ///< kernels by DurationSource
-    std::map<std::string, std::uint64_t> bytes;       ///< kernels by ByteSource
-    std::map<std::string, std::uint64_t> sizes;       ///< collectives by SizeSource
+    HostPace host;                                   ///< all zero if the trace has no calls
+    std::map<std::string, std::uint64_t> durations;  ///< kernels by DurationSource
+    std::map<std::string, std::uint64_t> bytes;      ///< kernels by ByteSource
+    std::map<std::string, std::uint64_t> sizes;      ///< collectives by SizeSource
     std::map<std::string, std::uint64_t>
         algorithms;  ///< collectives by the algorithm that the trace states
     std::vector<std::string> warnings;

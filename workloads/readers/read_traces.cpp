@@ -13,6 +13,7 @@
 #include "workloads/readers/trace_format/trace_file.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -39,31 +40,85 @@ public:
     }
 
     TraceWorkload run() {
-        std::vector<TraceWorkload> parts;
-        // Read together, because each describes only part of its communicators.
-        if (!captures_.empty())
-            parts = capture::read_captures(captures_);
-        for (std::size_t i = 0; i < files_.size(); ++i) {
-            if (files_[i].second == TraceFormat::kCapture)
-                continue;
-            if (files_[i].second == TraceFormat::kExecutionTrace)
-                throw ConfigError(
-                    files_[i].first.string(),
-                    "",
-                    "holds operators without times; expected it right behind the Kineto trace of "
-                    "the same rank");
-            const bool paired = i + 1 < files_.size() && files_[i].second == TraceFormat::kKineto &&
-                                files_[i + 1].second == TraceFormat::kExecutionTrace;
-            parts.push_back(paired ? read_pair(i) : read(i));
-            i += paired ? 1 : 0;
+        std::vector<TraceWorkload> parts = read_parts();
+        // Ranks whose whole steps differ are replayed over those that all have.
+        only_steps_ = common_steps(parts);
+        if (!only_steps_.empty()) {
+            parts.clear();
+            parts = read_parts();
         }
         return join_ranks(std::move(parts));
     }
 
 private:
-    TraceWorkload read_pair(std::size_t index) {
-        const ExecutionTrace shapes = read_execution_trace(files_[index + 1].first, options_.most);
-        return workload_of(read_raw_trace(files_[index].first, options_.most, &shapes));
+    std::vector<TraceWorkload> read_parts() {
+        std::vector<TraceWorkload> parts;
+        chakra_files_ = nsight_ranks_ = kineto_files_ = 0;
+        // Read together, because each describes only part of its communicators.
+        if (!captures_.empty())
+            parts = capture::read_captures(captures_);
+        for (std::size_t i = 0; i < files_.size(); ++i) {
+            const TraceFormat format = files_[i].second;
+            if (format == TraceFormat::kCapture)
+                continue;
+            if (format == TraceFormat::kExecutionTrace)
+                throw ConfigError(
+                    files_[i].first.string(),
+                    "",
+                    "holds operators without times; expected it right behind the Kineto trace of "
+                    "the same rank");
+            if (format != TraceFormat::kKineto) {
+                parts.push_back(read(i));
+                continue;
+            }
+            const bool paired =
+                i + 1 < files_.size() && files_[i + 1].second == TraceFormat::kExecutionTrace;
+            read_kineto_file(i, paired, parts);
+            i += paired ? 1 : 0;
+        }
+        return parts;
+    }
+
+    /// Numbers of the steps that all ranks have, if they have different ones; else none.
+    static std::vector<std::int64_t> common_steps(const std::vector<TraceWorkload>& parts) {
+        std::vector<std::int64_t> common;
+        bool differ = false;
+        bool first = true;
+        for (const TraceWorkload& part : parts)
+            for (const TraceFileReport& file : part.files) {
+                std::vector<std::int64_t> here = file.step_numbers;
+                if (here.empty() || here.front() < 0)
+                    return {};
+                if (first)
+                    common = here;
+                differ = differ || here != common;
+                std::vector<std::int64_t> both;
+                std::set_intersection(
+                    common.begin(),
+                    common.end(),
+                    here.begin(),
+                    here.end(),
+                    std::back_inserter(both));
+                common = std::move(both);
+                first = false;
+            }
+        return differ ? common : std::vector<std::int64_t>{};
+    }
+
+    void read_kineto_file(std::size_t index, bool paired, std::vector<TraceWorkload>& parts) {
+        KinetoFile file{files_[index].first, options_.most};
+        std::optional<ExecutionTrace> shapes;
+        if (paired)
+            shapes = read_execution_trace(files_[index + 1].first, options_.most);
+        file.shapes = shapes ? &*shapes : nullptr;
+        file.position = kineto_files_++;
+        file.files = static_cast<std::uint32_t>(
+            std::count_if(files_.begin(), files_.end(), [](const auto& f) {
+                return f.second != TraceFormat::kExecutionTrace;
+            }));
+        file.only_steps = only_steps_;
+        for (RawTrace& raw : read_raw_traces(file))
+            parts.push_back(workload_of(std::move(raw)));
     }
 
     TraceWorkload read(std::size_t index) {
@@ -83,7 +138,8 @@ private:
         case TraceFormat::kCapture:
             break;
         }
-        return workload_of(read_raw_trace(file, options_.most));
+        SWITCHFOLD_CHECK(false, "{} is read elsewhere", file.string());
+        return {};
     }
 
     /// Ranks of several reports are numbered consecutively, in the given order.
@@ -98,6 +154,8 @@ private:
     std::vector<std::filesystem::path> captures_;
     std::uint32_t chakra_world_ = 1;
     std::uint32_t chakra_files_ = 0;
+    std::uint32_t kineto_files_ = 0;
+    std::vector<std::int64_t> only_steps_;
     std::uint32_t nsight_world_ = 0;
     std::uint32_t nsight_ranks_ = 0;
 };

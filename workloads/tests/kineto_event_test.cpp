@@ -106,34 +106,55 @@ TEST(EventParser, SaysWhatItExpected) {
         return "accepted";
     };
     EXPECT_EQ(
-        message(R"({"ph": "X", "ts": 5, "dur": -1})"),
+        message(R"({"ph": "X", "cat": "kernel", "ts": 5, "dur": -1})"),
         "\"dur\" is -1; expected microseconds that are not negative, within 213 days");
-    EXPECT_NE(message(R"({"ph": "X", "ts": 5})").find("\"dur\" is missing"), std::string::npos);
-    EXPECT_NE(message(R"({"ph": "X", "dur": 5})").find("\"ts\" is missing"), std::string::npos);
     EXPECT_NE(
-        message(R"({"ph": "X", "ts": 9223372036854775808, "dur": 5})")
+        message(R"({"ph": "X", "cat": "kernel", "ts": 5})").find("\"dur\" is missing"),
+        std::string::npos);
+    EXPECT_NE(
+        message(R"({"ph": "X", "cat": "kernel", "dur": 5})").find("\"ts\" is missing"),
+        std::string::npos);
+    EXPECT_NE(
+        message(R"({"ph": "X", "cat": "kernel", "ts": 9223372036854775808, "dur": 5})")
             .find("\"ts\" is 9223372036854775808"),
         std::string::npos);
     EXPECT_NE(
-        message(R"({"ph": "X", "ts": 1, "dur": 9223372036854775808})").find("\"dur\" is"),
+        message(R"({"ph": "X", "cat": "kernel", "ts": 1, "dur": 9223372036854775808})")
+            .find("\"dur\" is"),
         std::string::npos);
     EXPECT_NE(
-        message(R"({"ph": "X", "ts": 1, "dur": 1, "args": {"bytes": -4}})").find("\"bytes\" is -4"),
+        message(R"({"ph": "X", "cat": "kernel", "ts": 1, "dur": 1, "args": {"bytes": -4}})")
+            .find("\"bytes\" is -4"),
         std::string::npos);
     EXPECT_NE(
-        message(R"({"ph": "X", "ts": 1, "dur": 1, "args": {"grid": [1, 2, 3, 4]}})")
+        message(
+            R"({"ph": "X", "cat": "kernel", "ts": 1, "dur": 1, "args": {"grid": [1, 2, 3, 4]}})")
             .find("\"grid\""),
         std::string::npos);
     for (const char* text :
-         {R"({"ph": "X", "ts": NaN, "dur": 1})",
+         {R"({"ph": "X", "cat": "kernel", "ts": NaN, "dur": 1})",
           R"({"ph": })",
           R"({"ph": "X" "ts": 1})",
-          R"({"ph": "X", "ts": 1, "dur": [}]})",
+          R"({"ph": "X", "cat": "kernel", "ts": 1, "dur": [}]})",
           R"({})",
-          R"({"ph": "X", "ts": {}, "dur": 1})"})
+          R"({"ph": "X", "cat": "kernel", "ts": {}, "dur": 1})"})
         EXPECT_NO_FATAL_FAILURE(static_cast<void>(message(text))) << text;
-    EXPECT_NE(message(R"({"ph": "X", "ts": NaN, "dur": 1})"), "accepted");
-    EXPECT_NE(message(R"({"ph": "X", "ts": {}, "dur": 1})"), "accepted");
+    EXPECT_NE(message(R"({"ph": "X", "cat": "kernel", "ts": NaN, "dur": 1})"), "accepted");
+    EXPECT_NE(message(R"({"ph": "X", "cat": "kernel", "ts": {}, "dur": 1})"), "accepted");
+}
+
+TEST(EventParser, WhatIsNoGpuOperationIsMarkedUnusable) {
+    EXPECT_NE(parse(R"({"ph": "X", "cat": "cpu_op", "ts": 5, "dur": -1})").unusable, nullptr);
+    EXPECT_NE(parse(R"({"ph": "X", "cat": "cpu_op", "ts": -5, "dur": 1})").unusable, nullptr);
+    EXPECT_EQ(
+        parse(R"({"ph": "X", "cat": "cpu_op", "ts": 5, "dur": 1, "args": {"grid": "grid(8,)", "bytes": [1]
+}
+})")
+            .unusable,
+        nullptr)
+        << "launches matter on kernels alone";
+EXPECT_TRUE(
+    parse(R"({"ph": "X", "cat": "kernel", "ts": 90000000000, "dur": 1})").unusable == nullptr);
 }
 
 RC_GTEST_PROP(EventParserProperty, NoTextCrashesIt, (const std::string& noise)) {

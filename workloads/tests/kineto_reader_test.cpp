@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
-#include "workloads/graph/extrapolate.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/profile/classify.h"
+#include "workloads/profile/whole_run.h"
 #include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
@@ -572,7 +572,8 @@ TEST(KinetoReader, SeveralRanksInTheirOrder) {
 
 TEST(KinetoReader, OneRankStandsForMany) {
     TraceWorkload workload = TraceText().launch(kAllReduce, "0", "20", "10", "100").read();
-    spread_over_ranks(workload.graph, 4);
+    const WholeRun run = complete_run(workload, 4, true);
+    EXPECT_TRUE(run.problems.empty());
     check(workload.graph);
     ASSERT_EQ(workload.graph.ranks.size(), 4U);
     EXPECT_EQ(workload.graph.ranks[0], workload.graph.ranks[3]) << "shared, not copied";

@@ -51,7 +51,7 @@ class ExampleTraces(unittest.TestCase):
                 with self.subTest(trace.name):
                     checked = switchfold("trace", "check", trace)
                     self.assertIn("synthetic: no real run behind it", checked)
-                    self.assertIn("can be replayed", checked)
+                    self.assertIn("verdict: replayable", checked)
                     mine = pathlib.Path(folder) / f"{trace.name}.mine.json"
                     switchfold("new", "experiment", "--trace", trace, "--system", "hgx_h100", "-o", mine)
                     table = switchfold("run", mine, "--set", "/causes=false")

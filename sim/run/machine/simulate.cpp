@@ -90,8 +90,11 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
     const GpuStatistics& statistics = machine.gpu(0).statistics();
     if (statistics.clipped_kernels > 0)
         outcome.notes.push_back(fmt::format(
-            "{} of {} kernels of rank 0 would move more bytes than this GPU's memory can in their "
-            "time; their bytes were cut to what it can",
+            "{} of {} kernels of rank 0 would move more bytes, by the trace's counters or the "
+            "model "
+            "of their times, than this GPU's memory can in their time; their bytes were cut to "
+            "what "
+            "it can",
             statistics.clipped_kernels,
             statistics.kernels));
     if (statistics.oversized_kernels > 0)

@@ -3,8 +3,9 @@
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/read_workload.h"
-#include "workloads/graph/extrapolate.h"
+#include "workloads/profile/assumptions.h"
 #include "workloads/profile/trace_summary.h"
+#include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -91,6 +92,8 @@ public:
                 to_microseconds(out_.graph.provenance.measured_iteration);
         for (const TraceFileReport& file : trace.files)
             add_report(file);
+        for (std::string& assumption : assumptions_of(trace.files))
+            report.notes.push_back(std::move(assumption));
         check_traced_on(w);
         const std::uint32_t estimated = estimate_collective_sizes(
             *traced_on_, out_.graph, simulate_options(context_.experiment()), context_.run());
@@ -152,21 +155,13 @@ private:
 
     /// Untraced ranks are generated only at the user's request.
     void complete_ranks(const TraceWorkloadParams& w, TraceWorkload& trace, std::uint32_t ranks) {
-        const auto traced = static_cast<std::uint32_t>(trace.files.size());
-        std::vector<std::string>& notes = out_.report.notes;
-        if (traced == 1 && (w.ranks != 0 || ranks == 1)) {
-            spread_over_ranks(trace.graph, ranks);
-            return;
-        }
-        const bool whole_run = trace.files.back().rank + 1 == traced;
-        if (traced < ranks && ranks % traced == 0 && whole_run &&
-            trace.graph.provenance.world_size == traced) {
-            for (std::string& assumption : extrapolate(trace.graph, ranks))
-                notes.push_back(std::move(assumption));
-            return;
-        }
-        if (traced != ranks)
-            fail_missing(trace, ranks);
+        WholeRun run = complete_run(trace, ranks, w.ranks != 0);
+        if (!run.problems.empty())
+            context_.fail(
+                trace.files.size() == 1 && w.ranks != 0 ? "/workload" : "/workload/files",
+                run.problems.front());
+        for (std::string& note : run.notes)
+            out_.report.notes.push_back(std::move(note));
     }
 
     /// Sets how late the ranks arrive that one trace represents.
@@ -203,26 +198,6 @@ private:
                             : 0.0));
     }
 
-    [[noreturn]] void fail_missing(const TraceWorkload& trace, std::uint32_t ranks) const {
-        std::string missing;
-        for (std::uint32_t rank = 0; rank < ranks; ++rank)
-            if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& f) {
-                    return f.rank == rank;
-                }))
-                missing += fmt::format("{}{}", missing.empty() ? "" : ", ", rank);
-        context_.fail(
-            "/workload/files",
-            fmt::format(
-                "give {} of {} ranks, without rank {}; expected {}",
-                trace.files.size(),
-                ranks,
-                missing,
-                trace.files.size() == 1
-                    ? fmt::format(
-                          "one a rank, or \"ranks\": {} if this one may stand for all", ranks)
-                    : "one a rank"));
-    }
-
     static std::string joined(const std::vector<std::string>& files) {
         std::string all;
         for (const std::string& file : files)
@@ -241,8 +216,6 @@ private:
         add(report.duration_sources, file.durations);
         add(report.byte_sources, file.bytes);
         add(report.size_sources, file.sizes);
-        for (const std::string& warning : file.warnings)
-            report.notes.push_back(warning);
     }
 
     const WorkloadContext& context_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/kineto/event_parser.h"
 
+#include "workloads/profile/meaning.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -33,6 +35,11 @@ std::string_view raw_array(od::value value) {
     return trim(value.get_array().value().raw_json().value());
 }
 
+/// The same, whether it stands there as an array or as text.
+std::string_view list(od::value value) {
+    return value.type() == od::json_type::array ? raw_array(value) : scalar(value);
+}
+
 std::uint64_t whole(std::string_view field, std::string_view text) {
     std::uint64_t number = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -43,6 +50,9 @@ std::uint64_t whole(std::string_view field, std::string_view text) {
 }
 
 std::optional<Dim3> dimensions(std::string_view field, od::value value) {
+    if (value.type() != od::json_type::array)
+        throw std::invalid_argument(
+            fmt::format("\"{}\" is no list; expected three numbers", field));
     Dim3 dims;
     std::uint32_t* const parts[] = {&dims.x, &dims.y, &dims.z};
     std::size_t i = 0;
@@ -103,8 +113,17 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
     else if (key == "Process Group Name")
         event.group_name = scalar(value);
     else if (key == "Process Group Ranks")
-        event.group_ranks =
-            value.type() == od::json_type::string ? scalar(value) : raw_array(value);
+        event.group_ranks = list(value);
+    else if (key == "In split size")
+        event.in_splits = list(value);
+    else if (key == "Out split size")
+        event.out_splits = list(value);
+    else if (key == "Dst Rank")
+        event.to_rank = lenient();
+    else if (key == "Src Rank")
+        event.from_rank = lenient();
+    else if (key == "Sequence number")
+        event.sequence_number = lenient();
     else if ((key == "Input Dims" || key == "Input dims") && value.type() == od::json_type::array)
         event.input_dims = raw_array(value);
     else if (key == "Concrete Inputs" && value.type() == od::json_type::array)
@@ -190,6 +209,41 @@ std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint
     return static_cast<std::uint64_t>(ps - base);
 }
 
+namespace {
+
+constexpr const char* kNoTime = "events without a time";
+constexpr const char* kBadTime = "events with a time or duration below zero, or none";
+
+bool runs_on_gpu(const TraceEvent& event) {
+    const EventKind kind = kind_of_category(event.category);
+    return kind == EventKind::kKernel || kind == EventKind::kCopy;
+}
+
+/// An argument of another type than it has on kernels is remembered: only kernels need it.
+void try_argument(
+    std::string_view key, od::value value, TraceEvent& event, std::string& malformed) {
+    try {
+        parse_argument(key, value, event);
+    } catch (const std::invalid_argument& error) {
+        malformed = error.what();
+    } catch (const simdjson::simdjson_error& error) {
+        malformed = fmt::format("\"{}\" is of another type ({})", key, error.what());
+    }
+}
+
+/// A day before the time stamp. Nothing if it is no usable one.
+std::optional<std::uint64_t> base_of(std::string_view start) {
+    constexpr std::uint64_t kDayUs = 86'400'000'000;
+    constexpr std::uint64_t kLatestStampUs = 10'000'000'000'000'000;  // 317 years after 1970
+    std::uint64_t first = 0;
+    const auto parsed = std::from_chars(start.data(), start.data() + start.size(), first);
+    if (parsed.ec != std::errc{} || first > kLatestStampUs)
+        return std::nullopt;
+    return first > kDayUs ? first - kDayUs : 0;
+}
+
+}  // namespace
+
 struct EventParser::Implementation {
     od::parser parser;
 };
@@ -201,6 +255,7 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
     event.clear();
     std::string_view start;
     std::string_view duration;
+    std::string malformed;
     const std::size_t size = text.size();
     text.resize(size + simdjson::SIMDJSON_PADDING);
     try {
@@ -220,13 +275,15 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
                 event.name = scalar(value);
             } else if (key == "tid") {
                 event.thread = scalar(value);
+            } else if (key == "pid") {
+                event.process = scalar(value);
             } else if (key == "ts") {
                 start = scalar(value);
             } else if (key == "dur") {
                 duration = scalar(value);
             } else if (key == "args" && value.type() == od::json_type::object) {
                 for (auto argument : value.get_object())
-                    parse_argument(argument.unescaped_key(), argument.value(), event);
+                    try_argument(argument.unescaped_key(), argument.value(), event, malformed);
             }
         }
     } catch (const simdjson::simdjson_error& error) {
@@ -235,18 +292,30 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
     }
     if (event.phase != "X")
         return;
-    if (!base_us_) {
-        constexpr std::uint64_t kDayUs = 86'400'000'000;
-        constexpr std::uint64_t kLatestUs = 10'000'000'000'000'000;  // 317 years after 1970
-        std::uint64_t first = 0;
-        const auto parsed = std::from_chars(start.data(), start.data() + start.size(), first);
-        if (parsed.ec != std::errc{} || first > kLatestUs)
-            throw std::invalid_argument(fmt::format(
-                "\"ts\" is {}; expected microseconds since 1970 or since the machine started",
-                start.empty() ? "missing" : start));
-        base_us_ = first > kDayUs ? first - kDayUs : 0;
+    const bool on_gpu = runs_on_gpu(event);
+    if (on_gpu && !malformed.empty())
+        throw std::invalid_argument(malformed);
+    if (start == "0" || start == "0.0") {
+        // Before the first other time stamp it may be the clock's own beginning.
+        if (base_us_.value_or(0) > 0) {
+            event.without_time = on_gpu;
+            event.unusable = on_gpu ? nullptr : kNoTime;
+            return;
+        }
+    } else if (!base_us_) {
+        base_us_ = base_of(start);
     }
-    const auto read = [&](std::string_view key, std::string_view token, std::uint64_t base) {
+    try {
+        read_times(start, duration, event);
+    } catch (const std::invalid_argument&) {
+        if (on_gpu)
+            throw;
+        event.unusable = kBadTime;
+    }
+}
+
+void EventParser::read_times(std::string_view start, std::string_view duration, TraceEvent& event) {
+    const auto read = [](std::string_view key, std::string_view token, std::uint64_t base) {
         const std::optional<std::uint64_t> ps = microseconds_to_ps(token, base);
         if (!ps)
             throw std::invalid_argument(fmt::format(
@@ -255,7 +324,11 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
                 token.empty() ? "missing" : token));
         return *ps;
     };
-    event.start = read("ts", start, *base_us_);
+    // A first event with a wrong time may have set a base that no other event fits: the next sets
+    // it anew, and the wrong one then lies far outside.
+    if (base_us_ && *base_us_ == 0 && !microseconds_to_ps(start, 0))
+        base_us_ = base_of(start);
+    event.start = read("ts", start, base_us_.value_or(0));
     event.duration = read("dur", duration, 0);
     if (event.duration > UINT64_MAX / 2 || event.start > UINT64_MAX / 2)
         throw std::invalid_argument(

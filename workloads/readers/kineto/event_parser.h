@@ -17,7 +17,8 @@ namespace switchfold {
 microseconds_to_ps(std::string_view text, std::uint64_t base_us = 0);
 
 /// Parses the text of one event. Throws std::invalid_argument that says what was expected and
-/// where. Times count from a day before the first event, because ps since 1970 do not fit 64 bits.
+/// where, if the event is of the GPU: others are marked unusable instead. Times count from a day
+/// before the first event, because ps since 1970 do not fit 64 bits.
 class EventParser {
 public:
     EventParser();
@@ -30,6 +31,8 @@ public:
     void parse(std::string& text, TraceEvent& event);
 
 private:
+    void read_times(std::string_view start, std::string_view duration, TraceEvent& event);
+
     struct Implementation;
     std::unique_ptr<Implementation> implementation_;
     std::optional<std::uint64_t> base_us_;

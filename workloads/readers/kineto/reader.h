@@ -19,8 +19,23 @@ struct KinetoOptions {
 /// Reads PyTorch Kineto traces, one file per rank. Throws ConfigError naming file and byte.
 [[nodiscard]] TraceWorkload read_kineto(const KinetoOptions& options);
 
-/// Reads one file. Operators without shapes get them from `shapes`, the execution trace of the same
-/// run, if given. Throws ConfigError.
+/// One of the files of a run.
+struct KinetoFile {
+    std::filesystem::path file;
+    std::uint64_t max_inflated = kMostInflated;
+    const ExecutionTrace* shapes = nullptr;  ///< of the same run, for operators without shapes
+    /// The file's rank if it states none, and the number of files.
+    std::uint32_t position = 0;
+    std::uint32_t files = 1;
+    /// Numbers of the steps to keep; empty: all.
+    std::vector<std::int64_t> only_steps = {};
+};
+
+/// Reads one file: a trace for each GPU that ran kernels. A file of several ranks that a tool
+/// merged (processes "[TP00] 0", "[TP01] 0") gives a trace for each of them. Throws ConfigError.
+[[nodiscard]] std::vector<RawTrace> read_raw_traces(const KinetoFile& file);
+
+/// Reads the file of one rank. Throws ConfigError, also if it holds several.
 [[nodiscard]] RawTrace read_raw_trace(
     const std::filesystem::path& file,
     std::uint64_t max_inflated,

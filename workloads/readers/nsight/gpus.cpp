@@ -10,7 +10,12 @@ Gpus::Gpus(const Database& database) {
         return;
     Rows rows = database.rows(
         "TARGET_INFO_GPU",
-        {{"id"}, {"name"}, {"totalMemory", false}, {"smCount", false}, {"cuDevice", false}});
+        {{"id"},
+         {"name"},
+         {"totalMemory", false},
+         {"smCount", false},
+         {"cuDevice", false},
+         {"memoryBandwidth", false}});
     while (rows.next()) {
         const std::uint64_t id = rows.needed(0);
         Gpu& gpu = gpus_[id];
@@ -18,6 +23,7 @@ Gpus::Gpus(const Database& database) {
         gpu.memory = rows.if_known(2).value_or(0);
         gpu.sms = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(rows.if_known(3).value_or(0), UINT32_MAX));
+        gpu.bandwidth = static_cast<double>(rows.if_known(5).value_or(0));
         if (const auto device = rows.if_known(4))
             by_device_.emplace(*device, id);
     }

@@ -15,6 +15,7 @@ struct Gpu {
     std::string name;
     std::uint64_t memory = 0;  ///< bytes
     std::uint32_t sms = 0;
+    double bandwidth = 0;  ///< of its memory, bytes per second
 };
 
 /// The GPUs of a report (TARGET_INFO_GPU). The GPU that a process calls device 0 depends on its

@@ -124,6 +124,7 @@ private:
             report.gpu_name = gpu.name;
             report.memory_bytes = gpu.memory;
             report.sms = gpu.sms;
+            report.memory_bandwidth = gpu.bandwidth;
             rank.collector = std::make_unique<EventCollector>(rank.raw);
         }
         if (!database_.has(kGpus))

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+/// How one traced rank was made to stand for all.
+struct Spread {
+    std::vector<std::string> notes;  ///< what was assumed, a sentence each
+    std::vector<std::string>
+        problems;  ///< why it cannot stand for all; the graph is then unchanged
+};
+
+/// Lets the one rank of the graph, number `rank` of a run of `world`, stand for `ranks` ranks.
+/// Every process group is repeated over them by its strides and sizes (RankBox): ranks whose groups
+/// have the same place share their operations. A group that no such layout fits is a problem. Sends
+/// and receives go to the member that is as many places away in the group as the traced peer; those
+/// that then match no other rank's take as long as traced. `traced` gives an operation's time in
+/// the trace, by index.
+[[nodiscard]] Spread spread_over_ranks(
+    ExecutionGraph& graph,
+    std::uint32_t rank,
+    std::uint32_t world,
+    std::uint32_t ranks,
+    const std::function<Time(std::size_t)>& traced);
+
+}  // namespace switchfold

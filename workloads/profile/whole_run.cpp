@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/whole_run.h"
+
+#include "workloads/graph/extrapolate.h"
+#include "workloads/graph/order_check.h"
+#include "workloads/graph/spread.h"
+#include "workloads/graph/without_overlap.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+std::string missing_ranks(const TraceWorkload& trace, std::uint32_t ranks) {
+    constexpr std::size_t kShown = 16;
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        if (std::none_of(trace.files.begin(), trace.files.end(), [&](const auto& file) {
+                return file.rank == rank;
+            }))
+            missing.push_back(rank);
+    const std::size_t more = missing.size() > kShown ? missing.size() - kShown : 0;
+    missing.resize(missing.size() - more);
+    return fmt::format(
+        "{}{}", fmt::join(missing, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
+}  // namespace
+
+WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
+    const auto traced = static_cast<std::uint32_t>(trace.files.size());
+    if (traced == 1 && (for_all || ranks == 1)) {
+        const TraceFileReport& file = trace.files.front();
+        const auto& measured = trace.measured.front();
+        Spread spread =
+            spread_over_ranks(trace.graph, file.rank, file.world_size, ranks, [&](std::size_t i) {
+                return i < measured.size() ? measured[i].end - measured[i].start : Time();
+            });
+        return {std::move(spread.notes), std::move(spread.problems)};
+    }
+    const bool whole = trace.files.back().rank + 1 == traced;
+    if (traced < ranks && ranks % traced == 0 && whole &&
+        trace.graph.provenance.world_size == traced)
+        return {extrapolate(trace.graph, ranks), {}};
+    if (traced == ranks && whole)
+        return {};
+    return {
+        {},
+        {fmt::format(
+            "give {} of {} ranks, without rank {}; expected {}",
+            traced,
+            ranks,
+            missing_ranks(trace, ranks),
+            traced == 1
+                ? fmt::format("one a rank, or \"ranks\": {} if this one may stand for all", ranks)
+                : "one a rank")}};
+}
+
+Impossible impossible_runs(const ExecutionGraph& graph) {
+    Impossible found;
+    found.overlapped = why_it_cannot_end(graph);
+    found.serial = why_it_cannot_end(without_overlap(graph));
+    return found;
+}
+
+}  // namespace switchfold
