@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/runner.h"
 
+#include "sim/core/error.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/changes/changes.h"
@@ -472,7 +473,7 @@ private:
     std::deque<Shared> variants_;          ///< referred to by runs
     std::vector<std::size_t> variant_of_;  ///< by scenario
     std::vector<std::string> left_out_notes_;
-    std::vector<Job> jobs_;                ///< one per simulation
+    std::vector<Job> jobs_;  ///< one per simulation
     std::vector<Planned> planned_;
     std::vector<Outcome> outcomes_;
 };

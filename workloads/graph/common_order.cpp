@@ -111,8 +111,8 @@ private:
     /// The n-th send of a channel meets its n-th receive.
     void add_message(std::size_t at, std::uint32_t i, const Channel& end, std::uint32_t place) {
         const auto& [sender, receiver, tag, receives] = end;
-        const auto [found, fresh] = by_message_.try_emplace(
-            {sender, receiver, tag, counts_[end]++}, meetings_.size());
+        const auto [found, fresh] =
+            by_message_.try_emplace({sender, receiver, tag, counts_[end]++}, meetings_.size());
         add_part(found->second, {at, i}, place);
         meetings_[found->second].message = true;
     }

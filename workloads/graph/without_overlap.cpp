@@ -21,7 +21,8 @@ std::string no_order(const std::string& why) {
         why);
 }
 
-/// An order of one rank that follows its own launches alone: a collective launched first goes first.
+/// An order of one rank that follows its own launches alone: a collective launched first goes
+/// first.
 std::vector<std::uint32_t> own_order(const RankGraph& rank) {
     SerialOrder order(rank, false);
     std::vector<std::uint32_t> taken;

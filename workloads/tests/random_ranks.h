@@ -75,7 +75,8 @@ inline bool runs_through(const ExecutionGraph& graph) {
             if (const auto* c = std::get_if<CollectiveOperation>(&body))
                 key = {c->group, c->sequence, 0, 1};
             else if (const auto* send = std::get_if<SendOperation>(&body))
-                key = {r << 32U | send->peer, send->tag, counts[{send->peer, send->tag, true}]++, 0};
+                key = {
+                    r << 32U | send->peer, send->tag, counts[{send->peer, send->tag, true}]++, 0};
             else if (const auto* receive = std::get_if<ReceiveOperation>(&body))
                 key = {
                     std::uint64_t{receive->peer} << 32U | r,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/shared_machine/shared_machine.h"
 
+#include "sim/core/error.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/rank_gpus.h"
