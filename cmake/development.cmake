@@ -41,5 +41,5 @@ if(BUILD_TESTING)
   add_test(NAME consumer
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/tests/consumer_test.py ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR}
             ${CMAKE_CXX_COMPILER} "${SWITCHFOLD_SANITIZE}")
-  set_tests_properties(consumer PROPERTIES LABELS fast TIMEOUT 900)
+  set_tests_properties(consumer PROPERTIES LABELS fast TIMEOUT 1800)
 endif()

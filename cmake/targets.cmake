@@ -75,7 +75,7 @@ function(switchfold_test name)
   endif()
   switchfold_cold(${name})
   switchfold_unity(${name} ${ARG_BATCH})
-  gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600 DISCOVERY_TIMEOUT 300)
 endfunction()
 
 # switchfold_bench(NAME SOURCES... LINK targets...): a Google Benchmark binary with its own main.

@@ -208,6 +208,7 @@ void CollectiveEngine::start_transfer(
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;
         slot->record.receiver = end.receiver;
+        slot->record.tag = end.tag;
         slot->record.first_operation = operation;
     }
     Instance& instance = *slot;

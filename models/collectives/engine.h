@@ -37,6 +37,7 @@ struct CollectiveRecord {
     std::uint32_t first_operation = 0;  ///< operation index of the first rank to arrive
     std::uint32_t sender = 0;           ///< of a transfer between two ranks, which has no group
     std::uint32_t receiver = 0;
+    std::uint64_t tag = 0;  ///< of the transfer; its sequence counts those of this tag
     Fallback fallback = Fallback::kNone;
 };
 

@@ -65,8 +65,8 @@ class TraceInspection:
         """The program's unchanged answer."""
 
     @property
-    def iteration_us(self) -> float:
-        """Duration of an iteration of the real run."""
+    def iteration_us(self) -> Optional[float]:
+        """Duration of an iteration of the real run; None where the traces do not say it."""
         return self.raw["iteration_us"]
 
     @cached_property

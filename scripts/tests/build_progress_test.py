@@ -25,7 +25,7 @@ class BuildProgress(unittest.TestCase):
 
     def test_it_ends_with_its_input(self):
         done = subprocess.run([sys.executable, PROGRAM], input="[1/2 1.0] a\n[2/2 2.0] b\n", text=True,
-                              capture_output=True, timeout=20)
+                              capture_output=True, timeout=100)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
 

@@ -177,7 +177,9 @@ int inspect_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
     const double iteration = to_microseconds(workload.graph.provenance.measured_iteration);
-    OrderedJson out{{"iteration_us", iteration}, {"ranks", OrderedJson::array()}};
+    OrderedJson out{
+        {"iteration_us", iteration > 0 ? OrderedJson(iteration) : OrderedJson()},
+        {"ranks", OrderedJson::array()}};
     for (std::size_t r = 0; r < workload.files.size(); ++r) {
         const TraceSummary summary = summarise(workload, r);
         if (arguments.json) {
@@ -188,7 +190,8 @@ int inspect_traces(const TraceArguments& arguments, const Log& log) {
         }
         print_machine(workload.files[r]);
         print_losses(workload.files[r]);
-        fmt::print("  iteration: {:.1f} us\n", iteration);
+        if (iteration > 0)
+            fmt::print("  iteration: {:.1f} us\n", iteration);
         print_summary(summary, workload.files[r]);
     }
     if (arguments.json) {

@@ -137,7 +137,7 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
             "    {:>12.1f} us  {:>6} {} of {}, the shortest {:.1f} us\n",
             to_microseconds(c.time),
             c.count,
-            to_string(c.kind),
+            c.kind,
             c.bytes == Bytes() ? "unknown size" : readable(c.bytes),
             to_microseconds(c.shortest));
     if (summary.communication != Time())
@@ -237,7 +237,7 @@ OrderedJson to_json(const TraceSummary& summary) {
     out["collectives_by_size"] = OrderedJson::array();
     for (const auto& c : summary.collectives)
         out["collectives_by_size"].push_back(
-            {{"kind", std::string(to_string(c.kind))},
+            {{"kind", c.kind},
              {"size_bytes", c.bytes.count()},
              {"count", c.count},
              {"time_us", to_microseconds(c.time)},

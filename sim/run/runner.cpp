@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/runner.h"
 
+#include "sim/core/error.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/changes/changes.h"
@@ -99,15 +100,25 @@ private:
         leave_out_scenarios();
     }
 
-    /// Removes default scenarios that the machine cannot run. Default scenarios set nothing; only
-    /// those of a folded plan have separate graphs.
+    /// Removes default scenarios that the machine cannot run (they set nothing; only those of a
+    /// folded plan have separate graphs), and scenarios without overlap that deadlock.
     void leave_out_scenarios() {
         std::set<std::string> left_out;
         for (const Shared& shared : variants_)
             left_out.insert(
                 shared.prepared.workload.left_out.begin(), shared.prepared.workload.left_out.end());
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
+            const ScenarioParams& scenario = experiment_.scenarios[i];
+            if (prepared_of(i).can_run(scenario))
+                continue;
+            left_out.insert(scenario.name);
+            left_out_notes_.push_back(
+                fmt::format("{} was left out: {}", scenario.name, prepared_of(i).no_serial));
+        }
         if (left_out.empty())
             return;
+        if (left_out.size() == experiment_.scenarios.size())
+            throw SimulationError("every scenario", Time(), left_out_notes_.front());
         std::vector<std::size_t> variant_of;
         std::vector<std::size_t> moved(variants_.size(), SIZE_MAX);
         std::deque<Shared> kept;
@@ -270,7 +281,7 @@ private:
     }
 
     /// Slowdown is relative to the same machine and workload without overlap; if no scenario
-    /// provides it, a hidden one is added as the baseline.
+    /// provides it, a hidden one is added as the baseline, unless the workload cannot run so.
     void plan_baselines() {
         const auto& scenarios = experiment_.scenarios;
         for (std::size_t v = 0; v < variants_.size(); ++v) {
@@ -278,7 +289,7 @@ private:
             for (std::size_t i = scenarios.size(); i-- > 0;)
                 if (variant_of_[i] == v && !scenarios[i].overlap)
                     shared.baseline = planned_[i].main;
-            if (shared.baseline == SIZE_MAX && shared.prepared.computes())
+            if (shared.baseline == SIZE_MAX && shared.prepared.has_serial())
                 shared.baseline = add(
                     shared.prepared, {"no overlap", false, ring_policy()}, kMechanismCount, false);
         }
@@ -299,17 +310,17 @@ private:
         const std::size_t of =
             first == scenarios.end() ? 0 : static_cast<std::size_t>(first - scenarios.begin());
         const Shared& shared = shared_by(of);
-        if (!shared.prepared.computes())
+        if (!shared.prepared.has_serial())
             return std::nullopt;
         const std::size_t run = first == scenarios.end() ? shared.baseline : planned_[of].main;
         const ExecutionGraph& serial = shared.prepared.serial;
         return pace_of(serial, phase_times(serial, outcomes_[run], serial.steps).iteration);
     }
 
-    /// Backward pass without overlap, us; 0 if nothing computes.
+    /// Backward pass without overlap, us; 0 if nothing computes or nothing runs so.
     [[nodiscard]] double alone_of(std::size_t scenario, std::uint32_t steps) const {
         const Shared& shared = shared_by(scenario);
-        if (!shared.prepared.computes())
+        if (!shared.prepared.has_serial())
             return 0;
         return phase_times(shared.prepared.serial, outcomes_[shared.baseline], steps).backward;
     }
@@ -381,6 +392,8 @@ private:
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
         result.workload = variants_.front().prepared.workload.report;
+        result.workload.notes.insert(
+            result.workload.notes.end(), left_out_notes_.begin(), left_out_notes_.end());
         const std::optional<double> baseline = baseline_pace();
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             ScenarioResult& s = result.scenarios.emplace_back(scenario_result(i));
@@ -459,7 +472,8 @@ private:
     const RunOptions& options_;
     std::deque<Shared> variants_;          ///< referred to by runs
     std::vector<std::size_t> variant_of_;  ///< by scenario
-    std::vector<Job> jobs_;                ///< one per simulation
+    std::vector<std::string> left_out_notes_;
+    std::vector<Job> jobs_;  ///< one per simulation
     std::vector<Planned> planned_;
     std::vector<Outcome> outcomes_;
 };

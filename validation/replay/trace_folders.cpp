@@ -46,7 +46,9 @@ std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& fold
     std::vector<std::vector<std::filesystem::path>> parts;
     std::map<TraceFormat, std::size_t> together;
     for (const auto& file : folder.files) {
-        const auto format = format_of(file);
+        auto format = format_of(file);
+        if (format == TraceFormat::kChakraGroups)
+            format = TraceFormat::kChakra;
         const bool alone = format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
                            format != TraceFormat::kCapture;
         if (alone) {

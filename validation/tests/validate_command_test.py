@@ -140,8 +140,14 @@ class Validate(unittest.TestCase):
     def test_a_folder_of_measurements_by_option_or_variable(self):
         (self.folder / "reference").mkdir()
         shutil.copy(TABLE, self.folder / "reference/nccl_allreduce.csv")
+        # Stands for the repository's, whose simulations take minutes.
+        issues = "id,collective,gpu,n_gpus,interconnect,algo,size_bytes,time_us\n"
+        issues += "from_an_issue,all_gather,NVIDIA H100,4,HGX NVSwitch,auto,4096,10\n"
+        (self.folder / "reference/nccl_issues.csv").write_text(issues)
         by_option = validate("collectives", "--data", self.folder, "--json")
-        self.assertIn("made_up_h100", by_option.stdout)
+        ids = {case["id"].split("/")[0] for case in json.loads(by_option.stdout)["suites"][0]["cases"]}
+        pair = {"made_up_pair", "made_up_pair_on", "made_up_pair_off"}
+        self.assertEqual(ids, {"made_up_h100", "from_an_issue", *pair})
         by_variable = validate("collectives", "--json", SWITCHFOLD_DATA=self.folder)
         self.assertEqual(by_variable.stdout, by_option.stdout)
         both = validate("collectives", "replay", "--data", self.folder, "--json")

@@ -9,6 +9,7 @@
 #include "workloads/network/table.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
+#include "workloads/readers/chakra/group_members.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/execution_trace/reader.h"
 #include "workloads/readers/kineto/reader.h"
@@ -112,6 +113,13 @@ void read_beside_kineto(const std::filesystem::path& file) {
     look_at(workload_of(read_raw_trace(kineto.path(), kMost, &shapes)));
 }
 
+/// With the members of its groups, as if no other rank were traced.
+void read_one_chakra(const std::filesystem::path& path) {
+    TraceWorkload workload = read_chakra({path, 0, 1, kMost, {}});
+    chakra::complete_groups(workload);
+    look_at(workload);
+}
+
 void read_as(std::string_view reader, std::string_view bytes) {
     if (reader == "capture") {
         read_capture_files(bytes);
@@ -125,7 +133,7 @@ void read_as(std::string_view reader, std::string_view bytes) {
     else if (reader == "nsight")
         look_at(read_nsight(file.path(), {0, 0, kMost}));
     else if (reader == "chakra")
-        look_at(read_chakra({file.path(), 0, 1, kMost}));
+        read_one_chakra(file.path());
     else if (reader == "nccl_tests")
         look_at(read_nccl_tests(file.path(), kMost));
     else if (reader == "execution_trace")

@@ -1,121 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/without_overlap.h"
 
-#include "sim/core/error.h"
+#include "workloads/graph/common_order.h"
+#include "workloads/graph/serial_order.h"
 
-#include <functional>
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
-#include <queue>
+#include <utility>
 
 namespace switchfold {
 
 namespace {
 
-bool is_gpu(const RankGraph& rank, const Operation& operation) {
-    return rank.streams[operation.stream].kind == StreamKind::kGpu;
+std::string no_order(const std::string& why) {
+    return fmt::format(
+        "without overlap the ranks deadlock, because no order of their collectives and messages "
+        "suits all of them: {}",
+        why);
 }
 
-/// Messages are excluded: they wait for other ranks' work, so a collective that waited for one
-/// could deadlock.
-bool is_message(const Operation& operation) {
-    return std::holds_alternative<SendOperation>(operation.body) ||
-           std::holds_alternative<ReceiveOperation>(operation.body);
+/// An order of one rank that follows its own launches alone: a collective launched first goes
+/// first.
+std::vector<std::uint32_t> own_order(const RankGraph& rank) {
+    SerialOrder order(rank, false);
+    std::vector<std::uint32_t> taken;
+    taken.reserve(rank.operations.size());
+    while (!order.done()) {
+        std::uint32_t next = order.next_own();
+        if (next == SerialOrder::kNone && !order.takeable().empty()) {
+            next = *order.takeable().begin();
+            order.take(next);
+        }
+        if (next == SerialOrder::kNone)
+            next = order.next_of_later_step();
+        SWITCHFOLD_CHECK(next != SerialOrder::kNone, "a rank's operations wait for each other");
+        taken.push_back(next);
+    }
+    return taken;
 }
 
-bool is_collective(const Operation& operation) {
-    return std::holds_alternative<CollectiveOperation>(operation.body);
-}
-
-using LowestFirst = std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>>;
-
-/// A topological order of one rank that prefers work that needs no collective, and otherwise takes
-/// the collective launched first. A step's GPU work waits for the collectives of all steps before
-/// it, even without a known dependency.
-class Order {
-public:
-    explicit Order(const RankGraph& rank) :
-        rank_(rank), waiting_(rank.operations.size(), 0), successors_(rank.operations.size()) {
-        std::vector<std::uint32_t> last_on_stream(rank.streams.size(), kNone);
-        for (std::uint32_t i = 0; i < rank.operations.size(); ++i) {
-            const Operation& operation = rank.operations[i];
-            for (const std::uint32_t dependency : operation.dependencies)
-                follow(dependency, i);
-            std::uint32_t& last = last_on_stream[operation.stream];
-            if (last != kNone)
-                follow(last, i);
-            last = i;
-            if (is_collective(operation))
-                ++unfinished_[operation.step];
-        }
-        for (std::uint32_t i = 0; i < rank.operations.size(); ++i)
-            if (waiting_[i] == 0)
-                release(i);
-    }
-
-    /// The next operation; kNone when all are taken.
-    std::uint32_t next() {
-        while (!plain_.empty()) {
-            const std::uint32_t i = take(plain_);
-            if (!is_gpu(rank_, rank_.operations[i]) || unfinished_.empty() ||
-                rank_.operations[i].step <= unfinished_.begin()->first)
-                return finish(i);
-            later_.push(i);
-        }
-        if (!collectives_.empty()) {
-            const std::uint32_t i = take(collectives_);
-            const auto step = unfinished_.find(rank_.operations[i].step);
-            if (--step->second == 0) {
-                unfinished_.erase(step);
-                std::swap(plain_, later_);
-            }
-            return finish(i);
-        }
-        // A collective waits for work of a later step: the steps cannot be kept apart.
-        return later_.empty() ? kNone : finish(take(later_));
-    }
-
-    static constexpr std::uint32_t kNone = UINT32_MAX;
-
-private:
-    void follow(std::uint32_t before, std::uint32_t after) {
-        successors_[before].push_back(after);
-        ++waiting_[after];
-    }
-    void release(std::uint32_t i) {
-        (is_collective(rank_.operations[i]) ? collectives_ : plain_).push(i);
-    }
-    static std::uint32_t take(LowestFirst& queue) {
-        const std::uint32_t i = queue.top();
-        queue.pop();
-        return i;
-    }
-    std::uint32_t finish(std::uint32_t i) {
-        for (const std::uint32_t next : successors_[i])
-            if (--waiting_[next] == 0)
-                release(next);
-        return i;
-    }
-
-    const RankGraph& rank_;
-    std::vector<std::uint32_t> waiting_;
-    std::vector<std::vector<std::uint32_t>> successors_;
-    std::map<std::uint32_t, std::uint32_t> unfinished_;  ///< number of collectives, by step
-    LowestFirst plain_;
-    LowestFirst collectives_;
-    LowestFirst later_;  ///< work of steps that have not begun
-};
-
-std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
+/// Messages keep their place: they wait for other ranks' work.
+std::shared_ptr<const RankGraph>
+separate(const RankGraph& rank, const std::vector<std::uint32_t>& order) {
     auto out = std::make_shared<RankGraph>();
     out->streams = rank.streams;
-    Order order(rank);
     std::vector<std::uint32_t> new_index(rank.operations.size(), 0);
-    std::uint32_t last_collective = Order::kNone;
-    std::vector<std::uint32_t> waited_for(rank.streams.size(), Order::kNone);
+    std::uint32_t last_collective = SerialOrder::kNone;
+    std::vector<std::uint32_t> waited_for(rank.streams.size(), SerialOrder::kNone);
     // The last GPU operation of each stream since the last collective: the next collective waits
     // for them.
     std::map<std::uint32_t, std::uint32_t> since;
-    for (std::uint32_t old = order.next(); old != Order::kNone; old = order.next()) {
+    for (const std::uint32_t old : order) {
         Operation operation = rank.operations[old];
         const auto index = static_cast<std::uint32_t>(out->operations.size());
         for (std::uint32_t& dependency : operation.dependencies)
@@ -155,18 +92,68 @@ std::shared_ptr<RankGraph> separate(const RankGraph& rank) {
     return out;
 }
 
-}  // namespace
-
-ExecutionGraph without_overlap(const ExecutionGraph& graph) {
+/// Each rank in its own order.
+ExecutionGraph in_own_orders(const ExecutionGraph& graph) {
     ExecutionGraph out = graph;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> done;
     for (auto& rank : out.ranks) {
         auto& separated = done[rank.get()];
         if (!separated)
-            separated = separate(*rank);
+            separated = separate(*rank, own_order(*rank));
         rank = separated;
     }
     return out;
+}
+
+ExecutionGraph
+in_orders(const ExecutionGraph& graph, const std::vector<std::vector<std::uint32_t>>& orders) {
+    std::vector<std::size_t> alike_of;
+    const std::vector<RanksAlike> alike = ranks_alike(graph, &alike_of);
+    ExecutionGraph out = graph;
+    using Source = std::pair<const RankGraph*, std::vector<std::uint32_t>>;
+    std::map<Source, std::shared_ptr<const RankGraph>> done;
+    for (std::size_t r = 0; r < out.ranks.size(); ++r) {
+        auto& separated = done[{out.ranks[r].get(), orders[alike_of[r]]}];
+        if (!separated)
+            separated = separate(*out.ranks[r], orders[alike_of[r]]);
+        out.ranks[r] = separated;
+    }
+    return out;
+}
+
+bool has_messages(const std::vector<RanksAlike>& ranks) {
+    return std::any_of(ranks.begin(), ranks.end(), [](const RanksAlike& alike) {
+        const auto& operations = alike.graph->operations;
+        return std::any_of(operations.begin(), operations.end(), is_message);
+    });
+}
+
+bool runs_through(const ExecutionGraph& serial, bool messages, Sends sends) {
+    const std::vector<RanksAlike> alike = ranks_alike(serial);
+    std::string ignored;
+    return messages ? common_order(alike, serial.groups, sends, ignored).has_value()
+                    : collectives_agree(alike);
+}
+
+}  // namespace
+
+NoCommonOrder::NoCommonOrder(const std::string& why) :
+    SimulationError("the run without overlap", Time(), no_order(why)), note_(no_order(why)) {}
+
+ExecutionGraph without_overlap(const ExecutionGraph& graph) {
+    const std::vector<RanksAlike> alike = ranks_alike(graph);
+    ExecutionGraph serial = in_own_orders(graph);
+    if (alike.size() < 2)
+        return serial;
+    const bool messages = has_messages(alike);
+    std::string why;
+    for (const Sends sends : {Sends::kMeetTheirReceives, Sends::kAreBuffered}) {
+        if (runs_through(serial, messages, sends))
+            return serial;
+        if (const auto orders = common_order(alike, graph.groups, sends, why))
+            return in_orders(graph, *orders);
+    }
+    throw NoCommonOrder(why);
 }
 
 }  // namespace switchfold

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 namespace switchfold {
@@ -43,7 +44,13 @@ public:
                 add(operation, *kernel);
                 busy(compute_, i);
             } else if (const auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
-                add(*c);
+                add(static_cast<unsigned>(c->kind), to_string(c->kind), c->bytes, c->measured);
+                busy(communication_, i);
+            } else if (const auto* send = std::get_if<SendOperation>(&operation.body)) {
+                add(kSends, "send", send->bytes, measured(i));
+                busy(communication_, i);
+            } else if (const auto* receive = std::get_if<ReceiveOperation>(&operation.body)) {
+                add(kReceives, "receive", receive->bytes, measured(i));
                 busy(communication_, i);
             }
         }
@@ -58,6 +65,10 @@ public:
     }
 
 private:
+    // Behind all collectives.
+    static constexpr unsigned kSends = 256;
+    static constexpr unsigned kReceives = 257;
+
     void busy(BigVector<Interval>& intervals, std::size_t index) const {
         if (index < measured_.size())
             intervals.push_back({measured_[index].start.count(), measured_[index].end.count()});
@@ -77,12 +88,16 @@ private:
         }
     }
 
-    void add(const CollectiveOperation& c) {
-        auto& same = collectives_[{c.kind, c.bytes.count()}];
-        same.kind = c.kind;
-        same.bytes = c.bytes;
-        same.shortest = same.count == 0 ? c.measured : std::min(same.shortest, c.measured);
-        accumulate(same.time, c.measured);
+    [[nodiscard]] Time measured(std::size_t index) const {
+        return index < measured_.size() ? measured_[index].end - measured_[index].start : Time();
+    }
+
+    void add(unsigned place, std::string_view kind, Bytes bytes, Time time) {
+        auto& same = collectives_[{place, bytes.count()}];
+        same.kind = kind;
+        same.bytes = bytes;
+        same.shortest = same.count == 0 ? time : std::min(same.shortest, time);
+        accumulate(same.time, time);
         ++same.count;
     }
 
@@ -108,7 +123,8 @@ private:
     const BigVector<Measured>& measured_;
     std::map<Phase, TraceSummary::Phase> phases_;
     std::map<std::uint32_t, TraceSummary::Kernel> kernels_;
-    std::map<std::pair<CollectiveKind, std::uint64_t>, TraceSummary::Collective> collectives_;
+    /// By kind, then size.
+    std::map<std::pair<unsigned, std::uint64_t>, TraceSummary::Collective> collectives_;
     BigVector<Interval> compute_;
     BigVector<Interval> communication_;
     TraceSummary summary_;

@@ -23,8 +23,8 @@ struct TraceSummary {
         Time time;
     };
     struct Collective {
-        CollectiveKind kind = CollectiveKind::kAllReduce;
-        Bytes bytes;  ///< 0 if the trace does not state it
+        std::string kind;  ///< of collective; "send" or "receive" to or from one rank
+        Bytes bytes;       ///< 0 if the trace does not state it
         std::uint64_t count = 0;
         Time time;
         Time shortest;
@@ -33,7 +33,7 @@ struct TraceSummary {
     std::vector<Kernel> kernels;          ///< by time, longest first
     std::vector<Collective> collectives;  ///< by kind, then size
     Time compute;                         ///< while any kernel ran
-    Time communication;                   ///< while any collective ran
+    Time communication;                   ///< while any collective, send or receive ran
     Time overlapped;                      ///< while both ran
     /// Kernels that ran beside a collective and, in other occurrences, alone.
     std::uint64_t slowed_kernels = 0;

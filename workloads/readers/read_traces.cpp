@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/read_captures.h"
+#include "workloads/readers/chakra/group_members.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/execution_trace/reader.h"
 #include "workloads/readers/kineto/reader.h"
@@ -37,6 +38,11 @@ public:
             if (format == TraceFormat::kChakra)
                 chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
         }
+        std::erase_if(files_, [this](const auto& file) {
+            if (file.second == TraceFormat::kChakraGroups)
+                add_groups(file.first);
+            return file.second == TraceFormat::kChakraGroups;
+        });
     }
 
     TraceWorkload run() {
@@ -47,7 +53,10 @@ public:
             parts.clear();
             parts = read_parts();
         }
-        return join_ranks(std::move(parts));
+        TraceWorkload workload = join_ranks(std::move(parts));
+        if (chakra_files_ > 0)
+            chakra::complete_groups(workload);
+        return workload;
     }
 
 private:
@@ -121,6 +130,16 @@ private:
             parts.push_back(workload_of(std::move(raw)));
     }
 
+    void add_groups(const std::filesystem::path& file) {
+        if (chakra_world_ == 0)
+            throw ConfigError(
+                file.string(), "", "holds process groups; expected it beside Chakra traces");
+        for (auto& [name, ranks] : chakra::read_group_members(file)) {
+            chakra_world_ = std::max(chakra_world_, ranks.back() + 1);
+            groups_[name] = std::move(ranks);
+        }
+    }
+
     TraceWorkload read(std::size_t index) {
         const auto& [file, format] = files_[index];
         switch (format) {
@@ -130,12 +149,13 @@ private:
             return read_nsight_report(file);
         case TraceFormat::kChakra:
             return read_chakra(
-                {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most});
+                {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most, groups_});
         case TraceFormat::kNcclTests:
             return read_nccl_tests(file, options_.most);
         case TraceFormat::kKineto:
         case TraceFormat::kExecutionTrace:
         case TraceFormat::kCapture:
+        case TraceFormat::kChakraGroups:
             break;
         }
         SWITCHFOLD_CHECK(false, "{} is read elsewhere", file.string());
@@ -152,7 +172,8 @@ private:
     const ReadOptions& options_;
     std::vector<std::pair<std::filesystem::path, TraceFormat>> files_;
     std::vector<std::filesystem::path> captures_;
-    std::uint32_t chakra_world_ = 1;
+    chakra::GroupMembers groups_;  ///< of Chakra's, by name
+    std::uint32_t chakra_world_ = 0;
     std::uint32_t chakra_files_ = 0;
     std::uint32_t kineto_files_ = 0;
     std::vector<std::int64_t> only_steps_;
@@ -171,6 +192,8 @@ TraceFormat recognise(const std::filesystem::path& file) {
     if (capture::is_capture(beginning))
         return TraceFormat::kCapture;
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
+    if (chakra::is_group_members(beginning))
+        return TraceFormat::kChakraGroups;
     if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
         return is_execution_trace(beginning) ? TraceFormat::kExecutionTrace : TraceFormat::kKineto;
     if (is_nccl_tests(beginning))

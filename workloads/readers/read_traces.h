@@ -18,6 +18,7 @@ enum class TraceFormat : std::uint8_t {
     kExecutionTrace,  ///< PyTorch's operators without times: goes with a Kineto trace
     kNsight,          ///< Nsight Systems, exported to SQLite
     kChakra,          ///< MLCommons Chakra, protobuf
+    kChakraGroups,    ///< which ranks its process groups hold, JSON: goes with Chakra traces
     kNcclTests,       ///< output of nccl-tests
 };
 

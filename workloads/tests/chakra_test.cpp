@@ -39,6 +39,7 @@ std::string attribute(const std::string& name, const std::string& value) {
 constexpr unsigned kMetadata = 1;
 constexpr unsigned kCompute = 4;
 constexpr unsigned kSend = 5;
+constexpr unsigned kReceive = 6;
 constexpr unsigned kCollective = 7;
 
 /// Writes Chakra traces as the protobuf library does.
@@ -234,7 +235,7 @@ TEST(ChakraFromPyTorch, TimesFollowFromDurationsWhereNoNodeSaysWhenItBegan) {
     EXPECT_EQ(measured[1].start, microseconds(5));
     EXPECT_EQ(measured[4].start, microseconds(105)) << "behind the kernel";
     EXPECT_EQ(measured[5].end, microseconds(135)) << "beside the collective";
-    EXPECT_EQ(workload.graph.provenance.measured_iteration, microseconds(155));
+    EXPECT_EQ(workload.graph.provenance.measured_iteration, Time()) << "no real run took so long";
     EXPECT_TRUE(impossible_orders(workload).empty());
 }
 
@@ -264,6 +265,120 @@ TEST(Chakra, SeveralFilesAreTheWorldByTheirNames) {
     ASSERT_EQ(workload.graph.ranks.size(), 2U);
     EXPECT_EQ(workload.files[0].file, zero.path().string());
     EXPECT_EQ(workload.graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(ChakraMessages, TakeAsLongAsTheirNodesSayAndAreSummarised) {
+    const std::string to_one = attribute("comm_dst", 1) + attribute("comm_size", 4096);
+    const std::string of_one = attribute("comm_src", 1) + attribute("comm_size", 64);
+    const TraceWorkload workload = ChakraText()
+                                       .node(1, "gemm", kCompute, {}, 10, 20)
+                                       .node(2, "send", kSend, {1}, 30, 7, to_one)
+                                       .node(3, "send", kSend, {2}, 40, 5, to_one)
+                                       .node(4, "recv", kReceive, {3}, 50, 3, of_one)
+                                       .read();
+    EXPECT_EQ(workload.graph.provenance.measured_iteration, microseconds(43));
+    const TraceSummary summary = summarise(workload, 0);
+    ASSERT_EQ(summary.collectives.size(), 2U);
+    EXPECT_EQ(summary.collectives[0].kind, "send");
+    EXPECT_EQ(summary.collectives[0].bytes, Bytes(4096));
+    EXPECT_EQ(summary.collectives[0].count, 2U);
+    EXPECT_EQ(summary.collectives[0].time, microseconds(12));
+    EXPECT_EQ(summary.collectives[0].shortest, microseconds(5));
+    EXPECT_EQ(summary.collectives[1].kind, "receive");
+    EXPECT_EQ(summary.communication, microseconds(15));
+}
+
+std::string gathers(const std::vector<std::string>& groups) {
+    ChakraText text;
+    std::uint64_t id = 0;
+    for (const std::string& group : groups) {
+        ++id;
+        text.node(
+            id,
+            "all_gather",
+            kCollective,
+            {},
+            id,
+            1,
+            attribute("comm_type", 2) + attribute("comm_size", 1000) +
+                (group.empty() ? "" : attribute("pg_name", group)));
+    }
+    return text.text();
+}
+
+/// Ranks and bytes of a rank's all-gathers.
+std::vector<std::pair<std::vector<std::uint32_t>, std::uint64_t>>
+gathered(const TraceWorkload& workload, std::size_t rank) {
+    std::vector<std::pair<std::vector<std::uint32_t>, std::uint64_t>> found;
+    for (const Operation& operation : workload.graph.ranks[rank]->operations)
+        if (const auto* c = std::get_if<CollectiveOperation>(&operation.body))
+            found.emplace_back(workload.graph.groups[c->group].ranks, c->bytes.count());
+    return found;
+}
+
+using Ranks = std::vector<std::uint32_t>;
+
+TEST(ChakraGroups, WhoUsesAGroupIsItsMemberIfAllRanksAreTraced) {
+    const TemporaryFile zero("trace.0.et", gathers({"1", "3", ""}));
+    const TemporaryFile one("trace.1.et", gathers({"1", "4", ""}));
+    const TemporaryFile two("trace.2.et", gathers({"3", "2", ""}));
+    const TemporaryFile three("trace.3.et", gathers({"4", "2", ""}));
+    const TraceWorkload workload =
+        read_traces({{zero.path(), one.path(), two.path(), three.path()}});
+    check(workload.graph);
+    const Ranks world{0, 1, 2, 3};
+    using Gathered = std::vector<std::pair<Ranks, std::uint64_t>>;
+    EXPECT_EQ(gathered(workload, 0), (Gathered{{{0, 1}, 2000}, {{0, 2}, 2000}, {world, 4000}}));
+    EXPECT_EQ(gathered(workload, 3), (Gathered{{{1, 3}, 2000}, {{2, 3}, 2000}, {world, 4000}}));
+    EXPECT_EQ(
+        workload.files[0].warnings.back(),
+        "no file names the members of groups 1, 3, 4, 2: they are the ranks that use them");
+}
+
+TEST(ChakraGroups, AFileBesideTheTracesNamesTheMembers) {
+    const TemporaryFile groups("groups.json", R"( {"2": [3, 1], "1": [0, 1]} )");
+    const TemporaryFile zero("trace.0.et", gathers({"1"}));
+    const TraceWorkload workload = read_traces({{zero.path(), groups.path()}});
+    ASSERT_EQ(workload.files.size(), 1U);
+    EXPECT_EQ(workload.graph.provenance.world_size, 4U);
+    EXPECT_EQ(gathered(workload, 0)[0].first, (Ranks{0, 1}));
+    EXPECT_EQ(gathered(workload, 0)[0].second, 2000U);
+    for (const std::string& warning : workload.files[0].warnings)
+        EXPECT_EQ(warning.find("no file names"), std::string::npos) << warning;
+}
+
+TEST(ChakraGroups, UnknownMembersOfARunThatIsNotWholeAreTheWorldWithANote) {
+    const TemporaryFile zero("trace.0.et", gathers({"1"}));
+    const TemporaryFile three("trace.3.et", gathers({"1"}));
+    const TraceWorkload workload = read_traces({{zero.path(), three.path()}});
+    EXPECT_EQ(gathered(workload, 0)[0].first, (Ranks{0, 1, 2, 3}));
+    EXPECT_EQ(
+        workload.files[0].warnings.back(),
+        "no file names the members of groups 1, and not all ranks are traced: all ranks are taken "
+        "for each; a file of groups beside the traces, {\"1\": [0, 1]}, would name them");
+    const TraceWorkload one = read_traces({{zero.path()}});
+    EXPECT_NE(one.files[0].warnings.back().find("all ranks are taken for each"), std::string::npos);
+}
+
+TEST(ChakraGroups, AnotherRanksFileMaySayWhoTheMembersAre) {
+    const std::string said = "[[{\"pg_name\": \"1\", \"ranks\": [0, 2]}]]";
+    ChakraText zero;
+    zero.node(9, "## process_group:init ##", kMetadata, {}, 0, 0, bytes(8, bytes(1, said)))
+        .node(
+            1,
+            "all_gather",
+            kCollective,
+            {},
+            1,
+            1,
+            attribute("comm_type", 2) + attribute("comm_size", 1000) +
+                attribute("pg_name", std::string("1")));
+    const TemporaryFile first("trace.0.et", zero.text());
+    const TemporaryFile other("trace.1.et", gathers({""}));
+    const TemporaryFile last("trace.2.et", gathers({"1", ""}));
+    const TraceWorkload workload = read_traces({{first.path(), other.path(), last.path()}});
+    EXPECT_EQ(gathered(workload, 2)[0], gathered(workload, 0)[0]);
+    EXPECT_EQ(gathered(workload, 2)[0], std::pair(Ranks{0, 2}, std::uint64_t{2000}));
 }
 
 std::string message(const std::string& content) {
@@ -304,6 +419,30 @@ TEST(ChakraErrors, NameTheNodes) {
         message(ChakraText().node(1, "a", kCompute, {}, 0, 1ULL << 63U).text()).find("takes"),
         std::string::npos);
     EXPECT_NE(message(ChakraText().text()).find("holds no node that runs"), std::string::npos);
+}
+
+TEST(ChakraErrors, NameTheGroups) {
+    const auto said = [](const std::string& groups) {
+        const TemporaryFile file("groups.json", groups);
+        const TemporaryFile zero("trace.0.et", gathers({"1"}));
+        try {
+            static_cast<void>(read_traces({{zero.path(), file.path()}}));
+        } catch (const ConfigError& error) {
+            const std::string text = error.what();
+            return text.substr(std::min(text.size(), file.path().string().size() + 2));
+        }
+        return std::string("accepted");
+    };
+    EXPECT_EQ(
+        said(R"({"1": [0], "2": 7})"),
+        "/2: is no list of ranks; expected the members of a process group");
+    EXPECT_EQ(
+        said(R"({"1": [0, -1]})"),
+        "/1: holds something else than ranks; expected numbers from 0 to 65535");
+    EXPECT_EQ(said(R"({"1": [0, 1, 0]})"), "/1: holds a rank twice; expected each once");
+    EXPECT_NE(said(R"({"1": [0, 1)").find("expected"), std::string::npos);
+    const TemporaryFile alone("groups.json", R"({"1": [0, 1]})");
+    EXPECT_THROW(static_cast<void>(read_traces({{alone.path()}})), ConfigError);
 }
 
 TEST(ChakraErrors, ACutFileNeverGivesAnotherGraph) {

@@ -2,6 +2,7 @@
 #include "workloads/graph/without_overlap.h"
 
 #include "workloads/graph/schedule.h"
+#include "workloads/graph/serial_order.h"
 #include "workloads/tests/random_graph.h"
 
 #include <gtest/gtest.h>
@@ -11,10 +12,6 @@
 
 namespace switchfold::without_overlap_test {
 namespace {
-
-bool is_collective(const Operation& operation) {
-    return std::holds_alternative<CollectiveOperation>(operation.body);
-}
 
 Schedule measured(const RankGraph& rank) {
     return evaluate(rank, [](std::uint32_t, const Operation& operation) {

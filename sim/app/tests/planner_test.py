@@ -51,7 +51,7 @@ class Planner(unittest.TestCase):
         best = answer["best"][0]
         self.assertLessEqual(best["bound_s"], best["step_s"])
         self.assertLessEqual(answer["best_if_overlap_were_free"]["step_without_contention_s"], best["step_s"])
-        ran = subprocess.run([PROGRAM, "run", out / "plan.json", "--json"], capture_output=True, text=True, timeout=100,
+        ran = subprocess.run([PROGRAM, "run", out / "plan.json", "--json"], capture_output=True, text=True, timeout=200,
                              check=True)
         self.assertAlmostEqual(json.loads(ran.stdout)["scenarios"][0]["iteration_us"] * 1e-6, best["step_s"], 9)
         with (out / "plans.csv").open(encoding="utf-8") as file:
@@ -79,7 +79,7 @@ class Planner(unittest.TestCase):
         for expected, change in errors.items():
             self.assertIn(expected, self.plan(experiment=EXPERIMENT | change, code=2))
         self.assertIn("expected such as 200", self.plan("--budget", "soon", code=2))
-        done = subprocess.run([PROGRAM, "plan"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([PROGRAM, "plan"], capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual((done.returncode, done.stderr.strip()),
                          (2, "plan: /: names no experiment; expected its file, or plan memory"))
 

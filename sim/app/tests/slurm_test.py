@@ -65,7 +65,7 @@ class Slurm(unittest.TestCase):
     def test_a_killed_sweep_goes_on(self):
         arguments = self.arguments("out", "--executor", "slurm", "--tasks", "2", most="512 KiB")
         with subprocess.Popen(arguments, stdout=subprocess.DEVNULL) as process:
-            deadline = time.time() + 20
+            deadline = time.time() + 120
             while not list((self.folder / "out").glob("slurm/*/part-*/sweep.db")) and time.time() < deadline:
                 time.sleep(0.1)
             process.send_signal(signal.SIGKILL)

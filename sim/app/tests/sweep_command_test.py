@@ -129,7 +129,7 @@ class Sweeps(unittest.TestCase):
     def test_two_sweeps_in_one_folder(self):
         self.sweep["axes"][0]["range"] = "1 MiB..64 MiB +1 MiB"
         with subprocess.Popen(self.arguments("out"), stdout=subprocess.DEVNULL) as first:
-            deadline = time.time() + 20
+            deadline = time.time() + 120
             while not (self.folder / "out/sweep.db").exists() and time.time() < deadline:
                 time.sleep(0.02)
             second = self.run_sweep("out")

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
@@ -15,15 +16,63 @@ namespace switchfold {
 
 namespace {
 
-/// Collective records by group and sequence; excludes transfers between two ranks.
-using RecordsOfGroups = std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*>;
+/// Finds the record of an operation that communicates.
+class Records {
+public:
+    explicit Records(const Outcome& outcome) {
+        for (const CollectiveRecord& record : outcome.collectives)
+            if (record.sender == record.receiver)
+                of_groups_[{record.group, record.sequence}] = &record;
+            else
+                transfers_[{record.sender, record.receiver, record.tag, record.sequence}] = &record;
+    }
+    /// Null if it does not communicate, or has no record. Each rank asks for all its operations, in
+    /// order: transfers of one tag are counted.
+    const CollectiveRecord* of(std::uint32_t rank, const OperationBody& body) {
+        if (const auto* c = std::get_if<CollectiveOperation>(&body))
+            return found(of_groups_, {c->group, c->sequence});
+        if (const auto* send = std::get_if<SendOperation>(&body))
+            return transfer({rank, send->peer, send->tag, 0});
+        if (const auto* receive = std::get_if<ReceiveOperation>(&body))
+            return transfer({receive->peer, rank, receive->tag, 1});
+        return nullptr;
+    }
 
-RecordsOfGroups records_of_groups(const Outcome& outcome) {
-    RecordsOfGroups records;
-    for (const CollectiveRecord& record : outcome.collectives)
-        if (record.sender == record.receiver)
-            records[{record.group, record.sequence}] = &record;
-    return records;
+private:
+    using Channel = std::array<std::uint64_t, 4>;
+
+    template <class Map>
+    static const CollectiveRecord* found(const Map& map, const typename Map::key_type& key) {
+        const auto at = map.find(key);
+        return at == map.end() ? nullptr : at->second;
+    }
+    /// The next of those from a rank to another of a tag, at one end.
+    const CollectiveRecord* transfer(const Channel& end) {
+        return found(transfers_, {end[0], end[1], end[2], counts_[end]++});
+    }
+
+    std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*> of_groups_;
+    std::map<Channel, const CollectiveRecord*> transfers_;  ///< sender, receiver, tag, sequence
+    std::map<Channel, std::uint64_t> counts_;
+};
+
+/// Time in which an operation of a collective or transfer waits for another rank. A late rank
+/// delays a single peer of a group's send and receive; a sender that fills the receiver's buffers
+/// and ends does not wait.
+Interval waiting_of(const CollectiveRecord& record, const Interval& resident) {
+    const bool transfer = record.sender != record.receiver;
+    if (transfer ? record.ready.count() > resident.end
+                 : record.kind == CollectiveKind::kSendReceive)
+        return {};
+    return {
+        std::max(resident.start, record.stalled.count()),
+        std::min(resident.end, record.ready.count())};
+}
+
+bool communicates(const OperationBody& body) {
+    return std::holds_alternative<CollectiveOperation>(body) ||
+           std::holds_alternative<SendOperation>(body) ||
+           std::holds_alternative<ReceiveOperation>(body);
 }
 
 /// How long a collective moved data: from its last rank's arrival; for an all-to-all also earlier,
@@ -37,17 +86,17 @@ Time moving_time(const CollectiveRecord& record) {
 
 bool is_host_copy(const Operation& operation) {
     const auto* copy = std::get_if<CopyOperation>(&operation.body);
-    return copy != nullptr && (copy->kind == CopyKind::kHostToDevice ||
-                               copy->kind == CopyKind::kDeviceToHost);
+    return copy != nullptr &&
+           (copy->kind == CopyKind::kHostToDevice || copy->kind == CopyKind::kDeviceToHost);
 }
 
 }  // namespace
 
 std::vector<Interval>
-collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times) {
+communication_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times) {
     std::vector<Interval> stretches;
     for (std::size_t i = 0; i < rank.operations.size(); ++i)
-        if (std::holds_alternative<CollectiveOperation>(rank.operations[i].body))
+        if (communicates(rank.operations[i].body))
             stretches.push_back({times[i].start.count(), times[i].end.count()});
     merge_intervals(stretches);
     return stretches;
@@ -55,7 +104,7 @@ collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& t
 
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
-    const RecordsOfGroups records = records_of_groups(outcome);
+    Records records(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
         std::vector<Interval> phases[4];
@@ -65,6 +114,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
         std::vector<Interval> copies;
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
+            const CollectiveRecord* record =
+                records.of(static_cast<std::uint32_t>(r), operation.body);
             if (operation.step >= steps)
                 continue;
             const Interval stretch{
@@ -78,16 +129,11 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 copies.push_back(stretch);
             if (kernel || std::holds_alternative<CopyOperation>(operation.body))
                 busy.push_back(stretch);
-            const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-            const auto at = c == nullptr ? records.end() : records.find({c->group, c->sequence});
-            if (at == records.end())
+            if (record == nullptr)
                 continue;
-            const CollectiveRecord& record = *at->second;
-            sum.blocks += static_cast<double>(stretch.end - stretch.start) * record.choice.channels;
-            if (record.kind != CollectiveKind::kSendReceive)  // a late rank delays a single peer
-                waiting.push_back(
-                    {std::max(stretch.start, record.stalled.count()),
-                     std::min(stretch.end, record.ready.count())});
+            sum.blocks +=
+                static_cast<double>(stretch.end - stretch.start) * record->choice.channels;
+            waiting.push_back(waiting_of(*record, stretch));
         }
         merge_intervals(kernels);
         if (!copies.empty()) {
@@ -104,7 +150,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             exposed_waiting += s.end - s.start - covered(busy, s.start, s.end);
         sum.exposed_waiting += static_cast<double>(exposed_waiting);
         std::uint64_t exposed = 0;
-        for (const Interval& s : collective_stretches(rank, outcome.times[r]))
+        for (const Interval& s : communication_stretches(rank, outcome.times[r]))
             exposed += s.end - s.start - covered(busy, s.start, s.end);
         sum.forward +=
             static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kForward)]));

@@ -17,11 +17,11 @@ struct PhaseTimes {
     double forward = 0;  ///< busy time of the phase's kernels
     double backward = 0;
     double optimizer = 0;
-    double exposed = 0;                    ///< a collective is resident and nothing else runs
-    double waiting = 0;                    ///< a collective is resident and waits for a late rank
+    double exposed = 0;  ///< a collective, send or receive is resident and nothing else runs
+    double waiting = 0;  ///< one is resident and waits for a late rank
     double exposed_waiting = 0;            ///< part of the exposed time
     std::optional<double> exposed_copies;  ///< copies to or from the host while no kernel runs
-    double blocks = 0;  ///< mean number of collectives' blocks on a GPU, over time
+    double blocks = 0;                     ///< mean number of their blocks on a GPU, over time
 };
 /// For the first `steps` steps; `iteration` is always over the whole run.
 [[nodiscard]] PhaseTimes
@@ -30,16 +30,16 @@ phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
 [[nodiscard]] std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome);
 
-/// Intervals in which collectives were resident on a rank, merged.
+/// Intervals in which collectives, sends or receives were resident on a rank, merged.
 [[nodiscard]] std::vector<Interval>
-collective_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
+communication_stretches(const RankGraph& rank, const std::vector<OperationTimes>& times);
 
 /// Calls visit(KernelRow) for every kernel, rank by rank.
 template <class Visit>
 void for_each_kernel(const ExecutionGraph& graph, const Outcome& outcome, Visit visit) {
     for (std::uint32_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
-        const auto resident = collective_stretches(rank, outcome.times[r]);
+        const auto resident = communication_stretches(rank, outcome.times[r]);
         for (std::size_t i = 0; i < rank.operations.size(); ++i) {
             const Operation& operation = rank.operations[i];
             const auto* kernel = std::get_if<KernelOperation>(&operation.body);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/shared_machine/shared_machine.h"
 
+#include "sim/core/error.h"
 #include "sim/core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/rank_gpus.h"
@@ -35,9 +36,18 @@ constexpr std::uint32_t kMostRepetitions = 256;
 struct Tenant {
     const PlacedWorkloadParams* params = nullptr;
     PreparedWorkload workload;
-    ExecutionGraph serial;        ///< without overlap; empty if nothing computes
+    ExecutionGraph serial;        ///< without overlap; empty unless has_serial()
+    std::string no_serial;        ///< why it cannot run without overlap; empty if it can
     std::size_t serial_once = 0;  ///< its run alone on the machine
     [[nodiscard]] bool computes() const { return switchfold::computes(params->workload); }
+    [[nodiscard]] bool has_serial() const { return computes() && no_serial.empty(); }
+    void separate() {
+        try {
+            serial = without_overlap(workload.graph);
+        } catch (const NoCommonOrder& error) {
+            no_serial = error.note();
+        }
+    }
 };
 
 /// The workloads of one variant.
@@ -106,18 +116,33 @@ private:
                     prepare_placed(loaded_, variant, w, jobs_of(options_, WorkPhase::kPreparing));
                 left_out.merge(std::set(tenant.workload.left_out));
                 if (tenant.computes())
-                    tenant.serial = without_overlap(tenant.workload.graph);
+                    tenant.separate();
+                if (!tenant.no_serial.empty())
+                    leave_out_serial(variant, tenant, left_out);
             }
             for (const std::size_t scenario : variant.scenarios)
                 scenarios_[scenario].sharing = &sharing;
         }
         if (left_out.empty())
             return;
-        // Default scenarios set nothing, so all run the same.
+        if (left_out.size() == scenarios().size() && !left_out_notes_.empty())
+            throw SimulationError("every scenario", Time(), left_out_notes_.front());
         for (std::size_t i = scenarios().size(); i-- > 0;)
             if (left_out.contains(scenarios()[i].name))
                 scenarios_.erase(scenarios_.begin() + static_cast<std::ptrdiff_t>(i));
         leave_out(loaded_, left_out);
+    }
+
+    /// The variant's scenarios without overlap, in which the tenant deadlocks.
+    void leave_out_serial(
+        const Variant& variant, const Tenant& tenant, std::set<std::string>& left_out) {
+        for (const std::size_t i : variant.scenarios)
+            if (!scenarios()[i].overlap && left_out.insert(scenarios()[i].name).second)
+                left_out_notes_.push_back(fmt::format(
+                    "{} was left out: {}: {}",
+                    scenarios()[i].name,
+                    tenant.params->name,
+                    tenant.no_serial));
     }
 
     std::size_t
@@ -150,7 +175,7 @@ private:
     std::size_t plan_alone() {
         for (Sharing& sharing : sharings_)
             for (Tenant& tenant : sharing.tenants)
-                if (tenant.computes())
+                if (tenant.has_serial())
                     tenant.serial_once =
                         add(sharing,
                             {"no overlap", false, ring_policy()},
@@ -294,7 +319,7 @@ private:
         s.bubble_share.reset();
         if (crowded == 0)
             tell_uncrowded(shared, w, outcome, own, s);
-        if (tenant.computes())
+        if (tenant.has_serial())
             tell_slowdown(i, w, share, own, s);
         return s;
     }
@@ -379,6 +404,7 @@ private:
             for (const std::string& note : one.notes)
                 all.notes.push_back(fmt::format("{}: {}", tenant.params->name, note));
         }
+        all.notes.insert(all.notes.end(), left_out_notes_.begin(), left_out_notes_.end());
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (const std::string& note : outcomes_[scenarios_[i].together].notes)
                 all.notes.push_back(fmt::format("{}: {}", scenarios()[i].name, note));
@@ -412,6 +438,7 @@ private:
     const RunOptions& options_;
     std::deque<Sharing> sharings_;
     std::vector<Shared> scenarios_;
+    std::vector<std::string> left_out_notes_;
     std::vector<Job> jobs_;  ///< of the current round
     std::vector<Outcome> once_;
     std::vector<Outcome> outcomes_;

@@ -245,7 +245,7 @@ TEST(Learning, EndsWhenItsRealTimeIsOverWhateverIsLong) {
                 what.find("500 ms of real time allowed by /limits/real_time; "), std::string::npos)
                 << what;
         }
-        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10)) << plan;
+        EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60)) << plan;
         EXPECT_FALSE(shares.empty()) << plan << learning;
         EXPECT_TRUE(std::is_sorted(shares.begin(), shares.end()));
     }

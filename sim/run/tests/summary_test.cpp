@@ -132,6 +132,78 @@ TEST_F(SummaryTest, AnExchangeWaitsOnlyWhileNothingOfItMoves) {
     EXPECT_DOUBLE_EQ(collective_results(graph_, outcome_).at(0).time_us, 20);
 }
 
+/// Rank 0 computes [0, 10), sends [10, 30) and computes [30, 40); rank 1 computes [0, 10), receives
+/// [5, 30) and computes [30, 40). Messages of two tags, both the first of theirs.
+class TransferTest : public ::testing::Test {
+protected:
+    static constexpr std::uint64_t kUs = 1'000'000;
+
+    TransferTest() {
+        const std::vector<OperationTimes> sends = times({{0, 10}, {10, 30}, {10, 12}, {30, 40}});
+        const std::vector<OperationTimes> receives = times({{0, 10}, {5, 30}, {10, 12}, {30, 40}});
+        graph_.names = {"operation"};
+        graph_.ranks = {
+            rank(SendOperation{1, Bytes(64), 7}, SendOperation{1, Bytes(8), 9}),
+            rank(ReceiveOperation{0, Bytes(64), 7}, ReceiveOperation{0, Bytes(8), 9})};
+        outcome_.times = {sends, receives};
+        outcome_.end_ps = 40 * kUs;
+        outcome_.collectives = {transfer(7, 10, 30, 4), transfer(9, 10, 12, 1)};
+    }
+
+    static std::vector<OperationTimes>
+    times(const std::vector<std::pair<std::uint64_t, std::uint64_t>>& us) {
+        std::vector<OperationTimes> all;
+        for (const auto& [start, end] : us)
+            all.push_back({Time(start * kUs), Time(end * kUs)});
+        return all;
+    }
+    static std::shared_ptr<RankGraph> rank(OperationBody large, OperationBody small) {
+        auto out = std::make_shared<RankGraph>();
+        out->streams = {{StreamKind::kGpu, "7", 0}, {StreamKind::kGpu, "20", 0}};
+        const std::vector<OperationBody> bodies{
+            KernelOperation{}, std::move(large), std::move(small), KernelOperation{}};
+        for (const OperationBody& body : bodies) {
+            Operation operation;
+            operation.body = body;
+            out->operations.push_back(operation);
+        }
+        return out;
+    }
+    static CollectiveRecord
+    transfer(std::uint64_t tag, std::uint64_t ready, std::uint64_t end, std::uint32_t channels) {
+        CollectiveRecord record;
+        record.kind = CollectiveKind::kSendReceive;
+        record.ranks = 2;
+        record.receiver = 1;
+        record.tag = tag;
+        record.choice.channels = channels;
+        record.ready = microseconds(ready);
+        record.end = microseconds(end);
+        return record;
+    }
+
+    ExecutionGraph graph_;
+    Outcome outcome_;
+};
+
+TEST_F(TransferTest, SendsAndReceivesAreExposedLikeCollectives) {
+    const PhaseTimes times = phase_times(graph_, outcome_, 1);
+    EXPECT_DOUBLE_EQ(times.exposed, 20);         // 10 to 30 on both
+    EXPECT_DOUBLE_EQ(times.waiting, 2.5);        // 5 to 10 on rank 1
+    EXPECT_DOUBLE_EQ(times.exposed_waiting, 0);  // beside its kernel
+    EXPECT_DOUBLE_EQ(times.blocks, (20 * 4 + 25 * 4 + 2 + 2) / 2.0 / 40);
+    std::vector<double> shares;
+    for_each_kernel(
+        graph_, outcome_, [&](const KernelRow& row) { shares.push_back(row.overlapped_share); });
+    EXPECT_EQ(shares, (std::vector<double>{0, 0, 0.5, 0}));
+}
+
+TEST_F(TransferTest, ASenderThatFillsTheBuffersAndEndsDoesNotWait) {
+    outcome_.collectives[0].ready = microseconds(31);
+    outcome_.times[1][1] = {microseconds(31), microseconds(40)};
+    EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 1).waiting, 0);
+}
+
 TEST_F(SummaryTest, TheFirstStepAloneIsAMeanOverOne) {
     outcome_.times[0][5].end = outcome_.times[1][5].end = Time(200 * kUs);  // backward of step 1
     EXPECT_DOUBLE_EQ(phase_times(graph_, outcome_, 1).backward, 20);

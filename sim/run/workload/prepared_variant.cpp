@@ -37,7 +37,11 @@ prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const Ru
     }
     if (!prepared.computes())
         return prepared;
-    prepared.serial = without_overlap(prepared.workload.graph);
+    try {
+        prepared.serial = without_overlap(prepared.workload.graph);
+    } catch (const NoCommonOrder& error) {
+        prepared.no_serial = error.note();
+    }
     if (variant.experiment->causes)
         prepared.start = first_steps(prepared.workload.graph, kCauseSteps);
     return prepared;

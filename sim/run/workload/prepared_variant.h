@@ -6,6 +6,7 @@
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
+#include <string>
 
 namespace switchfold {
 
@@ -24,10 +25,16 @@ struct PreparedVariant {
     const Experiment* experiment = nullptr;
     SystemParams system;  ///< including the experiment's faults
     PreparedWorkload workload;
-    ExecutionGraph serial;  ///< without overlap; empty if nothing computes
+    ExecutionGraph serial;  ///< without overlap; empty unless has_serial()
+    std::string no_serial;  ///< why the workload cannot run without overlap; empty if it can
     ExecutionGraph start;   ///< the first steps, for causes; empty if they are not requested
 
     [[nodiscard]] bool computes() const { return switchfold::computes(*experiment->workload); }
+    [[nodiscard]] bool has_serial() const { return computes() && no_serial.empty(); }
+    /// Whether it can run the scenario.
+    [[nodiscard]] bool can_run(const ScenarioParams& scenario) const {
+        return scenario.overlap || no_serial.empty();
+    }
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
         return scenario.overlap || !computes() ? workload.graph : serial;
     }

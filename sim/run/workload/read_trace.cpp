@@ -87,9 +87,9 @@ public:
         report.source = joined(w.files);  // as the user wrote them
         report.synthetic = out_.graph.provenance.synthetic;
         report.traced_ranks = out_.graph.provenance.traced_ranks;
-        if (!report.synthetic)
-            report.measured_iteration_us =
-                to_microseconds(out_.graph.provenance.measured_iteration);
+        const Time measured = out_.graph.provenance.measured_iteration;
+        if (!report.synthetic && measured > Time())
+            report.measured_iteration_us = to_microseconds(measured);
         for (const TraceFileReport& file : trace.files)
             add_report(file);
         for (std::string& assumption : assumptions_of(trace.files))

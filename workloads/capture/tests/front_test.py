@@ -42,7 +42,7 @@ class Front(unittest.TestCase):
             [PROGRAM, "--out", self.out, *mode, *arguments],
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=100,
             env=CLEAN | environment,
             check=False,
         )
@@ -97,14 +97,14 @@ class Front(unittest.TestCase):
 
     def test_signals_go_on_to_the_command(self):
         with subprocess.Popen(
-            [PROGRAM, "--out", self.out, "--nccl-only", "--", "sh", "-c", "echo up; exec sleep 60"],
+            [PROGRAM, "--out", self.out, "--nccl-only", "--", "sh", "-c", "echo up; exec sleep 600"],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=CLEAN,
         ) as process:
             process.stdout.readline()
             process.send_signal(signal.SIGTERM)
-            self.assertEqual(process.wait(timeout=20), 128 + signal.SIGTERM)
+            self.assertEqual(process.wait(timeout=100), 128 + signal.SIGTERM)
 
     @unittest.skipUnless(HAS_CUPTI, "built without CUPTI")
     @unittest.skipIf(pathlib.Path("/dev/nvidiactl").exists(), "there is a GPU")

@@ -8,8 +8,9 @@
 
 namespace switchfold::chakra {
 
-ProcessGroups::ProcessGroups(const std::vector<Node>& nodes, std::uint32_t world_size) :
-    world_(std::max(1U, world_size)) {
+ProcessGroups::ProcessGroups(
+    const std::vector<Node>& nodes, std::uint32_t world_size, const GroupMembers& told) :
+    world_(std::max(1U, world_size)), recorded_(told) {
     std::iota(world_.begin(), world_.end(), 0U);
     for (const Node& node : nodes)
         if (node.name.find("process_group:init") != std::string::npos)
@@ -47,8 +48,12 @@ std::uint32_t ProcessGroups::index(const std::string& name) {
         if (groups_[i].name == called)
             return i;
     const auto found = recorded_.find(name);
-    const bool known = found != recorded_.end() && !found->second.empty();
-    groups_.push_back({called, known ? found->second : world_});
+    const bool world = found == recorded_.end() ? name.empty() : found->second.empty();
+    groups_.push_back({called, {}});
+    if (world)
+        groups_.back().ranks = world_;
+    else if (found != recorded_.end())
+        groups_.back().ranks = found->second;
     members_ += groups_.back().ranks.size();
     return static_cast<std::uint32_t>(groups_.size() - 1);
 }

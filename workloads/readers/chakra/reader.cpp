@@ -28,7 +28,6 @@ using chakra::NodeType;
 // bytes.
 constexpr double kCautiousBytesPerSecond = 1e12;
 constexpr double kCautiousFlops = 1e14;
-constexpr std::uint32_t kMostChakraRanks = 65'536;
 constexpr std::uint64_t kMostGroupMembers = 16'000'000;  // of all groups together
 // No node says how its kernel was launched: so many blocks that they spread evenly over any GPU.
 constexpr std::uint32_t kAssumedBlocks = 16'384;
@@ -48,7 +47,7 @@ public:
         report_.world_size = options_.world_size;
         report_.steps = 1;
         read_nodes();
-        groups_.emplace(nodes_, options_.world_size);
+        groups_.emplace(nodes_, options_.world_size, options_.groups);
         const std::vector<std::size_t> order = chakra::order_of(nodes_, position_, report_);
         index_of_.assign(nodes_.size(), UINT32_MAX);
         for (const std::size_t node : order)
@@ -143,10 +142,16 @@ private:
         // Host operations have no times.
         const bool host = std::holds_alternative<HostDelayOperation>(operation.body);
         const Time start = host ? Time() : microseconds(node.start_us - first_start_);
-        measured_.push_back({start, start + (host ? Time() : measured_duration(operation))});
+        measured_.push_back({start, start + (host ? Time() : duration_of(node, operation))});
         if (!host && !std::holds_alternative<CollectiveOperation>(operation.body))
             last_on_[operation.stream] = index_of_[index];
         rank_->operations.push_back(std::move(operation));
+    }
+
+    /// An operation holds no duration of a message: it takes as long as the machine lets it.
+    static Time duration_of(const Node& node, const Operation& operation) {
+        const bool message = node.type == NodeType::kSend || node.type == NodeType::kReceive;
+        return message ? microseconds(node.duration_us) : measured_duration(operation);
     }
 
     /// Some traces link a collective to the call that issued it but to no kernel. PyTorch's c10d
@@ -293,7 +298,8 @@ private:
             fail(
                 node,
                 fmt::format("is of group number {}; expected fewer groups", collective.group));
-        const std::size_t members = groups_->groups()[collective.group].ranks.size();
+        const std::size_t members =
+            std::max<std::size_t>(1, groups_->groups()[collective.group].ranks.size());
         // comm_size counts a rank's contribution, nccl-tests an all-gather's result.
         const std::uint64_t size = node.number("comm_size", 0);
         const std::uint64_t copies = collective.kind == CollectiveKind::kAllGather ? members : 1;
@@ -337,8 +343,11 @@ private:
     /// Start times where no node has one: determined by durations, dependencies and stream order
     /// alone.
     void schedule() {
-        const Schedule schedule = evaluate(
-            *rank_, [](std::uint32_t, const Operation& o) { return measured_duration(o); });
+        const Schedule schedule = evaluate(*rank_, [&](std::uint32_t i, const Operation& o) {
+            return rank_->streams[o.stream].kind == StreamKind::kGpu
+                       ? measured_[i].end - measured_[i].start
+                       : measured_duration(o);
+        });
         for (std::size_t i = 0; i < schedule.operations.size(); ++i)
             if (rank_->streams[rank_->operations[i].stream].kind == StreamKind::kGpu)
                 measured_[i] = {schedule.operations[i].start, schedule.operations[i].end};
@@ -378,10 +387,11 @@ private:
         ExecutionGraph& graph = workload.graph;
         graph.names = names_.take();
         graph.groups = groups_->groups();
-        Time end;
-        for (const auto& measured : measured_.pass())
-            end = std::max(end, measured.end);
-        graph.provenance = {file_, "", false, 1, options_.world_size, end};
+        Time iteration;  // unknown where durations and dependencies alone say when each node ran
+        if (timed_)
+            for (const auto& measured : measured_.pass())
+                iteration = std::max(iteration, measured.end);
+        graph.provenance = {file_, "", false, 1, options_.world_size, iteration};
         graph.ranks.push_back(std::move(rank_));
         workload.files.push_back(std::move(report_));
         workload.measured.push_back(std::move(measured_));
@@ -440,7 +450,7 @@ std::uint32_t rank_in_name(const std::filesystem::path& file, std::uint32_t othe
     const auto [end, code] =
         std::from_chars(number.data() + 1, number.data() + number.size(), rank);
     const bool found = number.size() > 1 && code == std::errc{} &&
-                       end == number.data() + number.size() && rank < kMostChakraRanks;
+                       end == number.data() + number.size() && rank < chakra::kMostChakraRanks;
     return found ? rank : otherwise;
 }
 
