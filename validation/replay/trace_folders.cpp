@@ -47,8 +47,10 @@ std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& fold
     std::map<TraceFormat, std::size_t> together;
     for (const auto& file : folder.files) {
         const auto format = format_of(file);
-        const bool alone = format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
-                           format != TraceFormat::kCapture;
+        const bool alone =
+            format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
+            format != TraceFormat::kCapture && format != TraceFormat::kNcclInspector &&
+            format != TraceFormat::kFlightRecorder && format != TraceFormat::kRocprof;
         if (alone) {
             parts.push_back({file});
             continue;
