@@ -230,6 +230,156 @@ def capture():
     yield "two_ranks_and_counters.sfcapture", rank(0) + rank(1) + counters
 
 
+def lines(records):
+    return "".join(json.dumps(r, separators=(",", ":")) + "\n" for r in records).encode()
+
+
+def nccl_json():
+    def place(time, **more):
+        return {"time": time, "alg_bw": 51.15, "bus_bw": 51.15, "nwrong": 0.0, **more}
+
+    def result(size, **places):
+        return {"size": size, "count": size // 4, "type": "float", "redop": "sum", "root": "    -1", **places,
+                "actual_iterations": 20, "experiment_name": ""}
+
+    yield "whole.json", json.dumps({
+        "version": 1, "start_time": "2026-11-26", "args": ["./build/all_reduce_perf", "-g", "2"], "env": ["A=b"],
+        "nccl_version": 22903,
+        "config": {
+            "nthreads": 1, "ngpus": 2, "minimum_bytes": 8, "graph": 0,
+            "devices": [{"rank": 0, "group": 0, "hostname": "host", "device": 0, "device_info": "NVIDIA H100"}],
+        },
+        "results": [
+            result(1048576, out_of_place=place(20.5), in_place=place(21)),
+            result(2097152, out_of_place=None, in_place=place(31.5)),
+        ],
+        "out_of_bounds": {"count": 0, "okay": "true"},
+        "average_bus_bandwidth": {"bandwidth": 51.15, "okay": "unchecked"},
+    }).encode()
+
+    def row(size, in_place, time):
+        return {"numCycle": 0, "name": "AllGather", "nodes": 1, "ranks": 4, "ranksPerNode": 4, "gpusPerRank": 1,
+                "size": size, "type": "bfloat16", "redop": "none", "inPlace": in_place, "time": time,
+                "algBw": 100.5, "busBw": 75.25, "wrong": "0"}
+
+    rows = [row(1024, 0, 20.5), row(1024, 1, 20.25), row(4096, 0, 30)]
+    yield "rows.json", json.dumps(rows).encode()
+    yield "lines.jsonl", lines(rows)
+
+
+def nccl_inspector():
+    def header(communicator, rank, ranks, pid):
+        return {
+            "header": {"id": communicator, "rank": rank, "n_ranks": ranks, "nnodes": 1},
+            "metadata": {"inspector_output_format_version": "v4.0", "hostname": "host", "pid": pid,
+                         "dump_timestamp_us": 1764166000000000},
+        }
+
+    def collective(name, number, size, start=None, **more):
+        perf = {"coll": name, "coll_sn": number, "coll_msg_size_bytes": size, "coll_exec_time_us": 40,
+                "coll_algobw_gbs": 26.2, "coll_busbw_gbs": 26.2, **more}
+        if start:
+            perf["event_trace_ts"] = {
+                "coll_start_ts": start - 5, "coll_stop_ts": start - 1,
+                "kernel_events": [{"channel_id": c, "kernel_start_ts": start + c, "kernel_stop_ts": start + 40}
+                                  for c in range(2)],
+            }
+        return {"coll_perf": perf}
+
+    def transfer(name, peer, start=None):
+        perf = {"p2p": name, "p2p_sn": 0, "p2p_peer": peer, "p2p_msg_size_bytes": 4096, "p2p_exec_time_us": 8,
+                "p2p_timing_source": "kernel_cpu"}
+        if start:
+            perf["event_trace_ts"] = {"kernel_events": [{"channel_id": 0, "kernel_start_ts": start}]}
+        return {"p2p_perf": perf}
+
+    start = 1764166000000000
+    yield "old.log", lines(
+        {**header("0xabc", rank, 2, 70 + rank), **collective(name, 7, 1 << 20)}
+        for name in ("AllReduce", "AllGather") for rank in (0, 0, 1, 1))
+    new = []
+    for rank in (0, 1):
+        new.append({**header("0xabc", rank, 2, 70 + rank), "dump_stats": {
+            "coll_records": 2, "coll_dropped_since_last_dump": 3, "p2p_dropped_since_last_dump": 0}})
+        new.append(collective("AllReduce", 3, 1 << 20, start + 100 + rank, coll_algo="RING", coll_proto="LL128",
+                              coll_timing_source="kernel_gpu"))
+        new.append(transfer("Send" if rank == 0 else "Recv", 1 - rank, start + 200))
+        new.append({"proxy_trace": {"record_type": "proxy_op"}})
+        new.append({**header(f"0xde{rank}", 0, 1, 70 + rank), "dump_stats": {}})
+        new.append(collective("ReduceScatter", 0, 4096, start + 50))
+    yield "new.log", lines(new)
+
+
+def flight_recorder():
+    def entry(number, name, sizes, created, **more):
+        return {
+            "record_id": number, "pg_id": 0, "process_group": ["0", "default_pg"], "collective_seq_id": number,
+            "p2p_seq_id": 0, "op_id": number, "profiling_name": name, "time_created_ns": 1724779239936775119 + created,
+            "duration_ms": 0.125, "input_sizes": sizes, "input_dtypes": ["Float"] * len(sizes), "output_sizes": sizes,
+            "output_dtypes": ["Float"] * len(sizes), "state": "completed", "time_discovered_started_ns": 0,
+            "time_discovered_completed_ns": 0, "retired": True, "timeout_ms": 600000, "is_p2p": False, **more,
+        }
+
+    dump = {
+        "version": "2.5", "comm_lib_version": "2.26.2",
+        "pg_config": {
+            "0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1]"},
+            "1": {"name": "1", "desc": "tp", "ranks": "[0, 1]"},
+        },
+        "pg_status": {"0": {"last_enqueued_collective": "4"}},
+        "entries": [
+            entry(1, "nccl:all_reduce", [[3, 4]], 0),
+            entry(2, "nccl:_all_gather_base", [[64]], 1000000, output_sizes=[[128]], process_group=["1", "tp"]),
+            entry(3, "nccl:send 0->1", [[8, 8]], 2000000, is_p2p=True, p2p_seq_id=1),
+            entry(3, "nccl:coalesced", [], 2100000),
+            entry(4, "nccl:all_to_all", [[8], [16]], 3000000, state="scheduled"),
+        ],
+    }
+    yield "small.json", json.dumps(dump).encode()
+
+
+def rocprof():
+    def record(start, end, correlation, **more):
+        return {"size": 64, "kind": 0, "operation": 0, "thread_id": 9, "start_timestamp": start, "end_timestamp": end,
+                "correlation_id": {"internal": correlation, "external": 0}, **more}
+
+    def dispatch(start, end, correlation, kernel, queue):
+        size = {"y": 1, "z": 1}
+        return record(start, end, correlation, stream_id={"handle": queue}, dispatch_info={
+            "agent_id": {"handle": 5}, "queue_id": {"handle": 1}, "kernel_id": kernel, "dispatch_id": correlation,
+            "group_segment_size": 1024, "workgroup_size": {"x": 256, **size}, "grid_size": {"x": 4096, **size}})
+
+    process = {
+        "metadata": {"pid": 71, "init_time": 1, "fini_time": 2},
+        "agents": [
+            {"id": {"handle": 4}, "type": 1, "name": "AMD EPYC", "node_id": 0},
+            {"id": {"handle": 5}, "type": 2, "name": "gfx942", "product_name": "AMD Instinct MI300X", "node_id": 1,
+             "cu_count": 304, "mem_banks": [{"size_in_bytes": 206141652992}]},
+        ],
+        "strings": {
+            "buffer_records": [
+                {"kind": "HIP_RUNTIME_API", "operations": ["hipLaunchKernel", "hipMemcpyAsync"]},
+                {"kind": "RCCL_API", "operations": ["ncclAllReduce"]},
+                {"kind": "MARKER_RANGE_API", "operations": ["roctxThreadRangeA"]},
+            ],
+            "marker_api": [{"key": 8, "value": "step 1"}],
+        },
+        "kernel_symbols": [
+            {"kernel_id": 0},
+            {"kernel_id": 1, "formatted_kernel_name": "gemm(float*)", "arch_vgpr_count": 64, "accum_vgpr_count": 64},
+            {"kernel_id": 2, "kernel_name": "ncclDevKernel_Generic_1.kd", "arch_vgpr_count": 96},
+        ],
+        "buffer_records": {
+            "kernel_dispatch": [dispatch(5000, 20000, 1, 1, 0), dispatch(21000, 61000, 2, 2, 1)],
+            "hip_api": [record(2000, 2500, 1), record(4000, 4500, 2), record(61500, 61600, 3, operation=1)],
+            "rccl_api": [record(3900, 4600, 7, kind=1)],
+            "memory_copy": [record(62000, 63000, 3, src_agent_id={"handle": 4}, dst_agent_id={"handle": 5}, bytes=4096)],
+            "marker_api": [record(1500, 70000, 8, kind=2)],
+        },
+    }
+    yield "small.json", json.dumps({"rocprofiler-sdk-tool": [process]}).encode()
+
+
 def layer_table():
     yield "small.csv", (
         b"layer,type,params,fwd_macs_per_sample,out_elems_per_sample\r\n"
@@ -327,6 +477,7 @@ def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "corpus")
     readers = {
         "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
+        "nccl_json": nccl_json, "nccl_inspector": nccl_inspector, "flight_recorder": flight_recorder, "rocprof": rocprof,
         "execution_trace": execution_trace, "capture": capture, "layer_table": layer_table,
         "profile_graph": profile_graph, "kernel_table": kernel_table,
     }

@@ -12,10 +12,13 @@
 #include "workloads/readers/chakra/group_members.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/execution_trace/reader.h"
+#include "workloads/readers/flight_recorder/reader.h"
 #include "workloads/readers/kineto/reader.h"
+#include "workloads/readers/nccl_inspector/reader.h"
 #include "workloads/readers/nccl_tests/reader.h"
 #include "workloads/readers/nsight/reader.h"
 #include "workloads/readers/read_traces.h"
+#include "workloads/readers/rocprof/reader.h"
 #include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/temporary_file.h"
 #include "workloads/tests/test_gpus.h"
@@ -136,6 +139,14 @@ void read_as(std::string_view reader, std::string_view bytes) {
         read_one_chakra(file.path());
     else if (reader == "nccl_tests")
         look_at(read_nccl_tests(file.path(), kMost));
+    else if (reader == "nccl_json")
+        look_at(read_nccl_json(file.path(), kMost));
+    else if (reader == "nccl_inspector")
+        look_at(join_ranks(read_nccl_inspector({file.path()}, kMost)));
+    else if (reader == "flight_recorder")
+        look_at(join_ranks(read_flight_recorder({file.path()}, kMost)));
+    else if (reader == "rocprof")
+        look_at(read_rocprof(file.path(), {0, 0, kMost}));
     else if (reader == "execution_trace")
         read_beside_kineto(file.path());
     else if (reader == "layer_table")

@@ -7,12 +7,16 @@
 namespace switchfold::fuzz {
 
 /// One fuzzer, one corpus folder and one dictionary each.
-inline constexpr std::array<std::string_view, 10> kReaders{
+inline constexpr std::array<std::string_view, 14> kReaders{
     "kineto",
     "own",
     "nsight",
     "chakra",
     "nccl_tests",
+    "nccl_json",
+    "nccl_inspector",
+    "flight_recorder",
+    "rocprof",
     "execution_trace",
     "capture",
     "layer_table",

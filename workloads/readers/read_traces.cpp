@@ -2,15 +2,21 @@
 #include "workloads/readers/read_traces.h"
 
 #include "sim/core/error.h"
+#include "sim/core/text.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/read_captures.h"
 #include "workloads/readers/chakra/group_members.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/execution_trace/reader.h"
+#include "workloads/readers/flight_recorder/reader.h"
+#include "workloads/readers/json_beginning.h"
 #include "workloads/readers/kineto/reader.h"
+#include "workloads/readers/nccl_inspector/reader.h"
 #include "workloads/readers/nccl_tests/log.h"
 #include "workloads/readers/nccl_tests/reader.h"
 #include "workloads/readers/nsight/reader.h"
+#include "workloads/readers/other_tools.h"
+#include "workloads/readers/rocprof/reader.h"
 #include "workloads/readers/trace_format/trace_file.h"
 
 #include <algorithm>
@@ -33,8 +39,14 @@ public:
         for (const auto& [file, format] : files_) {
             if (format == TraceFormat::kCapture)
                 captures_.push_back(file);
+            if (format == TraceFormat::kNcclInspector)
+                inspector_logs_.push_back(file);
+            if (format == TraceFormat::kFlightRecorder)
+                recorder_dumps_.push_back(file);
             if (format == TraceFormat::kNsight)
                 nsight_world_ += ranks_in_nsight(file, options.most);
+            if (format == TraceFormat::kRocprof)
+                rocprof_world_ += ranks_in_rocprof(file, options.most);
             if (format == TraceFormat::kChakra)
                 chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
         }
@@ -61,14 +73,11 @@ public:
 
 private:
     std::vector<TraceWorkload> read_parts() {
-        std::vector<TraceWorkload> parts;
-        chakra_files_ = nsight_ranks_ = kineto_files_ = 0;
-        // Read together, because each describes only part of its communicators.
-        if (!captures_.empty())
-            parts = capture::read_captures(captures_);
+        chakra_files_ = nsight_ranks_ = rocprof_ranks_ = kineto_files_ = 0;
+        std::vector<TraceWorkload> parts = read_together();
         for (std::size_t i = 0; i < files_.size(); ++i) {
             const TraceFormat format = files_[i].second;
-            if (format == TraceFormat::kCapture)
+            if (is_read_together(format))
                 continue;
             if (format == TraceFormat::kExecutionTrace)
                 throw ConfigError(
@@ -140,6 +149,26 @@ private:
         }
     }
 
+    static bool is_read_together(TraceFormat format) {
+        return format == TraceFormat::kCapture || format == TraceFormat::kNcclInspector ||
+               format == TraceFormat::kFlightRecorder;
+    }
+
+    /// Files of which each describes only part of its communicators.
+    std::vector<TraceWorkload> read_together() {
+        std::vector<TraceWorkload> parts;
+        const auto append = [&parts](std::vector<TraceWorkload> more) {
+            std::move(more.begin(), more.end(), std::back_inserter(parts));
+        };
+        if (!captures_.empty())
+            append(capture::read_captures(captures_));
+        if (!inspector_logs_.empty())
+            append(read_nccl_inspector(inspector_logs_, options_.most));
+        if (!recorder_dumps_.empty())
+            append(read_flight_recorder(recorder_dumps_, options_.most));
+        return parts;
+    }
+
     TraceWorkload read(std::size_t index) {
         const auto& [file, format] = files_[index];
         switch (format) {
@@ -152,10 +181,16 @@ private:
                 {file, rank_in_name(file, chakra_files_++), chakra_world_, options_.most, groups_});
         case TraceFormat::kNcclTests:
             return read_nccl_tests(file, options_.most);
+        case TraceFormat::kNcclTestsJson:
+            return read_nccl_json(file, options_.most);
+        case TraceFormat::kRocprof:
+            return read_rocprof_file(file);
         case TraceFormat::kKineto:
         case TraceFormat::kExecutionTrace:
         case TraceFormat::kCapture:
         case TraceFormat::kChakraGroups:
+        case TraceFormat::kNcclInspector:
+        case TraceFormat::kFlightRecorder:
             break;
         }
         SWITCHFOLD_CHECK(false, "{} is read elsewhere", file.string());
@@ -169,9 +204,18 @@ private:
         return workload;
     }
 
+    TraceWorkload read_rocprof_file(const std::filesystem::path& file) {
+        TraceWorkload workload =
+            read_rocprof(file, {rocprof_ranks_, rocprof_world_, options_.most});
+        rocprof_ranks_ += static_cast<std::uint32_t>(workload.files.size());
+        return workload;
+    }
+
     const ReadOptions& options_;
     std::vector<std::pair<std::filesystem::path, TraceFormat>> files_;
     std::vector<std::filesystem::path> captures_;
+    std::vector<std::filesystem::path> inspector_logs_;
+    std::vector<std::filesystem::path> recorder_dumps_;
     chakra::GroupMembers groups_;  ///< of Chakra's, by name
     std::uint32_t chakra_world_ = 0;
     std::uint32_t chakra_files_ = 0;
@@ -179,14 +223,46 @@ private:
     std::vector<std::int64_t> only_steps_;
     std::uint32_t nsight_world_ = 0;
     std::uint32_t nsight_ranks_ = 0;
+    std::uint32_t rocprof_world_ = 0;
+    std::uint32_t rocprof_ranks_ = 0;
 };
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
+    throw ConfigError(file.string(), "byte 0", what);
+}
+
+/// By the keys of the first object.
+TraceFormat format_of_json(const std::filesystem::path& file, const std::string& beginning) {
+    const JsonBeginning json = json_beginning(beginning);
+    if (json.has("coll_perf") || json.has("p2p_perf") || json.has("dump_stats") ||
+        json.has("proxy_trace"))
+        return TraceFormat::kNcclInspector;
+    const bool of_rccl_tests = json.has("busBw") && json.has("size");
+    const bool of_nccl_tests = json.has("start_time") && json.has("args") && json.has("env");
+    if (of_rccl_tests || of_nccl_tests)
+        return TraceFormat::kNcclTestsJson;
+    if (json.has("rocprofiler-sdk-tool"))
+        return TraceFormat::kRocprof;
+    if (is_execution_trace(beginning))
+        return TraceFormat::kExecutionTrace;
+    const bool of_recorder = json.has("pg_config") || json.has("pg_status") ||
+                             (json.has("entries") && contains(beginning, "\"profiling_name\""));
+    if (of_recorder && !json.has("traceEvents"))
+        return TraceFormat::kFlightRecorder;
+    if (const auto other = other_tool_of_json(beginning, json))
+        refuse(file, *other);
+    return TraceFormat::kKineto;
+}
 
 }  // namespace
 
 TraceFormat recognise(const std::filesystem::path& file) {
     const std::string beginning = beginning_of(file, kBeginning);
-    if (is_sqlite(beginning))
+    if (is_sqlite(beginning)) {
+        if (const auto other = other_tool_of_sqlite(beginning))
+            refuse(file, *other);
         return TraceFormat::kNsight;
+    }
     if (is_own_trace(beginning))
         return TraceFormat::kOwn;
     if (capture::is_capture(beginning))
@@ -195,16 +271,18 @@ TraceFormat recognise(const std::filesystem::path& file) {
     if (chakra::is_group_members(beginning))
         return TraceFormat::kChakraGroups;
     if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
-        return is_execution_trace(beginning) ? TraceFormat::kExecutionTrace : TraceFormat::kKineto;
+        return format_of_json(file, beginning);
     if (is_nccl_tests(beginning))
         return TraceFormat::kNcclTests;
-    if (is_chakra(beginning))
+    if (!is_xplane(beginning) && is_chakra(beginning))
         return TraceFormat::kChakra;
-    throw ConfigError(
-        file.string(),
-        "byte 0",
+    if (const auto other = other_tool(file, beginning))
+        refuse(file, *other);
+    refuse(
+        file,
         "is of no known trace format; expected switchfold's own, a capture, Kineto's (JSON), an "
-        "export of Nsight Systems (SQLite), Chakra's (protobuf) or a log of nccl-tests");
+        "export of Nsight Systems (SQLite), rocprofv3's (JSON), Chakra's (protobuf), a dump of "
+        "PyTorch's flight recorder (JSON), a log of NCCL's Inspector or of nccl-tests");
 }
 
 TraceWorkload read_traces(const ReadOptions& options) {

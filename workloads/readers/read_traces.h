@@ -20,9 +20,13 @@ enum class TraceFormat : std::uint8_t {
     kChakra,          ///< MLCommons Chakra, protobuf
     kChakraGroups,    ///< which ranks its process groups hold, JSON: goes with Chakra traces
     kNcclTests,       ///< output of nccl-tests
+    kNcclTestsJson,   ///< results of nccl-tests or rccl-tests as JSON
+    kNcclInspector,   ///< lines of NCCL's Inspector
+    kFlightRecorder,  ///< dump of PyTorch's flight recorder as JSON
+    kRocprof,         ///< rocprofv3, JSON
 };
 
-/// Throws ConfigError if the format is not supported.
+/// Throws ConfigError if the format is not supported; it names the tool if that is known.
 [[nodiscard]] TraceFormat recognise(const std::filesystem::path& file);
 
 struct ReadOptions {

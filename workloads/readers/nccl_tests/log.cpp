@@ -143,7 +143,8 @@ private:
         const auto root = number<std::int64_t>(words[4]);
         if (!root || *bytes >> 48U)
             fail("holds something else than numbers; expected size and root");
-        NcclTestsRow row{lines_.number(), *bytes, words[2], words[3], *root, {}, std::nullopt};
+        NcclTestsRow row{
+            lines_.number(), *bytes, words[2], words[3], *root, {}, std::nullopt, std::nullopt};
         row.out_of_place = time_at(words, kOutOfPlace);
         if (words.size() >= kInPlace + kNumbers)
             row.in_place = time_at(words, kInPlace);

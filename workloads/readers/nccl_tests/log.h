@@ -28,12 +28,14 @@ struct NcclTestsRow {
     std::string type;         ///< "float"
     std::string reduction;    ///< "sum", "none"
     std::int64_t root = -1;
-    NcclTestsTime out_of_place;
+    NcclTestsTime out_of_place;  ///< us is 0 if the time is that of the host's calls
     std::optional<NcclTestsTime> in_place;
+    std::optional<CollectiveKind> kind;  ///< if the row names it; otherwise it is the log's
 };
 
-/// What a program of nccl-tests printed.
+/// What a program of nccl-tests printed, or wrote as JSON.
 struct NcclTestsLog {
+    std::string program = "nccl-tests";  ///< or rccl-tests
     CollectiveKind kind = CollectiveKind::kAllReduce;
     std::uint32_t ranks = 0;
     std::uint32_t hosts = 1;           ///< of different names
@@ -46,6 +48,7 @@ struct NcclTestsLog {
     std::uint64_t lines = 0;
     std::map<std::string, std::uint64_t> used;  ///< lines, by what they are
     std::map<std::string, std::uint64_t> dropped;
+    std::vector<std::string> notes;
 };
 
 /// Reads the log of one program of nccl-tests. Which collective it is, newer versions say; for

@@ -13,5 +13,8 @@ namespace switchfold {
 /// the log lists. Throws ConfigError as read_nccl_log() does.
 [[nodiscard]] TraceWorkload
 read_nccl_tests(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
+/// The same of what it wrote as JSON. Throws ConfigError as read_nccl_json_log() does.
+[[nodiscard]] TraceWorkload
+read_nccl_json(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
 
 }  // namespace switchfold

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/readers/input/input_file.h"
+#include "workloads/readers/nccl_tests/log.h"
+
+#include <filesystem>
+
+namespace switchfold {
+
+/// Reads results as JSON: the file of nccl-tests (-J), or the rows of rccl-tests (-Z json), as a
+/// list or each on its line. Rows of rccl-tests are out of place or in place; where both are there,
+/// those out of place count. Throws ConfigError (pointer or line): no row, no number of ranks, a
+/// collective that is not known.
+[[nodiscard]] NcclTestsLog
+read_nccl_json_log(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
+
+}  // namespace switchfold
