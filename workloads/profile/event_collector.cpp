@@ -89,6 +89,7 @@ void EventCollector::join_launches() {
             gpu.launch = call->start;
             gpu.launch_end = call->end;
             gpu.launch_thread = call->thread;
+            gpu.of_graph = call->of_graph;
             if (external_id == kNoId)
                 external_id = call->external_id;
             const GpuTask task = launches_.shaped(raw_.tasks[gpu.task], *call);
@@ -238,7 +239,7 @@ void EventCollector::add_call(const TraceEvent& event) {
     used_.add("runtime calls");
     const std::uint32_t thread = thread_of(event);
     const CallKind kind = meanings_.call(raw_.texts.add(event.name));
-    launches_.add(event, thread, kind == CallKind::kLaunchInThreads);
+    launches_.add(event, thread, kind);
     if (kind == CallKind::kStreamWait)
         raw_.waits.push_back({event.start, thread, false});
     if (kind == CallKind::kSynchronize)

@@ -97,6 +97,7 @@ struct RawGpuEvent {
         kNone;  ///< index into RawTrace::collectives, or RawTrace::counted for a compute kernel
     GpuWork work = GpuWork::kKernel;
     bool has_launch = false;
+    bool of_graph = false;  ///< launched by a CUDA graph
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }
 };

@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-void LaunchCalls::add(const TraceEvent& call, std::uint32_t thread, bool in_threads) {
+void LaunchCalls::add(const TraceEvent& call, std::uint32_t thread, CallKind kind) {
     if (!call.correlation)
         return;
     calls_.push_back(
@@ -22,7 +22,8 @@ void LaunchCalls::add(const TraceEvent& call, std::uint32_t thread, bool in_thre
              {call.grid.value_or(kUnknownShape),
               call.block.value_or(kUnknownShape),
               call.shared_memory,
-              in_threads})});
+              kind == CallKind::kLaunchInThreads}),
+         kind == CallKind::kLaunchGraph});
 }
 
 void LaunchCalls::sort() {

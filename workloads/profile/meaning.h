@@ -28,7 +28,13 @@ enum class PhaseMark : std::uint8_t { kNothing, kStep, kForward, kBackward, kOpt
 [[nodiscard]] PhaseMark mark_of_name(std::string_view name);
 
 /// What a runtime or driver call does. kLaunchInThreads: its grid is in threads, not in blocks.
-enum class CallKind : std::uint8_t { kLaunch, kLaunchInThreads, kStreamWait, kSynchronize };
+enum class CallKind : std::uint8_t {
+    kLaunch,
+    kLaunchInThreads,
+    kLaunchGraph,
+    kStreamWait,
+    kSynchronize,
+};
 [[nodiscard]] CallKind kind_of_call(std::string_view name);
 
 /// Caches the meaning of texts: traces repeat few texts many times.

@@ -17,7 +17,8 @@ namespace switchfold {
 
 namespace {
 
-void read_header(const TraceScanner& scanner, TraceFileReport& report) {
+void read_header(const TraceScanner& scanner, RawTrace& raw) {
+    TraceFileReport& report = raw.report;
     using Json = nlohmann::json;
     const auto value = [&](const char* key) {
         const auto found = scanner.values().find(key);
@@ -33,6 +34,14 @@ void read_header(const TraceScanner& scanner, TraceFileReport& report) {
             report.memory_bytes = device["totalGlobalMem"].get<std::uint64_t>();
         if (device.contains("numSms") && device["numSms"].is_number_unsigned())
             report.sms = device["numSms"].get<std::uint32_t>();
+        const auto read = [&device](const char* key, auto& into) {
+            if (device.contains(key) && device[key].is_number_unsigned())
+                into = device[key].template get<std::decay_t<decltype(into)>>();
+        };
+        read("computeMajor", raw.limits.compute_major);
+        read("maxThreadsPerMultiprocessor", raw.limits.threads);
+        read("regsPerMultiprocessor", raw.limits.registers);
+        read("sharedMemPerMultiprocessor", raw.limits.shared_memory);
     }
     const Json distributed = value("distributedInfo");
     if (distributed.is_object()) {
@@ -99,7 +108,7 @@ RawTrace read_raw_trace(
     });
     if (!problems.empty())
         throw ConfigError(std::move(problems));
-    read_header(scanner, raw.report);
+    read_header(scanner, raw);
     if (shapes != nullptr)
         collector.take_shapes(*shapes);
     collector.finish();
