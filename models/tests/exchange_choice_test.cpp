@@ -68,6 +68,19 @@ TEST(ExchangeChoice, TheVersionDecidesHowLongLlIsTaken) {
     EXPECT_EQ(protocol(22'902, kibibytes(17)), Protocol::kSimple);
 }
 
+/// hta_dlrm_v100_2r: two GPUs joined by one link, two blocks.
+TEST(ExchangeChoice, OldVersionsDivideAMessageAmongAllChannelsOfItsPeer) {
+    MachineView view = switched(2);
+    view.pair_bandwidth = gigabytes_per_second(25);
+    const Choice now = choose_exchange(params(2, 22'903), {}, view, mebibytes(64));
+    EXPECT_EQ(now.for_a_peer, 1U);
+    EXPECT_EQ(now.peers_of_a_block, 1U);
+    const Choice old = choose_exchange(params(2, 21'003), {}, view, mebibytes(64));
+    EXPECT_EQ(old.channels, 2U);
+    EXPECT_EQ(old.for_a_peer, 2U);
+    EXPECT_EQ(old.peers_of_a_block, 2U);
+}
+
 TEST(ExchangeChoice, SlowerLinksGetFewerChannelsAndShorterChunks) {
     MachineView pcie = switched(2);
     pcie.pcie = true;

@@ -24,9 +24,12 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
     const MachineMatch match = machines.find(wanted);
     if (!match.machine)
         throw ConfigError(folder.path.string(), "", match.why);
+    SystemParams system = match.machine->system;
+    if (trace.nccl_version && system.collectives)
+        system.collectives->nccl_version = *trace.nccl_version;
     Experiment experiment;
     experiment.name = folder.name;
-    experiment.system.value = match.machine->system;
+    experiment.system.value = system;
     TraceWorkloadParams workload;
     for (const auto& file : trace.files)
         workload.files.push_back(std::filesystem::absolute(file).string());
@@ -41,8 +44,7 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
             folder.path.string(), "", "says nothing about how long an iteration took");
     SimulateOptions options;
     options.progress = progress;
-    const Outcome run =
-        simulate(match.machine->system, prepared.graph, CollectivePolicy{}, options);
+    const Outcome run = simulate(system, prepared.graph, CollectivePolicy{}, options);
     Case c;
     c.id = trace.id;
     c.group = folder.name;

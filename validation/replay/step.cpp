@@ -64,7 +64,9 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
     const MachineMatch match = machines.find({trace.gpu_name, "", trace.world, std::nullopt});
     if (!match.machine)
         throw ConfigError(folder.path.string(), "", match.why);
-    const SystemParams& system = match.machine->system;
+    SystemParams system = match.machine->system;
+    if (trace.nccl_version && system.collectives)
+        system.collectives->nccl_version = *trace.nccl_version;
     const PreparedWorkload prepared = prepare(folder, trace, system);
     SimulateOptions options;
     options.progress = progress;

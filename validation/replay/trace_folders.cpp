@@ -41,6 +41,15 @@ std::optional<TraceFolder> folder_at(const std::filesystem::path& path, const Fi
     return folder;
 }
 
+/// From 2.10 to 2.12 kernels take one element of work; a later one takes the communicator.
+std::optional<std::uint32_t> nccl_version_of(const std::vector<std::string>& names) {
+    constexpr std::uint32_t kFirst = 21'003;
+    const bool found = std::any_of(names.begin(), names.end(), [](const std::string& name) {
+        return name.starts_with("ncclKernel_") && name.ends_with("(ncclWorkElem)");
+    });
+    return found ? std::optional(kFirst) : std::nullopt;
+}
+
 /// Files to be read together. In some formats a single file does not state its rank.
 std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& folder) {
     std::vector<std::vector<std::filesystem::path>> parts;
@@ -112,6 +121,8 @@ FolderTrace read_folder(const TraceFolder& folder) {
                 part_of_rank.emplace(report.rank, part);
                 trace.gpu_name = report.gpu_name;
             }
+            if (const auto version = nccl_version_of(workload.graph.names))
+                trace.nccl_version = version;
         } catch (const ConfigError& error) {
             reasons += (reasons.empty() ? "" : "; ") + std::string(error.what());
         }

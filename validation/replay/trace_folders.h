@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ struct FolderTrace {
     std::vector<std::filesystem::path> files;  ///< of all ranks, or of the lowest available rank
     std::string gpu_name;
     std::uint32_t world = 1;
+    /// Of NCCL, as in CollectiveParams, if its kernels' arguments tell that it is an old one.
+    std::optional<std::uint32_t> nccl_version;
 };
 
 /// Reads the folder's traces. Throws ConfigError with a reason per file if none can be read.

@@ -55,6 +55,22 @@ protected:
         std::filesystem::temp_directory_path() / fmt::format("switchfold_folders_{}", getpid());
 };
 
+TEST_F(TraceFolders, AnOldNcclIsKnownByItsKernelsArguments) {
+    const auto write_run = [&](const std::string& name, const std::string& kernel) {
+        test_data::TraceText trace;
+        trace.header(R"("deviceProperties": [{"id": 0, "name": "GPU"}],)");
+        write(name, trace.launch(kernel, "10", "7", "20", "300").text());
+    };
+    write_run("old/rank0.json", "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)");
+    write_run(
+        "new/rank0.json",
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)");
+    std::vector<std::optional<std::uint32_t>> versions;
+    for (const TraceFolder& folder : trace_folders(folder_, kKinetoFiles))
+        versions.push_back(read_folder(folder).nccl_version);
+    EXPECT_EQ(versions, (std::vector<std::optional<std::uint32_t>>{std::nullopt, 21'003}));
+}
+
 TEST_F(TraceFolders, ContentTellsATraceWhereItsNameDoesNot) {
     write_kineto("a/rank0.json", 0, 1);
     write("a/notes.md", "# a rank, of 2 GPUs");

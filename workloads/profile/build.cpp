@@ -11,6 +11,7 @@
 #include "workloads/profile/missing_calls.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
+#include "workloads/profile/stream_priority.h"
 #include "workloads/profile/traffic.h"
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ public:
                 "in their place",
                 found,
                 found == 1 ? "" : "s"));
+        find_priorities();
         origin_ = raw_.gpu.front().launch;
         for (const RawGpuEvent& gpu : raw_.gpu.pass())
             origin_ = std::min(origin_, gpu.launch);
@@ -190,6 +192,18 @@ private:
         host_until(call.end, found);
     }
 
+    void find_priorities() {
+        overtaking_ = count_overtaking(raw_);
+        for (std::size_t i = 0; i < overtaking_.size(); ++i)
+            if (overtaking_[i] >= kFewestOvertaking)
+                raw_.report.warnings.push_back(fmt::format(
+                    "{} communication kernels of stream {} began while kernels that had begun "
+                    "before still had blocks to place: the stream is taken as of higher priority "
+                    "than compute",
+                    overtaking_[i],
+                    raw_.texts[raw_.streams[i].name]));
+    }
+
     OnStream& stream_of(const RawGpuEvent& gpu) {
         OnStream& stream = streams_[gpu.stream];
         if (stream.index == 0) {
@@ -197,7 +211,8 @@ private:
             const auto busy = raw_.busy_before.find(gpu.stream);
             stream.measured_end = busy == raw_.busy_before.end() ? 0 : busy->second;
             const std::string name(raw_.texts[raw_.streams[gpu.stream].name]);
-            built_.graph->streams.push_back({StreamKind::kGpu, name, 0});
+            const std::int32_t priority = overtaking_[gpu.stream] >= kFewestOvertaking ? -1 : 0;
+            built_.graph->streams.push_back({StreamKind::kGpu, name, priority});
         }
         return stream;
     }
@@ -515,6 +530,7 @@ private:
     StreamOrder order_;
     std::vector<std::optional<Kind>> kinds_;  ///< by task
     std::vector<OnStream> streams_;           ///< as RawTrace::streams
+    std::vector<std::uint32_t> overtaking_;   ///< as RawTrace::streams
     std::map<std::uint32_t, std::uint64_t> sequences_;
     std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
     BigVector<std::uint32_t> operation_of_;  ///< by raw index; of several messages the first

@@ -116,6 +116,7 @@ void EventCollector::join_launches() {
             gpu.launch = call->start;
             gpu.launch_end = call->end;
             gpu.launch_thread = call->thread;
+            gpu.of_graph = call->of_graph;
             if (external_id == kNoId)
                 external_id = call->external_id;
             const GpuTask task = launches_.shaped(raw_.tasks[gpu.task], *call);
@@ -311,7 +312,7 @@ void EventCollector::add_call(const TraceEvent& event) {
         process_ = event.process;
         processes_.insert(process_);
     }
-    launches_.add(event, thread, kind == CallKind::kLaunchInThreads, launches_kernel);
+    launches_.add(event, thread, kind, launches_kernel);
     if (kind == CallKind::kStreamWait)
         raw_.waits.push_back({event.start, thread, false});
     if (kind == CallKind::kSynchronize)

@@ -139,6 +139,7 @@ struct RawGpuEvent {
     bool has_launch = false;
     bool of_forward =
         false;  ///< a later operator computes the gradient of the one that launched it
+    bool of_graph = false;  ///< launched by a CUDA graph
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }
 };

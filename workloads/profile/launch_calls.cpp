@@ -10,7 +10,7 @@
 namespace switchfold {
 
 void LaunchCalls::add(
-    const TraceEvent& call, std::uint32_t thread, bool in_threads, bool launches_kernel) {
+    const TraceEvent& call, std::uint32_t thread, CallKind kind, bool launches_kernel) {
     if (!call.correlation)
         return;
     calls_.push_back(
@@ -23,7 +23,8 @@ void LaunchCalls::add(
              {call.grid.value_or(kUnknownShape),
               call.block.value_or(kUnknownShape),
               call.shared_memory,
-              in_threads}),
+              kind == CallKind::kLaunchInThreads}),
+         kind == CallKind::kLaunchGraph,
          launches_kernel,
          false});
 }

@@ -4,6 +4,7 @@
 #include "sim/core/big_vector.h"
 #include "workloads/profile/event.h"
 #include "workloads/profile/gpu_event.h"
+#include "workloads/profile/meaning.h"
 #include "workloads/profile/texts.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct LaunchCall {
     std::uint64_t external_id = 0;  ///< CpuOperator::kNoId if none
     std::uint32_t thread = 0;
     std::uint32_t shape = 0;  ///< index of the launch shape that the call states, if any
+    bool of_graph = false;    ///< launches all operations of a CUDA graph
     bool launches_kernel = false;
     bool joined = false;  ///< the trace holds what it launched
 };
@@ -26,9 +28,9 @@ struct LaunchCall {
 /// The calls of a trace, by correlation id.
 class LaunchCalls {
 public:
-    /// `in_threads`: the call states its grid in threads, not in blocks. `launches_kernel`: exactly
-    /// one kernel.
-    void add(const TraceEvent& call, std::uint32_t thread, bool in_threads, bool launches_kernel);
+    /// `launches_kernel`: exactly one kernel.
+    void
+    add(const TraceEvent& call, std::uint32_t thread, CallKind kind, bool launches_kernel);
     /// Call after the last add() and before find().
     void sort();
     /// The last call with this correlation id, from now on joined; null if there is none.

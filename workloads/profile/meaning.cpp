@@ -55,6 +55,8 @@ CallKind kind_of_call(std::string_view name) {
     // Its grid is in work items.
     if (name == "hipExtModuleLaunchKernel")
         return CallKind::kLaunchInThreads;
+    if (contains(name, "GraphLaunch"))
+        return CallKind::kLaunchGraph;
     if (contains(name, "StreamWaitEvent"))
         return CallKind::kStreamWait;
     if (contains(name, "Synchronize") || name == "cudaMemcpy" || name == "hipMemcpy" ||

@@ -28,7 +28,13 @@ enum class PhaseMark : std::uint8_t { kNothing, kStep, kForward, kBackward, kOpt
 [[nodiscard]] PhaseMark mark_of_name(std::string_view name);
 
 /// What a runtime or driver call does. kLaunchInThreads: its grid is in threads, not in blocks.
-enum class CallKind : std::uint8_t { kLaunch, kLaunchInThreads, kStreamWait, kSynchronize };
+enum class CallKind : std::uint8_t {
+    kLaunch,
+    kLaunchInThreads,
+    kLaunchGraph,
+    kStreamWait,
+    kSynchronize,
+};
 [[nodiscard]] CallKind kind_of_call(std::string_view name);
 /// Whether a runtime or driver call launches exactly one kernel ("cudaLaunchKernel").
 [[nodiscard]] bool launches_one_kernel(std::string_view name);

@@ -42,9 +42,18 @@ struct RawStep {
     std::int64_t number = -1;  ///< as the mark states it ("ProfilerStep#7"); -1: it states none
 };
 
+/// Limits of the GPU and its SMs; 0 where the trace does not state one.
+struct GpuLimits {
+    std::uint32_t compute_major = 0;  ///< of the compute capability
+    std::uint64_t threads = 0;        ///< of an SM, as the others
+    std::uint64_t registers = 0;
+    std::uint64_t shared_memory = 0;  ///< bytes
+};
+
 /// Everything from one file that the graph is built from.
 struct RawTrace {
     TraceFileReport report;
+    GpuLimits limits;
     BigVector<RawGpuEvent> gpu;     ///< in launch order, which is start order on each stream
     BigVector<Interval> syncs;      ///< calls that may wait for the GPU, by start
     BigVector<StreamWait> waits;    ///< by thread, then start

@@ -58,6 +58,64 @@ TEST(StreamOverlap, ALaunchAheadOfItsTurnBeginsWhenItsTurnComes) {
         << workload.files[0].warnings.front();
 }
 
+/// Three kernels of one CUDA graph and one after it: the first ends 13 us after the second began.
+TraceText of_a_graph(const std::string& compute_major, const std::string& second_duration) {
+    TraceText text;
+    text.header(fmt::format(
+        R"("deviceProperties": [{{"id": 0, "name": "GPU"{}}}],)",
+        compute_major.empty() ? "" : ", \"computeMajor\": " + compute_major));
+    text.event("cuda_runtime", "cudaGraphLaunch", "1", "0", "5", R"("correlation": 77)");
+    const auto add = [&](const std::string& name, const std::string& start, const auto& duration) {
+        text.event(
+            "kernel",
+            name,
+            "7",
+            start,
+            duration,
+            R"("stream": 7, "correlation": 77, "grid": [8, 1, 1], "block": [128, 1, 1])");
+    };
+    add("a", "10", std::string("19"));
+    add("b", "16", second_duration);
+    add("c", "700", std::string("3"));
+    return text.launch("d", "6", "7", "800", "3");
+}
+
+TEST(StreamOverlap, InsideACudaGraphAnEndIsStampedLate) {
+    const TraceWorkload workload = of_a_graph("7", "518").read();
+    EXPECT_TRUE(impossible_orders(workload).empty());
+    const auto found = times(workload);
+    EXPECT_EQ(found[0], between(10, 16)) << "the kernel had ended when the next one began";
+    EXPECT_EQ(found[1], between(16, 534));
+    EXPECT_FALSE(workload.files[0].mended.contains(kMended));
+    EXPECT_EQ(
+        workload.files[0].mended.at(
+            "operations of CUDA graphs that ended after their successor began"),
+        1U);
+}
+
+TEST(StreamOverlap, OneThatEndsWithinItsPredecessorOfTheGraphIsPartedToo) {
+    for (const char* const compute_major : {"7", "9", ""}) {
+        const TraceWorkload workload = of_a_graph(compute_major, "13").read();
+        EXPECT_TRUE(impossible_orders(workload).empty());
+        EXPECT_EQ(times(workload)[0], between(10, 16)) << compute_major;
+        EXPECT_EQ(times(workload)[1], between(16, 29)) << compute_major;
+    }
+}
+
+TEST(StreamOverlap, WhereKernelsMayBeLaunchedAheadTheLaterOneMoves) {
+    for (const char* const compute_major : {"9", ""}) {
+        const TraceWorkload workload = of_a_graph(compute_major, "518").read();
+        EXPECT_EQ(times(workload)[0], between(10, 29)) << compute_major;
+        EXPECT_EQ(times(workload)[1], between(29, 534)) << compute_major;
+    }
+}
+
+TEST(StreamOverlap, WithoutAGraphOneThatEndsWithinItsPredecessorIsAContradiction) {
+    const TraceWorkload workload =
+        TraceText().launch("a", "0", "7", "10", "19").launch("b", "1", "7", "16", "13").read();
+    EXPECT_EQ(impossible_orders(workload).size(), 1U);
+}
+
 RC_GTEST_PROP(StreamOverlap, RoundedTimesAreUsableAndStayInOrder, ()) {
     TraceText text;
     double at = 10;

@@ -101,7 +101,10 @@ Choice choose_exchange(
             : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks);
     const std::uint32_t most = most_for_a_peer(machine, blocks);
     std::uint32_t few = most;
-    while (few * machine.ranks > blocks && few > 1)
+    // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which then
+    // serve several peers at once.
+    constexpr std::uint32_t kOneMessageAChannel = 21'300;
+    while (params.nccl_version >= kOneMessageAChannel && few * machine.ranks > blocks && few > 1)
         few /= 2;
     const bool across = machine.machines > 1;
     choice.for_a_peer = Parts(step_of(params, machine, Protocol::kSimple), across)

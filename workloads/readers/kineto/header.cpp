@@ -36,7 +36,8 @@ const Json* device_of(const Json& devices, std::uint64_t device) {
     return first;
 }
 
-void take_device(const Json& device, TraceFileReport& report) {
+void take_device(const Json& device, RawTrace& raw) {
+    TraceFileReport& report = raw.report;
     const auto number = [&](const char* key) -> std::uint64_t {
         const auto found = device.find(key);
         return found != device.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
@@ -46,6 +47,11 @@ void take_device(const Json& device, TraceFileReport& report) {
         report.gpu_name = device["name"].get<std::string>();
     report.memory_bytes = number("totalGlobalMem");
     report.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(number("numSms"), UINT32_MAX));
+    raw.limits.compute_major =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(number("computeMajor"), UINT32_MAX));
+    raw.limits.threads = number("maxThreadsPerMultiprocessor");
+    raw.limits.registers = number("regsPerMultiprocessor");
+    raw.limits.shared_memory = number("sharedMemPerMultiprocessor");
 }
 
 void take_rank(const Json& distributed, TraceFileReport& report) {
@@ -108,7 +114,7 @@ void read_header(
     TraceFileReport& report = raw.report;
     const Json devices = value("deviceProperties");
     if (const Json* const found = device_of(devices, device))
-        take_device(*found, report);
+        take_device(*found, raw);
     const Json distributed = value("distributedInfo");
     report.states_rank = false;
     if (distributed.is_object()) {
