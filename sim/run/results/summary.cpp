@@ -37,8 +37,8 @@ Time moving_time(const CollectiveRecord& record) {
 
 bool is_host_copy(const Operation& operation) {
     const auto* copy = std::get_if<CopyOperation>(&operation.body);
-    return copy != nullptr && (copy->kind == CopyKind::kHostToDevice ||
-                               copy->kind == CopyKind::kDeviceToHost);
+    return copy != nullptr &&
+           (copy->kind == CopyKind::kHostToDevice || copy->kind == CopyKind::kDeviceToHost);
 }
 
 }  // namespace
@@ -169,6 +169,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         result.protocol = mover_of(record.choice);
         if (record.choice.library != ExpertsLibrary::kAuto) {
             result.algorithm = enum_name(record.choice.library);
+            result.protocol.clear();
+        }
+        if (record.as_traced) {
+            result.algorithm = "as_traced";
             result.protocol.clear();
         }
         result.fallback = enum_name(record.fallback);
