@@ -185,11 +185,21 @@ KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
     return entry_of(choice).shape(params, choice);
 }
 
+KernelShape kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec) {
+    if (spec.given == Time())
+        return kernel_shape(params, spec.choice);
+    return {spec.choice.threads, spec.registers_per_thread, spec.shared_memory, Time(), Time()};
+}
+
 std::unique_ptr<RunningCollective> make_collective(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& refused) {
+    if (spec.given != Time())
+        return make_as_traced(environment, spec, listener, refused);
+    if (spec.parts != nullptr)
+        return make_uneven_exchange(environment, spec, listener, refused);
     return entry_of(spec.choice).make(environment, spec, listener, refused);
 }
 

@@ -17,6 +17,8 @@ struct KernelShape {
     Time start_overhead;  ///< additional, before the first
 };
 [[nodiscard]] KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice);
+/// The same of a collective that may take its traced time: its launch lies outside of that.
+[[nodiscard]] KernelShape kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec);
 
 /// Constructs a collective according to its choice. Null, with the reason in `refused`, if a switch
 /// has no room for its group.

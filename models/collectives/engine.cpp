@@ -163,11 +163,20 @@ void CollectiveEngine::start(
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
-        slot->record.bytes = collective.bytes;
+        slot->record.bytes = most_sent(collective);
+        slot->record.exchange = collective.exchange;
         slot->record.first_operation = operation;
     }
     Instance& instance = *slot;
-    if (instance.record.kind != collective.kind || instance.record.bytes != collective.bytes)
+    if (instance.record.kind == collective.kind && instance.record.exchange != collective.exchange)
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format(
+                "rank {} calls {} with other parts than the rank before it; expected one exchange",
+                rank,
+                instance.label()));
+    if (instance.record.kind != collective.kind || instance.record.bytes != most_sent(collective))
         throw SimulationError(
             name(),
             clock_.now(),
@@ -240,7 +249,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     if (++instance.arrived == instance.members.size())
         instance.record.ready = clock_.now() + instance.spec.peers_late;
     const CollectiveSpec& spec = instance.spec;
-    const KernelShape shape = kernel_shape(params_, spec.choice);
+    const KernelShape shape = kernel_shape(params_, spec);
     CommunicationKernel kernel;
     kernel.blocks = spec.blocks != 0 ? spec.blocks : spec.choice.channels;
     member.blocks = kernel.blocks;

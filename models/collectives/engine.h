@@ -28,7 +28,9 @@ struct CollectiveRecord {
     std::uint32_t group = 0;
     std::uint64_t sequence = 0;
     std::uint32_t ranks = 0;
-    Bytes bytes;
+    Bytes bytes;                 ///< of unequal parts: the most that a rank sends
+    std::uint32_t exchange = 0;  ///< as CollectiveOperation::exchange
+    bool as_traced = false;      ///< took the time that it is given, and moved nothing
     Choice choice;
     Time ready;                         ///< arrival of the last rank
     Time stalled;                       ///< exchange with a late rank: when all other work was done
@@ -73,6 +75,8 @@ public:
         experts_ = std::move(experts);
         sms_ = sms;
     }
+    /// Sets the exchanges of unequal parts, to which operations refer.
+    void set_exchanges(std::vector<UnevenExchange> exchanges) { exchanges_ = std::move(exchanges); }
     /// Sets the generation of each rank's GPU, as arbitrary numbers: NCCL uses LL128 only among
     /// GPUs of one generation.
     void set_generations(std::vector<std::uint32_t> by_rank) { generations_ = std::move(by_rank); }
@@ -153,15 +157,29 @@ private:
     CollectiveSpec specify(const CollectiveOperation& collective);
     /// Sets library, blocks and kernel of a dispatch or combine.
     void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
+    /// Algorithm, blocks and layout of an all-to-all, gather, scatter, or sends in a ring.
+    void specify_exchange(
+        const CollectiveOperation& collective,
+        CollectivePolicy policy,
+        const MachineView& machine,
+        CollectiveSpec& spec);
+    /// The parts that it exchanges. Throws SimulationError if they are not its group's.
+    [[nodiscard]] const UnevenExchange& exchange_of(const CollectiveOperation& collective) const;
+    /// What a rank sends; of parts that differ, the most that one of them does.
+    [[nodiscard]] Bytes most_sent(const CollectiveOperation& collective) const;
+    /// Takes time, blocks and their resources from the trace.
+    void specify_as_traced(const CollectiveOperation& collective, CollectiveSpec& spec) const;
     /// The kind's policy; with classic kernels if the requested ones cannot run the collective and
     /// the kind has no policy of its own.
     [[nodiscard]] CollectivePolicy
-    able_policy(const CollectiveCall& call, const MachineView& machine) const;
+    able_policy(const CollectiveCall& call, const MachineView& machine, bool even) const;
     /// Whether a collective other than an all-reduce, whose policy requests the switches, can use
     /// them.
     [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;
-    /// Takes blocks and their resources from the trace if it shows the same kind of kernel.
-    void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec) const;
+    /// Takes blocks and their resources from the trace if it shows the same kind of kernel; a note
+    /// counts the others.
+    void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec);
+    void note_other_kernel(const CollectiveOperation& collective, const Choice& choice);
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
     /// Trees for ranks with a known view; computed once.
     const std::vector<ReduceTree>&
@@ -174,6 +192,7 @@ private:
     std::vector<RankPort*> ports_;
     std::vector<Group> groups_;
     std::vector<ExpertExchange> experts_;
+    std::vector<UnevenExchange> exchanges_;
     std::uint32_t sms_ = 1;
     std::vector<std::uint32_t> generations_;  ///< by rank; empty: all equal
     std::uint64_t functional_seed_;
@@ -188,6 +207,12 @@ private:
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
+    struct OtherKernel {
+        std::uint64_t count = 0;  ///< of collectives
+        std::size_t note = 0;     ///< index of the note that tells of them
+    };
+    /// By what the trace ran, and what runs here.
+    std::map<std::pair<std::string, std::string>, OtherKernel> other_kernels_;
     Bytes coarse_;
     std::unique_ptr<Jump> jump_;      ///< null: nothing is skipped
     std::unique_ptr<Recall> recall_;  ///< null: every collective moves its data itself

@@ -42,18 +42,20 @@ public:
         record.ranks = spec.size();
         record.bytes = spec.bytes;
         record.choice = spec.choice;
+        record.as_traced = spec.given != Time();
         record.start = owner.clock_.now();
         record.fallback = spec.fallback;
-        if (owner.functional_seed_ != 0 && spec.experts == nullptr)
+        if (owner.functional_seed_ != 0 && spec.experts == nullptr && !record.as_traced)
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(),
                 spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes,
                 spec.element);
         running = owner.make_running(*this);
-        // Every exchange of experts has tokens of its own.
+        // Every exchange of experts has tokens of its own, and so have parts that differ.
         worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
-                          spec.experts == nullptr && (!exchange() || spec.peers_late == Time());
+                          spec.experts == nullptr && spec.parts == nullptr && !record.as_traced &&
+                          (!exchange() || spec.peers_late == Time());
         if (worth_recalling) {
             like = likeness(spec);
             held = owner.recall_->knows(like);
@@ -90,7 +92,7 @@ public:
     }
     /// Half of the launch latency precedes the first instruction, half follows the last.
     [[nodiscard]] Time before_work() const {
-        const KernelShape shape = kernel_shape(engine.params_, spec.choice);
+        const KernelShape shape = kernel_shape(engine.params_, spec);
         return shape.launch_latency / 2 + shape.start_overhead +
                latest_of(engine.params_.launch_spread, awaited_at_once(spec));
     }
@@ -155,7 +157,9 @@ public:
     [[nodiscard]] bool passes() const {
         return engine.recall_ != nullptr && engine.recall_->passes(*this);
     }
-    [[nodiscard]] bool exchange() const { return spec.kind == CollectiveKind::kAllToAll; }
+    [[nodiscard]] bool exchange() const {
+        return spec.kind == CollectiveKind::kAllToAll && !record.as_traced;
+    }
     void on_failure(const std::string& why) override {
         std::string text = why;
         for (const auto& node : engine.fabric_.switches())
@@ -169,7 +173,7 @@ public:
         members[position].done = true;
         if (worth_recalling)
             engine.recall_->told(*this, position, 0, 0, end);
-        const Time after = kernel_shape(engine.params_, spec.choice).launch_latency / 2;
+        const Time after = kernel_shape(engine.params_, spec).launch_latency / 2;
         engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
     }
     void on_round_done(

@@ -62,7 +62,7 @@ Choice
 CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
     const CollectiveCall call{CollectiveKind::kAllReduce, bytes, datatype};
     return choose_by_kernels(
-        params_, able_policy(call, view(ranks).machine), view(ranks).machine, call);
+        params_, able_policy(call, view(ranks).machine, true), view(ranks).machine, call);
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
@@ -74,6 +74,12 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.element_bytes = static_cast<std::uint32_t>(size_of(collective.datatype).count());
     spec.ranks = groups_[collective.group].ranks;
     spec.stands_for = groups_[collective.group].stands_for;
+    if (collective.holds_blocks && collective.given != Time()) {
+        specify_as_traced(collective, spec);
+        if (!ignores_late_peers_)
+            spec.peers_late = collective.peers_late;
+        return spec;
+    }
     if (spec.size() < 2) {
         spec.layout = one_domain(1);
         spec.rings = {{0}};
@@ -125,21 +131,15 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             take_traced_kernel(collective, spec);
         return spec;
     }
-    CollectivePolicy policy = able_policy({spec.kind, spec.bytes, spec.datatype}, group.machine);
+    CollectivePolicy policy = able_policy(
+        {spec.kind, spec.bytes, spec.datatype}, group.machine, collective.exchange == 0);
     if (policy.kernels != Kernels::kClassic) {
         spec.choice = choose_by_kernels(
             params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
         return spec;
     }
     if (is_exchange(spec.kind)) {
-        if (spec.kind == CollectiveKind::kSendReceive)
-            spec.root = CollectiveSpec::kEveryRank;
-        if (policy.channels == 0)
-            policy.channels = collective.thread_blocks;
-        const bool one = spec.kind == CollectiveKind::kSendReceive;
-        spec.choice = choose_exchange(
-            params_, policy, group.machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
-        take_traced_kernel(collective, spec);
+        specify_exchange(collective, policy, group.machine, spec);
         return spec;
     }
     if (policy.algorithm == Algorithm::kInSwitch && through_switches(spec)) {
@@ -179,10 +179,11 @@ void CollectiveEngine::specify_experts(
     spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
 }
 
-CollectivePolicy
-CollectiveEngine::able_policy(const CollectiveCall& call, const MachineView& machine) const {
+CollectivePolicy CollectiveEngine::able_policy(
+    const CollectiveCall& call, const MachineView& machine, bool even) const {
     const CollectivePolicy policy = policies_.of(call.kind);
-    const std::string reason = why_not_kernels(params_, policy, machine, call);
+    const std::string reason =
+        even ? why_not_kernels(params_, policy, machine, call) : why_not_uneven(policy.kernels);
     if (reason.empty())
         return policy;
     // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
@@ -210,27 +211,6 @@ bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
             clock_.now(),
             fmt::format("{} cannot run as in_switch: {}", to_string(spec.kind), reason));
     return reason.empty();
-}
-
-void CollectiveEngine::take_traced_kernel(
-    const CollectiveOperation& collective, CollectiveSpec& spec) const {
-    // Rings and trees share one kernel; in-switch reductions use another.
-    if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic ||
-        policies_.of(spec.kind).channels != 0)
-        return;
-    if (collective.thread_blocks != 0) {
-        spec.blocks = std::min(spec.choice.channels, collective.thread_blocks);
-        // An estimated size was derived with this machine's own channels, so these are used.
-        if (collective.kind != CollectiveKind::kAllReduce ||
-            collective.size_source != SizeSource::kEstimatedFromDuration)
-            spec.choice.channels = spec.blocks;
-    }
-    // Blocks of the machine's own kernel fit its SMs.
-    if (collective.registers_per_thread != 0)
-        spec.registers_per_thread =
-            std::min(params_.registers_per_thread, collective.registers_per_thread);
-    if (collective.shared_memory.count() != 0)
-        spec.shared_memory = std::min(params_.shared_memory, collective.shared_memory);
 }
 
 CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {

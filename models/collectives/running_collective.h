@@ -2,6 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/jump/turn_log.h"
@@ -69,6 +70,11 @@ struct CollectiveSpec {
     std::uint32_t registers_per_thread = 0;   ///< of its kernel; 0: the machine's default
     Bytes shared_memory;                      ///< per block; 0: the machine's default
     const ExpertExchange* experts = nullptr;  ///< for a dispatch or combine
+    /// For an all-to-all whose parts differ; `bytes` is that of the even one with its largest part.
+    const UnevenExchange* parts = nullptr;
+    std::vector<MessageChoice> messages;  ///< with `parts`, in their order
+    /// Lasts so long from the arrival of its last member on, without traffic; zero: simulated.
+    Time given;
     Time peers_late;  ///< time from a member's residence to the arrival of the last untraced rank
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;
@@ -146,6 +152,8 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 
 /// Ring, tree and exchanges, inside and between machines: thread blocks connected by FIFOs.
 [[nodiscard]] MakeCollective make_fifo_collective;
+/// Direct exchange of parts that differ, over the same.
+[[nodiscard]] MakeCollective make_uneven_exchange;
 /// All-reduce through the switches of one domain: the switch reads and adds (NVLS), or adds
 /// members' writes as they arrive (Klenk et al., ISCA 2020), depending on the mode.
 [[nodiscard]] MakeCollective make_pull_all_reduce;
@@ -159,6 +167,8 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 [[nodiscard]] MakeCollective make_copy_collective;
 /// A framework's own copies between GPUs and to the host.
 [[nodiscard]] MakeCollective make_peer_copies;
+/// The traced time, without traffic.
+[[nodiscard]] MakeCollective make_as_traced;
 /// Dispatch and combine of mixture-of-experts layers.
 [[nodiscard]] MakeCollective make_experts_collective;
 

@@ -89,7 +89,7 @@ void RankReplay::run(std::uint32_t index) {
             if constexpr (std::is_same_v<Body, KernelOperation>) {
                 gpu_.launch(launch_of(index, body, priority), *this);
             } else if constexpr (std::is_same_v<Body, CollectiveOperation>) {
-                if (body.given > Time())
+                if (body.given > Time() && !body.holds_blocks)
                     clock_.after(body.given, *this, std::uint64_t{index} << 1U | kDelayOver);
                 else
                     collectives_.start(rank_, index, body, priority, *this);

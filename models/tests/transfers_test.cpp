@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace switchfold::transfers_test {
@@ -89,6 +91,31 @@ TEST(Transfers, ASendWithoutItsReceiveIsNamed) {
     EXPECT_TRUE(machine.engine->records().empty());
     ASSERT_EQ(machine.engine->blocked().size(), 1U);
     EXPECT_EQ(machine.engine->blocked()[0], "transfer 0 from rank 0 to rank 1 waits for rank 1");
+}
+
+/// From the first start to the last end of sends that all begin at once.
+Time time_of(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& sends) {
+    TestMachine machine(TestMachine::hgx(4).build(), TestMachine::params(), CollectivePolicy());
+    Ends ends;
+    for (const auto& [from, to] : sends)
+        send(machine, ends, from, to, 256ULL << 20U);
+    machine.simulation.run();
+    EXPECT_EQ(ends.ended.size(), 2 * sends.size());
+    Time end;
+    for (const CollectiveRecord& record : machine.engine->records())
+        end = std::max(end, record.end);
+    return end;
+}
+
+/// A link carries both directions at once, and what a rank sends on does not wait for what it
+/// receives.
+TEST(Transfers, OfTwoDirectionsAndAlongAChainRunAtOnceAtTheLinksRate) {
+    const Time alone = time_of({{0, 1}});
+    EXPECT_GT((256ULL << 20U) / to_seconds(alone), 320e9);
+    EXPECT_NEAR(to_seconds(time_of({{0, 1}, {1, 0}})) / to_seconds(alone), 1.0, 0.05);
+    EXPECT_NEAR(to_seconds(time_of({{0, 1}, {1, 2}})) / to_seconds(alone), 1.0, 0.05);
+    // Two of one direction share its links.
+    EXPECT_NEAR(to_seconds(time_of({{0, 1}, {0, 2}})) / to_seconds(alone), 2.0, 0.1);
 }
 
 }  // namespace

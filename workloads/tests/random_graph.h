@@ -34,6 +34,8 @@ inline RankGraph random_rank() {
             collective.measured = duration;
             collective.sequence = sequence++;
             collective.peers_late = Time(*rc::gen::inRange<std::uint64_t>(0, 3));
+            collective.given = Time(*rc::gen::inRange<std::uint64_t>(0, 3));
+            collective.holds_blocks = collective.given != Time() && *rc::gen::arbitrary<bool>();
             operation.body = collective;
         } else {
             KernelOperation kernel;

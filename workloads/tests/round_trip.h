@@ -18,6 +18,7 @@ inline TraceWorkload again(const TraceWorkload& workload, const std::string& nam
 inline void expect_same(const TraceWorkload& a, const TraceWorkload& b) {
     EXPECT_EQ(a.graph.names, b.graph.names);
     EXPECT_EQ(a.graph.groups, b.graph.groups);
+    EXPECT_EQ(a.graph.exchanges, b.graph.exchanges);
     EXPECT_EQ(a.graph.steps, b.graph.steps);
     EXPECT_EQ(a.graph.provenance, b.graph.provenance);
     ASSERT_EQ(a.graph.ranks.size(), b.graph.ranks.size());

@@ -71,6 +71,28 @@ RC_GTEST_PROP(TraceFormatProperty, AnyGraphComesBackTheSame, ()) {
     RC_ASSERT(back.graph.groups == workload.graph.groups);
 }
 
+TEST(TraceFormat, ExchangesAndGivenTimesComeBackTheSame) {
+    TraceWorkload workload = sample();
+    UnevenExchange exchange = UnevenExchange::of(2);
+    exchange.at(0, 1) = 1'000'000'007;
+    exchange.at(1, 1) = 0;
+    workload.graph.exchanges = {UnevenExchange::of(1), exchange};
+    auto rank = std::make_shared<RankGraph>(*workload.graph.ranks[0]);
+    int changed = 0;
+    for (Operation& operation : rank->operations)
+        if (auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
+            collective->kind = CollectiveKind::kAllToAll;
+            collective->exchange = 2;
+            collective->given = microseconds(17);
+            collective->holds_blocks = true;
+            ++changed;
+        }
+    ASSERT_GT(changed, 0);
+    ASSERT_EQ(workload.graph.groups[0].ranks.size(), 2U);
+    workload.graph.ranks[0] = rank;
+    expect_same(workload, again(workload));
+}
+
 /// The reader's error message for these lines, without the file's name.
 std::string message(const std::string& lines) {
     const TemporaryFile file("trace.jsonl", lines);
@@ -148,11 +170,48 @@ TEST(TraceFormatErrors, SayLineKeyAndWhatWasExpected) {
     says("", "line 6: is malformed");
 }
 
+TEST(TraceFormatErrors, OfExchangesAndGivenTimes) {
+    const auto says = [](const std::string& exchange, const std::string& more, const char* text) {
+        const std::string lines = std::string(R"({"type":"trace","version":3}
+{"type":"name","text":"a2a"}
+{"type":"group","name":"world","ranks":[0,1]}
+)") + exchange +
+                                  R"(
+{"type":"rank","rank":0,"world_size":2}
+{"type":"stream","name":"7"}
+{"type":"collective","name":0,"stream":0,"group":0,"sequence":0,"kind":)" +
+                                  more + "}\n{\"type\":\"end\",\"records\":7}\n";
+        EXPECT_EQ(message(lines).find(text), 0U) << message(lines);
+    };
+    const std::string good =
+        R"({"type":"exchange","ranks":2,"bytes":[0,1,2,18446744073709551615]})";
+    says(good, R"("all_to_all","exchange":0,"given_ps":5,"holds_blocks":true)", "accepted");
+    says(good, R"("all_to_all","exchange":1)", "line 7/exchange: is 1; no exchange has");
+    says(good, R"("all_gather","exchange":0)", "line 7/exchange: is given to another kind");
+    says(good, R"("all_to_all","holds_blocks":true)", "line 7/holds_blocks: is set without given");
+    says(
+        good,
+        R"("all_to_all","given_ps":9223372036854775808)",
+        "line 7/given_ps: is more than 53 days");
+    says(
+        R"({"type":"exchange","ranks":1,"bytes":[4]})",
+        R"("all_to_all","exchange":0)",
+        "line 7/exchange: is of 1 ranks and the group has 2");
+    says(
+        R"({"type":"exchange","ranks":2,"bytes":[4,4,4]})",
+        R"("all_to_all")",
+        "line 4/bytes: has 3 numbers for 2 ranks");
+    says(
+        R"({"type":"exchange","ranks":1,"bytes":[9223372036854775808]})",
+        R"("all_to_all")",
+        "line 4/bytes/0: is 9223372036854775808; expected");
+}
+
 TEST(TraceFormatErrors, OrderOfRecords) {
     EXPECT_EQ(message(R"({"type":"name","text":"a"})").find("line 1/type: is not trace"), 0U);
     EXPECT_EQ(
-        message("{\"type\":\"trace\",\"version\":3}\n")
-            .find("line 1/version: is 3; expected 1 to 2"),
+        message("{\"type\":\"trace\",\"version\":4}\n")
+            .find("line 1/version: is 4; expected 1 to 3"),
         0U);
     EXPECT_EQ(message("").find("line 0: has no end record"), 0U);
     EXPECT_EQ(message(kBegin).find("line 5: has no end record"), 0U);
@@ -195,7 +254,7 @@ TEST(TraceFormatErrors, AnInflatingFileHasAnEnd) {
 
 TEST(TraceFormat, SchemaIsJsonAndKnowsEveryRecord) {
     const auto schema = parse_json(trace_record_schema(), "schema");
-    EXPECT_EQ(schema.at("oneOf").size(), 12U);
+    EXPECT_EQ(schema.at("oneOf").size(), 13U);
 }
 
 }  // namespace

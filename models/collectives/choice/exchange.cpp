@@ -41,27 +41,74 @@ step_of(const CollectiveParams& params, const MachineView& machine, Protocol pro
     return step;
 }
 
-/// Divides a peer's bytes into parts, one per channel.
-class Parts {
+/// NCCL's rules for the messages of a machine's exchanges.
+class MessageRules {
 public:
-    Parts(std::uint64_t step, bool across) {
-        shortest_ = across ? step / 2 : step / 8;
-        longest_ = across ? step : step * 32;
+    MessageRules(
+        const CollectiveParams& params,
+        const CollectivePolicy& policy,
+        const MachineView& machine) :
+        params_(params),
+        machine_(machine),
+        blocks_(
+            policy.channels != 0
+                ? policy.channels
+                : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks)),
+        most_(most_for_a_peer(machine, blocks_)),
+        few_(most_) {
+        // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which then
+        // serve several peers at once.
+        constexpr std::uint32_t kOneMessageAChannel = 21'300;
+        while (params.nccl_version >= kOneMessageAChannel && few_ * machine.ranks > blocks_ &&
+               few_ > 1)
+            few_ /= 2;
+        // Sends and receives do not support LL128, which a policy for all-reduces may request.
+        asked_ = policy.protocol == Protocol::kLl128 ? Protocol::kAuto : policy.protocol;
     }
-    /// Channels for one peer: normally `few`, at most `most`.
-    [[nodiscard]] std::uint32_t
-    channels(std::uint64_t bytes, std::uint32_t few, std::uint32_t most) const {
-        std::uint32_t channels = static_cast<std::uint32_t>(
-            std::clamp<std::uint64_t>(ceil_of(bytes, shortest_), 1, few));
-        while (ceil_of(bytes, channels) > longest_ && channels <= most / 2)
-            channels *= 2;
-        return channels;
+    [[nodiscard]] Protocol protocol(Bytes bytes) const {
+        if (asked_ != Protocol::kAuto)
+            return asked_;
+        const std::uint32_t counted = by_payload() ? channels(bytes, Protocol::kSimple) : most_;
+        return bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
+    }
+    /// Channels of a message whose exchange takes this protocol.
+    [[nodiscard]] std::uint32_t channels_by(Bytes bytes, Protocol protocol) const {
+        const bool as_simple = asked_ != Protocol::kAuto || by_payload();
+        return channels(bytes, as_simple ? Protocol::kSimple : protocol);
+    }
+    /// Sets what the kernel has, given its channels of a peer.
+    void set_blocks(Choice& choice) const {
+        choice.channels = std::min(blocks_, choice.for_a_peer * machine_.ranks);
+        choice.peers_of_a_block = peers_at_once(choice, machine_.ranks);
     }
 
 private:
+    /// Later versions decide by the payload that a channel of Simple would carry. 2.28.7 does not
+    /// yet: 4, 8 and 64 GB300 run LL up to 512 KiB a peer (nccl_issues.csv, gb300_*_oci_a2a).
+    [[nodiscard]] bool by_payload() const {
+        constexpr std::uint32_t kByPayload = 22'900;
+        return params_.nccl_version >= kByPayload;
+    }
+    /// A peer's bytes are divided into parts, one per channel: normally `few_`, at most `most_`.
+    [[nodiscard]] std::uint32_t channels(Bytes bytes, Protocol protocol) const {
+        const bool across = machine_.machines > 1;
+        const std::uint64_t step = step_of(params_, machine_, protocol);
+        const std::uint64_t shortest = across ? step / 2 : step / 8;
+        const std::uint64_t longest = across ? step : step * 32;
+        auto channels = static_cast<std::uint32_t>(
+            std::clamp<std::uint64_t>(ceil_of(bytes.count(), shortest), 1, few_));
+        while (ceil_of(bytes.count(), channels) > longest && channels <= most_ / 2)
+            channels *= 2;
+        return channels;
+    }
     static std::uint64_t ceil_of(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
-    std::uint64_t shortest_ = 0;
-    std::uint64_t longest_ = 0;
+
+    const CollectiveParams& params_;
+    const MachineView& machine_;
+    std::uint32_t blocks_;
+    std::uint32_t most_;
+    std::uint32_t few_;
+    Protocol asked_ = Protocol::kAuto;
 };
 
 }  // namespace
@@ -89,45 +136,57 @@ double share_of_warps(std::uint32_t peers) {
     return std::min(receive, sending) / kOfARing * at_once / peers;
 }
 
+namespace {
+
+Choice choice_of(
+    const CollectiveParams& params,
+    const MachineView& machine,
+    const MessageRules& rules,
+    Bytes bytes) {
+    Choice choice;
+    choice.protocol = rules.protocol(bytes);
+    choice.for_a_peer = rules.channels_by(bytes, choice.protocol);
+    choice.chunk = step_of(params, machine, choice.protocol);
+    if (choice.protocol == Protocol::kLl)
+        choice.chunk /= 2;  // the other half holds flags
+    rules.set_blocks(choice);
+    return choice;
+}
+
+}  // namespace
+
 Choice choose_exchange(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
     Bytes bytes) {
-    Choice choice;
-    const std::uint32_t blocks =
-        policy.channels != 0
-            ? policy.channels
-            : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks);
-    const std::uint32_t most = most_for_a_peer(machine, blocks);
-    std::uint32_t few = most;
-    // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which then
-    // serve several peers at once.
-    constexpr std::uint32_t kOneMessageAChannel = 21'300;
-    while (params.nccl_version >= kOneMessageAChannel && few * machine.ranks > blocks && few > 1)
-        few /= 2;
-    const bool across = machine.machines > 1;
-    choice.for_a_peer = Parts(step_of(params, machine, Protocol::kSimple), across)
-                            .channels(bytes.count(), few, most);
-    // Sends and receives do not support LL128, which a policy for all-reduces may request.
-    choice.protocol = policy.protocol == Protocol::kLl128 ? Protocol::kAuto : policy.protocol;
-    if (choice.protocol == Protocol::kAuto) {
-        // Later versions decide by the payload that a channel of Simple would carry. 2.28.7 does
-        // not yet: 4, 8 and 64 GB300 run LL up to 512 KiB a peer (nccl_issues.csv,
-        // gb300_*_oci_a2a).
-        constexpr std::uint32_t kByPayload = 22'900;
-        const std::uint32_t counted = params.nccl_version >= kByPayload ? choice.for_a_peer : most;
-        choice.protocol = bytes.count() <= counted * kMostByLl ? Protocol::kLl : Protocol::kSimple;
-        if (choice.protocol == Protocol::kLl && params.nccl_version < kByPayload)
-            choice.for_a_peer = Parts(step_of(params, machine, Protocol::kLl), across)
-                                    .channels(bytes.count(), few, most);
+    return choice_of(params, machine, MessageRules(params, policy, machine), bytes);
+}
+
+UnevenChoice choose_uneven_exchange(
+    const CollectiveParams& params,
+    const CollectivePolicy& policy,
+    const MachineView& machine,
+    const UnevenExchange& exchange) {
+    const MessageRules rules(params, policy, machine);
+    std::uint64_t largest = 0;
+    for (std::uint32_t from = 0; from < exchange.ranks; ++from)
+        for (std::uint32_t to = 0; to < exchange.ranks; ++to)
+            if (from != to)
+                largest = std::max(largest, exchange.at(from, to));
+    UnevenChoice found;
+    found.choice = choice_of(params, machine, rules, Bytes(largest));
+    for (std::size_t pair = 0; pair < exchange.bytes.size(); ++pair) {
+        const Bytes bytes(exchange.bytes[pair]);
+        const bool stays = pair % (exchange.ranks + 1U) == 0;
+        MessageChoice message;
+        message.protocol = stays ? found.choice.protocol : rules.protocol(bytes);
+        message.channels = rules.channels_by(bytes, message.protocol);
+        found.choice.for_a_peer = std::max(found.choice.for_a_peer, message.channels);
+        found.messages.push_back(message);
     }
-    choice.chunk = step_of(params, machine, choice.protocol);
-    if (choice.protocol == Protocol::kLl)
-        choice.chunk /= 2;  // the other half holds flags
-    choice.channels = std::min(blocks, choice.for_a_peer * machine.ranks);
-    choice.peers_of_a_block = peers_at_once(choice, machine.ranks);
-    return choice;
+    rules.set_blocks(found.choice);
+    return found;
 }
 
 }  // namespace switchfold

@@ -3,6 +3,9 @@
 
 #include "models/collectives/choice/tuning.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace switchfold {
 
 /// Whether the collective consists of direct messages between ranks.
@@ -17,6 +20,25 @@ namespace switchfold {
     const CollectivePolicy& policy,
     const MachineView& machine,
     Bytes bytes);
+
+/// What NCCL decides for one message of an exchange, by its own size.
+struct MessageChoice {
+    Protocol protocol = Protocol::kSimple;
+    std::uint32_t channels = 1;
+};
+/// Configuration of an exchange whose messages differ.
+struct UnevenChoice {
+    Choice choice;                        ///< protocol and chunk are the largest message's
+    std::vector<MessageChoice> messages;  ///< in the order of UnevenExchange::bytes
+};
+/// The kernel has the blocks that the message with the most channels needs. Equal messages get the
+/// choice of the even exchange. What stays on its rank has no protocol, so it takes the largest
+/// message's.
+[[nodiscard]] UnevenChoice choose_uneven_exchange(
+    const CollectiveParams& params,
+    const CollectivePolicy& policy,
+    const MachineView& machine,
+    const UnevenExchange& exchange);
 
 /// Of `peers` that it serves, those that a thread block of the exchange serves at once.
 [[nodiscard]] std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers);

@@ -4,6 +4,12 @@
 #include "models/collectives/copy/copy_choice.h"
 #include "models/collectives/symmetric/symmetric_move.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace switchfold {
 
 std::string why_not_kernels(
@@ -20,6 +26,20 @@ std::string why_not_kernels(
         break;
     }
     return why_no_copy(params, policy, machine, call);
+}
+
+std::string why_not_uneven(Kernels kernels) {
+    // What differs is a group of sends and receives, which NCCL runs with classic kernels.
+    if (kernels == Kernels::kClassic)
+        return {};
+    return fmt::format(
+        "its parts differ, and {} exchange equal ones alone",
+        kernels == Kernels::kCopyEngine ? "copy engines" : "symmetric kernels");
+}
+
+bool traced_with_rings(const CollectiveOperation& collective) {
+    constexpr std::array<std::string_view, 4> kTheirs{"", "ring", "tree", "pat"};
+    return std::find(kTheirs.begin(), kTheirs.end(), collective.algorithm.text()) != kTheirs.end();
 }
 
 Choice choose_by_kernels(

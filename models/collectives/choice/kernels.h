@@ -14,6 +14,13 @@ namespace switchfold {
     const MachineView& machine,
     const CollectiveCall& call);
 
+/// Why these kernels cannot run an all-to-all whose parts differ; empty if they can.
+[[nodiscard]] std::string why_not_uneven(Kernels kernels);
+
+/// Whether the trace ran the collective with the kernel that rings, trees and direct exchanges
+/// share, as far as it says: the blocks that it shows are then theirs.
+[[nodiscard]] bool traced_with_rings(const CollectiveOperation& collective);
+
 /// Algorithm, protocol and blocks by the rules of the policy's kernels. \pre they can run the
 /// collective; for classic kernels, a ring can.
 [[nodiscard]] Choice choose_by_kernels(

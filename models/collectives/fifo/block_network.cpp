@@ -297,7 +297,7 @@ void BlockNetwork::join(std::uint32_t position, Time start, Time last) {
         member.rounds += round.empty() ? 0 : 1;
     }
     if (member.rounds == 0)
-        listener_.on_member_done(position, start);
+        listener_.on_member_done(position, last);
     for (const auto& round : member.blocks)
         for (const std::uint32_t block : round)
             blocks_[block]->start(&round == &member.blocks.back() ? last : start);

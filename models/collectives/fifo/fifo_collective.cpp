@@ -2,6 +2,7 @@
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/tree_fold.h"
 #include "models/collectives/fifo/block_network.h"
+#include "models/collectives/fifo/bundle.h"
 #include "models/collectives/running_collective.h"
 
 #include <algorithm>
@@ -120,18 +121,8 @@ private:
     Bytes footprint_;
 };
 
-/// Number of channels that are simulated as one, at their combined rate, because their chunks
-/// together fit one transfer unit: what they send to the same peer at the same time travels as one
-/// train of packets anyway.
-std::uint32_t bundle_of(
-    const CollectiveSpec& spec, std::uint32_t channels, std::uint64_t chunk, std::uint64_t unit) {
-    const std::size_t orders = along_trees(spec) ? spec.trees.size() : spec.rings.size();
-    std::uint32_t bundle = 1;
-    // Only channels of the same order: every order keeps its number of channels.
-    for (std::uint32_t k = 2; k * orders <= channels; ++k)
-        if (channels % (k * orders) == 0 && k * chunk <= unit)
-            bundle = k;
-    return bundle;
+std::size_t orders_of(const CollectiveSpec& spec) {
+    return along_trees(spec) ? spec.trees.size() : spec.rings.size();
 }
 
 std::uint64_t FifoCollective::usual_chunk() const {
@@ -152,7 +143,10 @@ FifoCollective::FifoCollective(
         BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
         environment.params.tree_cuts_small)),
     bundle_(bundle_of(
-        spec, channels_of(spec), usual_chunk(), environment.params.transfer_unit.count())),
+        orders_of(spec),
+        channels_of(spec),
+        usual_chunk(),
+        environment.params.transfer_unit.count())),
     network_(
         environment,
         spec,
@@ -279,7 +273,12 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
         return plan_gather(
             n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
-        return plan_all_to_all(n, channel, share, stride, chunk);
+        return plan_all_to_all(
+            n,
+            channel,
+            [&](std::uint32_t, std::uint32_t) { return std::optional(share); },
+            stride,
+            chunk);
     case CollectiveKind::kMoeDispatch:  // does not use FIFOs
     case CollectiveKind::kMoeCombine:
     case CollectiveKind::kAllReduce:

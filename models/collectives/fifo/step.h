@@ -176,13 +176,16 @@ inline constexpr std::uint32_t kNoParent = UINT32_MAX;
     WarpSplit split,
     const StreamMaker& make);
 
+/// The part that a channel moves of what one rank has for another; nothing: no thread block does.
+using PartOfPair = std::function<std::optional<Part>(std::uint32_t from, std::uint32_t to)>;
+
 /// Direct exchange (NCCL's grouped send and receive): blocks of `stride` bytes; block b of rank r
-/// becomes block r of rank b. One thread block per pair and direction, and one that copies block r
-/// of rank r.
+/// becomes block r of rank b, as far as they are filled. One thread block per pair and direction,
+/// and one that copies block r of rank r.
 [[nodiscard]] std::vector<BlockPlan> plan_all_to_all(
     std::uint32_t ranks,
     std::uint32_t channel,
-    Part part,
+    const PartOfPair& part_of,
     std::uint64_t stride,
     std::uint64_t max_chunk);
 

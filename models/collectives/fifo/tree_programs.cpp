@@ -139,24 +139,26 @@ BlockPlan copy_plan(std::uint32_t rank, std::uint32_t channel, Part part, std::u
 std::vector<BlockPlan> plan_all_to_all(
     std::uint32_t ranks,
     std::uint32_t channel,
-    Part part,
+    const PartOfPair& part_of,
     std::uint64_t stride,
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        plans.push_back(
-            copy_plan(rank, channel, {rank * stride + part.begin, part.bytes}, max_chunk));
+        if (const std::optional<Part> part = part_of(rank, rank))
+            plans.push_back(
+                copy_plan(rank, channel, {rank * stride + part->begin, part->bytes}, max_chunk));
         for (std::uint32_t shift = 1; shift < ranks; ++shift) {
             const std::uint32_t to = (rank + shift) % ranks;
-            add_pair(
-                plans,
-                rank,
-                to,
-                channel,
-                shift,
-                {to * stride + part.begin, part.bytes},
-                {rank * stride + part.begin, part.bytes},
-                max_chunk);
+            if (const std::optional<Part> part = part_of(rank, to))
+                add_pair(
+                    plans,
+                    rank,
+                    to,
+                    channel,
+                    shift,
+                    {to * stride + part->begin, part->bytes},
+                    {rank * stride + part->begin, part->bytes},
+                    max_chunk);
         }
     }
     return plans;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
+#include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
 #include "models/gpu/kernel_launch.h"
 #include "sim/core/error.h"
@@ -10,6 +11,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <source_location>
 #include <string_view>
 
@@ -142,24 +144,51 @@ double memory_of_first(const Outcome& outcome, std::string_view name) {
     throw InternalError(name, "is no statistic of memory", std::source_location::current());
 }
 
+/// A collective, and who takes part.
+struct Alone {
+    CollectiveOperation operation;
+    std::vector<std::uint32_t> ranks;
+    const UnevenExchange* parts = nullptr;
+};
+
+std::vector<std::uint32_t> first_ranks(std::uint32_t count) {
+    std::vector<std::uint32_t> ranks(count);
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    return ranks;
+}
+
 /// One collective on an idle machine.
 Outcome run_alone(
     const SystemParams& system,
-    const CollectiveOperation& operation,
-    std::uint32_t ranks,
+    const Alone& alone,
+    const CollectivePolicy& policy,
     const SimulateOptions& options) {
-    ExecutionGraph graph =
-        single_collective(operation.kind, operation.bytes, operation.datatype, ranks);
+    CollectiveOperation operation = alone.operation;
+    ExecutionGraph graph = single_collective(
+        operation.kind, operation.bytes, operation.datatype, alone.ranks.back() + 1);
+    operation.group = 0;
+    operation.sequence = 0;
+    operation.exchange = alone.parts != nullptr ? 1 : 0;
+    if (alone.parts != nullptr)
+        graph.exchanges = {*alone.parts};
     auto rank = std::make_shared<RankGraph>(*graph.ranks.front());
-    CollectiveOperation alone = operation;
-    alone.group = 0;
-    alone.sequence = 0;
-    rank->operations.front().body = alone;
-    graph.ranks.assign(ranks, rank);
+    rank->operations.front().body = operation;
+    auto idle = std::make_shared<RankGraph>();
+    idle->streams = rank->streams;
+    graph.groups.front().ranks = alone.ranks;
+    graph.ranks.assign(alone.ranks.back() + 1, idle);
+    for (const std::uint32_t member : alone.ranks)
+        graph.ranks[member] = rank;
+    return simulate(system, graph, policy, options);
+}
+
+/// Rings with the blocks and the protocol of the operation.
+CollectivePolicy policy_of(const CollectiveOperation& operation) {
     CollectivePolicy policy = ring_policy();
     policy.protocol = protocol_of(operation);
-    policy.channels = operation.thread_blocks;
-    return simulate(system, graph, policy, options);
+    if (traced_with_rings(operation))
+        policy.channels = operation.thread_blocks;
+    return policy;
 }
 
 /// From the last rank's arrival to the end.
@@ -176,23 +205,39 @@ CollectiveOperation as_traced(CollectiveOperation operation, std::uint32_t ranks
     return operation;
 }
 
+/// From the arrival of the last of several ranks, if that is late.
+TransferTime times_of(
+    const SystemParams& system,
+    Alone alone,
+    const Outcome& together,
+    const CollectivePolicy& policy,
+    const SimulateOptions& options) {
+    TransferTime times{time_of(together), time_of(together)};
+    if (alone.operation.kind == CollectiveKind::kAllToAll &&
+        !together.collectives.front().as_traced) {
+        // A late rank finds that the others have exchanged what they could.
+        alone.operation.peers_late = times.whole * 2;
+        times.after_last = time_of(run_alone(system, alone, policy, options));
+    }
+    return times;
+}
+
 }  // namespace
 
 CollectiveTraffic traffic_of(
     const SystemParams& system,
     const CollectiveOperation& operation,
     std::uint32_t ranks,
-    const SimulateOptions& options) {
-    CollectiveOperation punctual = operation;
-    punctual.peers_late = Time();
-    const Outcome alone = run_alone(system, punctual, ranks, options);
+    const SimulateOptions& options,
+    const UnevenExchange* parts) {
+    Alone punctual{operation, first_ranks(ranks), parts};
+    punctual.operation.peers_late = Time();
+    const CollectivePolicy policy = policy_of(operation);
+    const Outcome alone = run_alone(system, punctual, policy, options);
+    const TransferTime times = times_of(system, punctual, alone, policy, options);
     CollectiveTraffic traffic;
-    traffic.time = traffic.after_last = time_of(alone);
-    if (operation.kind == CollectiveKind::kAllToAll) {
-        // A late rank finds that the others have exchanged what they could.
-        punctual.peers_late = traffic.time * 2;
-        traffic.after_last = time_of(run_alone(system, punctual, ranks, options));
-    }
+    traffic.time = times.whole;
+    traffic.after_last = times.after_last;
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
         memory_of_first(alone, "packet_bytes") / to_seconds(traffic.time - launch);
@@ -222,16 +267,30 @@ CollectiveTraffic traced_traffic(
     const SystemParams& system,
     const CollectiveOperation& operation,
     std::uint32_t ranks,
-    const SimulateOptions& options) {
-    return traffic_of(system, as_traced(operation, ranks), ranks, options);
+    const SimulateOptions& options,
+    const UnevenExchange* parts) {
+    return traffic_of(system, as_traced(operation, ranks), ranks, options, parts);
 }
 
-Time traced_time(
+Time replayed_time(
     const SystemParams& system,
     const CollectiveOperation& operation,
-    std::uint32_t ranks,
+    const std::vector<std::uint32_t>& ranks,
     const SimulateOptions& options) {
-    return time_of(run_alone(system, as_traced(operation, ranks), ranks, options));
+    Alone punctual{operation, ranks};
+    punctual.operation.peers_late = Time();
+    return time_of(run_alone(system, punctual, ring_policy(), options));
+}
+
+TransferTime replayed_times(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks,
+    const SimulateOptions& options) {
+    Alone punctual{operation, ranks};
+    punctual.operation.peers_late = Time();
+    const Outcome alone = run_alone(system, punctual, ring_policy(), options);
+    return times_of(system, punctual, alone, ring_policy(), options);
 }
 
 Time simulate_beside(

@@ -3,6 +3,7 @@
 
 #include "sim/run/config/experiment.h"
 #include "sim/run/machine/simulate.h"
+#include "workloads/graph/late_peers.h"
 
 #include <cstdint>
 #include <string>
@@ -19,12 +20,14 @@ struct CollectiveTraffic {
 };
 
 /// Simulates a collective alone on the machine and measures its traffic. Kind, bytes, number of
-/// blocks and protocol come from `operation`; `ranks` GPUs take part. Throws SimulationError.
+/// blocks and protocol come from `operation`; `ranks` GPUs take part. `parts`: of an all-to-all
+/// whose parts differ. Throws SimulationError.
 [[nodiscard]] CollectiveTraffic traffic_of(
     const SystemParams& system,
     const CollectiveOperation& operation,
     std::uint32_t ranks,
-    const SimulateOptions& options = {});
+    const SimulateOptions& options = {},
+    const UnevenExchange* parts = nullptr);
 
 /// Protocol of a kernel of NCCL before 2.19, whose name is equal for all protocols, from its
 /// threads per block: 512 for LL, 640 for LL128, 512 plus a warp for Simple.
@@ -36,13 +39,23 @@ struct CollectiveTraffic {
     const SystemParams& system,
     const CollectiveOperation& operation,
     std::uint32_t ranks,
-    const SimulateOptions& options = {});
+    const SimulateOptions& options = {},
+    const UnevenExchange* parts = nullptr);
 
-/// The time of that, without its traffic.
-[[nodiscard]] Time traced_time(
+/// Time of a collective over these ranks alone on the machine, as a scenario of rings replays it:
+/// protocol and channels are NCCL's choice, thread blocks the trace's. Sizes that no trace states
+/// are derived so, since nothing else tells their protocol. Throws SimulationError.
+[[nodiscard]] Time replayed_time(
     const SystemParams& system,
     const CollectiveOperation& operation,
-    std::uint32_t ranks,
+    const std::vector<std::uint32_t>& ranks,
+    const SimulateOptions& options = {});
+
+/// The same, and that after the last rank's arrival.
+[[nodiscard]] TransferTime replayed_times(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks,
     const SimulateOptions& options = {});
 
 /// Communication beside a kernel from `from` to `to`, relative to the kernel's launch; may begin

@@ -101,7 +101,8 @@ private:
     }
     [[nodiscard]] double of(const CollectiveOperation& collective) const {
         const auto ranks = static_cast<double>(graph_.groups[collective.group].ranks.size());
-        return data_.move(2 * ranks * static_cast<double>(collective.bytes.count()));
+        return to_seconds(collective.given) +
+               data_.move(2 * ranks * static_cast<double>(collective.bytes.count()));
     }
     [[nodiscard]] double of(const SendOperation& send) const {
         return data_.move(static_cast<double>(send.bytes.count()));

@@ -228,6 +228,7 @@ Outcome simulate(
          options.fault_seed,
          options.communication_sms});
     machine.collectives().set_experts(graph.experts, fewest_sms(system, ranks));
+    machine.collectives().set_exchanges(graph.exchanges);
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);

@@ -217,6 +217,10 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
             result.algorithm = enum_name(record.choice.library);
             result.protocol.clear();
         }
+        if (record.as_traced) {
+            result.algorithm = "as_traced";
+            result.protocol.clear();
+        }
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/collective_sizes.h"
 
+#include "models/collectives/engine.h"
 #include "sim/run/config/load.h"
-#include "sim/run/machine/beside.h"
 #include "sim/run/machine/simulate.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
-#include <numeric>
+#include <vector>
 
 namespace switchfold::collective_sizes_test {
 namespace {
@@ -42,8 +43,15 @@ ExecutionGraph graph_of(std::vector<Operation> operations) {
     return graph;
 }
 
-std::uint32_t estimate(const SystemParams& system, ExecutionGraph& graph) {
+UnknownSizes estimate_all(const SystemParams& system, ExecutionGraph& graph) {
     return estimate_collective_sizes(system, graph, {}, run_jobs_quietly);
+}
+
+/// \returns the number of those whose size was found.
+std::uint32_t estimate(const SystemParams& system, ExecutionGraph& graph) {
+    const UnknownSizes sizes = estimate_all(system, graph);
+    EXPECT_EQ(sizes.given, 0U);
+    return sizes.estimated;
 }
 
 const CollectiveOperation& at(const ExecutionGraph& graph, std::size_t rank, std::size_t index) {
@@ -75,37 +83,82 @@ TEST(CollectiveSizes, TheShortestOccurrenceOverTheStepsCounts) {
     EXPECT_EQ(at(graph, 0, 0).bytes, at(shortest, 0, 0).bytes);
 }
 
-/// The estimated size is the one for which NCCL's model predicts the measured time; the simulated
-/// time is close to it.
-TEST(CollectiveSizes, ARunOfTheEstimatedSizeTakesAboutTheMeasuredTime) {
+/// Of the first collective, from its last rank's arrival.
+Time time_in_run(const SystemParams& system, const ExecutionGraph& graph) {
+    const Outcome outcome = simulate(system, graph, ring_policy());
+    const CollectiveRecord& record = outcome.collectives.front();
+    return record.end - record.ready;
+}
+
+/// Whatever the kind, and whether the trace shows the kernel's blocks.
+TEST(CollectiveSizes, ARunByRingsTakesTheMeasuredTime) {
     const SystemParams system = hgx_h100();
-    for (const std::uint64_t us : {500ULL, 2000ULL}) {
-        ExecutionGraph graph = graph_of({all_reduce(0, 0, Bytes(), microseconds(us))});
-        static_cast<void>(estimate(system, graph));
-        EXPECT_EQ(at(graph, 0, 0).bytes.count() % (16 * 8), 0U);
-        const Outcome outcome = simulate(system, graph, ring_policy());
-        EXPECT_NEAR(to_microseconds(Time(outcome.end_ps)) / static_cast<double>(us), 1.0, 0.25);
+    for (const CollectiveKind kind : kCollectiveKinds)
+        for (const std::uint32_t blocks : {0U, 4U}) {
+            Operation operation = all_reduce(0, 0, Bytes(), microseconds(200));
+            auto& collective = std::get<CollectiveOperation>(operation.body);
+            collective.kind = kind;
+            collective.thread_blocks = blocks;
+            ExecutionGraph graph = graph_of({operation});
+            EXPECT_EQ(estimate(system, graph), 1U);
+            EXPECT_EQ(at(graph, 0, 0).bytes.count() % (16 * 8), 0U);
+            EXPECT_NEAR(to_microseconds(time_in_run(system, graph)), 200.0, 2.0)
+                << to_string(kind) << " with " << blocks;
+        }
+}
+
+/// Also between machines, and of a group that is not the first ranks.
+TEST(CollectiveSizes, OfAnyGroupOfTheMachine) {
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/dgx_a100_hdr.json", {});
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllToAll, CollectiveKind::kScatter, CollectiveKind::kAllGather}) {
+        Operation operation = all_reduce(0, 0, Bytes(), microseconds(700));
+        auto& collective = std::get<CollectiveOperation>(operation.body);
+        collective.kind = kind;
+        collective.thread_blocks = 16;
+        ExecutionGraph graph = graph_of({operation});
+        graph.groups[0].ranks = {1, 9};
+        auto idle = std::make_shared<RankGraph>();
+        idle->streams = graph.ranks[0]->streams;
+        const auto rank = graph.ranks[0];
+        graph.ranks.assign(10, idle);
+        graph.ranks[1] = graph.ranks[9] = rank;
+        EXPECT_EQ(estimate(system, graph), 1U);
+        EXPECT_NEAR(to_microseconds(time_in_run(system, graph)), 700.0, 7.0) << to_string(kind);
     }
 }
 
-/// Exchanges between machines have another pace than all-reduces: their sizes come from simulation.
-TEST(CollectiveSizes, AnExchangeOfTheEstimatedSizeTakesTheMeasuredTime) {
-    const SystemParams system =
-        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/dgx_a100_hdr.json", {});
-    for (const CollectiveKind kind : {CollectiveKind::kAllToAll, CollectiveKind::kScatter}) {
-        Operation operation = all_reduce(0, 0, Bytes(), microseconds(700));
-        auto& exchange = std::get<CollectiveOperation>(operation.body);
-        exchange.kind = kind;
-        exchange.thread_blocks = 16;
-        exchange.size_source = SizeSource::kEstimatedFromDuration;
-        ExecutionGraph graph = graph_of({operation});
-        graph.groups[0].ranks.resize(16);
-        std::iota(graph.groups[0].ranks.begin(), graph.groups[0].ranks.end(), 0U);
-        graph.ranks.assign(16, graph.ranks.front());
-        EXPECT_EQ(estimate(system, graph), 1U);
-        const Time time = traced_time(system, at(graph, 0, 0), 16);
-        EXPECT_NEAR(to_microseconds(time), 700.0, 14.0) << to_string(kind);
+TEST(CollectiveSizes, ATimeThatNoSizeTakesIsGiven) {
+    const SystemParams system = hgx_h100();
+    ExecutionGraph graph = graph_of(
+        {all_reduce(0, 0, Bytes(), microseconds(9)),
+         all_reduce(1, 0, Bytes(), microseconds(400)),
+         all_reduce(2, 1, Bytes(), microseconds(3)),
+         all_reduce(3, 1, Bytes(), microseconds(400))});
+    const UnknownSizes sizes = estimate_all(system, graph);
+    EXPECT_EQ(sizes.given, 2U);
+    EXPECT_EQ(sizes.estimated, 2U);
+    for (const std::size_t index : {0U, 2U}) {
+        EXPECT_EQ(at(graph, 5, index).given, microseconds(3));
+        EXPECT_TRUE(at(graph, 5, index).holds_blocks);
+        EXPECT_EQ(at(graph, 5, index).bytes, Bytes());
     }
+    EXPECT_EQ(time_in_run(system, graph), microseconds(3));
+    // What is given is known.
+    EXPECT_EQ(estimate_all(system, graph).given, 0U);
+}
+
+/// Of an exchange of unequal parts the matrix is known, also where a rank sends nothing.
+TEST(CollectiveSizes, AnExchangeThatSendsNothingIsKnown) {
+    Operation operation = all_reduce(0, 0, Bytes(), microseconds(40));
+    auto& exchange = std::get<CollectiveOperation>(operation.body);
+    exchange.kind = CollectiveKind::kAllToAll;
+    exchange.exchange = 1;
+    ExecutionGraph graph = graph_of({operation});
+    graph.exchanges = {UnevenExchange{8, std::vector<std::uint64_t>(64, 0)}};
+    EXPECT_EQ(estimate(hgx_h100(), graph), 0U);
+    EXPECT_EQ(at(graph, 0, 0).bytes, Bytes());
 }
 
 TEST(CollectiveSizes, AGroupOfOneRankNeedsNoMachine) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/collective_sizes.h"
 
-#include "models/collectives/choice/exchange.h"
 #include "sim/run/machine/beside.h"
-#include "sim/run/machine/machine.h"
 #include "sim/run/pool/value_jobs.h"
 #include "sim/run/workload/size_search.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -30,13 +30,18 @@ struct Key {
     auto operator<=>(const Key&) const = default;
 };
 
+/// Nothing tells how large it is, or takes its place. One that exchanges parts may send nothing.
+bool is_unknown(const CollectiveOperation& collective) {
+    return collective.bytes.count() == 0 && collective.exchange == 0 && collective.given == Time();
+}
+
 /// Calls visit(key, collective) for each collective of unknown size.
 template <class Rank, class Visit>
 void for_each_unknown(Rank& rank, Visit&& visit) {
     std::map<std::tuple<std::uint32_t, CollectiveKind, std::uint32_t>, std::uint32_t> ordinals;
     for (auto& operation : rank.operations)
         if (auto* c = std::get_if<CollectiveOperation>(&operation.body);
-            c != nullptr && c->bytes.count() == 0)
+            c != nullptr && is_unknown(*c))
             visit(
                 Key{c->kind,
                     c->group,
@@ -48,12 +53,16 @@ void for_each_unknown(Rank& rank, Visit&& visit) {
 /// The shortest occurrence of each.
 std::map<Key, CollectiveOperation> shortest_of(const ExecutionGraph& graph) {
     std::map<Key, CollectiveOperation> shortest;
-    for (const auto& rank : graph.ranks)
+    const RankGraph* last = nullptr;  // ranks share their graph
+    for (const auto& rank : graph.ranks) {
+        if (rank.get() == std::exchange(last, rank.get()))
+            continue;
         for_each_unknown(*rank, [&](const Key& key, const CollectiveOperation& c) {
             const auto [at, fresh] = shortest.try_emplace(key, c);
             if (!fresh && c.measured < at->second.measured)
                 at->second = c;
         });
+    }
     return shortest;
 }
 
@@ -62,133 +71,173 @@ Bytes grain_of(std::size_t ranks) {
     return Bytes(16 * ranks);
 }
 
-/// By NCCL's cost model of all-reduces.
-class CostModel {
-public:
-    CostModel(const SystemParams& system, const ExecutionGraph& graph) :
-        machine_(simulation_, system, options(graph)) {}
-
-    [[nodiscard]] Bytes
-    size(const CollectiveOperation& collective, const std::vector<std::uint32_t>& ranks) {
-        // A single pass moves half of what an all-reduce of the same size moves.
-        const std::uint64_t passes = collective.kind == CollectiveKind::kAllReduce ? 1 : 2;
-        std::uint64_t low = 16;
-        std::uint64_t high = 1ULL << 36U;
-        while (low + 16 < high) {
-            const std::uint64_t middle = (low + high) / 2;
-            if (machine_.collectives().choose(ranks, Bytes(middle)).estimate < collective.measured)
-                low = middle;
-            else
-                high = middle;
-        }
-        const std::uint64_t grain = grain_of(ranks.size()).count();
-        return Bytes(low * passes / grain * grain + grain);
-    }
-
-private:
-    static MachineOptions options(const ExecutionGraph& graph) {
-        MachineOptions options;
-        options.ranks = static_cast<std::uint32_t>(graph.ranks.size());
-        options.groups = graph.groups;
-        options.policies = ring_policy();
-        return options;
-    }
-    Simulation simulation_;
-    Machine machine_;
+/// Those of which one size takes one time.
+struct Shape {
+    CollectiveKind kind;
+    std::vector<std::uint32_t> ranks;
+    Datatype datatype;
+    std::uint32_t blocks;
+    std::uint32_t registers_per_thread;
+    Bytes shared_memory;
+    std::string algorithm;
+    auto operator<=>(const Shape&) const = default;
 };
 
-/// A search of an exchange's size by simulations of it alone.
-Job size_of_exchange(
-    const SystemParams& system,
-    const CollectiveOperation& exchange,
-    std::uint32_t ranks,
-    const SimulateOptions& options) {
+/// The collectives of one shape, and what their searches find.
+struct Search {
+    CollectiveOperation any;
+    std::vector<Time> times;  ///< ascending
+    std::vector<SizeSearch::Found> found;
+};
+using Searches = std::map<Shape, Search>;
+
+Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& graph) {
     return {
-        fmt::format(
-            "sizes: the trace's {} of {:.0f} us over {} ranks, simulated alone to tell its unknown "
-            "size",
-            to_string(exchange.kind),
-            to_microseconds(exchange.measured),
-            ranks),
-        [&system, exchange, ranks, options](const JobProgress& progress) {
-            std::uint64_t events = 0;
-            const Bytes size =
-                size_that_takes(exchange.measured, grain_of(ranks), [&](Bytes bytes) {
-                    CollectiveOperation tried = exchange;
-                    tried.bytes = bytes;
-                    SimulateOptions told = options;
-                    // How many trials there will be is not known.
-                    std::uint64_t now = 0;
-                    told.progress = [&](double /*share*/, std::uint64_t count) {
-                        now = count;
-                        progress(0, events + now);
-                    };
-                    const Time time = traced_time(system, tried, ranks, told);
-                    events += now;
-                    return time;
-                });
-            return value_bytes(size);
-        },
-        std::max(1.0, static_cast<double>(exchange.measured.count()))};
+        collective.kind,
+        graph.groups[collective.group].ranks,
+        collective.datatype,
+        collective.thread_blocks,
+        collective.registers_per_thread,
+        collective.shared_memory,
+        std::string(collective.algorithm.text())};
 }
 
-std::map<Key, Bytes> sizes_of(
+/// Searches of a shape's sizes by simulations of it alone.
+Job search_job(
+    const SystemParams& system,
+    const Shape& shape,
+    const Search& search,
+    const SimulateOptions& options) {
+    double all = 1;
+    for (const Time time : search.times)
+        all += static_cast<double>(time.count());
+    return {
+        fmt::format(
+            "sizes: the trace's {} over {} ranks, simulated alone to tell unknown sizes by {} "
+            "time{}, the shortest {:.0f} us",
+            to_string(shape.kind),
+            shape.ranks.size(),
+            search.times.size(),
+            search.times.size() == 1 ? "" : "s",
+            to_microseconds(search.times.front())),
+        [&system, &shape, &search, options](const JobProgress& progress) {
+            std::uint64_t events = 0;
+            std::size_t done = 0;
+            SizeSearch sizes(grain_of(shape.ranks.size()), [&](Bytes bytes) {
+                CollectiveOperation tried = search.any;
+                tried.bytes = bytes;
+                SimulateOptions told = options;
+                // How many trials there will be is not known.
+                std::uint64_t now = 0;
+                told.progress = [&](double /*share*/, std::uint64_t count) {
+                    now = count;
+                    progress(
+                        static_cast<double>(done) / static_cast<double>(search.times.size()),
+                        events + now);
+                };
+                const Time time = replayed_time(system, tried, shape.ranks, told);
+                events += now;
+                return time;
+            });
+            std::vector<SizeSearch::Found> found;
+            for (; done < search.times.size(); ++done)
+                found.push_back(sizes.find(search.times[done]));
+            return value_bytes(found);
+        },
+        all};
+}
+
+Searches search_sizes(
     const SystemParams& system,
     const ExecutionGraph& graph,
+    const std::map<Key, CollectiveOperation>& shortest,
     const SimulateOptions& options,
     const RunJobs& run) {
-    std::map<Key, Bytes> sizes;
-    std::vector<Key> exchanges;
-    std::vector<Job> jobs;
-    std::unique_ptr<CostModel> model;  // a process holds one simulation at a time
-    for (const auto& [key, collective] : shortest_of(graph)) {
-        const std::vector<std::uint32_t>& ranks = graph.groups[key.group].ranks;
-        if (ranks.size() < 2) {
-            sizes[key] = grain_of(1);
-        } else if (is_exchange(key.kind)) {
-            exchanges.push_back(key);
-            jobs.push_back(size_of_exchange(
-                system, collective, static_cast<std::uint32_t>(ranks.size()), options));
-        } else {
-            if (!model)
-                model = std::make_unique<CostModel>(system, graph);
-            sizes[key] = model->size(collective, ranks);
+    Searches searches;
+    for (const auto& [key, collective] : shortest)
+        if (graph.groups[key.group].ranks.size() > 1) {
+            Search& search = searches[shape_of(collective, graph)];
+            search.any = collective;
+            search.times.push_back(collective.measured);
         }
+    std::vector<Job> jobs;
+    for (auto& [shape, search] : searches) {
+        std::sort(search.times.begin(), search.times.end());
+        search.times.erase(
+            std::unique(search.times.begin(), search.times.end()), search.times.end());
+        jobs.push_back(search_job(system, shape, search, options));
     }
-    model.reset();
     if (jobs.empty())
-        return sizes;
-    const std::vector<Bytes> found = values_of<Bytes>(jobs, run);
-    for (std::size_t i = 0; i < exchanges.size(); ++i)
-        sizes[exchanges[i]] = found[i];
-    return sizes;
+        return searches;
+    auto found = values_of<std::vector<SizeSearch::Found>>(jobs, run);
+    std::size_t job = 0;
+    for (auto& [shape, search] : searches)
+        search.found = std::move(found[job++]);
+    return searches;
 }
+
+/// What a collective whose shortest occurrence is `shortest` becomes.
+class Estimates {
+public:
+    Estimates(const ExecutionGraph& graph, const Searches& searches) :
+        graph_(graph), searches_(searches) {}
+
+    void apply(const CollectiveOperation& shortest, CollectiveOperation& collective) {
+        const std::size_t ranks = graph_.groups[shortest.group].ranks.size();
+        collective.size_source = SizeSource::kEstimatedFromDuration;
+        if (ranks < 2) {
+            collective.bytes = grain_of(1);
+            ++counts_.estimated;
+            return;
+        }
+        const Search& search = searches_.at(shape_of(shortest, graph_));
+        const auto at =
+            std::lower_bound(search.times.begin(), search.times.end(), shortest.measured);
+        const SizeSearch::Found& found =
+            search.found[static_cast<std::size_t>(at - search.times.begin())];
+        // A time of zero is none.
+        if (shortest.measured == Time() || SizeSearch::near(found.time, shortest.measured)) {
+            collective.bytes = found.size;
+            ++counts_.estimated;
+            return;
+        }
+        collective.given = shortest.measured;
+        collective.holds_blocks = true;
+        ++counts_.given;
+    }
+    [[nodiscard]] UnknownSizes counts() const { return counts_; }
+
+private:
+    const ExecutionGraph& graph_;
+    const Searches& searches_;
+    UnknownSizes counts_;
+};
 
 }  // namespace
 
-std::uint32_t estimate_collective_sizes(
+UnknownSizes estimate_collective_sizes(
     const SystemParams& system,
     ExecutionGraph& graph,
     const SimulateOptions& options,
     const RunJobs& run) {
-    const std::map<Key, Bytes> sizes = sizes_of(system, graph, options, run);
-    if (sizes.empty())
-        return 0;
-    std::uint32_t changed = 0;
+    const std::map<Key, CollectiveOperation> shortest = shortest_of(graph);
+    if (shortest.empty())
+        return {};
+    const Searches searches = search_sizes(system, graph, shortest, options, run);
+    Estimates estimates(graph, searches);
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> replaced;  // ranks share graphs
     for (auto& rank : graph.ranks) {
         auto& fresh = replaced[rank.get()];
         if (!fresh) {
             auto copy = std::make_shared<RankGraph>(*rank);
             for_each_unknown(*copy, [&](const Key& key, CollectiveOperation& collective) {
-                collective.bytes = sizes.at(key);
-                ++changed;
+                estimates.apply(shortest.at(key), collective);
             });
             fresh = std::move(copy);
         }
         rank = fresh;
     }
-    return changed;
+    return estimates.counts();
 }
 
 }  // namespace switchfold

@@ -10,12 +10,18 @@
 
 namespace switchfold {
 
-/// Replaces unknown collective sizes by what the machine would move in the measured time. Of the
-/// occurrences of a collective over the steps, the shortest is used, because others waited for
-/// peers. Collectives that NCCL's cost model knows take their size from it; exchanges are simulated
-/// alone within the options' limits, in jobs that `run` runs, until one takes the measured time.
-/// \returns the number of sizes replaced. Throws SimulationError.
-std::uint32_t estimate_collective_sizes(
+/// Number of collectives whose size no trace states.
+struct UnknownSizes {
+    std::uint32_t estimated = 0;  ///< by their time
+    std::uint32_t given = 0;      ///< of which no size takes the time: they take it without traffic
+};
+
+/// Replaces unknown collective sizes by what the machine moves in the measured time, by rings. Of
+/// the occurrences of a collective over the steps, the shortest is used, because others waited for
+/// peers. Sizes are simulated alone within the options' limits, in jobs that `run` runs, until one
+/// takes that time within 1 %. Where none does, the collective is given the time, and its blocks
+/// wait for the other ranks. Throws SimulationError.
+UnknownSizes estimate_collective_sizes(
     const SystemParams& system,
     ExecutionGraph& graph,
     const SimulateOptions& options,

@@ -8,9 +8,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <map>
+#include <numeric>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,33 +19,42 @@ namespace switchfold {
 
 namespace {
 
-/// Kind, bytes, ranks, blocks, threads and protocol.
-using Shape =
-    std::tuple<CollectiveKind, Bytes, std::size_t, std::uint32_t, std::uint32_t, std::string>;
+/// What tells how long it takes. Groups of known sizes are alike if they are equally large.
+struct Shape {
+    CollectiveKind kind;
+    Bytes bytes;
+    std::vector<std::uint32_t> ranks;
+    std::uint32_t exchange;
+    std::uint32_t blocks;
+    std::uint32_t threads;
+    std::string algorithm;
+    std::string protocol;
+    bool estimated;
+    auto operator<=>(const Shape&) const = default;
+};
 
-Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& graph) {
-    return {
-        collective.kind,
-        collective.bytes,
-        graph.groups[collective.group].ranks.size(),
-        collective.thread_blocks,
-        collective.threads_per_block,
-        std::string(collective.protocol.text())};
+bool is_estimated(const CollectiveOperation& collective) {
+    return collective.size_source == SizeSource::kEstimatedFromDuration;
 }
 
-/// The collective as it is simulated alone.
-CollectiveOperation as_simulated(CollectiveOperation collective) {
-    // An estimated size was derived with this machine's own channels: use them here as well.
-    if (collective.kind == CollectiveKind::kAllReduce &&
-        collective.size_source == SizeSource::kEstimatedFromDuration) {
-        collective.thread_blocks = collective.threads_per_block = 0;
-        collective.protocol = {};
-    }
-    return collective;
+Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& graph) {
+    Shape shape{
+        collective.kind,
+        collective.bytes,
+        graph.groups[collective.group].ranks,
+        collective.exchange,
+        collective.thread_blocks,
+        collective.threads_per_block,
+        std::string(collective.algorithm.text()),
+        std::string(collective.protocol.text()),
+        is_estimated(collective)};
+    if (!shape.estimated)
+        std::iota(shape.ranks.begin(), shape.ranks.end(), 0U);
+    return shape;
 }
 
 /// One of each shape that the ranks wait for, the largest first: small ones fill the cores at the
-/// end.
+/// end. Not those that take their traced time.
 std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const ExecutionGraph& graph) {
     std::map<Shape, CollectiveOperation> shapes;
     const RankGraph* last = nullptr;  // ranks share their graph
@@ -52,10 +62,9 @@ std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const Executio
         if (rank.get() == std::exchange(last, rank.get()))
             continue;
         for (const Operation& operation : rank->operations)
-            if (const CollectiveOperation* collective = awaited(operation, graph.groups)) {
-                const CollectiveOperation simulated = as_simulated(*collective);
-                shapes.try_emplace(shape_of(simulated, graph), simulated);
-            }
+            if (const CollectiveOperation* collective = awaited(operation, graph.groups);
+                collective != nullptr && collective->given == Time())
+                shapes.try_emplace(shape_of(*collective, graph), *collective);
     }
     std::vector<std::pair<Shape, CollectiveOperation>> largest_first(shapes.begin(), shapes.end());
     std::stable_sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
@@ -68,21 +77,28 @@ std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const Executio
 /// weighs as a MiB.
 Job transfer_alone(
     const SystemParams& system,
+    const ExecutionGraph& graph,
     const CollectiveOperation& collective,
-    std::uint32_t ranks,
     const SimulateOptions& options) {
     constexpr double kLaunch = 1 << 20;
+    const std::vector<std::uint32_t>& ranks = graph.groups[collective.group].ranks;
+    const UnevenExchange* parts =
+        collective.exchange != 0 ? &graph.exchanges.at(collective.exchange - 1) : nullptr;
     return {
         fmt::format(
             "peers: the trace's {} of {} over {} ranks, simulated alone to tell how late the "
             "others came",
             to_string(collective.kind),
             to_string(collective.bytes),
-            ranks),
-        [&system, collective, ranks, options](const JobProgress& progress) {
+            ranks.size()),
+        [&system, &ranks, collective, parts, options](const JobProgress& progress) {
             SimulateOptions told = options;
             told.progress = progress;
-            const CollectiveTraffic traffic = traced_traffic(system, collective, ranks, told);
+            // A size that was derived from a time takes that time as it was derived.
+            if (is_estimated(collective))
+                return value_bytes(replayed_times(system, collective, ranks, told));
+            const CollectiveTraffic traffic = traced_traffic(
+                system, collective, static_cast<std::uint32_t>(ranks.size()), told, parts);
             return value_bytes(TransferTime{traffic.time, traffic.after_last});
         },
         static_cast<double>(collective.bytes.count()) + kLaunch};
@@ -97,17 +113,17 @@ LatePeers derive_late_peers(
     const RunJobs& run) {
     const std::vector<std::pair<Shape, CollectiveOperation>> shapes = awaited_shapes(graph);
     std::vector<Job> jobs;
-    for (const auto& [shape, collective] : shapes) {
-        const std::size_t ranks = graph.groups[collective.group].ranks.size();
-        jobs.push_back(
-            transfer_alone(system, collective, static_cast<std::uint32_t>(ranks), options));
-    }
+    jobs.reserve(shapes.size());
+    for (const auto& [shape, collective] : shapes)
+        jobs.push_back(transfer_alone(system, graph, collective, options));
     const std::vector<TransferTime> times = values_of<TransferTime>(jobs, run);
     std::map<Shape, TransferTime> transfers;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         transfers[shapes[i].first] = times[i];
     return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& /*group*/) {
-        return transfers.at(shape_of(as_simulated(traced), graph));
+        if (traced.given != Time())
+            return TransferTime{traced.given, traced.given};
+        return transfers.at(shape_of(traced, graph));
     });
 }
 

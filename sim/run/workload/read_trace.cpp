@@ -95,15 +95,21 @@ public:
         for (std::string& assumption : assumptions_of(trace.files))
             report.notes.push_back(std::move(assumption));
         check_traced_on(w);
-        const std::uint32_t estimated = estimate_collective_sizes(
+        const UnknownSizes unknown = estimate_collective_sizes(
             *traced_on_, out_.graph, simulate_options(context_.experiment()), context_.run());
         if (stands_for_all && ranks > 1)
             set_peers(w.peers, trace.files.front());
-        if (estimated > 0)
+        if (unknown.estimated > 0)
             report.notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are: sizes were estimated from "
                 "their shortest durations on {}",
-                estimated,
+                unknown.estimated,
+                traced_on_->name));
+        if (unknown.given > 0)
+            report.notes.push_back(fmt::format(
+                "the trace does not say how large {} collectives are, and on {} no size takes "
+                "their shortest durations: they take these in every scenario, without traffic",
+                unknown.given,
                 traced_on_->name));
         tell_gpu(w);
         const auto overlapped = report.duration_sources.find("measured_overlapped");

@@ -41,9 +41,11 @@ public:
                     continue;  // follows all-reduces as far as possible
                 const CollectivePolicy policy = scenarios[i].policies().of(kind);
                 const bool classic = policy.kernels == Kernels::kClassic;
-                const std::string reason = classic
-                                               ? why_not_all(policy.algorithm, kind, over, topology)
-                                               : why_not_all(policy, kind, over, topology);
+                std::string reason = classic ? why_not_all(policy.algorithm, kind, over, topology)
+                                             : why_not_all(policy, kind, over, topology);
+                if (reason.empty() && kind == CollectiveKind::kAllToAll &&
+                    !out_.graph.exchanges.empty())
+                    reason = why_not_uneven(policy.kernels);
                 if (reason.empty()) {
                     check_channels(i, kind, policy);
                     continue;

@@ -55,6 +55,9 @@ struct CollectiveRecord : OperationFields {
     std::string algorithm;
     std::string protocol;
     std::uint64_t peers_late_ps = 0;
+    std::optional<std::uint32_t> exchange;
+    std::uint64_t given_ps = 0;
+    bool holds_blocks = false;
     static constexpr auto fields() {
         using R = CollectiveRecord;
         return joined(
@@ -76,7 +79,22 @@ struct CollectiveRecord : OperationFields {
                     "peers_late_ps",
                     &R::peers_late_ps,
                     "How much later than this rank the last one came that was not traced; 0: as "
-                    "duration_ps shows it.")));
+                    "duration_ps shows it."),
+                field(
+                    "exchange",
+                    &R::exchange,
+                    "Number of the exchange that an all-to-all of unequal parts makes; bytes is "
+                    "what this rank sends."),
+                field(
+                    "given_ps",
+                    &R::given_ps,
+                    "How long it takes in every simulation, without traffic; 0: simulated."),
+                field(
+                    "holds_blocks",
+                    &R::holds_blocks,
+                    "With given_ps: thread blocks hold their SMs until all ranks are there, and "
+                    "for "
+                    "that time.")));
     }
 };
 
@@ -140,6 +158,7 @@ using Record = std::variant<
     TraceRecord,
     NameRecord,
     GroupRecord,
+    ExchangeRecord,
     RankRecord,
     StreamRecord,
     KernelRecord,

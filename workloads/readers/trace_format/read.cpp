@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t kLongestRecord = UINT64_MAX / 4;
 constexpr std::uint32_t kMostRanks = 65'536;
 constexpr std::uint32_t kMostSteps = 1'000'000;
+constexpr std::uint64_t kMostExchanged = 1ULL
+                                         << 46U;  // by a pair: sums over ranks must fit 64 bits
 
 Dim3 dimensions(const char* pointer, const std::vector<std::uint32_t>& sizes) {
     if (sizes.size() > 3)
@@ -82,6 +84,14 @@ OperationBody body_of(const tf::CollectiveRecord& r) {
     if (r.peers_late_ps > kLongestRecord)
         throw RecordError("/peers_late_ps", "is more than 53 days; expected less");
     collective.peers_late = Time(r.peers_late_ps);
+    if (r.exchange)
+        collective.exchange = *r.exchange + 1;
+    if (r.given_ps > kLongestRecord)
+        throw RecordError("/given_ps", "is more than 53 days; expected less");
+    if (r.holds_blocks && r.given_ps == 0)
+        throw RecordError("/holds_blocks", "is set without given_ps; expected both");
+    collective.given = Time(r.given_ps);
+    collective.holds_blocks = r.holds_blocks;
     return collective;
 }
 
@@ -154,6 +164,26 @@ private:
                 throw RecordError("/ranks", "does not ascend; expected each rank once, in order");
         graph().groups.push_back({r.name, r.ranks});
     }
+    void add(const tf::ExchangeRecord& r) {
+        if (r.ranks == 0 || r.ranks > kMostRanks ||
+            r.bytes.size() != std::uint64_t{r.ranks} * r.ranks)
+            throw RecordError(
+                "/bytes",
+                fmt::format(
+                    "has {} numbers for {} ranks; expected one a pair, up to {} ranks",
+                    r.bytes.size(),
+                    r.ranks,
+                    kMostRanks));
+        for (std::size_t i = 0; i < r.bytes.size(); ++i)
+            if (r.bytes[i] != UnevenExchange::kUnknown && r.bytes[i] > kMostExchanged)
+                throw RecordError(
+                    fmt::format("/bytes/{}", i),
+                    fmt::format(
+                        "is {}; expected {} at most, or 2^64 - 1 for unknown",
+                        r.bytes[i],
+                        kMostExchanged));
+        graph().exchanges.push_back({r.ranks, r.bytes});
+    }
     void add(const tf::RankRecord& r) {
         finish_rank();
         if (!ranks_.insert(r.rank).second)
@@ -203,8 +233,10 @@ private:
     void add(const R& r) {
         need_rank();
         check_references(r);
-        if constexpr (std::is_same_v<R, tf::CollectiveRecord>)
+        if constexpr (std::is_same_v<R, tf::CollectiveRecord>) {
             check_group(r);
+            check_exchange(r);
+        }
         Operation operation;
         operation.name = r.name;
         operation.stream = r.stream;
@@ -247,6 +279,24 @@ private:
         if (r.group >= workload_.graph.groups.size())
             throw RecordError(
                 "/group", fmt::format("is {}; no group has that number yet", r.group));
+    }
+    void check_exchange(const tf::CollectiveRecord& r) const {
+        if (!r.exchange)
+            return;
+        const auto& exchanges = workload_.graph.exchanges;
+        if (*r.exchange >= exchanges.size())
+            throw RecordError(
+                "/exchange", fmt::format("is {}; no exchange has that number yet", *r.exchange));
+        if (r.kind.value != CollectiveKind::kAllToAll)
+            throw RecordError("/exchange", "is given to another kind; expected an all_to_all");
+        const std::size_t ranks = workload_.graph.groups[r.group].ranks.size();
+        if (exchanges[*r.exchange].ranks != ranks)
+            throw RecordError(
+                "/exchange",
+                fmt::format(
+                    "is of {} ranks and the group has {}; expected those of the group",
+                    exchanges[*r.exchange].ranks,
+                    ranks));
     }
     void need_rank() const {
         if (!rank_)

@@ -26,8 +26,8 @@ struct Wrong {
     std::string expected;
 };
 
-// What reads a value stays a function of its own: in some hundred fields, simdjson's parsers of numbers and texts would
-// take g++ ten seconds.
+// What reads a value stays a function of its own: in some hundred fields, simdjson's parsers of
+// numbers and texts would take g++ ten seconds.
 template <class T>
 [[gnu::noinline]] T get(od::value value, const char* expected) {
     T out;
@@ -169,8 +169,8 @@ Record read_type(std::string_view type, od::object object) {
         throw RecordError(
             "/type",
             fmt::format(
-                "is {}, which no record is called; expected trace, name, group, rank, stream, "
-                "kernel, collective, send, receive, copy, host or end",
+                "is {}, which no record is called; expected trace, name, group, exchange, rank, "
+                "stream, kernel, collective, send, receive, copy, host or end",
                 json_text(type)));
     } else {
         using R = std::variant_alternative_t<I, Record>;

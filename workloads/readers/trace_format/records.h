@@ -15,7 +15,7 @@
 namespace switchfold::trace_format {
 
 /// Version that this program writes, and the newest that it reads.
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 
 // The records of a trace, one JSON object per line (docs/trace_format.md). Their fields are
 // declared once: reader, writer and schema use these lists. Times are in ps, sizes in bytes.
@@ -68,6 +68,23 @@ struct GroupRecord {
         return list_of(
             field("name", &GroupRecord::name, "Process group.").required(),
             field("ranks", &GroupRecord::ranks, "Global ranks, ascending.").required());
+    }
+};
+
+/// Defines the next exchange of unequal parts; all-to-alls refer to it by its number, from 0.
+struct ExchangeRecord {
+    static constexpr std::string_view kType = "exchange";
+    std::uint32_t ranks = 0;
+    std::vector<std::uint64_t> bytes;
+    static constexpr auto fields() {
+        using R = ExchangeRecord;
+        return list_of(
+            field("ranks", &R::ranks, "Of its group.").required(),
+            field(
+                "bytes",
+                &R::bytes,
+                "From the group's rank i to its rank j at i * ranks + j; 2^64 - 1: unknown.")
+                .required());
     }
 };
 

@@ -49,6 +49,10 @@ tf::CollectiveRecord record_of(const CollectiveOperation& collective) {
     record.algorithm = collective.algorithm.text();
     record.protocol = collective.protocol.text();
     record.peers_late_ps = collective.peers_late.count();
+    if (collective.exchange != 0)
+        record.exchange = collective.exchange - 1;
+    record.given_ps = collective.given.count();
+    record.holds_blocks = collective.holds_blocks;
     return record;
 }
 
@@ -92,6 +96,8 @@ public:
             write(tf::NameRecord{name});
         for (const Group& group : graph.groups)
             write(tf::GroupRecord{group.name, group.ranks});
+        for (const UnevenExchange& exchange : graph.exchanges)
+            write(tf::ExchangeRecord{exchange.ranks, exchange.bytes});
         for (std::size_t i = 0; i < graph.ranks.size(); ++i)
             write_rank(i);
         write(tf::EndRecord{records_});

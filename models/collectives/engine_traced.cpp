@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a collective takes from its trace: parts that differ, its kernel's blocks, or its time.
+#include "models/collectives/choice/exchange.h"
+#include "models/collectives/choice/kernels.h"
+#include "models/collectives/engine.h"
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// Why a group of these ranks cannot exchange such parts; empty if it can.
+std::string why_no_exchange(const UnevenExchange& exchange, std::size_t ranks) {
+    if (exchange.ranks != ranks || exchange.bytes.size() != ranks * ranks)
+        return fmt::format("is of {} ranks; expected its group's {}", exchange.ranks, ranks);
+    const auto unknown =
+        std::find(exchange.bytes.begin(), exchange.bytes.end(), UnevenExchange::kUnknown);
+    if (unknown == exchange.bytes.end())
+        return {};
+    const auto pair = static_cast<std::size_t>(unknown - exchange.bytes.begin());
+    return fmt::format(
+        "does not say what the group's rank {} sends to its rank {}; expected every pair's bytes",
+        pair / ranks,
+        pair % ranks);
+}
+
+}  // namespace
+
+const UnevenExchange& CollectiveEngine::exchange_of(const CollectiveOperation& collective) const {
+    std::string why;
+    if (collective.kind != CollectiveKind::kAllToAll)
+        why = fmt::format("is of a {}; expected an all-to-all", to_string(collective.kind));
+    else if (collective.exchange > exchanges_.size())
+        why = fmt::format("is number {} of {}", collective.exchange, exchanges_.size());
+    else
+        why = why_no_exchange(
+            exchanges_[collective.exchange - 1], groups_[collective.group].ranks.size());
+    if (!why.empty())
+        throw SimulationError(
+            name(),
+            clock_.now(),
+            fmt::format(
+                "the exchange of collective {} of group {} {}",
+                collective.sequence,
+                groups_[collective.group].name,
+                why));
+    return exchanges_[collective.exchange - 1];
+}
+
+Bytes CollectiveEngine::most_sent(const CollectiveOperation& collective) const {
+    if (collective.exchange == 0)
+        return collective.bytes;
+    const UnevenExchange& exchange = exchange_of(collective);
+    Bytes most;
+    for (std::uint32_t rank = 0; rank < exchange.ranks; ++rank)
+        most = std::max(most, exchange.sent_by(rank));
+    return most;
+}
+
+void CollectiveEngine::specify_exchange(
+    const CollectiveOperation& collective,
+    CollectivePolicy policy,
+    const MachineView& machine,
+    CollectiveSpec& spec) {
+    const bool one = spec.kind == CollectiveKind::kSendReceive;
+    if (one)
+        spec.root = CollectiveSpec::kEveryRank;
+    if (policy.channels == 0 && traced_with_rings(collective))
+        policy.channels = collective.thread_blocks;
+    if (collective.exchange == 0) {
+        spec.choice = choose_exchange(
+            params_, policy, machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
+    } else {
+        spec.parts = &exchange_of(collective);
+        UnevenChoice uneven = choose_uneven_exchange(params_, policy, machine, *spec.parts);
+        spec.choice = uneven.choice;
+        spec.messages = std::move(uneven.messages);
+        const std::uint64_t largest =
+            *std::max_element(spec.parts->bytes.begin(), spec.parts->bytes.end());
+        const std::uint64_t whole =
+            (largest + spec.element_bytes - 1) / spec.element_bytes * spec.element_bytes;
+        spec.bytes = Bytes(whole * spec.size());
+    }
+    take_traced_kernel(collective, spec);
+}
+
+void CollectiveEngine::specify_as_traced(
+    const CollectiveOperation& collective, CollectiveSpec& spec) const {
+    const std::uint32_t usual = params_.simple.threads;
+    spec.given = collective.given;
+    spec.layout = one_domain(spec.size());
+    spec.blocks = spec.choice.channels = std::max(1U, collective.thread_blocks);
+    spec.choice.threads = collective.threads_per_block != 0 ? collective.threads_per_block : usual;
+    // Blocks of the machine's own kernel fit its SMs, so one of more threads has no more registers.
+    spec.registers_per_thread =
+        collective.registers_per_thread != 0
+            ? std::min(params_.registers_per_thread, collective.registers_per_thread)
+            : params_.registers_per_thread * usual / std::max(usual, spec.choice.threads);
+    spec.shared_memory = params_.shared_memory;
+    if (collective.shared_memory.count() != 0)
+        spec.shared_memory = std::min(spec.shared_memory, collective.shared_memory);
+}
+
+void CollectiveEngine::take_traced_kernel(
+    const CollectiveOperation& collective, CollectiveSpec& spec) {
+    // Rings and trees share one kernel; in-switch reductions use another.
+    if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic)
+        return;
+    if (!traced_with_rings(collective))
+        return note_other_kernel(collective, spec.choice);
+    if (policies_.of(spec.kind).channels != 0)
+        return;
+    if (collective.thread_blocks != 0)
+        spec.blocks = spec.choice.channels =
+            std::min(spec.choice.channels, collective.thread_blocks);
+    // Blocks of the machine's own kernel fit its SMs.
+    if (collective.registers_per_thread != 0)
+        spec.registers_per_thread =
+            std::min(params_.registers_per_thread, collective.registers_per_thread);
+    if (collective.shared_memory.count() != 0)
+        spec.shared_memory = std::min(params_.shared_memory, collective.shared_memory);
+}
+
+void CollectiveEngine::note_other_kernel(
+    const CollectiveOperation& collective, const Choice& choice) {
+    const std::string_view runs =
+        choice.for_a_peer != 0 ? "direct exchanges" : enum_name(choice.algorithm);
+    const auto key = std::pair(std::string(collective.algorithm.text()), std::string(runs));
+    const auto [found, fresh] = other_kernels_.try_emplace(key, OtherKernel{0, notes_.size()});
+    if (fresh)
+        notes_.emplace_back();
+    const std::uint64_t count = ++found->second.count;
+    notes_[found->second.note] = fmt::format(
+        "the trace ran {} collective{} with another kernel ({}): here {} as {}, with thread blocks "
+        "of {} own",
+        count,
+        count == 1 ? "" : "s",
+        key.first,
+        count == 1 ? "it runs" : "they run",
+        key.second,
+        count == 1 ? "its" : "their");
+}
+
+}  // namespace switchfold
