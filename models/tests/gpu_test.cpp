@@ -267,6 +267,33 @@ TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     EXPECT_LT(to_microseconds(Bench(h100()).run(light, 0, 800'000)), 1050.0);
 }
 
+// hta_dlrm_v100_2r: a copy of 290 MB by 320 blocks of 512 threads, four an SM, is one wave. Beside
+// two communication blocks a few of its blocks come later, and it takes 1.1 times as long.
+TEST(Gpu, BlocksThatAlsoStoreDrawMoreInALastWave) {
+    GpuParams v100 = h100();
+    v100.sms = 80;
+    v100.memory.hbm.peak = gigabytes_per_second(897);
+    v100.memory.hbm.channels = 32;
+    v100.memory.l2.capacity = mebibytes(6);
+    v100.memory.l2.bandwidth = gigabytes_per_second(3133);
+    v100.draw_per_thread = Bandwidth(8'000'000);
+    KernelLaunch reads = kernel(320, 512, 0, microseconds(1122), Bytes(580'000'000));
+    KernelLaunch copies = reads;
+    copies.read = copies.written = Bytes(290'000'000);
+    const auto slowdown = [&](const KernelLaunch& k, std::uint32_t blocks) {
+        return to_microseconds(Bench(v100).run(k, blocks)) / 1122;
+    };
+    EXPECT_NEAR(slowdown(reads, 0), 1, 1e-4);
+    EXPECT_NEAR(slowdown(copies, 0), 1, 1e-4);
+    EXPECT_GT(slowdown(reads, 2), 1.3);
+    EXPECT_LT(slowdown(copies, 2), slowdown(reads, 2) - 0.1);
+    // Stores beyond the loads draw no more.
+    KernelLaunch stores = reads;
+    stores.read = Bytes(100'000'000);
+    stores.written = Bytes(480'000'000);
+    EXPECT_NEAR(slowdown(stores, 2), slowdown(copies, 2), 1e-3);
+}
+
 TEST(Gpu, UrgentCommunicationGetsInBetweenTwoWaves) {
     Bench bench(h100());
     bench.priority = -1;

@@ -25,7 +25,7 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
     if (!match.machine)
         throw ConfigError(folder.path.string(), "", match.why);
     SystemParams system = match.machine->system;
-    if (trace.nccl_version && system.collectives)
+    if (trace.nccl_version)
         system.collectives->nccl_version = *trace.nccl_version;
     Experiment experiment;
     experiment.name = folder.name;

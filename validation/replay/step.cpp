@@ -65,7 +65,7 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
     if (!match.machine)
         throw ConfigError(folder.path.string(), "", match.why);
     SystemParams system = match.machine->system;
-    if (trace.nccl_version && system.collectives)
+    if (trace.nccl_version)
         system.collectives->nccl_version = *trace.nccl_version;
     const PreparedWorkload prepared = prepare(folder, trace, system);
     SimulateOptions options;
