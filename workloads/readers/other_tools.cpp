@@ -176,7 +176,7 @@ other_tool_of_json(std::string_view beginning, const JsonBeginning& json) {
          "\"cuda_driver\"",
          "\"deviceProperties\"",
          "\"user_annotation\""});
-    if (!of_torch && has_one(beginning, {"/device:GPU:", "/device:TPU:"})) {
+    if (!of_torch && has_one(beginning, {"/device:GPU:", "/device:TPU:", "/host:CPU"})) {
         if (contains(beginning, "/job:"))
             return std::string("is a TensorFlow timeline; ") + kInsteadOfJax;
         return std::string("is a JAX profile as Chrome trace, or one of TensorFlow; ") +

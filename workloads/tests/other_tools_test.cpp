@@ -37,6 +37,7 @@ TEST(OtherTools, AreNamedWithWhatToGiveInstead) {
         {std::string("\n\x40\x08\x01\x12\x09/host:CPU", 15) + std::string(100, 'x'),
          {"JAX/XLA profile (xplane protobuf)", "nsys export --type sqlite"}},
         {kProcess + R"(/device:GPU:0"}}]})", {"JAX profile as Chrome trace", "nsys export"}},
+        {kProcess + R"(/host:CPU"}}]})", {"JAX profile as Chrome trace"}},
         {R"([{"name": "thread_name", "args": {"name": "XLA Ops"}}])",
          {"JAX profile as Chrome trace"}},
         {kProcess + R"(/job:localhost/replica:0/task:0/device:GPU:0 Compute"}}]})",

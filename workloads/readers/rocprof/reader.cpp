@@ -8,7 +8,7 @@
 #include "workloads/readers/input/json_stream.h"
 #include "workloads/readers/nsight/nccl_ranges.h"
 #include "workloads/readers/nvtx/range.h"
-#include "workloads/readers/rocprof/records.h"
+#include "workloads/readers/rocprof/tables.h"
 
 #include <fmt/format.h>
 
@@ -34,10 +34,6 @@ std::uint64_t process_of(const std::string& pointer) {
     for (std::size_t i = pointer.find('/', 1) + 1; i < pointer.size() && pointer[i] != '/'; ++i)
         number = number * 10 + static_cast<std::uint64_t>(pointer[i] - '0');
     return number;
-}
-
-std::uint64_t handle_in(const JsonFields& record, const char* key) {
-    return record.object(key).whole("handle", kAny);
 }
 
 /// Process and agent.
@@ -79,7 +75,7 @@ private:
         stream.on(
             std::string(kProcess) + "/agents/*",
             [this](const std::string& pointer, const Json& value) {
-                read_agent(process_of(pointer), JsonFields(value, file_, pointer));
+                tables_.read_agent(process_of(pointer), JsonFields(value, file_, pointer));
             });
         stream.on(
             std::string(kProcess) + "/buffer_records/kernel_dispatch/*",
@@ -104,26 +100,9 @@ private:
         origin_ -= std::min(origin_, kHour);
     }
 
-    void read_agent(std::uint64_t process, const JsonFields& fields) {
-        constexpr std::uint64_t kGpu = 2;  // rocprofiler_agent_type_t
-        Agent agent;
-        agent.gpu = fields.whole_if_any("type", kAny) == kGpu;
-        agent.name = fields.text_if_any("product_name");
-        if (agent.name.empty())
-            agent.name = fields.text_if_any("name");
-        agent.compute_units =
-            static_cast<std::uint32_t>(fields.whole_if_any("cu_count", UINT32_MAX).value_or(0));
-        agent.node = fields.whole_if_any("node_id", kAny).value_or(0);
-        for (const JsonFields& bank : fields.objects("mem_banks"))
-            agent.memory_bytes =
-                std::max(agent.memory_bytes, bank.whole_if_any("size_in_bytes", kAny).value_or(0));
-        agents_[{process, handle_in(fields, "id")}] = std::move(agent);
-    }
-
     void describe_ranks() {
         for (auto& [key, rank] : ranks_) {
-            const auto agent = agents_.find(key);
-            const Agent known = agent == agents_.end() ? Agent() : agent->second;
+            const Agent known = tables_.agent(key.first, key.second);
             order_.emplace(std::tuple(key.first, known.node, key.second), &rank);
             rank.raw.report.gpu_name = known.name;
             rank.raw.report.memory_bytes = known.memory_bytes;
@@ -158,13 +137,13 @@ private:
         using Process = std::uint64_t;
         using Fields = JsonFields;
         each("/kernel_symbols/*", [](Reader& r, Process p, const Fields& f) {
-            r.read_symbol(p, f);
+            r.tables_.read_symbol(p, f);
         });
         each("/strings/buffer_records/*", [](Reader& r, Process p, const Fields& f) {
-            r.read_names(p, f);
+            r.tables_.read_names(p, f);
         });
         each("/strings/marker_api/*", [](Reader& r, Process p, const Fields& f) {
-            r.read_message(p, f);
+            r.tables_.read_message(p, f);
         });
         each("/buffer_records/kernel_dispatch/*", [](Reader& r, Process p, const Fields& f) {
             r.read_kernel(p, f);
@@ -182,50 +161,6 @@ private:
             r.read_range(p, f);
         });
         stream.run();
-    }
-
-    void read_symbol(std::uint64_t process, const JsonFields& fields) {
-        const auto id = fields.whole_if_any("kernel_id", kAny);
-        if (!id)
-            return;
-        Symbol symbol;
-        for (const char* key : {"formatted_kernel_name", "demangled_kernel_name", "kernel_name"})
-            if (symbol.name.empty())
-                symbol.name = fields.text_if_any(key);
-        if (symbol.name.ends_with(".kd"))
-            symbol.name.resize(symbol.name.size() - 3);
-        constexpr std::uint64_t kMostRegisters = 512;
-        symbol.registers = static_cast<std::uint32_t>(std::min(
-            kMostRegisters,
-            fields.whole_if_any("arch_vgpr_count", UINT32_MAX).value_or(0) +
-                fields.whole_if_any("accum_vgpr_count", UINT32_MAX).value_or(0)));
-        symbols_[{process, *id}] = std::move(symbol);
-    }
-
-    /// {"kind": "HIP_RUNTIME_API", "operations": ["hipApiName", ...]}; records name both by index.
-    void read_names(std::uint64_t process, const JsonFields& fields) {
-        std::vector<std::string>& names = names_[process].emplace_back();
-        const Json* const operations = fields.find("operations");
-        if (operations != nullptr && operations->is_array())
-            for (const Json& operation : *operations)
-                names.push_back(operation.is_string() ? operation.get<std::string>() : "");
-    }
-
-    /// Texts of roctx ranges, by correlation.
-    void read_message(std::uint64_t process, const JsonFields& fields) {
-        const auto key = fields.whole_if_any("key", kAny);
-        if (key)
-            messages_[{process, *key}] = fields.text_if_any("value");
-    }
-
-    [[nodiscard]] std::string operation_of(std::uint64_t process, const JsonFields& record) const {
-        const auto names = names_.find(process);
-        const std::uint64_t kind = record.whole("kind", kAny);
-        const std::uint64_t operation = record.whole("operation", kAny);
-        if (names == names_.end() || kind >= names->second.size() ||
-            operation >= names->second[kind].size())
-            return {};
-        return names->second[kind][operation];
     }
 
     static std::optional<std::uint64_t> correlation_of(const JsonFields& record) {
@@ -284,12 +219,10 @@ private:
         event_.clear();
         if (!set_times(record, event_))
             return;
-        const auto symbol = symbols_.find({process, info.whole("kernel_id", kAny)});
+        const Symbol symbol = tables_.symbol(process, info.whole("kernel_id", kAny));
         event_.category = "kernel";
-        event_.name = symbol == symbols_.end() || symbol->second.name.empty() ? "unknown"
-                                                                              : symbol->second.name;
-        event_.registers_per_thread =
-            symbol == symbols_.end() ? 0 : std::min(symbol->second.registers, 255U);
+        event_.name = symbol.name.empty() ? "unknown" : symbol.name;
+        event_.registers_per_thread = std::min(symbol.registers, 255U);
         event_.shared_memory = std::min<std::uint64_t>(
             info.whole_if_any("group_segment_size", kAny).value_or(0), UINT32_MAX);
         const Dim3 group = shape_of(info, "workgroup_size");
@@ -312,8 +245,8 @@ private:
     void read_copy(std::uint64_t process, const JsonFields& record) {
         const std::uint64_t from = handle_in(record, "src_agent_id");
         const std::uint64_t to = handle_in(record, "dst_agent_id");
-        const bool from_gpu = is_gpu(process, from);
-        const bool to_gpu = is_gpu(process, to);
+        const bool from_gpu = tables_.agent(process, from).gpu;
+        const bool to_gpu = tables_.agent(process, to).gpu;
         Rank* const rank = rank_of(process, from_gpu ? from : to);
         if (rank == nullptr) {
             drop("copies of a GPU that ran no kernel");
@@ -336,17 +269,12 @@ private:
         add(*rank);
     }
 
-    [[nodiscard]] bool is_gpu(std::uint64_t process, std::uint64_t agent) const {
-        const auto found = agents_.find({process, agent});
-        return found != agents_.end() && found->second.gpu;
-    }
-
     void read_call(std::uint64_t process, const JsonFields& record) {
         event_.clear();
         if (!set_times(record, event_))
             return;
         event_.category = "hip_runtime";
-        event_.name = operation_of(process, record);
+        event_.name = tables_.operation(process, record);
         // Of traces that state its grid in work items. Here all grids are those of the dispatches.
         if (event_.name == "hipExtModuleLaunchKernel")
             event_.name = "hipModuleLaunchKernel";
@@ -357,21 +285,21 @@ private:
 
     void read_range(std::uint64_t process, const JsonFields& record) {
         const auto correlation = correlation_of(record);
-        const auto text = correlation ? messages_.find({process, *correlation}) : messages_.end();
-        if (text == messages_.end() || text->second.empty()) {
+        const std::string text = correlation ? tables_.message(process, *correlation) : "";
+        if (text.empty()) {
             drop("marks without a text");
             return;
         }
         event_.clear();
         if (!set_times(record, event_))
             return;
-        describe_range(text->second, std::nullopt, event_);
+        describe_range(text, std::nullopt, event_);
         event_.thread = fmt::format("{}", record.whole("thread_id", kAny));
         for_process(process, [this](Rank& rank) { add(rank); });
     }
 
     void read_rccl_call(std::uint64_t process, const JsonFields& record) {
-        std::string function = operation_of(process, record);
+        std::string function = tables_.operation(process, record);
         if (!set_times(record, event_))
             return;
         const auto [start, end] = times_of(record);
@@ -436,14 +364,10 @@ private:
     std::filesystem::path path_;
     std::string file_;
     RocprofPlace place_;
-    std::map<GpuKey, Agent> agents_;
+    Tables tables_;
     std::map<GpuKey, Rank> ranks_;
     std::map<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>, Rank*>
-        order_;  ///< by process, node and agent
-    std::map<std::pair<std::uint64_t, std::uint64_t>, Symbol> symbols_;  ///< by process and kernel
-    std::map<std::uint64_t, std::vector<std::vector<std::string>>>
-        names_;  ///< by process, kind and operation
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> messages_;
+        order_;                                         ///< by process, node and agent
     std::map<std::uint64_t, nsight::NcclRanges> rccl_;  ///< by process
     TraceEvent event_;
     std::uint64_t origin_ = UINT64_MAX;  ///< ns
