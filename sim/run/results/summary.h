@@ -17,6 +17,8 @@ struct PhaseTimes {
     double forward = 0;  ///< busy time of the phase's kernels
     double backward = 0;
     double optimizer = 0;
+    double other = 0;                      ///< of kernels of no phase
+    double collectives = 0;                ///< time with a collective issued and not ended
     double exposed = 0;                    ///< a collective is resident and nothing else runs
     double waiting = 0;                    ///< a collective is resident and waits for a late rank
     double exposed_waiting = 0;            ///< part of the exposed time
