@@ -69,8 +69,9 @@ class Result:
     @cached_property
     def scenarios(self) -> Table:
         """One row per scenario: `iteration_us`, `forward_us`, `backward_us`, `exposed_communication_us`,
-        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, the peak memory of the
-        fullest GPU as `peak_memory_bytes`, and so on."""
+        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, those of the other phases
+        as `forward_cause_sm` and so on (`optimizer_`, `other_`, and `kernel_` of a kernel beside a collective), the peak
+        memory of the fullest GPU as `peak_memory_bytes`, and so on."""
         return table(_flat(scenario) for scenario in self.raw["scenarios"])
 
     @cached_property
@@ -173,13 +174,16 @@ def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:
     flat = _plain(scenario)
     for cause, share in (scenario.get("slowdown_by_cause") or {}).items():
         flat[f"cause_{cause}"] = share
+    for phase, shares in (scenario.get("causes_by_phase") or {}).items():
+        if phase != "backward":
+            flat.update({f"{phase}_cause_{cause}": share for cause, share in (shares or {}).items()})
     for name, value in (scenario.get("with_ranks_together") or {}).items():
         flat[f"together_{name}"] = value
     if peak := scenario.get("peak_memory"):
         flat["peak_memory_bytes"] = sum(peak["bytes"].values())
         flat["peak_memory_rank"] = peak["rank"]
-    return {name: value for name, value in flat.items() if name not in ("slowdown_by_cause", "with_ranks_together",
-                                                                        "peak_memory")}
+    return {name: value for name, value in flat.items() if name not in ("slowdown_by_cause", "causes_by_phase",
+                                                                        "with_ranks_together", "peak_memory")}
 
 
 def _short(scenarios: List[Mapping[str, Any]]) -> Iterator[Dict[str, str]]:

@@ -30,6 +30,19 @@ class Runs(unittest.TestCase):
             causes = [row[f"cause_{cause}"] for cause in ("sm", "l2", "hbm", "latency", "clock", "other")]
             self.assertAlmostEqual(sum(causes), row["backward_slowdown"], places=5)  # each cause is rounded
 
+    def test_causes_of_every_phase_are_columns(self):
+        sharded = switchfold.run({
+            "name": "sharded", "system": HGX_H100,
+            "workload": {"type": "training", "strategy": "fully_sharded", "batch": 4, "ranks": 2,
+                         "transformer": {"blocks": 2, "hidden": 2048, "sequence": 256, "vocabulary": 1000}},
+            "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]})
+        row = rows(sharded.scenarios)[0]
+        self.assertGreater(row["forward_slowdown"], 0)
+        for phase in ("forward", "backward"):
+            prefix = "cause_" if phase == "backward" else f"{phase}_cause_"
+            causes = [row[f"{prefix}{cause}"] for cause in ("sm", "l2", "hbm", "latency", "clock", "other")]
+            self.assertAlmostEqual(sum(causes), row[f"{phase}_slowdown"], places=5)  # each cause is rounded
+
     def test_collectives_links_and_components_name_their_scenario(self):
         for table in (self.example.collectives, self.example.links, self.example.components("gpus")):
             self.assertEqual({row["scenario"] for row in rows(table)}, {"serial", "ring", "in_switch"})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws a run's scenarios. By default bars: the time of a collective, or the slowdown of the backward pass by cause.
+For a kernel beside a collective: both slowdowns.
 For a plan: its schedules, the exposed part of host copies, or the loss. For several workloads on a machine: the time
 they lose to each other. For a many-core coprocessor: the parts of a step."""
 import json
@@ -71,11 +72,34 @@ def draw_causes(name, scenarios):
     return str(picture)
 
 
+def draw_loops(name, scenarios):
+    """Draws two bars for each scenario: by how much a kernel and a collective slow each other."""
+    bars = [(s["name"], what, s[f"{what}_slowdown"], s[f"{what}_beside_us"])
+            for s in scenarios for what in ("kernel", "collective")]
+    picture = svg.Svg(WIDTH, TOP + ROW * len(bars) + 34, name)
+    picture.text(12, 24, "slowdown of a kernel and a collective beside each other", 13, bold=True)
+    longest = max(slowdown for _, _, slowdown, _ in bars)
+    for i, (scenario, what, slowdown, us) in enumerate(bars):
+        y = TOP + ROW * i
+        length = max(slowdown, 0) / longest * (WIDTH - LEFT - 170)
+        if what == "kernel":
+            picture.text(LEFT - 8, y + 16, scenario, 12, anchor="end")
+        picture.rect(LEFT, y, length, ROW - 8, svg.COLORS[0 if what == "kernel" else 1])
+        picture.text(LEFT + length + 6, y + 16, f"{100 * slowdown:.1f} %, {time(us)} each", 12, svg.FAINT)
+    bottom = TOP + ROW * len(bars)
+    for i, what in enumerate(("kernel", "collective")):
+        picture.rect(12 + 90 * i, bottom + 10, 11, 11, svg.COLORS[i])
+        picture.text(28 + 90 * i, bottom + 20, what, 11, svg.FAINT)
+    return str(picture)
+
+
 def draw(folder):
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     if result["workload"]["type"] == "collective":
         return draw_collectives(
             result["experiment"], [(s["name"], s["collectives"][0]) for s in result["scenarios"]])
+    if result["workload"]["type"] == "kernel_beside_collective":
+        return draw_loops(result["experiment"], result["scenarios"])
     if result["workload"]["type"] == "experts":
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]

@@ -96,9 +96,9 @@ void add_new(CLI::App& app, Chosen& chosen) {
         ->add_option(
             "--workload",
             arguments->choice.workload,
-            "Of an experiment: collective, trace or training (trace with --trace, training with "
-            "--network, else collective)")
-        ->check(CLI::IsMember({"collective", "trace", "training"}));
+            "Of an experiment: collective, kernel_beside_collective, trace or training (trace with "
+            "--trace, training with --network, else collective)")
+        ->check(CLI::IsMember({"collective", "kernel_beside_collective", "trace", "training"}));
     command->add_option(
         "--trace",
         arguments->choice.traces,

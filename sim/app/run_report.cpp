@@ -347,6 +347,25 @@ OrderedJson figures_json() {
     return out;
 }
 
+/// Those of the table of a kernel beside a collective.
+OrderedJson loop_figures_json() {
+    OrderedJson out = OrderedJson::array();
+    for (const Figure* figure : loop_figures())
+        out.push_back(
+            {{"key", figure->key},
+             {"title", figure->title},
+             {"unit", to_string(figure->unit)},
+             {"decimals", figure->decimals}});
+    return out;
+}
+
+OrderedJson slowed_json() {
+    OrderedJson out = OrderedJson::array();
+    for (const SlowedPart& part : kSlowedParts)
+        out.push_back({{"key", part.key}, {"title", part.title}});
+    return out;
+}
+
 OrderedJson causes_json() {
     OrderedJson out = OrderedJson::array();
     for (const Cause& cause : kCauses)
@@ -393,6 +412,8 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     result.erase("statistics");
     data["figures"] = figures_json();
     data["causes"] = causes_json();
+    data["slowed"] = slowed_json();
+    data["loop_figures"] = loop_figures_json();
     data["result"] = std::move(result);
     return data;
 }

@@ -43,12 +43,21 @@ std::string workload_of(const StartChoice& choice) {
     "plan": {{"data": 8, "micro_batch": 32}}
   }},)",
             quoted(choice.network));
+    if (choice.workload == "kernel_beside_collective")
+        return R"(  // A loop of kernels beside a loop of collectives: by how much each slows the other (docs/contention.md).
+  "workload": {
+    "type": "kernel_beside_collective",
+    // Or a kernel of your own: {"type": "launch", "grid": [1056], "block": [256], "bytes_read": "1 GiB", "time": "400 us"}.
+    "kernel": {"type": "matrix_product", "m": 8192, "n": 8192, "k": 8192, "datatype": "bfloat16"},
+    "collective": "all_reduce", "size": "256 MiB", "datatype": "bfloat16", "ranks": 8
+  },)";
     return R"(  // One collective and nothing beside it. Others: all_gather, reduce_scatter, all_to_all, ... (docs/collectives.md).
   "workload": {"type": "collective", "collective": "all_reduce", "size": "256 MiB", "datatype": "bfloat16", "ranks": 8},)";
 }
 
 std::string experiment(const StartChoice& choice) {
-    const bool alone = choice.workload == "collective";
+    const bool alone =
+        choice.workload == "collective" || choice.workload == "kernel_beside_collective";
     return fmt::format(
         R"({{
   "$schema": {},

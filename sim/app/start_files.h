@@ -10,8 +10,9 @@ namespace switchfold {
 
 /// Options for a start file.
 struct StartChoice {
-    std::string name;                  ///< name in reports; empty: "my_KIND"
-    std::string workload;              ///< for an experiment: collective, trace, training
+    std::string name;  ///< name in reports; empty: "my_KIND"
+    std::string
+        workload;  ///< for an experiment: collective, kernel_beside_collective, trace, training
     std::filesystem::path system;      ///< system of the experiment, or base of a system
     std::vector<std::string> traces;   ///< for a trace workload
     std::uint32_t ranks = 8;           ///< of the trace workload

@@ -182,6 +182,9 @@ OrderedJson scenario_json(const ScenarioResult& s) {
     }
     out["peak_memory"] = s.peak_memory ? peak_memory_json(*s.peak_memory) : nullptr;
     out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
+    OrderedJson& by_phase = out["causes_by_phase"] = OrderedJson::object();
+    for (const SlowedPart& part : kSlowedParts)
+        by_phase[std::string(part.key)] = s.*part.causes ? causes_json(*(s.*part.causes)) : nullptr;
     out["with_ranks_together"] = s.together ? together_json(*s.together) : nullptr;
     out["kernel_classes"] = classes_json(s.kernel_classes);
     out["worst_kernels"] = worst_json(s.worst_kernels);

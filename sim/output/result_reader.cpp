@@ -191,6 +191,11 @@ void read(const Node& node, ScenarioResult& s) {
         read(peak, s.peak_memory.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())
         read(causes, s.causes.emplace());
+    const Node by_phase = node["causes_by_phase"];
+    for (const SlowedPart& part : kSlowedParts)
+        if (const Node causes = by_phase[std::string(part.key).c_str()];
+            !causes.is_null())
+            read(causes, (s.*part.causes).emplace());
     if (const Node together = node["with_ranks_together"]; !together.is_null())
         read(together, s.together.emplace());
     read_all(node["kernel_classes"], s.kernel_classes);

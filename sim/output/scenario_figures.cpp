@@ -41,17 +41,38 @@ shown_figures(const std::vector<const ScenarioFigures*>& scenarios, bool of_gpus
     return shown;
 }
 
-std::vector<const Cause*> shown_causes(const std::vector<const ScenarioFigures*>& scenarios) {
+std::vector<const Figure*> loop_figures() {
+    std::vector<const Figure*> shown;
+    for (const Figure& figure : kFigures)
+        if (figure.loop_place > 0)
+            shown.push_back(&figure);
+    std::sort(shown.begin(), shown.end(), [](const Figure* a, const Figure* b) {
+        return a->loop_place < b->loop_place;
+    });
+    return shown;
+}
+
+std::vector<const Cause*> shown_causes(const std::vector<const SlowdownByCause*>& all) {
     // Prints as 0.0 % below this.
     constexpr double kNothing = 5e-4;
     std::vector<const Cause*> shown;
     for (const Cause& cause : kCauses)
-        if (!cause.rare ||
-            std::any_of(scenarios.begin(), scenarios.end(), [&](const ScenarioFigures* s) {
-                return s->causes && std::abs((*s->causes).*cause.member) >= kNothing;
+        if (!cause.rare || std::any_of(all.begin(), all.end(), [&](const SlowdownByCause* causes) {
+                return std::abs(causes->*cause.member) >= kNothing;
             }))
             shown.push_back(&cause);
     return shown;
+}
+
+std::vector<SlowedRow> slowed_rows(const std::vector<const ScenarioFigures*>& scenarios) {
+    constexpr double kVisible = 5e-3;
+    std::vector<SlowedRow> rows;
+    for (const ScenarioFigures* s : scenarios)
+        for (const SlowedPart& part : kSlowedParts)
+            if (part.key != kMainPart && s->*part.causes &&
+                (s->*part.slowdown).value_or(0) >= kVisible)
+                rows.push_back({s, &part});
+    return rows;
 }
 
 }  // namespace switchfold

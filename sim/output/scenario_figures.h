@@ -47,6 +47,7 @@ struct ScenarioFigures {
     double forward_us = 0;
     double backward_us = 0;
     double optimizer_us = 0;
+    double other_us = 0;  ///< kernels of no phase
     double exposed_communication_us = 0;
     double waiting_us = 0;          ///< time that resident collectives wait for late ranks
     double exposed_waiting_us = 0;  ///< part of the exposed communication
@@ -56,7 +57,19 @@ struct ScenarioFigures {
     double coarse_bytes = 0;  ///< of all ranks, in packets that stand for several
     double folded_ranks = 0;  ///< not simulated, as each does what another does
     std::optional<double> backward_slowdown;  ///< none without a backward pass
-    std::optional<double> speedup;            ///< none without a baseline
+    std::optional<double> forward_slowdown;   ///< none without a forward pass
+    std::optional<double> optimizer_slowdown;
+    std::optional<double> other_slowdown;
+    std::optional<double> speedup;  ///< none without a baseline
+    /// Of a kernel beside a collective, each in a loop; none for other workloads.
+    std::optional<double> loop_kernels;
+    std::optional<double> kernel_alone_us;
+    std::optional<double> kernel_beside_us;
+    std::optional<double> kernel_slowdown;
+    std::optional<double> loop_collectives;
+    std::optional<double> collective_alone_us;
+    std::optional<double> collective_beside_us;
+    std::optional<double> collective_slowdown;
     std::optional<double>
         alone_us;  ///< iteration with the machine to itself; none if it always has
     std::optional<double> lost_to_others;      ///< none if nothing else runs on the machine
@@ -84,9 +97,39 @@ struct ScenarioFigures {
     std::optional<double> time_ratio_half_width;
     std::optional<double> gap_closed;  ///< share of a gap between losses
     std::optional<double> gap_closed_half_width;
-    std::optional<SlowdownByCause> causes;  ///< none if causes were not requested
+    /// Of the backward pass; none if causes were not requested.
+    std::optional<SlowdownByCause> causes;
+    std::optional<SlowdownByCause> forward_causes;
+    std::optional<SlowdownByCause> optimizer_causes;
+    std::optional<SlowdownByCause> other_causes;
+    std::optional<SlowdownByCause> kernel_causes;
     std::uint64_t events = 0;
 };
+
+/// A part of the work that communication slows, declared once like a cause.
+struct SlowedPart {
+    std::string_view key;  ///< in result.json, and before "_cause_" in sweeps
+    std::optional<double> ScenarioFigures::*slowdown;
+    std::optional<SlowdownByCause> ScenarioFigures::*causes;
+    std::string_view title;  ///< in tables, charts and sentences
+};
+inline constexpr SlowedPart kSlowedParts[] = {
+    {"forward",
+     &ScenarioFigures::forward_slowdown,
+     &ScenarioFigures::forward_causes,
+     "forward pass"},
+    {"backward", &ScenarioFigures::backward_slowdown, &ScenarioFigures::causes, "backward pass"},
+    {"optimizer",
+     &ScenarioFigures::optimizer_slowdown,
+     &ScenarioFigures::optimizer_causes,
+     "optimizer"},
+    {"other",
+     &ScenarioFigures::other_slowdown,
+     &ScenarioFigures::other_causes,
+     "kernels of no phase"},
+    {"kernel", &ScenarioFigures::kernel_slowdown, &ScenarioFigures::kernel_causes, "kernel"}};
+/// The backward pass, whose causes every table has in its own columns.
+inline constexpr std::string_view kMainPart = "backward";
 
 /// One of these figures, declared once; result.json and its reader, the printed table, and a
 /// sweep's records, database and pages are derived from this list.
@@ -104,6 +147,8 @@ struct Figure {
     int decimals = 3;  ///< of a count in files, because means over seeds or ranks are fractional
     bool more_is_better = false;  ///< factors are always better when larger
     bool of_gpus = false;         ///< not shown for other devices
+    /// Position among the columns of a kernel beside a collective, each in a loop; 0: not shown.
+    unsigned loop_place = 0;
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -125,7 +170,12 @@ inline constexpr Figure kFigures[] = {
      "iteration",
      "Simulated time per step.",
      5,
-     "iteration"},
+     "iteration",
+     {},
+     3,
+     false,
+     false,
+     9},
     {"forward_us",
      &ScenarioFigures::forward_us,
      Unit::kMicroseconds,
@@ -143,6 +193,11 @@ inline constexpr Figure kFigures[] = {
      Unit::kMicroseconds,
      "optimizer",
      "The same for the optimizer."},
+    {"other_us",
+     &ScenarioFigures::other_us,
+     Unit::kMicroseconds,
+     "other kernels",
+     "The same for kernels of no phase."},
     {"exposed_communication_us",
      &ScenarioFigures::exposed_communication_us,
      Unit::kMicroseconds,
@@ -187,7 +242,8 @@ inline constexpr Figure kFigures[] = {
      {},
      3,
      false,
-     true},
+     true,
+     10},
     {"jumped_us",
      &ScenarioFigures::jumped_us,
      Unit::kMicroseconds,
@@ -217,15 +273,133 @@ inline constexpr Figure kFigures[] = {
      3,
      false,
      true},
+    {"forward_slowdown",
+     &ScenarioFigures::forward_slowdown,
+     Unit::kShare,
+     "forward slowdown",
+     "forward_us over that of the run without overlap, minus one; none without a forward pass.",
+     0,
+     "slowdown of the forward pass"},
+    {"optimizer_slowdown",
+     &ScenarioFigures::optimizer_slowdown,
+     Unit::kShare,
+     "optimizer slowdown",
+     "The same of optimizer_us."},
+    {"other_slowdown",
+     &ScenarioFigures::other_slowdown,
+     Unit::kShare,
+     "other slowdown",
+     "The same of other_us."},
     {"speedup",
      &ScenarioFigures::speedup,
      Unit::kFactor,
      "speed-up",
      "iteration_us of the baseline, the first scenario without overlap, over this one's (plans: "
-     "time per sample; workloads that share a machine: the same workload alone without overlap); "
-     "none for a single collective.",
+     "time per sample; workloads that share a machine: the same workload alone without overlap; "
+     "a kernel beside a collective: one loop after the other); none for a single collective.",
      8,
-     "speed-up"},
+     "speed-up",
+     {},
+     3,
+     false,
+     false,
+     11},
+    {"loop_kernels",
+     &ScenarioFigures::loop_kernels,
+     Unit::kCount,
+     "kernels",
+     "Kernels in their loop; none unless a kernel loops beside a collective.",
+     0,
+     {},
+     {},
+     0,
+     false,
+     true,
+     1},
+    {"kernel_alone_us",
+     &ScenarioFigures::kernel_alone_us,
+     Unit::kMicroseconds,
+     "alone",
+     "Time of a kernel in its loop alone; none likewise.",
+     0,
+     {},
+     {},
+     3,
+     false,
+     true,
+     2},
+    {"kernel_beside_us",
+     &ScenarioFigures::kernel_beside_us,
+     Unit::kMicroseconds,
+     "beside",
+     "The same beside the collectives.",
+     0,
+     "kernel beside the collectives",
+     {},
+     3,
+     false,
+     true,
+     3},
+    {"kernel_slowdown",
+     &ScenarioFigures::kernel_slowdown,
+     Unit::kShare,
+     "slowdown",
+     "kernel_beside_us over kernel_alone_us, minus one.",
+     0,
+     "slowdown of the kernel",
+     {},
+     3,
+     false,
+     true,
+     4},
+    {"loop_collectives",
+     &ScenarioFigures::loop_collectives,
+     Unit::kCount,
+     "collectives",
+     "Collectives in their loop; none likewise.",
+     0,
+     {},
+     {},
+     0,
+     false,
+     true,
+     5},
+    {"collective_alone_us",
+     &ScenarioFigures::collective_alone_us,
+     Unit::kMicroseconds,
+     "alone",
+     "Time of a collective in its loop alone; none likewise.",
+     0,
+     {},
+     {},
+     3,
+     false,
+     true,
+     6},
+    {"collective_beside_us",
+     &ScenarioFigures::collective_beside_us,
+     Unit::kMicroseconds,
+     "beside",
+     "The same beside the kernels.",
+     0,
+     "collective beside the kernels",
+     {},
+     3,
+     false,
+     true,
+     7},
+    {"collective_slowdown",
+     &ScenarioFigures::collective_slowdown,
+     Unit::kShare,
+     "slowdown",
+     "collective_beside_us over collective_alone_us, minus one.",
+     0,
+     "slowdown of the collective",
+     {},
+     3,
+     false,
+     true,
+     8},
     {"alone_us",
      &ScenarioFigures::alone_us,
      Unit::kMicroseconds,
@@ -425,8 +599,20 @@ inline constexpr Figure kFigures[] = {
 /// The figures in a table of these scenarios, in column order.
 [[nodiscard]] std::vector<const Figure*>
 shown_figures(const std::vector<const ScenarioFigures*>& scenarios, bool of_gpus = true);
-/// The causes in the same table.
+/// The same of a kernel beside a collective.
+[[nodiscard]] std::vector<const Figure*> loop_figures();
+/// The causes in a table of these.
 [[nodiscard]] std::vector<const Cause*>
-shown_causes(const std::vector<const ScenarioFigures*>& scenarios);
+shown_causes(const std::vector<const SlowdownByCause*>& all);
+
+/// A row of the table of causes.
+struct SlowedRow {
+    const ScenarioFigures* scenario;
+    const SlowedPart* part;
+};
+/// Parts other than kMainPart that are visibly slowed, by half a percent, where the causes are
+/// known.
+[[nodiscard]] std::vector<SlowedRow>
+slowed_rows(const std::vector<const ScenarioFigures*>& scenarios);
 
 }  // namespace switchfold

@@ -33,7 +33,7 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
     if (figure.unit == Unit::kFactor)
         return fmt::format("{:.2f}x", *value);
     if (figure.unit == Unit::kCount)
-        return fmt::format("{:.1f}", *value);
+        return fmt::format("{:.{}f}", *value, std::min(figure.decimals, 1));
     if (figure.unit == Unit::kBytes)
         return fmt::format("{:.1f} MiB", *value / static_cast<double>(mebibytes(1).count()));
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
@@ -229,7 +229,11 @@ std::string figures_table(const ExperimentResult& result, bool of_gpus) {
     for (const ScenarioResult& s : result.scenarios)
         scenarios.push_back(&s);
     const std::vector<const Figure*> figures = shown_figures(scenarios, of_gpus);
-    const auto causes = of_gpus ? shown_causes(scenarios) : std::vector<const Cause*>();
+    std::vector<const SlowdownByCause*> known;
+    for (const ScenarioFigures* s : scenarios)
+        if (s->causes)
+            known.push_back(&*s->causes);
+    const auto causes = of_gpus ? shown_causes(known) : std::vector<const Cause*>();
     std::vector<std::vector<std::string>> rows{{"scenario"}};
     for (const Figure* figure : figures)
         rows[0].emplace_back(figure->title);
@@ -244,6 +248,46 @@ std::string figures_table(const ExperimentResult& result, bool of_gpus) {
             row.push_back(s->causes ? percent((*s->causes).*cause->member) : "-");
     }
     return align_columns(rows);
+}
+
+/// A row for each loop of kernels beside a loop of collectives.
+std::string loops_table(const ExperimentResult& result) {
+    const std::vector<const Figure*> figures = loop_figures();
+    std::vector<std::vector<std::string>> rows{{"scenario"}};
+    for (const Figure* figure : figures)
+        rows[0].emplace_back(figure->title);
+    for (const ScenarioResult& s : result.scenarios) {
+        std::vector<std::string>& row = rows.emplace_back();
+        row.push_back(s.name);
+        for (const Figure* figure : figures)
+            row.push_back(figure_text(*figure, figure->of(s)));
+    }
+    return align_columns(rows);
+}
+
+/// The causes of what is slowed beside the backward pass, if anything is.
+std::string slowed_table(const ExperimentResult& result) {
+    std::vector<const ScenarioFigures*> scenarios;
+    for (const ScenarioResult& s : result.scenarios)
+        scenarios.push_back(&s);
+    const std::vector<SlowedRow> slowed = slowed_rows(scenarios);
+    if (slowed.empty())
+        return "";
+    std::vector<const SlowdownByCause*> known;
+    for (const SlowedRow& row : slowed)
+        known.push_back(&*(row.scenario->*row.part->causes));
+    const std::vector<const Cause*> causes = shown_causes(known);
+    std::vector<std::vector<std::string>> rows{{"scenario", "slowed", "slowdown"}};
+    for (const Cause* cause : causes)
+        rows[0].emplace_back(cause->key);
+    for (std::size_t i = 0; i < slowed.size(); ++i) {
+        const auto& [scenario, part] = slowed[i];
+        std::vector<std::string>& row = rows.emplace_back();
+        row = {scenario->name, std::string(part->title), percent(*(scenario->*part->slowdown))};
+        for (const Cause* cause : causes)
+            row.push_back(percent(known[i]->*cause->member));
+    }
+    return "\n" + align_columns(rows);
 }
 
 }  // namespace
@@ -287,8 +331,15 @@ std::string to_table(const ExperimentResult& result) {
         out +=
             "\nforward, backward: the phase's parallel regions. Per step. Speed-up: in samples per "
             "second, over\nthe first scenario without overlap.\n";
+    } else if (w.type == "kernel_beside_collective") {
+        out += loops_table(result);
+        out += slowed_table(result);
+        out += "\nalone, beside: time of one, in its loop alone and beside the other loop. "
+               "iteration: until "
+               "both loops\nhave ended. Speed-up: against one loop after the other.\n";
     } else {
         out += figures_table(result, true);
+        out += slowed_table(result);
         out += learning_table(result);
         out += changes_table(result);
         out +=

@@ -14,9 +14,11 @@
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
+#include "sim/run/results/loops.h"
 #include "sim/run/results/rank_timelines.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/scenario_result.h"
+#include "sim/run/results/slowdowns.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/shared_machine/shared_machine.h"
 #include "sim/run/simulations.h"
@@ -101,7 +103,8 @@ private:
     }
 
     /// Removes default scenarios that the machine cannot run (they set nothing; only those of a
-    /// folded plan have separate graphs), and scenarios without overlap that deadlock.
+    /// folded plan and of loops have separate graphs, whose notes then go to all), and scenarios
+    /// without overlap that deadlock.
     void leave_out_scenarios() {
         std::set<std::string> left_out;
         for (const Shared& shared : variants_)
@@ -121,6 +124,11 @@ private:
             throw SimulationError("every scenario", Time(), left_out_notes_.front());
         std::vector<std::size_t> variant_of;
         std::vector<std::size_t> moved(variants_.size(), SIZE_MAX);
+        std::vector<std::string> notes;
+        for (const Shared& shared : variants_)
+            for (const std::string& note : shared.prepared.workload.report.notes)
+                if (std::find(notes.begin(), notes.end(), note) == notes.end())
+                    notes.push_back(note);
         std::deque<Shared> kept;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             if (left_out.contains(experiment_.scenarios[i].name))
@@ -133,6 +141,8 @@ private:
             variant_of.push_back(at);
         }
         variants_ = std::move(kept);
+        for (Shared& shared : variants_)
+            shared.prepared.workload.report.notes = notes;
         variant_of_ = std::move(variant_of);
         leave_out(loaded_, left_out);
     }
@@ -290,9 +300,22 @@ private:
                 if (variant_of_[i] == v && !scenarios[i].overlap)
                     shared.baseline = planned_[i].main;
             if (shared.baseline == SIZE_MAX && shared.prepared.has_serial())
-                shared.baseline = add(
-                    shared.prepared, {"no overlap", false, ring_policy()}, kMechanismCount, false);
+                shared.baseline =
+                    add(shared.prepared, without_overlap_of(v), kMechanismCount, false);
         }
+    }
+
+    /// Loops tell what a collective takes alone, so theirs runs as in their scenario, but shares no
+    /// SMs out: a kernel alone has all of them.
+    [[nodiscard]] ScenarioParams without_overlap_of(std::size_t variant) const {
+        ScenarioParams serial{"no overlap", false, ring_policy()};
+        if (!variants_[variant].prepared.workload.loops)
+            return serial;
+        const auto of = std::find(variant_of_.begin(), variant_of_.end(), variant);
+        const ScenarioParams& scenario =
+            experiment_.scenarios[static_cast<std::size_t>(of - variant_of_.begin())];
+        serial.collectives = scenario.policies();
+        return serial;
     }
 
     /// Time of an iteration (us), per sample if the workload states samples, so that plans with
@@ -302,7 +325,8 @@ private:
     }
 
     /// Pace that speed-ups are relative to: that of the first scenario without overlap, otherwise
-    /// of the hidden baseline of the first scenario. None for workloads of collectives only.
+    /// of the hidden baseline of the first scenario. None for workloads of collectives only, and
+    /// for loops, each of which is relative to its own.
     [[nodiscard]] std::optional<double> baseline_pace() const {
         const auto& scenarios = experiment_.scenarios;
         const auto first = std::find_if(
@@ -310,19 +334,21 @@ private:
         const std::size_t of =
             first == scenarios.end() ? 0 : static_cast<std::size_t>(first - scenarios.begin());
         const Shared& shared = shared_by(of);
-        if (!shared.prepared.has_serial())
+        if (!shared.prepared.has_serial() || shared.prepared.workload.loops)
             return std::nullopt;
         const std::size_t run = first == scenarios.end() ? shared.baseline : planned_[of].main;
         const ExecutionGraph& serial = shared.prepared.serial;
         return pace_of(serial, phase_times(serial, outcomes_[run], serial.steps).iteration);
     }
 
-    /// Backward pass without overlap, us; 0 if nothing computes or nothing runs so.
-    [[nodiscard]] double alone_of(std::size_t scenario, std::uint32_t steps) const {
+    /// Times without overlap; 0 if nothing computes or nothing runs so.
+    [[nodiscard]] PhaseTimes
+    alone_of(std::size_t scenario, std::uint32_t steps = UINT32_MAX) const {
         const Shared& shared = shared_by(scenario);
         if (!shared.prepared.has_serial())
-            return 0;
-        return phase_times(shared.prepared.serial, outcomes_[shared.baseline], steps).backward;
+            return {};
+        const ExecutionGraph& serial = shared.prepared.serial;
+        return phase_times(serial, outcomes_[shared.baseline], steps);
     }
 
     [[nodiscard]] bool has_causes(std::size_t scenario) const {
@@ -340,12 +366,19 @@ private:
     }
 
     /// Causes are measured on the repeated first steps and represent all steps.
-    [[nodiscard]] SlowdownByCause causes_of(std::size_t scenario, double whole) const {
-        const double alone = alone_of(scenario, kCauseSteps);
-        return find_causes(whole, [&](std::size_t mechanism) {
+    [[nodiscard]] RunTimes times_of(std::size_t scenario, const PhaseTimes& now) const {
+        RunTimes times;
+        times.alone = alone_of(scenario);
+        times.now = now;
+        times.overlap = experiment_.scenarios[scenario].overlap;
+        if (!has_causes(scenario))
+            return times;
+        times.alone_first = alone_of(scenario, kCauseSteps);
+        for (std::size_t mechanism = 0; mechanism <= kMechanismCount; ++mechanism) {
             const auto [graph, outcome] = run_without(scenario, mechanism);
-            return phase_times(graph, outcome, kCauseSteps).backward / alone - 1.0;
-        });
+            times.without.push_back(phase_times(graph, outcome, kCauseSteps));
+        }
+        return times;
     }
 
     [[nodiscard]] std::vector<KernelClassResult> classes_of(std::size_t scenario) const {
@@ -412,13 +445,14 @@ private:
         return result;
     }
 
-    /// Everything except its speed-up.
+    /// Everything except its speed-up, unless it is of loops.
     [[nodiscard]] ScenarioResult scenario_result(std::size_t i) const {
         const ScenarioParams& scenario = experiment_.scenarios[i];
         const PreparedVariant& variant = prepared_of(i);
         const Outcome& outcome = outcomes_[planned_[i].main];
         const ExecutionGraph& graph = graph_of(i);
-        ScenarioResult s = measured_scenario(graph, outcome);
+        const PhaseTimes now = phase_times(graph, outcome, graph.steps);
+        ScenarioResult s = measured_scenario(graph, outcome, now);
         if (variant.workload.unequal)
             compare_ranks(graph, outcome, s);
         tell_scenario(scenario, s);
@@ -429,19 +463,13 @@ private:
             s.kernel_classes = classes_of(i);
             s.worst_kernels = worst_kernels(graph, outcome, kWorst);
         }
-        const double alone = alone_of(i, graph.steps);
-        if (alone > 0) {
-            const double slowdown = s.backward_us / alone - 1.0;
-            s.backward_slowdown = slowdown;
-            // Without overlap no mechanism can slow compute.
-            if (has_causes(i) || !scenario.overlap) {
-                s.causes.emplace().other = slowdown;
-                if (has_causes(i))
-                    s.causes = causes_of(i, slowdown);
-            }
-        }
+        const RunTimes times = times_of(i, now);
+        if (variant.workload.loops)
+            tell_loops(times, graph, outcome, s);
+        else
+            tell_slowdowns(times, s);
         if (variant.workload.peers_late)
-            s.together = together_of(i, alone);
+            s.together = together_of(i, times.alone.backward);
         return s;
     }
 

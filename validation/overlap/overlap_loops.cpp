@@ -7,13 +7,12 @@
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"
+#include "workloads/graph/loops.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -175,37 +174,18 @@ KernelOperation product_kernel(const ContentionLoop& loop, double alone_us) {
 
 ExecutionGraph
 loop_graph(const ContentionLoop& loop, const KernelOperation& product, LoopParts parts) {
-    ExecutionGraph graph;
-    graph.names = {"product", "collective"};
-    Group world{"world", std::vector<std::uint32_t>(loop.gpus)};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
-    graph.groups = {world};
-    auto rank = std::make_shared<RankGraph>();
-    rank->streams = {{StreamKind::kGpu, "products", 0}, {StreamKind::kGpu, "collectives", 0}};
-    const auto add = [&](std::uint32_t stream, const OperationBody& body) {
-        Operation operation;
-        operation.name = operation.stream = stream;
-        operation.body = body;
-        rank->operations.push_back(operation);
-    };
-    // Each round launches the collective before the product.
-    const std::uint32_t rounds = std::max(loop.collectives, loop.products);
-    for (std::uint32_t i = 0; i < rounds; ++i) {
-        if (parts != LoopParts::kProducts && i < loop.collectives) {
-            CollectiveOperation collective;
-            collective.kind = loop.kind;
-            collective.bytes = loop.bytes;
-            collective.datatype = loop.datatype;
-            collective.sequence = i;
-            collective.thread_blocks = loop.blocks;
-            add(1, collective);
-        }
-        if (parts != LoopParts::kCollectives && i < loop.products)
-            add(0, product);
-    }
-    graph.ranks.assign(loop.gpus, rank);
+    Loops loops;
+    loops.kernel.assign(loop.gpus, product);
+    loops.collective.kind = loop.kind;
+    loops.collective.bytes = loop.bytes;
+    loops.collective.datatype = loop.datatype;
+    loops.collective.thread_blocks = loop.blocks;
+    loops.kernel_name = "product";
+    loops.collective_name = "collective";
+    loops.kernels = parts == LoopParts::kCollectives ? 0 : loop.products;
+    loops.collectives = parts == LoopParts::kProducts ? 0 : loop.collectives;
+    ExecutionGraph graph = loops_graph(loops);
     graph.provenance.source = loop.id;
-    graph.provenance.world_size = loop.gpus;
     return graph;
 }
 

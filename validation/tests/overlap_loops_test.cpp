@@ -2,7 +2,10 @@
 #include "validation/overlap/overlap_loops.h"
 
 #include "sim/core/error.h"
+#include "sim/run/config/load.h"
+#include "sim/run/runner.h"
 #include "validation/harness/data.h"
+#include "validation/machines/machines.h"
 
 #include <gtest/gtest.h>
 
@@ -93,6 +96,61 @@ TEST(ContentionLoops, AProductIsTiledAndMovesItsMatricesOnce) {
     EXPECT_EQ(product.bytes_read, mebibytes(256));
     EXPECT_EQ(product.bytes_written, mebibytes(128));
     EXPECT_EQ(product.isolated, Time(3'715'840'000));
+}
+
+/// The loops of a row as an experiment, which anybody can run with sizes of their own.
+ScenarioResult ran_as_workload(const ContentionLoop& loop, const SystemParams& system) {
+    const KernelOperation product = product_kernel(loop, *loop.product_alone);
+    LaunchedKernelParams kernel;
+    kernel.grid = {product.grid.x, product.grid.y};
+    kernel.block = {product.block.x};
+    kernel.registers_per_thread = product.registers_per_thread;
+    kernel.shared_memory = product.shared_memory;
+    kernel.bytes_read = product.bytes_read;
+    kernel.bytes_written = product.bytes_written;
+    kernel.time = product.isolated;
+    KernelBesideCollectiveParams workload;
+    workload.kernel = kernel;
+    workload.collective = loop.kind;
+    workload.size = loop.bytes;
+    workload.datatype = loop.datatype;
+    workload.ranks = loop.gpus;
+    workload.kernels = loop.products;
+    workload.collectives = loop.collectives;
+    Experiment experiment;
+    experiment.name = loop.id;
+    experiment.system.value = system;
+    experiment.workload = workload;
+    experiment.causes = false;
+    ScenarioParams ring{"ring", true, ring_policy()};
+    ring.all_reduce.channels = loop.blocks;
+    experiment.scenarios = {ring};
+    RunOptions options;
+    options.jobs = 2;
+    return run_experiment(complete_experiment(experiment, "loops.json"), options).scenarios.at(0);
+}
+
+TEST(ContentionLoops, TheWorkloadOfAKernelBesideACollectiveSaysTheSame) {
+    const ContentionLoop loop = mesh();
+    const Machines machines(kRepository);
+    const MachineMatch match =
+        machines.find({loop.gpu, loop.interconnect, loop.gpus, std::nullopt});
+    ASSERT_TRUE(match.machine);
+    const ScenarioResult ring = ran_as_workload(loop, match.machine->system);
+    SuiteOptions options;
+    options.root = kRepository;
+    SuiteResult suite;
+    add_loops(options, suite);
+    std::map<std::string, double> simulated;
+    for (const Case& c : suite.cases)
+        simulated[c.id] = c.simulated;
+    constexpr double kHalfAPoint = 0.005;
+    EXPECT_NEAR(*ring.kernel_slowdown + 1, simulated.at(loop.id + "/product"), kHalfAPoint);
+    EXPECT_NEAR(*ring.collective_slowdown + 1, simulated.at(loop.id + "/collective"), kHalfAPoint);
+    EXPECT_NEAR(
+        1 / *ring.speedup,
+        simulated.at(loop.id + "/together over one after the other"),
+        kHalfAPoint);
 }
 
 /// Two effects of the measurement: products lose SMs only while a collective runs, and a collective

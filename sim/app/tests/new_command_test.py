@@ -48,6 +48,7 @@ class StartFiles(unittest.TestCase):
         for more in (
             ("--workload", "collective"),
             ("--workload", "collective", "--system", "v100_pcie", "--name", "mine"),
+            ("--workload", "kernel_beside_collective"),
             ("--workload", "trace", "--trace", TRACE),
             ("--workload", "training", "--network", "vgg16"),
         ):

@@ -34,7 +34,7 @@ MOST = {"gpus": 16, "ranks": 16, "nodes": 3, "machines": 3, "count": 4, "layers"
         "hidden": 2048, "sequence": 512, "vocabulary": 5000, "micro_batches": 8, "planes": 8, "levels": 3, "lanes": 32,
         "global_batch": 64, "pipeline": 8, "accumulate": 16, "mini_batches": 32, "chunks": 4, "depth": 6, "width": 64,
         "samples": 512, "held_out": 256, "steps": 20, "evaluate_every": 8, "seeds": 4,
-        "widths": 64, "cores": 8, "threads_per_core": 2, "team_cores": 8}
+        "widths": 64, "cores": 8, "threads_per_core": 2, "team_cores": 8, "kernels": 20, "collectives": 20}
 LARGEST_TRANSFER = 64 * 2**20
 ATTEMPTS = 30  # to get an experiment that is not refused
 # Keys that name files which this script does not write, or that an experiment has as one of PARTS or not at all.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a run: its answer, what slowed the backward pass, the worst stretch, use of the parts, kernels.
+// The report of a run: its answer, what slowed the backward pass and other phases, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
   const { element, section, table, chart, time, size, percent, factor, begin, main } = switchfold;
@@ -54,12 +54,24 @@
       (free.length > 0 ? ` Nothing is lost in ${free.map((s) => s.name).join(", ")}.` : "");
   }
 
+  // Of a loop of kernels beside a loop of collectives: by how much each slows the other.
+  function loopsAnswer(scenarios) {
+    const beside = scenarios.filter((s) => s.overlap);
+    if (beside.length === 0) return "Nothing ran beside another.";
+    const told = (s) => `${s.name} slows the kernel by ${percent(s.kernel_slowdown)} and is slowed by ${percent(s.collective_slowdown)}`;
+    const first = beside[0];
+    const best = beside.reduce((a, b) => (b.iteration_us < a.iteration_us ? b : a));
+    return best === first ? `${told(first)}.` : `${told(first)}; ${told(best)}, and both end after ${time(best.iteration_us)}.`;
+  }
+
+  const loops = (data) => data.result.workload.type === "kernel_beside_collective";
   const onCoprocessor = (data) => data.result.workload.type === "many_core";
 
   function answer(data, scenarios) {
     if (onCoprocessor(data)) return switchfold.regionsAnswer(scenarios);
     if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
     if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
+    if (loops(data)) return loopsAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
     return pipelines && scenarios.every((s) => s.samples_per_s !== null) ? planAnswer(scenarios) : trainingAnswer(scenarios);
   }
@@ -82,6 +94,10 @@
         { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
         { title: "time", text: (s) => time(s.collectives[0]?.time_us) },
         { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
+    else if (loops(data))
+      columns.push(...data.loop_figures.map((f) => ({
+        title: f.title, text: (s) => (f.decimals === 0 ? s[f.key]?.toFixed(0) ?? "-" : texts[f.unit](s[f.key])),
+      })));
     else
       columns.push(
         ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => texts[f.unit](s[f.key]) })),
@@ -99,17 +115,20 @@
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
   }
 
-  function causeChart(scenarios) {
-    const values = scenarios.flatMap((s) => (s.slowdown_by_cause
-      ? causes.map((c, i) => ({ scenario: s.name, cause: causeNames[c], order: i, share: s.slowdown_by_cause[c] })) : []))
+  // Of the backward pass always, of the others where a scenario's is visibly slowed.
+  function causeChart(scenarios, part) {
+    const by = scenarios.map((s) => ({ name: s.name, causes: part.key === "backward" ? s.slowdown_by_cause : s.causes_by_phase?.[part.key], slowdown: s[`${part.key}_slowdown`] }));
+    if (part.key !== "backward" && !by.some((s) => s.causes && s.slowdown >= 5e-3)) return;
+    const values = by.flatMap((s) => (s.causes
+      ? causes.map((c, i) => ({ scenario: s.name, cause: causeNames[c], order: i, share: s.causes[c] })) : []))
       .filter((v) => Math.abs(v.share) > 5e-4);
     if (values.length === 0) return;
-    chart(section("What slows the backward pass"), "Slowdown of the backward pass by cause", {
+    chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
       width: 640, height: { step: 42 },
       mark: "bar",
       encoding: {
         y: { field: "scenario", type: "nominal", sort: null, title: null },
-        x: { field: "share", type: "quantitative", title: "slowdown of the backward pass (%)", axis: { format: ".1~%" } },
+        x: { field: "share", type: "quantitative", title: `slowdown of the ${part.title} (%)`, axis: { format: ".1~%" } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
@@ -207,7 +226,7 @@
     causes = data.causes.map((c) => c.key);
     causeNames = Object.fromEntries(data.causes.map((c) => [c.key, c.title]));
     summary(data, scenarios);
-    causeChart(scenarios);
+    for (const part of data.slowed) causeChart(scenarios, part);
     switchfold.schedules(data, scenarios);
     switchfold.memory(data, scenarios);
     switchfold.learning(scenarios);

@@ -68,6 +68,8 @@ TEST_F(ResultReader, EveryKeyIsNeeded) {
           "/workload",
           "/scenarios/1",
           "/scenarios/1/slowdown_by_cause",
+          "/scenarios/1/causes_by_phase",
+          "/scenarios/1/causes_by_phase/forward",
           "/scenarios/1/with_ranks_together",
           "/scenarios/1/kernel_classes/0",
           "/scenarios/1/worst_kernels/0",

@@ -12,6 +12,7 @@
 #include "sim/core/params_alternative.h"
 #include "sim/run/config/device_params.h"
 #include "sim/run/config/experts_params.h"
+#include "sim/run/config/kernel_beside_params.h"
 #include "sim/run/config/learning_params.h"
 #include "sim/run/config/many_core_params.h"
 #include "sim/run/config/planner_params.h"
@@ -205,6 +206,7 @@ using Workload = std::variant<
     CollectiveWorkloadParams,
     TrainingWorkloadParams,
     ExpertsWorkloadParams,
+    KernelBesideCollectiveParams,
     ManyCoreParams>;
 
 /// One of several workloads that share a machine.
@@ -268,8 +270,9 @@ struct Experiment {
                 "scenarios",
                 &Experiment::scenarios,
                 "Ways to run it. Default: serial, ring and in_switch, or between machines "
-                "in_switch_tree and collnet (a collective: without serial; experts: "
-                "deepep_normal). What the machine does not support is left out, with a note if "
+                "in_switch_tree and collnet (a collective: without serial; a kernel "
+                "beside one: ring, auto and in_switch; experts: deepep_normal). What the machine "
+                "does not support is left out, with a note if "
                 "nothing through switches remains."),
             field(
                 "functional",

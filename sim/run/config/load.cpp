@@ -51,6 +51,11 @@ void check_components(
 
 namespace {
 
+std::string_view type_of(const Workload& workload) {
+    return std::visit(
+        []<class Params>(const Params& /*workload*/) { return Params::kType; }, workload);
+}
+
 /// Rejects ranks that occur twice, in one list or in two.
 void check_ranks(const Experiment& experiment, ParamChecker& checker) {
     const std::uint32_t gpus = build_topology(experiment.system->topology).gpus();
@@ -96,10 +101,13 @@ void check_workloads(const Experiment& experiment, ParamChecker& checker) {
     if (experiment.workloads.empty())
         return;
     for (const WorkloadAt& at : workloads_of(experiment))
-        if (std::holds_alternative<ManyCoreParams>(at.workload))
-            checker.error(
-                at.pointer + "/type",
-                "is many_core, which shares no machine; expected it as the only workload");
+        for (const std::string_view alone :
+             {ManyCoreParams::kType, KernelBesideCollectiveParams::kType})
+            if (type_of(at.workload) == alone)
+                checker.error(
+                    at.pointer + "/type",
+                    fmt::format(
+                        "is {}, which shares no machine; expected it as the only workload", alone));
     check_ranks(experiment, checker);
     if (experiment.learning)
         checker.error(
@@ -217,6 +225,19 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     }
     if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
         return {{"deepep_normal", true, {}}};
+    if (const auto* loops = workload_of<KernelBesideCollectiveParams>(experiment)) {
+        const ScenarioParams automatic{"auto", true, {}};
+        switch (loops->collective) {
+        case CollectiveKind::kAllReduce:
+            return with_switches_across(
+                experiment, {ring, automatic, {"in_switch", true, by_switch}});
+        case CollectiveKind::kReduceScatter:
+        case CollectiveKind::kAllGather:
+            return {ring, automatic, {"in_switch", true, by_switch}};
+        default:
+            return {automatic};
+        }
+    }
     // Training frameworks that use in-switch reduction register their gradient buckets; nccl-tests
     // by default does not.
     by_switch.registered = true;
@@ -366,13 +387,16 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
 
 namespace {
 
-bool is_folded(const Experiment& experiment) {
+/// Whether a workload's graph depends on how its collectives run: passes of a folded plan and
+/// counts of loops are measured beside them.
+bool follows_communication(const Experiment& experiment) {
+    if (workload_of<KernelBesideCollectiveParams>(experiment) != nullptr)
+        return true;
     const auto* training = workload_of<TrainingWorkloadParams>(experiment);
     return training != nullptr && training->plan && training->plan->fold;
 }
 
-/// Whether two scenarios have equal collectives: passes of a folded plan are measured together with
-/// them.
+/// Whether two scenarios have equal collectives.
 bool same_communication(const LoadedExperiment& loaded, std::size_t a, std::size_t b) {
     const ScenarioParams& x = loaded.experiment.scenarios[a];
     const ScenarioParams& y = loaded.experiment.scenarios[b];
@@ -387,7 +411,8 @@ std::vector<Variant> variants_of(const LoadedExperiment& loaded) {
         const Experiment* experiment = &loaded.of(i);
         const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant& v) {
             return v.experiment == experiment &&
-                   (!is_folded(*experiment) || same_communication(loaded, v.scenarios.front(), i));
+                   (!follows_communication(*experiment) ||
+                    same_communication(loaded, v.scenarios.front(), i));
         });
         if (same != variants.end())
             same->scenarios.push_back(i);

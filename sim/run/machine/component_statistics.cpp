@@ -162,9 +162,9 @@ StatisticTable figure_table() {
 StatisticTable cause_table() {
     StatisticTable table{
         "slowdown_by_cause",
-        "Causes of a scenario's slowdown: what goes away when this mechanism alone is switched "
-        "off. In a "
-        "sweep's columns with `cause_` before them.",
+        "Causes of the slowdown of the backward pass, and in `causes_by_phase` of each phase: what "
+        "goes away when this mechanism alone is switched off. In a sweep's columns with `cause_` "
+        "before them, of other phases with `forward_cause_` and so on.",
         {},
         {}};
     for (const Cause& cause : kCauses)

@@ -3,18 +3,18 @@
 
 #include "sim/core/gibibytes.h"
 #include "sim/run/results/memory_over_time.h"
-#include "sim/run/results/summary.h"
 #include "sim/run/results/training.h"
 
 namespace switchfold {
 
-ScenarioResult measured_scenario(const ExecutionGraph& graph, const Outcome& outcome) {
-    const PhaseTimes times = phase_times(graph, outcome, graph.steps);
+ScenarioResult
+measured_scenario(const ExecutionGraph& graph, const Outcome& outcome, const PhaseTimes& times) {
     ScenarioResult s;
     s.iteration_us = times.iteration;
     s.forward_us = times.forward;
     s.backward_us = times.backward;
     s.optimizer_us = times.optimizer;
+    s.other_us = times.other;
     s.exposed_communication_us = times.exposed;
     s.waiting_us = times.waiting;
     s.exposed_waiting_us = times.exposed_waiting;

@@ -4,13 +4,15 @@
 #include "sim/output/result.h"
 #include "sim/run/config/experiment.h"
 #include "sim/run/machine/outcome.h"
+#include "sim/run/results/summary.h"
 #include "workloads/graph/execution_graph.h"
 
 namespace switchfold {
 
 /// Results of one simulation: figures, collectives, statistics and notes, except those that compare
-/// runs.
-[[nodiscard]] ScenarioResult measured_scenario(const ExecutionGraph& graph, const Outcome& outcome);
+/// runs. `times` are those of all its steps.
+[[nodiscard]] ScenarioResult
+measured_scenario(const ExecutionGraph& graph, const Outcome& outcome, const PhaseTimes& times);
 
 /// Sets name, overlap and the values that the scenario sets.
 void tell_scenario(const ScenarioParams& scenario, ScenarioResult& out);

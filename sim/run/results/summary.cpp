@@ -150,14 +150,18 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             exposed_waiting += s.end - s.start - covered(busy, s.start, s.end);
         sum.exposed_waiting += static_cast<double>(exposed_waiting);
         std::uint64_t exposed = 0;
-        for (const Interval& s : communication_stretches(rank, outcome.times[r]))
+        for (const Interval& s : communication_stretches(rank, outcome.times[r])) {
             exposed += s.end - s.start - covered(busy, s.start, s.end);
+            sum.collectives += static_cast<double>(s.end - s.start);
+        }
         sum.forward +=
             static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kForward)]));
         sum.backward += static_cast<double>(
             merge_intervals(phases[static_cast<std::size_t>(Phase::kBackward)]));
         sum.optimizer += static_cast<double>(
             merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
+        sum.other +=
+            static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kOther)]));
         sum.exposed += static_cast<double>(exposed);
     }
     const double share = 1e-6 / static_cast<double>(ranks_at_work(graph)) /
@@ -165,6 +169,8 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;
+    sum.other *= share;
+    sum.collectives *= share;
     sum.exposed *= share;
     sum.waiting *= share;
     sum.exposed_waiting *= share;

@@ -17,8 +17,10 @@ struct PhaseTimes {
     double forward = 0;  ///< busy time of the phase's kernels
     double backward = 0;
     double optimizer = 0;
-    double exposed = 0;  ///< a collective, send or receive is resident and nothing else runs
-    double waiting = 0;  ///< one is resident and waits for a late rank
+    double other = 0;        ///< of kernels of no phase
+    double collectives = 0;  ///< time with a collective or message issued and not ended
+    double exposed = 0;      ///< a collective, send or receive is resident and nothing else runs
+    double waiting = 0;      ///< one is resident and waits for a late rank
     double exposed_waiting = 0;            ///< part of the exposed time
     std::optional<double> exposed_copies;  ///< copies to or from the host while no kernel runs
     double blocks = 0;                     ///< mean number of their blocks on a GPU, over time

@@ -10,6 +10,7 @@
 #include "sim/run/results/host_clock.h"
 #include "sim/run/results/run_files.h"
 #include "sim/run/results/scenario_result.h"
+#include "sim/run/results/slowdowns.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/shared_machine/share_of.h"
 #include "sim/run/simulations.h"
@@ -300,7 +301,8 @@ private:
         };
         const ShareOfRun own = share(outcome);
         const ShareOfRun alone = share(outcomes_[shared.alone[w]]);
-        ScenarioResult s = measured_scenario(own.graph, own.outcome);
+        const PhaseTimes now = phase_times(own.graph, own.outcome, own.graph.steps);
+        ScenarioResult s = measured_scenario(own.graph, own.outcome, now);
         tell_scenario(scenarios()[i], s);
         s.name = label_of(i, w);
         s.workload = tenant.workload.report;
@@ -320,7 +322,7 @@ private:
         if (crowded == 0)
             tell_uncrowded(shared, w, outcome, own, s);
         if (tenant.has_serial())
-            tell_slowdown(i, w, share, own, s);
+            tell_slowdowns_of(i, w, share, own, now, s);
         return s;
     }
 
@@ -345,11 +347,15 @@ private:
                 kPercent * beside));
     }
 
-    /// Slowdown of the backward pass relative to itself alone and without overlap, with its causes.
+    /// Slowdowns of the phases relative to themselves alone and without overlap, with their causes.
     template <class Share>
-    void tell_slowdown(
-        std::size_t i, std::size_t w, const Share& share, const ShareOfRun& own, ScenarioResult& s)
-        const {
+    void tell_slowdowns_of(
+        std::size_t i,
+        std::size_t w,
+        const Share& share,
+        const ShareOfRun& own,
+        const PhaseTimes& now,
+        ScenarioResult& s) const {
         const Shared& shared = scenarios_[i];
         const Tenant& tenant = shared.sharing->tenants[w];
         constexpr std::size_t kWorst = 10;
@@ -357,22 +363,14 @@ private:
         const PhaseTimes serial =
             phase_times(tenant.serial, once_[tenant.serial_once], tenant.serial.steps);
         s.speedup = serial.iteration / s.iteration_us;
-        if (serial.backward <= 0)
-            return;
-        const double slowdown = s.backward_us / serial.backward - 1.0;
-        s.backward_slowdown = slowdown;
-        if (!scenarios()[i].overlap)
-            s.causes.emplace().other = slowdown;
-        if (shared.without.empty())
-            return;
-        s.causes = find_causes(slowdown, [&](std::size_t mechanism) {
-            if (mechanism == kMechanismCount)
-                return slowdown;
-            const ShareOfRun other = share(outcomes_[shared.without[mechanism]]);
-            return phase_times(other.graph, other.outcome, other.graph.steps).backward /
-                       serial.backward -
-                   1.0;
-        });
+        RunTimes times{serial, now, scenarios()[i].overlap, serial, {}};
+        for (const std::size_t job : shared.without) {
+            const ShareOfRun other = share(outcomes_[job]);
+            times.without.push_back(phase_times(other.graph, other.outcome, other.graph.steps));
+        }
+        if (!times.without.empty())
+            times.without.push_back(now);
+        tell_slowdowns(times, s);
     }
 
     [[nodiscard]] ExperimentResult summarise() const {

@@ -38,19 +38,20 @@ RecordColumn of_figure(const Figure& figure) {
         }};
 }
 
-RecordColumn of_cause(const Cause& cause) {
+RecordColumn of_cause(const SlowedPart& part, const Cause& cause) {
+    const std::string of = part.key == kMainPart ? "" : std::string(part.key) + "_";
     return {
-        "cause_" + std::string(cause.key),
+        of + "cause_" + std::string(cause.key),
         sql_type<double>(),
-        [cause](const RecordedScenario& s) {
-            return s.causes ? Json((*s.causes).*cause.member) : Json();
+        [part, cause](const RecordedScenario& s) {
+            return s.*part.causes ? Json((*(s.*part.causes)).*cause.member) : Json();
         },
-        [cause](RecordedScenario& s, const Json& json) {
+        [part, cause](RecordedScenario& s, const Json& json) {
             if (json.is_null())
                 return;
-            if (!s.causes)
-                s.causes.emplace();
-            (*s.causes).*cause.member = json.get<double>();
+            if (!(s.*part.causes))
+                (s.*part.causes).emplace();
+            (*(s.*part.causes)).*cause.member = json.get<double>();
         }};
 }
 
@@ -121,8 +122,9 @@ std::vector<RecordColumn> record_columns() {
     std::vector<RecordColumn> columns{own("scenario", &S::name), own("overlap", &S::overlap)};
     for (const Figure& figure : kFigures)
         columns.push_back(of_figure(figure));
-    for (const Cause& cause : kCauses)
-        columns.push_back(of_cause(cause));
+    for (const SlowedPart& part : kSlowedParts)
+        for (const Cause& cause : kCauses)
+            columns.push_back(of_cause(part, cause));
     columns.push_back(own("collectives", &S::collectives));
     columns.push_back(own("collectives_us", &S::collectives_us));
     columns.push_back(own("events", &S::events));

@@ -127,6 +127,31 @@ TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
     EXPECT_EQ(count % 6, 0U);
 }
 
+TEST_F(RunExperiment, ForwardIsSlowedByAllGathersBesideItAndItsCausesAddUpAsBackwardsDo) {
+    Experiment experiment = training();
+    auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
+    workload.strategy = TrainingStrategy::kFullySharded;
+    workload.transformer->hidden = 2048;
+    experiment.scenarios = {{"serial", false, ring_policy()}, {"ring", true, ring_policy()}};
+    const auto sum = [](const SlowdownByCause& causes) {
+        double all = 0;
+        for (const Cause& cause : kCauses)
+            all += causes.*cause.member;
+        return all;
+    };
+    const ExperimentResult result = run(experiment);
+    const ScenarioResult& ring = result.scenarios.at(1);
+    ASSERT_TRUE(ring.forward_slowdown && ring.forward_causes && ring.causes);
+    EXPECT_GT(*ring.forward_slowdown, 0.005);
+    EXPECT_GT(ring.forward_causes->sm, 0);
+    EXPECT_NEAR(sum(*ring.forward_causes), *ring.forward_slowdown, 1e-9);
+    EXPECT_NEAR(sum(*ring.causes), *ring.backward_slowdown, 1e-9);
+    const ScenarioResult& serial = result.scenarios.at(0);
+    EXPECT_NEAR(ring.forward_us / serial.forward_us - 1, *ring.forward_slowdown, 1e-9);
+    EXPECT_NEAR(sum(serial.forward_causes.value()), 0, 1e-9);
+    EXPECT_NE(to_table(result).find("forward pass"), std::string::npos);
+}
+
 TEST_F(RunExperiment, ATimelineBringsItsCounters) {
     RunOptions options = into_folder();
     options.timeline = true;

@@ -100,6 +100,8 @@ TEST_F(SummaryTest, PhasesAreBusyTimeAStep) {
     EXPECT_DOUBLE_EQ(times.forward, 10);
     EXPECT_DOUBLE_EQ(times.backward, 20);
     EXPECT_DOUBLE_EQ(times.optimizer, 5);
+    EXPECT_DOUBLE_EQ(times.other, 0);
+    EXPECT_DOUBLE_EQ(times.collectives, 20);
     EXPECT_DOUBLE_EQ(times.exposed, 10);  // from the backward pass' end to the all-reduce's
     EXPECT_DOUBLE_EQ(times.iteration, 47.5);
 }

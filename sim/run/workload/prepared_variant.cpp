@@ -2,6 +2,7 @@
 #include "sim/run/workload/prepared_variant.h"
 
 #include "sim/run/workload/folded_plan.h"
+#include "sim/run/workload/kernel_beside.h"
 #include "workloads/graph/join.h"
 #include "workloads/graph/without_overlap.h"
 
@@ -29,11 +30,15 @@ prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const Ru
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
     if (prepared.workload.left_out.contains(scenario.name))
         return prepared;
-    if (prepared.workload.folded) {
-        SimulateOptions options = simulate_options(*variant.experiment);
-        options.communication_sms = scenario.communication_sms.value_or(0);
+    SimulateOptions options = simulate_options(*variant.experiment);
+    options.communication_sms = scenario.communication_sms.value_or(0);
+    if (prepared.workload.folded)
         prepared.workload.graph = measured_step_apart(
             *prepared.workload.folded, prepared.system, scenario.policies(), options, run);
+    if (auto& loops = prepared.workload.loops;
+        loops && (loops->kernels == 0 || loops->collectives == 0)) {
+        *loops = with_counts(*loops, prepared.system, scenario.policies(), options, run);
+        prepared.workload.graph = loops_graph(*loops);
     }
     if (!prepared.computes())
         return prepared;

@@ -74,6 +74,8 @@ void read(const TraceWorkloadParams& w, const WorkloadContext& context, Prepared
 void read(const CollectiveWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
 void read(const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
 void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+void read(
+    const KernelBesideCollectiveParams& w, const WorkloadContext& context, PreparedWorkload& out);
 /// Throws ConfigError: it has no graph, and only `run` and sweeps run it.
 void read(const ManyCoreParams& w, const WorkloadContext& context, PreparedWorkload& out);
 

@@ -5,10 +5,12 @@
 #include "sim/run/config/load.h"
 #include "sim/run/pool/pool.h"
 #include "workloads/graph/execution_graph.h"
+#include "workloads/graph/loops.h"
 #include "workloads/plan/fold/folded_step.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -19,6 +21,7 @@ struct PreparedWorkload {
     ExecutionGraph graph;                      ///< for a folded plan with placeholder times
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
     std::shared_ptr<const PlannedStep> plan;   ///< kept for experiments with learning
+    std::optional<Loops> loops;  ///< of a kernel beside a collective; counts of 0 are to be found
     WorkloadResult report;
     bool unequal = false;            ///< ranks differ in GPUs, samples or speed
     bool peers_late = false;         ///< some untraced rank is late

@@ -34,6 +34,7 @@ protected:
         record.scenarios[0].iteration_us = 1.5;
         record.scenarios[1].name = "two";
         record.scenarios[1].causes = SlowdownByCause{1, 2, 3, 4, 5, 6};
+        record.scenarios[1].forward_causes = SlowdownByCause{0.5, 2, 3, 4, 5, 6};
         record.scenarios[1].collective = {"ring", "ll", "", 3, 8, 1024, 2.5, 0.4, 0.7};
         record.host = {"here", 0.5, 1000};
         return record;
@@ -97,6 +98,21 @@ TEST_F(Database, ResultsNameAxesAndQuoteWhatNeedsIt) {
     EXPECT_TRUE(line.starts_with("1,d1,1 KiB,1024.0,\"b, too\",done,0,,one,1,1.5,")) << line;
     std::getline(text, line);
     EXPECT_TRUE(line.ends_with(",ring,ll,,3,8,1024,2.5,0.4,0.7,box")) << line;
+}
+
+TEST_F(Database, CausesOfEveryPhaseAreColumns) {
+    SweepDatabase database(folder_ / "a.db", plan_);
+    database.record(run("d1"));
+    database.flush();
+    Sqlite file(folder_ / "a.db", Sqlite::Mode::kRead);
+    Statement read(
+        file,
+        "SELECT cause_sm, forward_cause_sm, optimizer_cause_sm FROM results WHERE scenario = "
+        "'two'");
+    ASSERT_TRUE(read.step());
+    EXPECT_EQ(read.text(0), "1.0");
+    EXPECT_EQ(read.text(1), "0.5");
+    EXPECT_TRUE(read.is_null(2));
 }
 
 TEST_F(Database, AChangedSweepKeepsWhatItStillNeeds) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/results/slowdowns.h"
+
+#include "sim/run/results/causes.h"
+
+#include <cstddef>
+
+namespace switchfold {
+
+void tell_slowdown(const RunTimes& times, const SlowedTime& part, ScenarioFigures& out) {
+    const double alone = times.alone.*part.time;
+    if (!(alone > 0))
+        return;
+    const double slowdown = times.now.*part.time / alone - 1.0;
+    out.*part.slowdown = slowdown;
+    const double first = times.alone_first.*part.time;
+    if (!times.without.empty() && first > 0)
+        out.*part.causes = find_causes(slowdown, [&](std::size_t mechanism) {
+            return times.without[mechanism].*part.time / first - 1.0;
+        });
+    else if (!times.overlap)
+        // Without overlap no mechanism can slow compute.
+        (out.*part.causes).emplace().other = slowdown;
+}
+
+void tell_slowdowns(const RunTimes& times, ScenarioFigures& out) {
+    for (const SlowedTime& phase : kSlowedPhases)
+        tell_slowdown(times, phase, out);
+}
+
+}  // namespace switchfold
