@@ -31,17 +31,35 @@ std::string kernel_arguments(const RankSlice& slice) {
         slice.shared_memory);
 }
 
+std::string peer_argument(const RankCollective& collective) {
+    if (!collective.peer)
+        return {};
+    return fmt::format(
+        R"(, "{}": {})", collective.name == "send" ? "Dst Rank" : "Src Rank", *collective.peer);
+}
+
+std::string split_arguments(const RankCollective& collective) {
+    if (collective.in_splits.empty())
+        return {};
+    return fmt::format(
+        R"(, "In split size": "[{}]", "Out split size": "[{}]")",
+        fmt::join(collective.in_splits, ", "),
+        fmt::join(collective.out_splits, ", "));
+}
+
 std::string collective_arguments(const RankCollective& collective) {
     return fmt::format(
         R"(, "Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "dtype": "{}", )"
-        R"("Group size": {}, "Process Group Name": {}, "Process Group Ranks": "[{}]")",
+        R"("Group size": {}, "Process Group Name": {}, "Process Group Ranks": "[{}]"{}{})",
         collective.name,
         collective.in_elements,
         collective.out_elements,
         collective.datatype,
         collective.ranks.size(),
         json_text(collective.group),
-        fmt::join(collective.ranks, ", "));
+        fmt::join(collective.ranks, ", "),
+        peer_argument(collective),
+        split_arguments(collective));
 }
 
 }  // namespace

@@ -21,8 +21,12 @@ struct RankCollective {
     std::string_view datatype;  ///< Float, BFloat16 ...
     std::uint64_t in_elements = 0;
     std::uint64_t out_elements = 0;
-    std::string_view group;
+    std::string group;
     std::span<const std::uint32_t> ranks;
+    std::optional<std::uint32_t> peer;  ///< of a send or receive
+    /// Of an all-to-all of unequal parts: elements for and from each of the ranks.
+    std::vector<std::uint64_t> in_splits;
+    std::vector<std::uint64_t> out_splits;
 };
 
 /// A kernel or a copy, and the call that launched it.

@@ -202,7 +202,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::exposed_communication_us,
      Unit::kMicroseconds,
      "exposed comm",
-     "Time per step in which only collectives run on a GPU, mean over the ranks.",
+     "Time per step in which only collectives, sends and receives run on a GPU, mean over the "
+     "ranks.",
      3,
      "exposed communication",
      {},
@@ -213,7 +214,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::waiting_us,
      Unit::kMicroseconds,
      "waiting",
-     "Time per step in which resident collectives wait for late ranks, mean over the ranks."},
+     "Time per step in which resident collectives, sends and receives wait for late ranks, mean "
+     "over the ranks."},
     {"exposed_waiting_us",
      &ScenarioFigures::exposed_waiting_us,
      Unit::kMicroseconds,
@@ -235,8 +237,8 @@ inline constexpr Figure kFigures[] = {
      &ScenarioFigures::communication_blocks,
      Unit::kCount,
      "comm blocks",
-     "Resident thread blocks of collectives on a GPU, mean over the step and the ranks; on large "
-     "GPUs each occupies its own SM.",
+     "Resident thread blocks of collectives, sends and receives on a GPU, mean over the step and "
+     "the ranks; on large GPUs each occupies its own SM.",
      7,
      {},
      {},

@@ -402,6 +402,8 @@ private:
         const CollectiveDetails& details = raw_.collectives[gpu.details];
         if (is_point_to_point(raw_, details)) {
             if (!messages.empty()) {
+                // Where one rank stands for all, the group tells which rank is whose peer.
+                static_cast<void>(group_of(details));
                 operation.body = message_body(gpu, messages.front());
                 return;
             }

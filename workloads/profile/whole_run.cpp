@@ -64,7 +64,11 @@ WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
 Impossible impossible_runs(const ExecutionGraph& graph) {
     Impossible found;
     found.overlapped = why_it_cannot_end(graph);
-    found.serial = why_it_cannot_end(without_overlap(graph));
+    try {
+        found.serial = why_it_cannot_end(without_overlap(graph));
+    } catch (const NoCommonOrder& error) {
+        found.serial = {error.note()};
+    }
     return found;
 }
 

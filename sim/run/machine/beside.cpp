@@ -282,6 +282,19 @@ Time replayed_time(
     return time_of(run_alone(system, punctual, ring_policy(), options));
 }
 
+TransferTime traced_times(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks,
+    const SimulateOptions& options,
+    const UnevenExchange* parts) {
+    Alone punctual{as_traced(operation, static_cast<std::uint32_t>(ranks.size())), ranks, parts};
+    punctual.operation.peers_late = Time();
+    const CollectivePolicy policy = policy_of(punctual.operation);
+    const Outcome alone = run_alone(system, punctual, policy, options);
+    return times_of(system, punctual, alone, policy, options);
+}
+
 TransferTime replayed_times(
     const SystemParams& system,
     const CollectiveOperation& operation,

@@ -42,6 +42,14 @@ struct CollectiveTraffic {
     const SimulateOptions& options = {},
     const UnevenExchange* parts = nullptr);
 
+/// The times of that over these ranks, wherever they stand on the machine.
+[[nodiscard]] TransferTime traced_times(
+    const SystemParams& system,
+    const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks,
+    const SimulateOptions& options = {},
+    const UnevenExchange* parts = nullptr);
+
 /// Time of a collective over these ranks alone on the machine, as a scenario of rings replays it:
 /// protocol and channels are NCCL's choice, thread blocks the trace's. Sizes that no trace states
 /// are derived so, since nothing else tells their protocol. Throws SimulationError.

@@ -9,6 +9,7 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -113,7 +114,9 @@ public:
         const RanScenario& scenario,
         std::uint32_t rank,
         const GpuParams& gpu) :
+        number_(rank),
         graph_(scenario.graph),
+        everyone_(scenario.graph.ranks.size()),
         rank_(*scenario.graph.ranks[rank]),
         times_(scenario.outcome.times[rank]),
         writer_(
@@ -123,6 +126,7 @@ public:
              gpu.memory.capacity.count(),
              rank,
              static_cast<std::uint32_t>(scenario.graph.ranks.size())}) {
+        std::iota(everyone_.begin(), everyone_.end(), 0U);
         number_streams();
     }
 
@@ -203,6 +207,8 @@ private:
         told.out_elements = scatters ? share : elements;
         told.group = group.name;
         told.ranks = group.ranks;
+        if (collective.exchange != 0)
+            split(graph_.exchanges[collective.exchange - 1], collective.datatype, told);
         slice.collective = told;
         if (collective.thread_blocks > 0 && collective.threads_per_block > 0) {
             slice.grid = {collective.thread_blocks, 1, 1};
@@ -212,17 +218,48 @@ private:
         }
     }
 
+    /// What this rank sends to and receives from each of the group.
+    void split(const UnevenExchange& exchange, Datatype type, RankCollective& told) const {
+        const auto own = static_cast<std::uint32_t>(
+            std::ranges::find(told.ranks, number_) - told.ranks.begin());
+        const std::uint64_t width = size_of(type).count();
+        told.in_elements = told.out_elements = 0;
+        for (std::uint32_t other = 0; other < exchange.ranks; ++other) {
+            told.in_splits.push_back(exchange.at(own, other) / width);
+            told.out_splits.push_back(exchange.at(other, own) / width);
+            told.in_elements += told.in_splits.back();
+            told.out_elements += told.out_splits.back();
+        }
+    }
+
     void describe(const CopyOperation& copy, RankSlice& slice) const {
         slice.name = copy_name(slice.name, copy.kind);
         slice.category = "gpu_memcpy";
         slice.bytes = copy.bytes.count();
     }
 
-    /// A send, a receive: no collective of a group.
-    template <class Body>
-    void describe(const Body& /*body*/, RankSlice& slice) const {
+    /// A send or receive: its bytes and its peer, as c10d states them. Messages of one tag share a
+    /// group, so that what reads them matches the same ones.
+    void describe_message(
+        std::string_view call, std::uint32_t peer, Bytes bytes, std::uint64_t tag, RankSlice& slice)
+        const {
         slice.name = nccl_name(slice.name, CollectiveKind::kSendReceive);
+        RankCollective told;
+        told.name = call;
+        told.datatype = torch_name(Datatype::kUint8);
+        told.in_elements = told.out_elements = bytes.count();
+        told.group = fmt::format("messages {}", tag);
+        told.ranks = everyone_;
+        told.peer = peer;
+        slice.collective = told;
     }
+    void describe(const SendOperation& send, RankSlice& slice) const {
+        describe_message("send", send.peer, send.bytes, send.tag, slice);
+    }
+    void describe(const ReceiveOperation& receive, RankSlice& slice) const {
+        describe_message("recv", receive.peer, receive.bytes, receive.tag, slice);
+    }
+    void describe(const HostDelayOperation& /*delay*/, RankSlice& /*slice*/) const {}
 
     void add_steps() {
         for (auto at = steps_.begin(); at != steps_.end(); ++at) {
@@ -233,7 +270,9 @@ private:
         }
     }
 
+    std::uint32_t number_;
     const ExecutionGraph& graph_;
+    std::vector<std::uint32_t> everyone_;
     const RankGraph& rank_;
     const std::vector<OperationTimes>& times_;
     RankTimelineWriter writer_;

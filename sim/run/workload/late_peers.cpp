@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/run/machine/beside.h"
+#include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/value_jobs.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <compare>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +19,8 @@ namespace switchfold {
 
 namespace {
 
-/// What tells how long it takes. Groups of known sizes are alike if they are equally large.
-struct Shape {
+/// What tells how long it takes. Groups that stand alike on other nodes are alike.
+struct AwaitedShape {
     CollectiveKind kind;
     Bytes bytes;
     std::vector<std::uint32_t> ranks;
@@ -30,15 +30,17 @@ struct Shape {
     std::string algorithm;
     std::string protocol;
     bool estimated;
-    auto operator<=>(const Shape&) const = default;
+    auto operator<=>(const AwaitedShape&) const = default;
 };
 
 bool is_estimated(const CollectiveOperation& collective) {
     return collective.size_source == SizeSource::kEstimatedFromDuration;
 }
 
-Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& graph) {
-    Shape shape{
+/// `node_gpus`: GPUs of a node of the machine.
+AwaitedShape awaited_shape(
+    const CollectiveOperation& collective, const ExecutionGraph& graph, std::uint32_t node_gpus) {
+    AwaitedShape shape{
         collective.kind,
         collective.bytes,
         graph.groups[collective.group].ranks,
@@ -48,15 +50,19 @@ Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& grap
         std::string(collective.algorithm.text()),
         std::string(collective.protocol.text()),
         is_estimated(collective)};
-    if (!shape.estimated)
-        std::iota(shape.ranks.begin(), shape.ranks.end(), 0U);
+    if (!shape.estimated) {
+        const std::uint32_t node = shape.ranks.front() / node_gpus * node_gpus;
+        for (std::uint32_t& rank : shape.ranks)
+            rank -= node;
+    }
     return shape;
 }
 
 /// One of each shape that the ranks wait for, the largest first: small ones fill the cores at the
 /// end. Not those that take their traced time.
-std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const ExecutionGraph& graph) {
-    std::map<Shape, CollectiveOperation> shapes;
+std::vector<std::pair<AwaitedShape, CollectiveOperation>>
+awaited_shapes(const ExecutionGraph& graph, std::uint32_t node_gpus) {
+    std::map<AwaitedShape, CollectiveOperation> shapes;
     const RankGraph* last = nullptr;  // ranks share their graph
     for (const auto& rank : graph.ranks) {
         if (rank.get() == std::exchange(last, rank.get()))
@@ -64,9 +70,9 @@ std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const Executio
         for (const Operation& operation : rank->operations)
             if (const CollectiveOperation* collective = awaited(operation, graph.groups);
                 collective != nullptr && collective->given == Time())
-                shapes.try_emplace(shape_of(*collective, graph), *collective);
+                shapes.try_emplace(awaited_shape(*collective, graph, node_gpus), *collective);
     }
-    std::vector<std::pair<Shape, CollectiveOperation>> largest_first(shapes.begin(), shapes.end());
+    std::vector<std::pair<AwaitedShape, CollectiveOperation>> largest_first(shapes.begin(), shapes.end());
     std::stable_sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
         return a.second.bytes > b.second.bytes;
     });
@@ -78,10 +84,10 @@ std::vector<std::pair<Shape, CollectiveOperation>> awaited_shapes(const Executio
 Job transfer_alone(
     const SystemParams& system,
     const ExecutionGraph& graph,
+    const std::vector<std::uint32_t>& ranks,
     const CollectiveOperation& collective,
     const SimulateOptions& options) {
     constexpr double kLaunch = 1 << 20;
-    const std::vector<std::uint32_t>& ranks = graph.groups[collective.group].ranks;
     const UnevenExchange* parts =
         collective.exchange != 0 ? &graph.exchanges.at(collective.exchange - 1) : nullptr;
     return {
@@ -91,15 +97,13 @@ Job transfer_alone(
             to_string(collective.kind),
             to_string(collective.bytes),
             ranks.size()),
-        [&system, &ranks, collective, parts, options](const JobProgress& progress) {
+        [&system, ranks, collective, parts, options](const JobProgress& progress) {
             SimulateOptions told = options;
             told.progress = progress;
             // A size that was derived from a time takes that time as it was derived.
             if (is_estimated(collective))
                 return value_bytes(replayed_times(system, collective, ranks, told));
-            const CollectiveTraffic traffic = traced_traffic(
-                system, collective, static_cast<std::uint32_t>(ranks.size()), told, parts);
-            return value_bytes(TransferTime{traffic.time, traffic.after_last});
+            return value_bytes(traced_times(system, collective, ranks, told, parts));
         },
         static_cast<double>(collective.bytes.count()) + kLaunch};
 }
@@ -111,19 +115,21 @@ LatePeers derive_late_peers(
     ExecutionGraph& graph,
     const SimulateOptions& options,
     const RunJobs& run) {
-    const std::vector<std::pair<Shape, CollectiveOperation>> shapes = awaited_shapes(graph);
+    const std::uint32_t node_gpus = gpus_of_machine(system);
+    const std::vector<std::pair<AwaitedShape, CollectiveOperation>> shapes =
+        awaited_shapes(graph, node_gpus);
     std::vector<Job> jobs;
     jobs.reserve(shapes.size());
     for (const auto& [shape, collective] : shapes)
-        jobs.push_back(transfer_alone(system, graph, collective, options));
+        jobs.push_back(transfer_alone(system, graph, shape.ranks, collective, options));
     const std::vector<TransferTime> times = values_of<TransferTime>(jobs, run);
-    std::map<Shape, TransferTime> transfers;
+    std::map<AwaitedShape, TransferTime> transfers;
     for (std::size_t i = 0; i < shapes.size(); ++i)
         transfers[shapes[i].first] = times[i];
     return set_peers_late(graph, [&](const CollectiveOperation& traced, const Group& /*group*/) {
         if (traced.given != Time())
             return TransferTime{traced.given, traced.given};
-        return transfers.at(shape_of(traced, graph));
+        return transfers.at(awaited_shape(traced, graph, node_gpus));
     });
 }
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank of a run with several parallelisms stands for all: the times are those of the traces of all ranks.
+
+usage: one_rank_test.py PROGRAM SOURCE
+A generated plan's timelines of all ranks are replayed once as they are and once from a single rank.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM, SOURCE = sys.argv[1:3]
+GPT = {"type": "gpt", "layers": 4, "hidden": 1024, "heads": 16, "sequence": 512, "vocabulary": 8192}
+MOE = {"type": "moe", "layers": 2, "hidden": 512, "heads": 8, "kv_heads": 4, "sequence": 512, "vocabulary": 8192,
+       "feed_forward": 1792, "experts": 8, "top_k": 2}
+PLANS = {
+    "data": (GPT, {"data": 8}),
+    "tensor_data": (GPT, {"tensor": 2, "data": 4}),
+    "data_in_pairs": (GPT, {"tensor": 4, "data": 2}),
+    "sharded": (GPT, {"data": 8, "sharding": "parameters"}),
+    "context": (GPT, {"context": 2, "data": 4}),
+    "expert": (MOE, {"data": 8, "expert": 4}),
+}
+
+
+class OneRank(unittest.TestCase):
+    def run_program(self, *arguments):
+        done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def replay(self, folder, name, files, ranks):
+        experiment = {
+            "name": name, "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"), "causes": False,
+            "workload": {"type": "trace", "files": files, "ranks": ranks},
+            "scenarios": [{"name": "serial", "overlap": False}, {"name": "ring", "all_reduce": {"algorithm": "ring"}}]}
+        path = os.path.join(folder, f"{name}.json")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(experiment, out)
+        return json.loads(self.run_program("run", path, "--json"))["scenarios"]
+
+    def test_one_rank_takes_the_time_of_all(self):
+        for name, (network, plan) in PLANS.items():
+            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "plan.json")
+                with open(path, "w", encoding="utf-8") as out:
+                    json.dump({
+                        "name": "plan", "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"),
+                        "causes": False,
+                        "workload": {"type": "training", "gradient": "bfloat16", "network": network,
+                                     "plan": {"micro_batch": 2, **plan}},
+                        "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}, out)
+                made = os.path.join(folder, "plan")
+                self.run_program("run", path, "--out", made, "--rank-timelines")
+                files = [os.path.join(made, "rank-timelines", "ring", f"rank{r}.json.gz") for r in range(8)]
+                every = self.replay(folder, "all", files, 8)
+                for rank in (0, 5):
+                    one = self.replay(folder, f"one{rank}", [files[rank]], 8)
+                    for a, b in zip(every, one):
+                        self.assertLess(abs(b["iteration_us"] / a["iteration_us"] - 1), 0.02,
+                                        f"{name}, rank {rank}, {a['name']}: {b['iteration_us']} for "
+                                        f"{a['iteration_us']} us")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
