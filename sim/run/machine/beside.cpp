@@ -140,7 +140,8 @@ double memory_of_first(const Outcome& outcome, std::string_view name) {
     for (const StatisticTable& table : outcome.statistics)
         for (std::size_t i = 0; table.kind == "memory" && i < table.columns.size(); ++i)
             if (table.columns[i].name == name)
-                return table.rows.front().values[i];
+                // Of what moves nothing there is no row.
+                return table.rows.empty() ? 0 : table.rows.front().values[i];
     throw InternalError(name, "is no statistic of memory", std::source_location::current());
 }
 
