@@ -20,7 +20,7 @@ const CollectiveOperation* awaited_collective(const Operation& operation) {
     const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
     const bool alone =
         collective != nullptr && collective->given > Time() && !collective->holds_blocks;
-    return alone ? nullptr : collective;
+    return alone || is_held_message(operation) ? nullptr : collective;
 }
 
 /// A collective, or a send with its receive.

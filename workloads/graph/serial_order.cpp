@@ -36,7 +36,13 @@ bool is_gpu(const RankGraph& rank, const Operation& operation) {
 }
 
 bool is_collective(const Operation& operation) {
-    return std::holds_alternative<CollectiveOperation>(operation.body);
+    return std::holds_alternative<CollectiveOperation>(operation.body) &&
+           !is_held_message(operation);
+}
+
+bool is_held_message(const Operation& operation) {
+    const auto* held = std::get_if<CollectiveOperation>(&operation.body);
+    return held != nullptr && held->kind == CollectiveKind::kSendReceive && held->holds_blocks;
 }
 
 bool is_message(const Operation& operation) {

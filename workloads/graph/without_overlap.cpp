@@ -57,7 +57,7 @@ separate(const RankGraph& rank, const std::vector<std::uint32_t>& order) {
         const auto index = static_cast<std::uint32_t>(out->operations.size());
         for (std::uint32_t& dependency : operation.dependencies)
             dependency = new_index[dependency];
-        if (is_gpu(rank, operation) && !is_message(operation)) {
+        if (is_gpu(rank, operation) && !is_message(operation) && !is_held_message(operation)) {
             std::uint32_t& waited = waited_for[operation.stream];
             if (waited != last_collective)
                 operation.dependencies.push_back(last_collective);

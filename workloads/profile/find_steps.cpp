@@ -120,6 +120,7 @@ private:
         look_into();
         leave_out_partial_first();
         take("step that an optimizer ends", "behind the last optimizer's step");
+        tell_without_marks();
         return true;
     }
 
@@ -158,7 +159,13 @@ private:
         }
         look_into();
         take("repetition of one sequence of kernels", "outside the repetitions");
+        tell_without_marks();
         return true;
+    }
+
+    void tell_without_marks() {
+        found_.notes.insert(
+            found_.notes.begin(), fmt::format("no step marks: taken are {}", found_.how));
     }
 
     void everything() {

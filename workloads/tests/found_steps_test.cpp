@@ -173,8 +173,9 @@ TEST(FoundSteps, TheForwardPassIsKnownByWhatIsDifferentiated) {
     const TraceWorkload workload = trace.read();
     EXPECT_EQ(workload.graph.steps, 1U);
     for (const Operation& operation : workload.graph.ranks[0]->operations)
-        if (std::holds_alternative<KernelOperation>(operation.body))
+        if (std::holds_alternative<KernelOperation>(operation.body)) {
             EXPECT_NE(operation.phase, Phase::kOther);
+        }
 }
 
 }  // namespace

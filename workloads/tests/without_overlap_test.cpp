@@ -60,6 +60,19 @@ ExecutionGraph named(const std::vector<Operation>& operations) {
     return test_data::graph_of(std::move(rank));
 }
 
+TEST(WithoutOverlap, AMessageThatNothingMatchesKeepsItsPlace) {
+    CollectiveOperation held;
+    held.kind = CollectiveKind::kSendReceive;
+    held.holds_blocks = true;
+    held.given = microseconds(5);
+    const ExecutionGraph graph = named(
+        {operation_on(1, {}, held),
+         operation_on(0, {}, KernelOperation{}),
+         operation_on(0, {}, KernelOperation{})});
+    EXPECT_EQ(order_of(without_overlap(graph)), (std::vector<std::uint32_t>{0, 1, 2}))
+        << "a collective would have come last";
+}
+
 TEST(WithoutOverlap, BackwardFirstThenItsBucketsThenTheOptimizer) {
     const ExecutionGraph graph = named(
         {operation_on(0, {}, KernelOperation{}),        // gradient of bucket 0

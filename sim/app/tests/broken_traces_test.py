@@ -310,7 +310,7 @@ class BrokenTraces(unittest.TestCase):
             inspected = json.loads(self.call("trace", "inspect", "--json", *files).stdout)
             off = abs(inspected["iteration_us"] / right - 1)
             self.assertLess(off, 0.04, f"{way.__name__} {seed}: {inspected['iteration_us']} us, right is {right}")
-            if way is not whole:
+            if way not in (whole, text_for_grid):  # these change nothing
                 said = answer["assumptions"] or any(f["dropped"] or f["mended"] for f in answer["files"])
                 self.assertTrue(said, f"{way.__name__}: no word of what is broken")
         return "replayed"

@@ -22,7 +22,13 @@ PLANS = {
     "sharded": (GPT, {"data": 8, "sharding": "parameters"}),
     "context": (GPT, {"context": 2, "data": 4}),
     "expert": (MOE, {"data": 8, "expert": 4}),
+    "pipeline": ({**GPT, "layers": 8}, {"pipeline": 4, "data": 2, "accumulate": 8}),
+    "tensor_pipeline": ({**GPT, "layers": 8}, {"pipeline": 4, "tensor": 2, "accumulate": 8}),
 }
+# Without overlap, ranks of sharded weights and stages take their calls in orders of their own, and wait for each other.
+OVERLAPPED_ALONE = {"sharded", "pipeline", "tensor_pipeline"}
+# The first and the last stage reduce the tied embedding's gradients in a group that no layout repeats.
+MIDDLE = {"pipeline", "tensor_pipeline"}
 
 
 class OneRank(unittest.TestCase):
@@ -56,9 +62,9 @@ class OneRank(unittest.TestCase):
                 self.run_program("run", path, "--out", made, "--rank-timelines")
                 files = [os.path.join(made, "rank-timelines", "ring", f"rank{r}.json.gz") for r in range(8)]
                 every = self.replay(folder, "all", files, 8)
-                for rank in (0, 5):
+                for rank in (3, 5) if name in MIDDLE else (0, 5):
                     one = self.replay(folder, f"one{rank}", [files[rank]], 8)
-                    for a, b in zip(every, one):
+                    for a, b in list(zip(every, one))[1 if name in OVERLAPPED_ALONE else 0:]:
                         self.assertLess(abs(b["iteration_us"] / a["iteration_us"] - 1), 0.02,
                                         f"{name}, rank {rank}, {a['name']}: {b['iteration_us']} for "
                                         f"{a['iteration_us']} us")
