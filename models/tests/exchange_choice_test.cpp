@@ -72,10 +72,12 @@ TEST(ExchangeChoice, TheVersionDecidesHowLongLlIsTaken) {
 TEST(ExchangeChoice, OldVersionsDivideAMessageAmongAllChannelsOfItsPeer) {
     MachineView view = switched(2);
     view.pair_bandwidth = gigabytes_per_second(25);
-    const Choice now = choose_exchange(params(2, 22'903), {}, view, mebibytes(64));
+    CollectivePolicy policy;
+    policy.channels = 2;
+    const Choice now = choose_exchange(params(12, 22'903), policy, view, mebibytes(8));
     EXPECT_EQ(now.for_a_peer, 1U);
     EXPECT_EQ(now.peers_of_a_block, 1U);
-    const Choice old = choose_exchange(params(2, 21'003), {}, view, mebibytes(64));
+    const Choice old = choose_exchange(params(12, 21'003), policy, view, mebibytes(8));
     EXPECT_EQ(old.channels, 2U);
     EXPECT_EQ(old.for_a_peer, 2U);
     EXPECT_EQ(old.peers_of_a_block, 2U);
