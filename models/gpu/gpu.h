@@ -26,6 +26,8 @@ struct KernelLaunch {
     Bytes read;
     Bytes written;
     std::int32_t priority = 0;  ///< lower is more urgent
+    /// Of a CUDA graph, and not its last: its completion waits for no memory beyond the GPU.
+    bool inside_cuda_graph = false;
 };
 
 class KernelListener {

@@ -97,7 +97,8 @@ struct RawGpuEvent {
         kNone;  ///< index into RawTrace::collectives, or RawTrace::counted for a compute kernel
     GpuWork work = GpuWork::kKernel;
     bool has_launch = false;
-    bool of_graph = false;  ///< launched by a CUDA graph
+    bool of_graph = false;      ///< launched by a CUDA graph
+    bool inside_graph = false;  ///< and not the last operation of that launch
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }
 };
