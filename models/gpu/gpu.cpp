@@ -477,7 +477,7 @@ void Gpu::complete() {
             place = finish_cohorts(*kernel) || place;
             if (kernel->resident == 0 && kernel->pending == 0) {
                 kernel->stage = Stage::kDrain;
-                kernel->left = 1;
+                kernel->left = kernel->launch.inside_cuda_graph ? 0 : 1;
                 drain_ = drain_time();
             }
         }

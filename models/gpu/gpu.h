@@ -29,6 +29,8 @@ struct KernelLaunch {
     /// The bytes are a bound that shapes or the kernel's class set, not a count: what of them the
     /// memory cannot move in time is left out without counting the kernel as clipped.
     bool bounded_bytes = false;
+    /// Of a CUDA graph, and not its last: its completion waits for no memory beyond the GPU.
+    bool inside_cuda_graph = false;
 };
 
 class KernelListener {

@@ -17,6 +17,7 @@ KernelLaunch launch_of(std::uint32_t id, const KernelOperation& kernel, std::int
     launch.read = kernel.bytes_read;
     launch.written = kernel.bytes_written;
     launch.priority = priority;
+    launch.inside_cuda_graph = kernel.inside_cuda_graph;
     return launch;
 }
 

@@ -119,6 +119,8 @@ struct KernelOperation {
     double flops = 0;
     ByteSource byte_source = ByteSource::kClassDefault;
     KernelClass kernel_class = KernelClass::kOther;
+    /// Of a CUDA graph, and not its last: its successors wait on the GPU, and nobody else does.
+    bool inside_cuda_graph = false;
     bool operator==(const KernelOperation&) const = default;
 };
 
@@ -132,13 +134,13 @@ struct CollectiveOperation {
     std::uint64_t sequence = 0;  ///< index of this collective among the group's on this rank
     SizeSource size_source = SizeSource::kTrace;
     std::uint32_t experts = 0;  ///< for a dispatch or combine: index into ExecutionGraph::experts
-    /// For an all-to-all of unequal parts: 1 + index into ExecutionGraph::exchanges, the same on all
-    /// its ranks, and `bytes` is what this rank sends; 0: all parts are equal.
+    /// For an all-to-all of unequal parts: 1 + index into ExecutionGraph::exchanges, the same on
+    /// all its ranks, and `bytes` is what this rank sends; 0: all parts are equal.
     std::uint32_t exchange = 0;
     Time given;  ///< fixed duration, without traffic: measured in a run of its own; zero: simulated
     /// With `given`: a kernel of `thread_blocks` blocks holds its SMs while it waits for the other
-    /// ranks and for `given` from the last one's arrival. False: nothing but time passes, and no rank
-    /// waits for another.
+    /// ranks and for `given` from the last one's arrival. False: nothing but time passes, and no
+    /// rank waits for another.
     bool holds_blocks = false;
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< from this rank's arrival to that of the last untraced rank

@@ -453,6 +453,7 @@ private:
         kernel.registers_per_thread = task.registers_per_thread;
         kernel.shared_memory = Bytes(task.shared_memory);
         kernel.kernel_class = kind.kernel;
+        kernel.inside_cuda_graph = gpu.inside_graph;
         operation.body = kernel;
     }
 

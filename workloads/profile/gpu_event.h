@@ -139,7 +139,8 @@ struct RawGpuEvent {
     bool has_launch = false;
     bool of_forward =
         false;  ///< a later operator computes the gradient of the one that launched it
-    bool of_graph = false;  ///< launched by a CUDA graph
+    bool of_graph = false;      ///< launched by a CUDA graph
+    bool inside_graph = false;  ///< and not the last operation of that launch
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }
 };

@@ -256,9 +256,15 @@ void order_launches(RawTrace& raw) {
     big_sort(raw.gpu, [](const RawGpuEvent& a, const RawGpuEvent& b) { return a.start < b.start; });
     part_overlapping(raw);
     std::vector<std::uint64_t> next_launch(raw.streams.size(), UINT64_MAX);
+    std::map<std::uint32_t, std::uint64_t> graph_after;  // end of the graph's call, by thread
     for (std::size_t i = raw.gpu.size(); i-- > 0;) {
         raw.gpu.forget_at(i);
         RawGpuEvent& gpu = raw.gpu[i];
+        if (gpu.of_graph) {
+            const auto [after, last] = graph_after.try_emplace(gpu.launch_thread, gpu.launch_end);
+            gpu.inside_graph = !last && after->second == gpu.launch_end;
+            after->second = gpu.launch_end;
+        }
         std::uint64_t& next = next_launch[gpu.stream];
         gpu.launch = next = std::min({gpu.launch, gpu.start, next});
     }

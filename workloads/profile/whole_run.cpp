@@ -30,6 +30,21 @@ std::string missing_ranks(const TraceWorkload& trace, std::uint32_t ranks) {
         "{}{}", fmt::join(missing, ", "), more == 0 ? "" : fmt::format(" and {} more", more));
 }
 
+/// Whether the ranks share their operations and none waits for one of them alone: then none can be
+/// elsewhere than the others.
+bool all_do_the_same(const ExecutionGraph& graph) {
+    const auto& first = graph.ranks.front();
+    if (std::any_of(
+            graph.ranks.begin(), graph.ranks.end(), [&](const auto& r) { return r != first; }))
+        return false;
+    const auto operations = first->operations.pass();
+    for (const Operation& operation : operations)
+        if (std::holds_alternative<SendOperation>(operation.body) ||
+            std::holds_alternative<ReceiveOperation>(operation.body))
+            return false;
+    return true;
+}
+
 }  // namespace
 
 WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
@@ -63,6 +78,8 @@ WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
 
 Impossible impossible_runs(const ExecutionGraph& graph) {
     Impossible found;
+    if (all_do_the_same(graph))
+        return found;
     found.overlapped = why_it_cannot_end(graph);
     try {
         found.serial = why_it_cannot_end(without_overlap(graph));

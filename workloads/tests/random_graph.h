@@ -40,6 +40,7 @@ inline RankGraph random_rank() {
         } else {
             KernelOperation kernel;
             kernel.measured = kernel.isolated = duration;
+            kernel.inside_cuda_graph = *rc::gen::arbitrary<bool>();
             operation.body = kernel;
         }
         const auto dependencies = i == 0 ? 0U : *rc::gen::inRange<std::uint32_t>(0, 3);

@@ -116,6 +116,16 @@ TEST(StreamOverlap, WithoutAGraphOneThatEndsWithinItsPredecessorIsAContradiction
     EXPECT_EQ(impossible_orders(workload).size(), 1U);
 }
 
+TEST(StreamOverlap, KernelsInsideACudaGraphAreMarked) {
+    const TraceWorkload workload = of_a_graph("7", "518").read();
+    std::vector<bool> inside;
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+            inside.push_back(kernel->inside_cuda_graph);
+    EXPECT_EQ(inside, std::vector<bool>({true, true, false, false}))
+        << "the graph's last kernel tells the host, and so does one of its own";
+}
+
 RC_GTEST_PROP(StreamOverlap, RoundedTimesAreUsableAndStayInOrder, ()) {
     TraceText text;
     double at = 10;

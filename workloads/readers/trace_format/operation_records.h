@@ -18,6 +18,7 @@ struct KernelRecord : OperationFields {
     Word<ByteSource> bytes_from{ByteSource::kClassDefault};
     double flops = 0;
     Word<KernelClass> kernel_class{KernelClass::kOther};
+    bool inside_cuda_graph = false;
     static constexpr auto fields() {
         using R = KernelRecord;
         return joined(
@@ -36,7 +37,11 @@ struct KernelRecord : OperationFields {
                 field("bytes_written", &R::bytes_written, "The same."),
                 field("bytes_from", &R::bytes_from, "Where the bytes come from."),
                 field("flops", &R::flops, "Floating-point operations."),
-                field("class", &R::kernel_class, "What it does.")));
+                field("class", &R::kernel_class, "What it does."),
+                field(
+                    "inside_cuda_graph",
+                    &R::inside_cuda_graph,
+                    "Whether it is of a CUDA graph, and not its last.")));
     }
 };
 

@@ -61,6 +61,7 @@ OperationBody body_of(const tf::KernelRecord& r) {
     kernel.byte_source = r.bytes_from.value;
     kernel.flops = r.flops;
     kernel.kernel_class = r.kernel_class.value;
+    kernel.inside_cuda_graph = r.inside_cuda_graph;
     if (kernel.isolated > Time(kLongestRecord))
         throw RecordError("/isolated_ps", "is more than 53 days; expected a kernel's duration");
     return kernel;

@@ -31,6 +31,7 @@ tf::KernelRecord record_of(const KernelOperation& kernel) {
     record.bytes_from = {kernel.byte_source};
     record.flops = kernel.flops;
     record.kernel_class = {kernel.kernel_class};
+    record.inside_cuda_graph = kernel.inside_cuda_graph;
     return record;
 }
 
