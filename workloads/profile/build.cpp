@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "sim/core/text.h"
-#include "workloads/graph/group_table.h"
 #include "workloads/profile/classify.h"
-#include "workloads/profile/collective_operation.h"
+#include "workloads/profile/communication_bodies.h"
 #include "workloads/profile/gpu_memory.h"
 #include "workloads/profile/host_pace.h"
 #include "workloads/profile/intervals.h"
-#include "workloads/profile/messages.h"
 #include "workloads/profile/missing_calls.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/stream_order.h"
@@ -19,25 +17,18 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
 
-// Group members in total: allows more than 1,000 groups in each of 16 dimensions for a run of 1,000
-// ranks.
-constexpr std::uint64_t kMostMembers = 16'000'000;
-
 class RankBuilder {
 public:
     RankBuilder(RawTrace& raw, NameTable& names, ExecutionGraph& graph) :
         raw_(raw),
         names_(names),
-        groups_(graph.groups),
-        exchanges_(graph.exchanges),
-        group_table_(graph.groups),
+        communication_(raw, graph),
         order_(raw),
         streams_(raw.streams.size()) {
         built_.graph = std::make_shared<RankGraph>();
@@ -89,36 +80,7 @@ public:
             end = std::max(end, one);
         built_.iteration = Time((end - origin_) / report.steps);
         warn_of_idle_time(end - origin_);
-        if (unknown_communication_ > 0)
-            report.warnings.push_back(fmt::format(
-                "{} communication kernels of unknown kind are taken as plain kernels that move no "
-                "bytes",
-                unknown_communication_));
-        if (unmatched_ > 0)
-            report.warnings.push_back(fmt::format(
-                "{} point-to-point call{} no peer or size, so nothing matches sends with receives: "
-                "each holds its thread blocks for its traced time",
-                unmatched_,
-                unmatched_ == 1 ? " states" : "s state"));
-        if (without_model_ > 0)
-            report.warnings.push_back(fmt::format(
-                "{} collective{} of unknown size of other libraries than NCCL: each is a kernel "
-                "that "
-                "holds its thread blocks for the shortest traced time of its like, in every "
-                "scenario",
-                without_model_,
-                without_model_ == 1 ? " is" : "s are"));
-        if (other_parts_ > 0)
-            report.warnings.push_back(fmt::format(
-                "{} all-to-all{} as many split sizes as ranks: taken as even",
-                other_parts_,
-                other_parts_ == 1 ? " does not state" : "s do not state"));
-        if (unlisted_groups_ > 0)
-            report.warnings.push_back(fmt::format(
-                "the ranks of {} process group{} not listed: taken as neighbours, as frameworks "
-                "lay out blocks",
-                unlisted_groups_,
-                unlisted_groups_ == 1 ? " are" : "s are"));
+        communication_.tell(report.warnings);
         count_operations(*built_.graph, report);
         return std::move(built_);
     }
@@ -280,7 +242,7 @@ private:
             start - std::min(start, measured_ready), start - std::min(start, scheduled_ready));
         operation.gap = Time(gap);
         const Interval scheduled{scheduled_ready + gap, scheduled_ready + gap + gpu.duration};
-        const std::vector<RawMessage> messages = messages_of(gpu);
+        const std::vector<RawMessage> messages = communication_.messages_of(gpu);
         set_body(gpu, kind, messages, operation);
         const Operation first = operation;
         operation_of_.push_back(add(std::move(operation), scheduled, {start, end_of(index)}));
@@ -291,18 +253,6 @@ private:
         if (gpu.work == GpuWork::kCopy && gpu.has_launch && gpu.launch_end >= end_of(index) &&
             (index + 1 == raw_.gpu.size() || raw_.gpu[index + 1].launch >= gpu.launch_end))
             host_until(gpu.launch_end, index);
-    }
-
-    /// Sends and receives of a communication kernel; what it sends to itself is no message.
-    [[nodiscard]] std::vector<RawMessage> messages_of(const RawGpuEvent& gpu) const {
-        std::vector<RawMessage> messages;
-        if (gpu.work != GpuWork::kCommunication)
-            return messages;
-        const CollectiveDetails& details = raw_.collectives[gpu.details];
-        for (std::uint32_t i = 0; i < details.messages; ++i)
-            if (raw_.messages[details.first_message + i].peer != raw_.report.rank)
-                messages.push_back(raw_.messages[details.first_message + i]);
-        return messages;
     }
 
     /// Messages of a call move at the same time: those after the first run on streams of their own,
@@ -316,7 +266,7 @@ private:
         for (std::size_t i = 1; i < messages.size(); ++i) {
             Operation beside = first;
             beside.stream = stream_beside(gpu.stream, i);
-            beside.body = message_body(gpu, messages[i]);
+            beside.body = communication_.message_body(gpu, messages[i]);
             // A stream of its own knows nothing of what ran on the call's stream before.
             if (const std::uint32_t last = streams_[gpu.stream].last; last != UINT32_MAX)
                 beside.dependencies.push_back(last);
@@ -338,98 +288,11 @@ private:
         return at->second;
     }
 
-    [[nodiscard]] OperationBody
-    message_body(const RawGpuEvent& gpu, const RawMessage& message) const {
-        const CollectiveDetails& details = raw_.collectives[gpu.details];
-        const std::uint64_t tag = tag_of(raw_.texts[details.group_name]);
-        if (message.sends)
-            return SendOperation{message.peer, message.bytes, tag};
-        return ReceiveOperation{message.peer, message.bytes, tag};
-    }
-
-    /// Messages of one group do not match those of another: a number that all ranks derive alike
-    /// (FNV-1a).
-    static std::uint64_t tag_of(std::string_view group) {
-        std::uint32_t hash = 2166136261;
-        for (const char c : group)
-            hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-        return hash;
-    }
-
     void depend_on(std::size_t raw, Operation& operation) const {
         operation.dependencies.push_back(operation_of_[raw]);
         if (const auto beside = beside_.find(raw); beside != beside_.end())
             for (const std::uint32_t other : beside->second)
                 operation.dependencies.push_back(other);
-    }
-
-    /// A kernel without a model, or whose peers are unknown: it holds its blocks for as long as it
-    /// was traced and waits for nobody.
-    [[nodiscard]] CollectiveOperation alone_as_traced(const RawGpuEvent& gpu, CollectiveKind kind) {
-        CollectiveOperation collective = describe_collective(raw_, gpu, kind, 1);
-        collective.group =
-            group_table_.index({fmt::format("rank {}", raw_.report.rank), {raw_.report.rank}});
-        collective.sequence = sequences_[collective.group]++;
-        collective.bytes = Bytes();
-        collective.size_source = SizeSource::kTrace;
-        collective.given = Time(gpu.duration);
-        collective.holds_blocks = true;
-        return collective;
-    }
-
-    /// Libraries without a model, and no size: a kernel of these blocks that takes the shortest
-    /// time of its runs, since others waited for peers.
-    void take_time(const RawGpuEvent& gpu, CollectiveOperation& collective) {
-        if (collective.size_source == SizeSource::kTrace || is_of_nccl(raw_.name_of(gpu)))
-            return;
-        if (shortest_.empty())
-            for (const RawGpuEvent& one : raw_.gpu)
-                if (one.work == GpuWork::kCommunication) {
-                    const auto [at, fresh] = shortest_.try_emplace(one.task, one.duration);
-                    at->second = std::min(at->second, one.duration);
-                }
-        collective.given = Time(std::max<std::uint64_t>(1, shortest_.at(gpu.task)));
-        collective.holds_blocks = true;
-        collective.size_source = SizeSource::kTrace;
-        ++without_model_;
-    }
-
-    void set_communication(
-        const RawGpuEvent& gpu,
-        CollectiveKind kind,
-        const std::vector<RawMessage>& messages,
-        Operation& operation) {
-        const CollectiveDetails& details = raw_.collectives[gpu.details];
-        if (is_point_to_point(raw_, details)) {
-            if (!messages.empty()) {
-                // Where one rank stands for all, the group tells which rank is whose peer.
-                static_cast<void>(group_of(details));
-                operation.body = message_body(gpu, messages.front());
-                return;
-            }
-            unmatched_ += details.messages == 0 ? 1 : 0;
-            operation.body = alone_as_traced(gpu, CollectiveKind::kSendReceive);
-            return;
-        }
-        const std::uint32_t group = group_of(details);
-        const std::vector<std::uint32_t>& ranks = groups_[group].ranks;
-        CollectiveOperation collective = describe_collective(raw_, gpu, kind, ranks.size());
-        collective.group = group;
-        collective.sequence = sequences_[group]++;
-        take_time(gpu, collective);
-        if (kind == CollectiveKind::kAllToAll && states_parts(raw_, details)) {
-            if (auto exchange = exchange_of(raw_, details, collective, ranks)) {
-                const auto own = std::lower_bound(ranks.begin(), ranks.end(), raw_.report.rank);
-                collective.bytes =
-                    exchange->sent_by(static_cast<std::uint32_t>(own - ranks.begin()));
-                collective.size_source = SizeSource::kTrace;
-                exchanges_.push_back(std::move(*exchange));
-                collective.exchange = static_cast<std::uint32_t>(exchanges_.size());
-            } else {
-                ++other_parts_;
-            }
-        }
-        operation.body = std::move(collective);
     }
 
     void set_body(
@@ -441,11 +304,11 @@ private:
             operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration)};
             return;
         }
-        if (gpu.work == GpuWork::kCommunication) {
-            if (const auto found = collective_kind(raw_, gpu))
-                return set_communication(gpu, *found, messages, operation);
-            ++unknown_communication_;
-        }
+        if (gpu.work == GpuWork::kCommunication)
+            if (auto body = communication_.body_of(gpu, messages)) {
+                operation.body = std::move(*body);
+                return;
+            }
         const GpuTask& task = raw_.tasks[gpu.task];
         KernelOperation kernel;
         kernel.grid = task.grid == kUnknownShape ? Dim3{} : task.grid;
@@ -468,36 +331,6 @@ private:
         return *kind;
     }
 
-    std::uint32_t group_of(const CollectiveDetails& details) {
-        const auto known =
-            group_of_.find({details.group_name, details.group_ranks, details.group_size});
-        if (known != group_of_.end())
-            return known->second;
-        const std::uint32_t group = find_group(details);
-        group_of_[{details.group_name, details.group_ranks, details.group_size}] = group;
-        return group;
-    }
-
-    std::uint32_t find_group(const CollectiveDetails& details) {
-        Group group;
-        group.name = details.group_name == 0 ? "world" : raw_.texts[details.group_name];
-        group.ranks = group_ranks(raw_, details);
-        unlisted_groups_ += lists_ranks(raw_, details) || group.ranks.size() < 2 ||
-                                    group.ranks.size() == raw_.report.world_size
-                                ? 0
-                                : 1;
-        members_ += group.ranks.size();
-        if (members_ > kMostMembers)
-            throw ConfigError(
-                raw_.report.file,
-                "",
-                fmt::format(
-                    "has {} process groups of up to {} ranks; expected fewer",
-                    groups_.size() + 1,
-                    group.ranks.size()));
-        return group_table_.index(std::move(group));
-    }
-
     /// Warns if idle time that nothing in the trace explains is significant: it is replayed
     /// unchanged on any machine.
     void warn_of_idle_time(std::uint64_t whole) {
@@ -514,29 +347,18 @@ private:
 
     RawTrace& raw_;
     NameTable& names_;
-    std::vector<Group>& groups_;
-    std::vector<UnevenExchange>& exchanges_;
-    GroupTable group_table_;
+    CommunicationBodies communication_;
     BuiltRank built_;
     double peak_ = 0;
     std::uint32_t host_name_ = 0;
     std::uint32_t host_last_ = UINT32_MAX;
     std::uint64_t origin_ = 0;
     std::uint64_t host_time_ = 0;
-    std::uint64_t unknown_communication_ = 0;
-    std::uint64_t unmatched_ = 0;
-    std::uint64_t without_model_ = 0;
-    std::map<std::uint32_t, std::uint64_t> shortest_;  ///< time of communication kernels, by task
-    std::uint64_t other_parts_ = 0;
-    std::uint64_t unlisted_groups_ = 0;
-    std::uint64_t members_ = 0;
     StreamOrder order_;
     std::vector<std::optional<Kind>> kinds_;  ///< by task
     std::vector<OnStream> streams_;           ///< as RawTrace::streams
     std::vector<std::uint32_t> overtaking_;   ///< as RawTrace::streams
-    std::map<std::uint32_t, std::uint64_t> sequences_;
-    std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
-    BigVector<std::uint32_t> operation_of_;  ///< by raw index; of several messages the first
+    BigVector<std::uint32_t> operation_of_;   ///< by raw index; of several messages the first
     std::map<std::size_t, std::vector<std::uint32_t>> beside_;  ///< the others, by raw index
     std::map<std::pair<std::uint32_t, std::size_t>, std::uint32_t> streams_beside_;
     BigVector<std::uint64_t> scheduled_ends_;  ///< by operation, ps on the trace's clock
@@ -554,7 +376,12 @@ TraceWorkload workload_of(RawTrace raw) {
     ExecutionGraph& graph = workload.graph;
     BuiltRank built = build_rank(raw, names, graph);
     TraceFileReport& report = workload.files.emplace_back(std::move(raw.report));
-    if (report.world_size > 1 && report.collectives == 0)
+    const auto operations = built.graph->operations.pass();
+    bool has_messages = false;
+    for (const Operation& operation : operations)
+        has_messages = has_messages || std::holds_alternative<SendOperation>(operation.body) ||
+                       std::holds_alternative<ReceiveOperation>(operation.body);
+    if (report.world_size > 1 && report.collectives == 0 && !has_messages)
         report.warnings.emplace_back("holds no collective: nothing runs beside its kernels");
     graph.ranks.push_back(std::move(built.graph));
     workload.measured.push_back(std::move(built.measured));

@@ -27,6 +27,15 @@ struct Content {
     }
 };
 
+/// A word for one and for several.
+struct Noun {
+    const char* one;
+    const char* several;
+    [[nodiscard]] std::string counted(std::size_t count) const {
+        return fmt::format("{} {}", count, count == 1 ? one : several);
+    }
+};
+
 std::string counted_steps(std::uint64_t count, const char* what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -98,7 +107,7 @@ private:
             contents_.begin(), contents_.end(), [](const Content& c) { return c.gpu > 0; });
         if (with_work == 0)
             return false;
-        take("step mark", "outside the step marks");
+        take({"step mark", "step marks"}, "outside the step marks");
         return true;
     }
 
@@ -119,7 +128,9 @@ private:
             return false;  // one end tells no length
         look_into();
         leave_out_partial_first();
-        take("step that an optimizer ends", "behind the last optimizer's step");
+        take(
+            {"step that an optimizer ends", "steps that optimizers end"},
+            "behind the last optimizer's step");
         tell_without_marks();
         return true;
     }
@@ -158,7 +169,9 @@ private:
             candidates_.push_back({raw_.gpu[first].launch, end, -1});
         }
         look_into();
-        take("repetition of one sequence of kernels", "outside the repetitions");
+        take(
+            {"repetition of one sequence of kernels", "repetitions of one sequence of kernels"},
+            "outside the repetitions");
         tell_without_marks();
         return true;
     }
@@ -197,7 +210,7 @@ private:
     }
 
     /// Keeps the candidates that are whole and have GPU work, and says which.
-    void take(const char* what, const char* where) {
+    void take(const Noun& what, const char* where) {
         const bool any_whole =
             std::any_of(contents_.begin(), contents_.end(), [](const Content& c) {
                 return c.gpu > 0 && c.whole();
@@ -232,9 +245,8 @@ private:
             at = at == FoundSteps::kOutside ? at : place[at];
         found_.how =
             found_.steps.size() == candidates_.size()
-                ? counted_steps(candidates_.size(), what)
-                : fmt::format(
-                      "{} of {}", found_.steps.size(), counted_steps(candidates_.size(), what));
+                ? what.counted(candidates_.size())
+                : fmt::format("{} of {}", found_.steps.size(), what.counted(candidates_.size()));
         const auto because = [&](std::string why) {
             found_.how += (found_.how.find(':') == std::string::npos ? ": " : "; ") + why;
             found_.notes.push_back(std::move(why));

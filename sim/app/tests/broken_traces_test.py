@@ -315,6 +315,18 @@ class BrokenTraces(unittest.TestCase):
                 self.assertTrue(said, f"{way.__name__}: no word of what is broken")
         return "replayed"
 
+    def test_check_tries_a_system_too(self):
+        files = self.write(one_of_groups(random.Random(1))[0])
+        small = self.call("trace", "check", "--json", *files, "--system",
+                          os.path.join(SOURCE, "configs/systems/rtx2080ti_pcie.json"))
+        self.assertEqual(small.returncode, 2)
+        self.assertIn("has 4 GPUs", small.stderr)
+        self.assertRegex(json.loads(small.stdout)["verdict"], "^replayable with .*, but not on .*rtx2080ti")
+        large = self.call("trace", "check", *files, "--system",
+                          os.path.join(SOURCE, "configs/systems/hgx_h100.json"))
+        self.assertEqual(large.returncode, 0, large.stderr)
+        self.assertIn("[2, 3]", large.stdout, "how the groups were laid out")
+
     def test_check_and_run_agree(self):
         count = {}
         for number in range(COUNT):

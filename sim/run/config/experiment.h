@@ -98,13 +98,15 @@ struct TraceWorkloadParams {
                 "files",
                 &TraceWorkloadParams::files,
                 "Traces, relative to this file, one per rank: Kineto, Nsight Systems, Chakra, "
-                "PyTorch's execution traces, captures, nccl-tests logs, switchfold's own.")
+                "PyTorch's execution traces and flight recorder, rocprofv3, captures, NCCL "
+                "Inspector, logs and JSON of nccl-tests and rccl-tests, switchfold's own.")
                 .required(),
             field(
                 "ranks",
                 &TraceWorkloadParams::ranks,
                 "Ranks of the run; 0: those of the trace. Required if the files are fewer than the "
-                "ranks that they stand for.",
+                "ranks that they stand for: process groups of one rank's trace then repeat by "
+                "their strides.",
                 0U,
                 65'536U),
             field(
