@@ -7,6 +7,7 @@
 #include "sim/run/config/load.h"
 #include "sim/run/machine/system_queries.h"
 #include "validation/harness/root.h"
+#include "workloads/graph/spread.h"
 #include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
 
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -52,10 +54,12 @@ void ask_traces(StartChoice& choice, const SystemParams& system) {
                 gpus,
                 ranks));
     choice.ranks = std::min(ranks, gpus);
-    const WholeRun run = complete_run(workload, choice.ranks, stands_for_all);
-    if (!run.problems.empty())
-        throw ConfigError(
-            fmt::format("{}", fmt::join(choice.traces, ", ")), "", run.problems.front());
+    const TraceFileReport& first = workload.files.front();
+    const std::vector<std::string> problems =
+        stands_for_all ? why_not_spread(workload.graph, first.rank, first.world_size, choice.ranks)
+                       : complete_run(workload, choice.ranks, false).problems;
+    if (!problems.empty())
+        throw ConfigError(fmt::format("{}", fmt::join(choice.traces, ", ")), "", problems.front());
     if (const std::string& gpu = workload.files.front().gpu_name; !gpu.empty() && ranks > 1)
         choice.traced_on = fmt::format("{} ranks on {}", ranks, gpu);
 }

@@ -9,6 +9,7 @@
 #include "sim/core/version.h"
 #include "sim/run/config/load.h"
 #include "sim/run/workload/workload.h"
+#include "workloads/graph/spread.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
@@ -57,6 +58,9 @@ std::string together(const std::vector<std::string>& files) {
     return fmt::format("{}", fmt::join(files, ", "));
 }
 
+/// Operations of all ranks together that are followed to their end: some gigabytes and a minute.
+constexpr std::uint64_t kMostFollowed = 20'000'000;
+
 /// Makes a whole run of the traces as `run` does, and follows it to its end with and without
 /// overlap. One trace of several ranks stands for all.
 void try_run(const TraceArguments& arguments, TraceWorkload& workload, Trial& trial) {
@@ -64,6 +68,19 @@ void try_run(const TraceArguments& arguments, TraceWorkload& workload, Trial& tr
     for (const TraceFileReport& file : workload.files)
         ranks = std::max(ranks, file.world_size);
     const std::string files = together(arguments.files);
+    const TraceFileReport& first = workload.files.front();
+    const std::uint64_t operations =
+        std::uint64_t{workload.graph.ranks.front()->operations.size()} * ranks;
+    if (workload.files.size() == 1 && operations > kMostFollowed) {
+        for (std::string& why : why_not_spread(workload.graph, first.rank, ranks, ranks))
+            trial.problems.push_back({files, "", std::move(why)});
+        trial.assumptions.push_back(fmt::format(
+            "one rank stands for all {}: its process groups can be laid out, but {} operations are "
+            "too many to follow here, so whether all ranks come to their end shows in the run",
+            ranks,
+            operations));
+        return;
+    }
     WholeRun whole = complete_run(workload, ranks, workload.files.size() == 1);
     for (std::string& problem : whole.problems)
         trial.problems.push_back({files, "", std::move(problem)});

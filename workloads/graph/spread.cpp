@@ -29,6 +29,24 @@ std::string shown_ranks(const std::vector<std::uint32_t>& ranks) {
         "[{}, ...] of {}", fmt::join(ranks.begin(), ranks.begin() + kShown, ", "), ranks.size());
 }
 
+/// How a group of the traced rank repeats.
+struct Layout {
+    bool fits = true;
+    std::optional<RankBox> box;  ///< nothing: all ranks are one group
+};
+
+Layout layout_of(const Group& group, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks) {
+    const bool alone = group.ranks.size() == 1 && group.ranks.front() == rank;
+    if (group.ranks.size() >= world || alone || ranks == 1)
+        return {};
+    auto box = RankBox::of(group.ranks);
+    if (box && (!box->covers(world) || box->around(rank) != group.ranks))
+        box.reset();
+    if (box)
+        box = box->scaled(world, ranks);
+    return {box.has_value(), box};
+}
+
 class Spreader {
 public:
     Spreader(
@@ -59,37 +77,15 @@ private:
 
     /// Finds how each group of the trace repeats.
     void lay_out() {
-        std::vector<std::string> misfits;
         everyone_ = graph_.groups.size();
         std::vector<std::uint32_t> world(world_);
         std::iota(world.begin(), world.end(), 0U);
         traced_groups_ = graph_.groups;
         traced_groups_.push_back({"world", std::move(world)});
-        for (const Group& group : traced_groups_) {
-            if (group.ranks.size() >= world_ ||
-                (group.ranks.size() == 1 && group.ranks.front() == rank_)) {
-                boxes_.emplace_back();  // everyone
-                continue;
-            }
-            auto box = RankBox::of(group.ranks);
-            if (box && (!box->covers(world_) || box->around(rank_) != group.ranks))
-                box.reset();
-            if (box)
-                box = box->scaled(world_, ranks_);
-            if (!box)
-                misfits.push_back(fmt::format("{} {}", group.name, shown_ranks(group.ranks)));
-            boxes_.push_back(box);
-        }
-        if (misfits.empty())
-            return;
-        spread_.problems.push_back(fmt::format(
-            "rank {} of {} cannot stand for {} ranks: no layout by strides repeats its process "
-            "group{} {}; expected groups of equal strides, or the traces of all ranks",
-            rank_,
-            world_,
-            ranks_,
-            misfits.size() == 1 ? "" : "s",
-            fmt::join(misfits, ", ")));
+        spread_.problems = why_not_spread(graph_, rank_, world_, ranks_);
+        if (spread_.problems.empty())
+            for (const Group& group : traced_groups_)
+                boxes_.push_back(layout_of(group, rank_, world_, ranks_).box);
     }
 
     [[nodiscard]] std::vector<std::uint32_t> members(std::size_t group, std::uint32_t rank) const {
@@ -314,6 +310,24 @@ private:
 };
 
 }  // namespace
+
+std::vector<std::string> why_not_spread(
+    const ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks) {
+    std::vector<std::string> misfits;
+    for (const Group& group : graph.groups)
+        if (!layout_of(group, rank, world, ranks).fits)
+            misfits.push_back(fmt::format("{} {}", group.name, shown_ranks(group.ranks)));
+    if (misfits.empty())
+        return {};
+    return {fmt::format(
+        "rank {} of {} cannot stand for {} ranks: no layout by strides repeats its process group{} "
+        "{}; expected groups of equal strides, or the traces of all ranks",
+        rank,
+        world,
+        ranks,
+        misfits.size() == 1 ? "" : "s",
+        fmt::join(misfits, ", "))};
+}
 
 Spread spread_over_ranks(
     ExecutionGraph& graph,

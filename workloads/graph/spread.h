@@ -31,4 +31,8 @@ struct Spread {
     std::uint32_t ranks,
     const std::function<Time(std::size_t)>& traced);
 
+/// Why the rank cannot stand for `ranks` ranks, without changing the graph: empty if it can.
+[[nodiscard]] std::vector<std::string> why_not_spread(
+    const ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks);
+
 }  // namespace switchfold

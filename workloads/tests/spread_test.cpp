@@ -73,6 +73,12 @@ TEST(Spread, AGroupWithoutALayoutIsRefusedAndShown) {
     EXPECT_EQ(graph.ranks.size(), 1U) << "unchanged";
 }
 
+TEST(Spread, ALoneRankIsEachGroup) {
+    ExecutionGraph graph = one_rank({{"tensor", {0, 1}}, {"odd", {0, 6}}}, {all_reduce(0)});
+    EXPECT_TRUE(spread_over_ranks(graph, 0, 8, 1, ten).problems.empty());
+    EXPECT_EQ(group_of(graph, 0, 0).ranks, std::vector<std::uint32_t>{0});
+}
+
 TEST(Spread, AnotherNumberOfRanksChangesTheOuterGroupsAlone) {
     ExecutionGraph graph =
         one_rank({{"tensor", {0, 1}}, {"data", {0, 2, 4, 6}}}, {all_reduce(0), all_reduce(1)});
