@@ -55,12 +55,12 @@ double share(Time part, Time whole) {
 }
 
 /// Median and maximum of skew and transfer times of collectives.
-struct Spread {
+struct SpreadOfTimes {
     double median_us = 0;
     double longest_us = 0;
 };
 template <class Member>
-Spread spread(const std::vector<AlignedCollective>& collectives, Member member) {
+SpreadOfTimes spread(const std::vector<AlignedCollective>& collectives, Member member) {
     std::vector<double> us;
     for (const AlignedCollective& c : collectives)
         us.push_back(to_microseconds(c.*member));
@@ -180,8 +180,8 @@ void print_alignment(const RankAlignment& alignment, const TraceWorkload& worklo
             alignment.clock_offset_us[r],
             alignment.clock_noise_us[r],
             workload.files[r].rank);
-    const Spread skew = spread(alignment.collectives, &AlignedCollective::skew);
-    const Spread transfer = spread(alignment.collectives, &AlignedCollective::transfer);
+    const SpreadOfTimes skew = spread(alignment.collectives, &AlignedCollective::skew);
+    const SpreadOfTimes transfer = spread(alignment.collectives, &AlignedCollective::transfer);
     fmt::print(
         "  {} collectives on several of them: skew {:.1f} us (longest {:.1f} us), transfer {:.1f} "
         "us "

@@ -63,7 +63,8 @@ TEST(RankTimeline, EveryEventHasWhatParsersAskFor) {
     const Json trace = written([](RankTimelineWriter& writer) {
         RankSlice reduction = kernel(2, 5'000'000, 9'000'000);
         reduction.name = "ncclDevKernel_AllReduce(bucket)";
-        reduction.collective = RankCollective{"allreduce", "Float", 1000, 1000, "world", kRanks};
+        reduction.collective =
+            RankCollective{"allreduce", "Float", 1000, 1000, "world", kRanks, {}, {}, {}};
         RankSlice copy = kernel(3, 9'000'000, 9'500'000);
         copy.category = "gpu_memcpy";
         copy.bytes = 64;
@@ -123,11 +124,26 @@ TEST(RankTimeline, CallsOfOneMomentShareTheTimeBeforeIt) {
     EXPECT_EQ(calls, (std::vector<std::array<double, 3>>{{1, 4, 0.5}, {3, 4.5, 0.5}, {2, 5, 0.2}}));
 }
 
+TEST(RankTimeline, AMessageSaysItsPeerAndAnExchangeItsParts) {
+    const Json trace = written([](RankTimelineWriter& writer) {
+        RankSlice slice = kernel(1, 0, 1'000'000);
+        slice.collective = RankCollective{"send", "Byte", 64, 64, "messages 3", kRanks, 2, {}, {}};
+        writer.add(slice);
+        slice.collective =
+            RankCollective{"all_to_all", "Byte", 9, 7, "world", kRanks, {}, {4, 5}, {3, 4}};
+        writer.add(slice);
+    });
+    const Json& events = trace["traceEvents"];
+    EXPECT_EQ(events[events.size() - 2]["args"]["Dst Rank"], 2);
+    EXPECT_EQ(events.back()["args"]["In split size"], "[4, 5]");
+    EXPECT_EQ(events.back()["args"]["Out split size"], "[3, 4]");
+}
+
 TEST(RankTimeline, ACollectiveSaysItsSizeAndItsRanks) {
     const Json trace = written([](RankTimelineWriter& writer) {
         RankSlice slice = kernel(1, 0, 1'000'000);
         slice.collective =
-            RankCollective{"_allgather_base", "BFloat16", 250, 1000, "g \"1\"", kRanks};
+            RankCollective{"_allgather_base", "BFloat16", 250, 1000, "g \"1\"", kRanks, {}, {}, {}};
         writer.add(slice);
     });
     const Json& args = trace["traceEvents"].back()["args"];

@@ -297,7 +297,8 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
         throw std::invalid_argument(malformed);
     if (start == "0" || start == "0.0") {
         // Before the first other time stamp it may be the clock's own beginning.
-        if (base_us_.value_or(0) > 0) {
+        const bool nothing = on_gpu && (duration == "0" || duration == "0.0");
+        if (base_us_.value_or(0) > 0 || nothing) {
             event.without_time = on_gpu;
             event.unusable = on_gpu ? nullptr : kNoTime;
             return;
