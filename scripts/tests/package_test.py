@@ -48,7 +48,7 @@ def check_program(tree, version):
     out = tree / "out"
     assert "in_switch" in run(program, "run", tree / EXAMPLE, "--out", out)
     assert (out / "result.json").is_file()
-    assert "replayed" in run(program, "trace", "check", tree / "usr/share/switchfold/configs/examples/resnet50_ddp_synthetic.json.gz")
+    assert "replayable" in run(program, "trace", "check", tree / "usr/share/switchfold/configs/examples/resnet50_ddp_synthetic.json.gz")
     # Outside the repository, the program finds the shipped files in the folders above it.
     assert "memory" in run(program, "validate", "memory", cwd=tree / "out")
     assert "Usage" in run(tree / "usr/bin/switchfold-capture", "--help")

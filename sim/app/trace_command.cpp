@@ -51,6 +51,7 @@ void append(std::vector<Problem>& problems, std::vector<Problem> more) {
 /// What `run` would make of the traces.
 struct Trial {
     std::vector<Problem> problems;         ///< why they cannot be replayed
+    std::vector<Problem> on_system;        ///< why the given system cannot run them
     std::vector<std::string> assumptions;  ///< with which they can
 };
 
@@ -125,7 +126,7 @@ void try_on_system(const TraceArguments& arguments, std::uint32_t ranks, Trial& 
                 trial.assumptions.push_back(note);
     } catch (const ConfigError& error) {
         for (const Problem& problem : error.problems())
-            trial.problems.push_back(
+            trial.on_system.push_back(
                 {together(arguments.files),
                  "",
                  fmt::format("on {}: {}", arguments.system, problem.message)});
@@ -150,14 +151,18 @@ Trial try_out(const TraceArguments& arguments, TraceWorkload& workload) {
     return trial;
 }
 
-/// "replayable", "replayable with 2 assumptions" or "cannot be trusted".
-std::string verdict(const Trial& trial) {
+/// "replayable", "replayable with 2 assumptions" or "cannot be trusted"; where the given system
+/// cannot run them, the first two say so.
+std::string verdict(const Trial& trial, const TraceArguments& arguments) {
     if (!trial.problems.empty())
         return "cannot be trusted";
     const std::size_t count = trial.assumptions.size();
-    return count == 0
-               ? "replayable"
-               : fmt::format("replayable with {} assumption{}", count, count == 1 ? "" : "s");
+    std::string words =
+        count == 0 ? "replayable"
+                   : fmt::format("replayable with {} assumption{}", count, count == 1 ? "" : "s");
+    if (!trial.on_system.empty())
+        words += fmt::format(", but not on {}", arguments.system);
+    return words;
 }
 
 int check_traces(const TraceArguments& arguments, const Log& log) {
@@ -166,8 +171,10 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload traced = workload;  // the trial makes a whole run of it
     Trial trial = try_out(arguments, workload);
     if (arguments.json) {
-        OrderedJson out{{"verdict", verdict(trial)}};
-        out["problems"] = to_json(trial.problems);
+        OrderedJson out{{"verdict", verdict(trial, arguments)}};
+        std::vector<Problem> problems = trial.problems;
+        append(problems, trial.on_system);
+        out["problems"] = to_json(problems);
         out["assumptions"] = trial.assumptions;
         out["files"] = OrderedJson::array();
         for (const TraceFileReport& file : traced.files)
@@ -181,10 +188,11 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
         }
         if (traced.files.size() > 1)
             print_alignment(alignment, traced);
-        fmt::print("  verdict: {}\n", verdict(trial));
+        fmt::print("  verdict: {}\n", verdict(trial, arguments));
         for (const std::string& assumption : trial.assumptions)
             fmt::print("    - {}\n", assumption);
     }
+    append(trial.problems, std::move(trial.on_system));
     if (!trial.problems.empty())
         throw ConfigError(std::move(trial.problems));
     return 0;

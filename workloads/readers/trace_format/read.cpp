@@ -214,6 +214,8 @@ private:
         report.events = r.events;
         report.used = r.used;
         report.dropped = r.dropped;
+        report.mended = r.mended;
+        report.steps_from = r.steps_from;
         report.warnings = r.warnings;
         workload_.files.push_back(std::move(report));
     }

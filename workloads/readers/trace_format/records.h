@@ -107,6 +107,8 @@ struct RankRecord {
     std::uint64_t events = 0;
     std::map<std::string, std::uint64_t> used;
     std::map<std::string, std::uint64_t> dropped;
+    std::map<std::string, std::uint64_t> mended;
+    std::string steps_from;
     std::vector<std::string> warnings;
     static constexpr auto fields() {
         using R = RankRecord;
@@ -133,6 +135,8 @@ struct RankRecord {
             field("events", &R::events, "Events of the original file."),
             field("used", &R::used, "Of these, used: by what they are."),
             field("dropped", &R::dropped, "Of these, dropped: by reason."),
+            field("mended", &R::mended, "Contradictions mended: by what was done."),
+            field("steps_from", &R::steps_from, "Which steps were taken, and why."),
             field("warnings", &R::warnings, "What a reader should know."));
     }
 };

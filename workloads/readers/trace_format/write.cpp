@@ -140,6 +140,8 @@ private:
         record.events = report.events;
         record.used = report.used;
         record.dropped = report.dropped;
+        record.mended = report.mended;
+        record.steps_from = report.steps_from;
         record.warnings = report.warnings;
         write(record);
         const RankGraph& rank = *workload_.graph.ranks[index];
