@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/readers/nsight/nccl_ranges.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"
@@ -283,8 +284,8 @@ TEST(NsightVersions, TheSizeOfACollectiveMayBeInJson) {
         Bytes(8192));
 }
 
-TEST(NsightVersions, TheSizeAndGroupOfACollectiveMayBeInBytes) {
-    NsightFile file;
+/// NCCL's ranges of the report hold bytes: the communicator of both GPUs, and one call.
+void add_payload(NsightFile& file, const std::string& call, std::optional<std::uint64_t> peer) {
     file.kernel(1, 20'500, 30'000, 7, 11, 1);
     const auto number = [](std::uint64_t value, int bytes) {
         std::string hex;
@@ -305,14 +306,23 @@ TEST(NsightVersions, TheSizeAndGroupOfACollectiveMayBeInBytes) {
         "INSERT INTO NVTX_PAYLOAD_SCHEMA_ENTRIES (domainId, schemaId, idx, type, name, offset) "
         "VALUES (1, 70, 0, 18, 'NCCL communicator ID', NULL), (1, 70, 1, 5, 'No. of ranks', 8), "
         "(1, 70, 2, 5, 'Rank', 12), (1, 70, 3, 5, 'CUDA device', 16), (1, 71, 0, 18, 'NCCL "
-        "communicator ID', NULL), (1, 71, 1, 22, 'Message size [bytes]', 8);"
+        "communicator ID', NULL), (1, 71, 1, 22, 'Message size [bytes]', 8), (1, 71, 2, 5, 'Peer "
+        "rank', 16);"
         "UPDATE NVTX_EVENTS SET binaryData = " +
-        blob(71, number(0xabc, 8) + number(1'048'576, 8)) + " WHERE text = 'ncclAllReduce';");
+        blob(
+            71,
+            number(0xabc, 8) + number(1'048'576, 8) + (peer ? number(*peer, 4) : std::string())) +
+        ", text = '" + call + "' WHERE text = 'ncclAllReduce';");
     for (const std::uint64_t rank : {0, 1})
         file.sql(fmt::format(
             "INSERT INTO NVTX_EVENTS (start, end, eventType, text, globalTid, binaryData) VALUES "
             "(100, 200, 59, 'ncclCommInitRank', 16777217, {})",
             blob(70, number(0xabc, 8) + number(2, 4) + number(1 - rank, 4) + number(rank, 4))));
+}
+
+TEST(NsightVersions, TheSizeAndGroupOfACollectiveMayBeInBytes) {
+    NsightFile file;
+    add_payload(file, "ncclAllReduce", {});
     const TraceWorkload workload = file.read();
     const Operation* collective = nullptr;
     for (const Operation& operation : workload.graph.ranks[0]->operations)
@@ -323,6 +333,42 @@ TEST(NsightVersions, TheSizeAndGroupOfACollectiveMayBeInBytes) {
     EXPECT_EQ(reduce.bytes, Bytes(1'048'576));
     EXPECT_EQ(workload.graph.groups[reduce.group].name, "communicator abc");
     EXPECT_EQ(workload.graph.groups[reduce.group].ranks, (std::vector<std::uint32_t>{0, 1}));
+}
+
+TEST(NsightVersions, ASendMayStateItsPeer) {
+    // Rank 0 of the communicator is the second GPU.
+    NsightFile file;
+    add_payload(file, "ncclSend", 0);
+    const TraceWorkload workload = file.read();
+    std::vector<SendOperation> sent;
+    for (const Operation& operation : workload.graph.ranks[0]->operations)
+        if (const auto* send = std::get_if<SendOperation>(&operation.body))
+            sent.push_back(*send);
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(sent[0].peer, 1U);
+    EXPECT_EQ(sent[0].bytes, Bytes(1'048'576));
+}
+
+TEST(NcclRanges, AGroupKeepsAllItsTransfersOrNone) {
+    const auto transfers = [](std::optional<std::uint64_t> last_peer) {
+        nsight::NcclRanges ranges;
+        const auto add = [&](const char* function, std::uint64_t at, NcclPayload payload) {
+            EXPECT_TRUE(ranges.add({function, 1, at, at + 1, payload}, 0));
+        };
+        NcclPayload message;
+        message.communicator = 7;
+        message.bytes = 64;
+        message.peer = 1;
+        add("ncclGroupStart", 1, {});
+        add("ncclSend", 2, message);
+        add("ncclRecv", 3, message);
+        message.peer = last_peer;
+        add("ncclSend", 4, message);
+        add("ncclGroupEnd", 5, {});
+        return ranges.calls().at(0).transfers.size();
+    };
+    EXPECT_EQ(transfers(2), 3U);
+    EXPECT_EQ(transfers({}), 0U);
 }
 
 TEST(NsightVersions, GraphsTracedAsAWholeAreCountedAsLost) {

@@ -15,6 +15,13 @@ bool transfers(std::string_view function) {
     return function == "ncclSend" || function == "ncclRecv";
 }
 
+/// The call's own transfer, if it is one that states its peer and size.
+std::vector<NcclTransfer> transfers_of(const NcclCall& call) {
+    if (!transfers(call.function) || !call.payload.peer || !call.payload.bytes)
+        return {};
+    return {{call.function == "ncclSend", *call.payload.peer, *call.payload.bytes}};
+}
+
 /// Combines a group's calls into one per kernel: calls of one function and communicator share a
 /// kernel. So do sends and receives; their bytes are those sent.
 std::vector<NcclCall> kernels_of(const std::vector<NcclCall>& group) {
@@ -27,7 +34,16 @@ std::vector<NcclCall> kernels_of(const std::vector<NcclCall>& group) {
         });
         if (same == kernels.end()) {
             kernels.push_back(call);
-        } else if (same->function == call.function && call.payload.bytes) {
+            kernels.back().transfers = transfers_of(call);
+            continue;
+        }
+        // Without one of them the others tell only a part.
+        const std::vector<NcclTransfer> more = transfers_of(call);
+        if (more.empty() || same->transfers.empty())
+            same->transfers.clear();
+        else
+            same->transfers.push_back(more.front());
+        if (same->function == call.function && call.payload.bytes) {
             same->payload.bytes = same->payload.bytes.value_or(0) + *call.payload.bytes;
         } else if (call.function == "ncclSend") {
             same->function = call.function;
@@ -85,6 +101,7 @@ std::vector<NcclCall> NcclRanges::calls() {
             group.push_back(std::move(range));
         } else {
             calls.push_back(std::move(range));
+            calls.back().transfers = transfers_of(calls.back());
         }
     }
     end_group({});

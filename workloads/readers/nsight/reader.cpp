@@ -15,7 +15,9 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -383,7 +385,8 @@ private:
 
     [[nodiscard]] NcclPayload payload_of(const Rows& rows, const NvtxPayloads& payloads) const {
         NcclPayload payload = payloads.nccl_payload(rows.bytes(9));
-        if (!payload.bytes)
+        // What creates a communicator states no bytes.
+        if (!payload.bytes && !payload.communicator)
             payload = nccl_payload(name_in(rows, {7, 8}));
         if (!payload.bytes)
             payload.bytes = rows.if_known(6);
@@ -407,6 +410,8 @@ private:
                 event.thread = fmt::format("{}", call.thread);
                 if (call.payload.communicator)
                     set_group(nccl, *call.payload.communicator, event);
+                if (!call.transfers.empty() && call.payload.communicator)
+                    describe_transfers(nccl, call, rank, event);
                 if (event.name.starts_with("nccl:") && event.input_dims.empty())
                     ++without_size[rank.raw.report.rank];
                 add(rank, event);
@@ -417,6 +422,59 @@ private:
                     "{} calls of NCCL say no size: their payloads were not exported (nsys export "
                     "--include-blobs=true does)",
                     count));
+    }
+
+    /// Sends and receives of one call: to and from everybody they are an exchange, otherwise
+    /// messages of a batch, which stand before it as c10d's do.
+    void describe_transfers(
+        const nsight::NcclRanges& nccl,
+        const nsight::NcclCall& call,
+        Rank& rank,
+        TraceEvent& event) {
+        const nsight::NcclCommunicator* const known = nccl.communicator(*call.payload.communicator);
+        if (known == nullptr || event.group_ranks.empty())
+            return;
+        std::vector<std::uint64_t> sent(known->size, 0);
+        std::vector<std::uint64_t> received(known->size, 0);
+        std::set<std::uint64_t> peers;
+        for (const nsight::NcclTransfer& transfer : call.transfers) {
+            if (transfer.peer >= known->size)
+                return;
+            (transfer.sends ? sent : received)[transfer.peer] += transfer.bytes;
+            if (transfer.sends)
+                peers.insert(transfer.peer);
+        }
+        // An all-to-all of two ranks sends to both; one message each way is a pipeline's.
+        if (peers.size() == known->size || (peers.size() > 1 && peers.size() + 1 == known->size)) {
+            event.collective_name = "all_to_allv";
+            event.datatype = "Byte";
+            event.in_splits = fmt::format("[{}]", fmt::join(sent, ", "));
+            event.out_splits = fmt::format("[{}]", fmt::join(received, ", "));
+            event.in_elements = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
+            event.out_elements =
+                std::accumulate(received.begin(), received.end(), std::uint64_t{0});
+            return;
+        }
+        TraceEvent message = event;
+        message.duration = 0;
+        for (const nsight::NcclTransfer& transfer : call.transfers) {
+            const auto place = known->members.find(transfer.peer);
+            const auto peer =
+                place == known->members.end() ? ranks_.end() : ranks_.find(place->second);
+            if (peer == ranks_.end())
+                return;
+            message.name = transfer.sends ? "nccl:send" : "nccl:recv";
+            message.collective_name = transfer.sends ? "send" : "recv";
+            message.datatype = "Byte";
+            message.in_elements = message.out_elements = transfer.bytes;
+            message.to_rank.reset();
+            message.from_rank.reset();
+            (transfer.sends ? message.to_rank : message.from_rank) = peer->second.raw.report.rank;
+            add(rank, message);
+        }
+        event.name = "nccl:coalesced";
+        event.input_dims.clear();
+        event.input_types.clear();
     }
 
     /// Sets the group; for a communicator created before the report began, only its number is

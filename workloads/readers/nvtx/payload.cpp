@@ -15,10 +15,11 @@ struct Named {
     std::string_view name;
     std::optional<std::uint64_t> NcclPayload::*member;
 };
-constexpr std::array<Named, 6> kNamed{
+constexpr std::array<Named, 7> kNamed{
     {{"Message size [bytes]", &NcclPayload::bytes},
      {"Bytes", &NcclPayload::bytes},  // in older versions
      {"NCCL communicator ID", &NcclPayload::communicator},
+     {"Peer rank", &NcclPayload::peer},
      {"No. of ranks", &NcclPayload::ranks},
      {"Rank", &NcclPayload::rank},
      {"CUDA device", &NcclPayload::device}}};
