@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long collectives leave out repetitions: times and bytes stay the same, with fewer events.
+#include "models/tests/link_bytes.h"
 #include "models/tests/test_machine.h"
 #include "sim/kernel/world_clock.h"
 
@@ -14,22 +15,6 @@
 
 namespace switchfold::jump_test {
 namespace {
-
-/// Counts the bytes that all links carry, and those that were left out.
-struct LinkBytes final : TrafficCounts {
-    explicit LinkBytes(Fabric& f) : fabric(f) {}
-    [[nodiscard]] std::vector<std::uint64_t> simulated() const override { return {carried()}; }
-    [[nodiscard]] std::uint64_t carried() const {
-        std::uint64_t bytes = 0;
-        for (const auto& link : fabric.links())
-            bytes += link->statistics().payload_bytes;
-        return bytes;
-    }
-    [[nodiscard]] std::uint64_t all_bytes() const {
-        return static_cast<std::uint64_t>(all().front());
-    }
-    Fabric& fabric;
-};
 
 /// A one-time event of the outside world; it ends a jump.
 struct Once final : EventHandler {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A collective like an earlier one, both undisturbed, passes as that one did, without packets.
+#include "models/tests/link_bytes.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
@@ -16,17 +17,6 @@ namespace switchfold::recall_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
-
-struct LinkBytes final : TrafficCounts {
-    explicit LinkBytes(Fabric& f) : fabric(f) {}
-    [[nodiscard]] std::vector<std::uint64_t> simulated() const override {
-        std::uint64_t bytes = 0;
-        for (const auto& link : fabric.links())
-            bytes += link->statistics().payload_bytes;
-        return {bytes};
-    }
-    Fabric& fabric;
-};
 
 struct Call final : EventHandler {
     void on_event(std::uint64_t) override { what(); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-to-alls whose parts differ: every value where it belongs, and the time of what moves.
 #include "models/collectives/choice/exchange.h"
+#include "models/tests/link_bytes.h"
 #include "models/tests/test_machine.h"
 #include "sim/core/error.h"
 
@@ -41,13 +42,6 @@ CollectivePolicy by(Protocol protocol) {
     return policy;
 }
 
-std::uint64_t bytes_on_links(const TestMachine& machine) {
-    std::uint64_t bytes = 0;
-    for (const auto& link : machine.fabric.links())
-        bytes += link->statistics().payload_bytes;
-    return bytes;
-}
-
 struct Result {
     CollectiveRecord record;
     std::uint64_t link_bytes = 0;
@@ -61,7 +55,7 @@ Result run_on(
     TestMachine machine(topology, TestMachine::params(), policy);
     machine.engine->set_exchanges({exchange});
     const CollectiveRecord record = machine.run(operation_of(1));
-    return {record, bytes_on_links(machine)};
+    return {record, bytes_on_links(machine.fabric)};
 }
 
 Result run(const UnevenExchange& exchange, const CollectivePolicy& policy = ring_policy()) {
@@ -78,7 +72,7 @@ Result run_even(
     operation.kind = kind;
     operation.bytes = Bytes(bytes);
     const CollectiveRecord record = machine.run(operation);
-    return {record, bytes_on_links(machine)};
+    return {record, bytes_on_links(machine.fabric)};
 }
 
 /// Nothing, a few bytes, odd numbers of elements, and some ten KiB.
@@ -278,17 +272,6 @@ TEST(UnevenExchange, CopyEnginesExchangeEqualPartsAlone) {
     EXPECT_THROW(kernels(), SimulationError);
 }
 
-struct LinkBytes final : TrafficCounts {
-    explicit LinkBytes(Fabric& f) : fabric(f) {}
-    [[nodiscard]] std::vector<std::uint64_t> simulated() const override {
-        std::uint64_t bytes = 0;
-        for (const auto& link : fabric.links())
-            bytes += link->statistics().payload_bytes;
-        return {bytes};
-    }
-    Fabric& fabric;
-};
-
 /// Starts a collective on all ranks when it is called.
 struct Start final : EventHandler, CollectiveListener {
     explicit Start(TestMachine& m) : machine(m) {}
@@ -326,8 +309,8 @@ TEST(UnevenExchange, AnotherIsNotTakenForIt) {
         const CollectiveRecord& record = machine.engine->records().back();
         const Result& expected = alone.at(exchange - 1);
         EXPECT_NEAR(to_seconds(record.end - record.start) / to_seconds(expected.time()), 1.0, 0.01);
-        EXPECT_EQ(bytes_on_links(machine) - bytes, expected.link_bytes);
-        bytes = bytes_on_links(machine);
+        EXPECT_EQ(bytes_on_links(machine.fabric) - bytes, expected.link_bytes);
+        bytes = bytes_on_links(machine.fabric);
     }
 }
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/fabric.h"
+#include "models/collectives/jump/traffic_counts.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace switchfold {
+
+/// Payload that all links have carried.
+inline std::uint64_t bytes_on_links(const Fabric& fabric) {
+    std::uint64_t bytes = 0;
+    for (const auto& link : fabric.links())
+        bytes += link->statistics().payload_bytes;
+    return bytes;
+}
+
+/// Counts the bytes that all links carry, and those that were left out.
+struct LinkBytes final : TrafficCounts {
+    explicit LinkBytes(Fabric& f) : fabric(f) {}
+    [[nodiscard]] std::vector<std::uint64_t> simulated() const override { return {carried()}; }
+    [[nodiscard]] std::uint64_t carried() const { return bytes_on_links(fabric); }
+    [[nodiscard]] std::uint64_t all_bytes() const {
+        return static_cast<std::uint64_t>(all().front());
+    }
+    Fabric& fabric;
+};
+
+}  // namespace switchfold
