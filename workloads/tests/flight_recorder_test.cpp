@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for dumps of PyTorch's flight recorder.
-#include "sim/core/error.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/readers/read_traces.h"
+#include "workloads/tests/read_text.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/temporary_file.h"
 
@@ -17,6 +17,9 @@
 namespace switchfold::flight_recorder_test {
 namespace {
 
+using test_data::collective;
+using test_data::error_of_text;
+using test_data::read_text;
 using test_data::TemporaryFile;
 
 struct Call {
@@ -62,24 +65,11 @@ std::string dump(const std::vector<Call>& calls, const std::string& groups = kWo
 }
 
 TraceWorkload read(const std::string& text, const std::string& name = "trace_rank_0.json") {
-    const TemporaryFile file(name, text);
-    TraceWorkload workload = read_traces({{file.path()}});
-    check(workload.graph);
-    return workload;
+    return read_text(name, text);
 }
 
 std::string message(const std::string& text, const std::string& name = "trace_rank_0.json") {
-    const TemporaryFile file(name, text);
-    try {
-        static_cast<void>(read_traces({{file.path()}}));
-    } catch (const ConfigError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
-const CollectiveOperation& collective(const TraceWorkload& workload, std::size_t i) {
-    return std::get<CollectiveOperation>(workload.graph.ranks[0]->operations[i].body);
+    return error_of_text(name, text);
 }
 
 bool notes(const TraceWorkload& workload, const std::string& word) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for logs of NCCL's Inspector.
-#include "sim/core/error.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/readers/read_traces.h"
+#include "workloads/tests/read_text.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/temporary_file.h"
 
@@ -17,6 +17,9 @@
 namespace switchfold::nccl_inspector_test {
 namespace {
 
+using test_data::collective;
+using test_data::error_of_text;
+using test_data::read_text;
 using test_data::TemporaryFile;
 
 std::string header(const std::string& communicator, int rank, int ranks, int process = 1) {
@@ -42,24 +45,11 @@ std::string line(const std::string& first, const std::string& second) {
 }
 
 TraceWorkload read(const std::string& text) {
-    const TemporaryFile file("nccl.log", text);
-    TraceWorkload workload = read_traces({{file.path()}});
-    check(workload.graph);
-    return workload;
+    return read_text("nccl.log", text);
 }
 
 std::string message(const std::string& text) {
-    const TemporaryFile file("nccl.log", text);
-    try {
-        static_cast<void>(read_traces({{file.path()}}));
-    } catch (const ConfigError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
-const CollectiveOperation& collective(const TraceWorkload& workload, std::size_t i) {
-    return std::get<CollectiveOperation>(workload.graph.ranks[0]->operations[i].body);
+    return error_of_text("nccl.log", text);
 }
 
 TEST(NcclInspector, LinesBecomeCollectives) {

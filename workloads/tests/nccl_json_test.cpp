@@ -1,40 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for results of nccl-tests and rccl-tests as JSON.
-#include "sim/core/error.h"
-#include "workloads/readers/read_traces.h"
+#include "workloads/tests/read_text.h"
 #include "workloads/tests/round_trip.h"
-#include "workloads/tests/temporary_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
-#include <variant>
 
 namespace switchfold::nccl_json_test {
 namespace {
 
-using test_data::TemporaryFile;
+using test_data::collective;
+using test_data::error_of_text;
+using test_data::read_text;
 
 TraceWorkload read(const std::string& text) {
-    const TemporaryFile file("results.json", text);
-    TraceWorkload workload = read_traces({{file.path()}});
-    check(workload.graph);
-    return workload;
+    return read_text("results.json", text);
 }
 
 std::string message(const std::string& text) {
-    const TemporaryFile file("results.json", text);
-    try {
-        static_cast<void>(read_traces({{file.path()}}));
-    } catch (const ConfigError& error) {
-        return error.what();
-    }
-    return "accepted";
-}
-
-const CollectiveOperation& collective(const TraceWorkload& workload, std::size_t i) {
-    return std::get<CollectiveOperation>(workload.graph.ranks[0]->operations[i].body);
+    return error_of_text("results.json", text);
 }
 
 std::string

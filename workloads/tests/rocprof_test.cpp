@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for JSON of rocprofv3.
-#include "sim/core/error.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"
+#include "workloads/tests/read_text.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/temporary_file.h"
 
@@ -16,6 +16,8 @@
 namespace switchfold::rocprof_test {
 namespace {
 
+using test_data::error_of_text;
+using test_data::read_text;
 using test_data::TemporaryFile;
 
 std::string record(
@@ -88,20 +90,11 @@ std::string file_of(const std::string& processes) {
 }
 
 TraceWorkload read(const Lists& lists) {
-    const TemporaryFile file("results.json", file_of(process(lists)));
-    TraceWorkload workload = read_traces({{file.path()}});
-    check(workload.graph);
-    return workload;
+    return read_text("results.json", file_of(process(lists)));
 }
 
 std::string message(const std::string& text) {
-    const TemporaryFile file("results.json", text);
-    try {
-        static_cast<void>(read_traces({{file.path()}}));
-    } catch (const ConfigError& error) {
-        return error.what();
-    }
-    return "accepted";
+    return error_of_text("results.json", text);
 }
 
 template <class Body>
