@@ -122,28 +122,29 @@ private:
             raw_.report.dropped["GPU operations outside the steps"] = left_out;
     }
 
-    /// A time between two windows becomes the end of the first.
-    [[nodiscard]] std::uint64_t on_host(std::uint64_t time) const {
+    /// A time between two windows becomes the end of the first. `start`, `end` and `earlier` are
+    /// those of one clock.
+    [[nodiscard]] std::uint64_t moved(
+        std::uint64_t time,
+        std::uint64_t Window::*start,
+        std::uint64_t Window::*end,
+        std::uint64_t Window::*earlier) const {
         const auto after = std::upper_bound(
-            windows_.begin(), windows_.end(), time, [](std::uint64_t t, const Window& w) {
-                return t < w.start;
+            windows_.begin(), windows_.end(), time, [start](std::uint64_t t, const Window& w) {
+                return t < w.*start;
             });
         if (after == windows_.begin())
             return time;
         const Window& window = *(after - 1);
         const bool last = after == windows_.end();
-        return (last ? time : std::min(time, std::max(window.end, window.start))) - window.earlier;
+        return (last ? time : std::min(time, std::max(window.*end, window.*start))) -
+               window.*earlier;
+    }
+    [[nodiscard]] std::uint64_t on_host(std::uint64_t time) const {
+        return moved(time, &Window::start, &Window::end, &Window::earlier);
     }
     [[nodiscard]] std::uint64_t on_gpu(std::uint64_t time) const {
-        const auto after = std::upper_bound(
-            windows_.begin(), windows_.end(), time, [](std::uint64_t t, const Window& w) {
-                return t < w.gpu_start;
-            });
-        if (after == windows_.begin())
-            return time;
-        const Window& window = *(after - 1);
-        const bool last = after == windows_.end();
-        return (last ? time : std::min(time, window.gpu_end)) - window.gpu_earlier;
+        return moved(time, &Window::gpu_start, &Window::gpu_end, &Window::gpu_earlier);
     }
 
     void move_marks() {
