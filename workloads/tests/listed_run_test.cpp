@@ -157,13 +157,5 @@ TEST(CollectiveNames, OfCallsAndPrograms) {
     EXPECT_EQ(collective_named(""), std::nullopt);
 }
 
-TEST(TensorTypes, HaveTheirSizes) {
-    EXPECT_EQ(tensor_type("ComplexDouble")->bytes, 16U);
-    EXPECT_EQ(tensor_type("Float8_e4m3fn")->bytes, 1U);
-    EXPECT_EQ(tensor_type("Short")->bytes, 2U);
-    EXPECT_EQ(tensor_type("BFloat16")->datatype, Datatype::kBfloat16);
-    EXPECT_FALSE(tensor_type("Mystery"));
-}
-
 }  // namespace
 }  // namespace switchfold::listed_run_test

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/text.h"
+#include "workloads/profile/classify.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"
 #include "workloads/readers/listed/names.h"
@@ -189,11 +190,12 @@ private:
             const std::size_t i = all.count++;
             const bool typed = names != nullptr && names->is_array() && i < names->size() &&
                                (*names)[i].is_string();
-            const auto type = typed ? tensor_type((*names)[i].get<std::string>()) : std::nullopt;
-            const std::uint64_t bytes = bytes_of(fields, sizes, shape, type ? type->bytes : 1);
+            const auto type = typed ? element_width((*names)[i].get<std::string>()) : std::nullopt;
+            const std::uint64_t bytes =
+                bytes_of(fields, sizes, shape, type ? type->bytes(1).count() : 1);
             known = known && type;
             if (type && !all.datatype)
-                all.datatype = type->datatype;
+                all.datatype = type->type;
             first = i == 0 ? bytes : first;
             all.alike = all.alike && bytes == first;
             sum += bytes;

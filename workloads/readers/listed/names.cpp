@@ -37,37 +37,4 @@ bool sums_parts(CollectiveKind kind) {
            kind == CollectiveKind::kScatter;
 }
 
-std::optional<TensorType> tensor_type(std::string_view name) {
-    if (name.starts_with("Float8_"))
-        return TensorType{1, Datatype::kFloat8};
-    // c10::toString of ScalarType.
-    constexpr std::array<std::pair<std::string_view, TensorType>, 22> kTypes{
-        {{"Float", {4, Datatype::kFloat32}},
-         {"Half", {2, Datatype::kFloat16}},
-         {"BFloat16", {2, Datatype::kBfloat16}},
-         {"Double", {8, Datatype::kFloat64}},
-         {"Byte", {1, Datatype::kUint8}},
-         {"Bool", {1, Datatype::kUint8}},
-         {"Char", {1, Datatype::kInt8}},
-         {"Short", {2, Datatype::kInt8}},
-         {"Int", {4, Datatype::kInt32}},
-         {"Long", {8, Datatype::kInt64}},
-         {"UInt16", {2, Datatype::kUint8}},
-         {"UInt32", {4, Datatype::kInt32}},
-         {"UInt64", {8, Datatype::kInt64}},
-         {"ComplexHalf", {4, Datatype::kFloat16}},
-         {"ComplexFloat", {8, Datatype::kFloat32}},
-         {"ComplexDouble", {16, Datatype::kFloat64}},
-         {"QInt8", {1, Datatype::kInt8}},
-         {"QUInt8", {1, Datatype::kUint8}},
-         {"QInt32", {4, Datatype::kInt32}},
-         {"Float4_e2m1fn_x2", {1, Datatype::kUint8}},
-         {"Bits8", {1, Datatype::kUint8}},
-         {"Bits16", {2, Datatype::kUint8}}}};
-    for (const auto& [known, type] : kTypes)
-        if (known == name)
-            return type;
-    return std::nullopt;
-}
-
 }  // namespace switchfold

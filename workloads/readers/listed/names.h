@@ -16,11 +16,4 @@ namespace switchfold {
 /// call of NCCL states the part of one.
 [[nodiscard]] bool sums_parts(CollectiveKind kind);
 
-/// A tensor's element, by PyTorch's name of its type.
-struct TensorType {
-    std::uint64_t bytes = 0;
-    Datatype datatype = Datatype::kFloat32;  ///< for types that NCCL does not know: of their parts
-};
-[[nodiscard]] std::optional<TensorType> tensor_type(std::string_view name);
-
 }  // namespace switchfold
