@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/chakra/process_groups.h"
 
-#include "sim/core/json.h"
+#include "workloads/readers/input/listed_group.h"
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace switchfold::chakra {
 
@@ -28,18 +29,9 @@ void ProcessGroups::read(const std::string& values) {
     const Json list = Json::parse(text, nullptr, false);
     if (!list.is_array())
         return;
-    for (const Json& entry : list) {
-        if (!entry.is_object() || !entry.contains("pg_name") || !entry["pg_name"].is_string() ||
-            !entry.contains("ranks") || !entry["ranks"].is_array())
-            continue;
-        std::vector<std::uint32_t> ranks;
-        for (const Json& rank : entry["ranks"])
-            if (rank.is_number_unsigned() && rank.get<std::uint64_t>() < UINT32_MAX)
-                ranks.push_back(rank.get<std::uint32_t>());
-        std::sort(ranks.begin(), ranks.end());
-        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-        recorded_[entry["pg_name"].get<std::string>()] = std::move(ranks);
-    }
+    for (const Json& entry : list)
+        if (auto group = listed_group(entry, UINT32_MAX))
+            recorded_[group->name] = std::move(group->ranks);
 }
 
 std::uint32_t ProcessGroups::index(const std::string& name) {

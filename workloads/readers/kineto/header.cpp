@@ -3,9 +3,9 @@
 
 #include "sim/core/error.h"
 #include "workloads/profile/collective_operation.h"
+#include "workloads/readers/input/listed_group.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -14,8 +14,6 @@
 namespace switchfold {
 
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostKinetoRanks = 65'536;
 
@@ -84,23 +82,9 @@ void take_groups(const Json& distributed, RawTrace& raw) {
     const auto groups = distributed.find("pg_config");
     if (groups == distributed.end() || !groups->is_array())
         return;
-    for (const Json& group : *groups) {
-        if (!group.is_object() || !group.contains("pg_name") || !group["pg_name"].is_string() ||
-            !group.contains("ranks") || !group["ranks"].is_array())
-            continue;
-        std::vector<std::uint32_t> ranks;
-        for (const Json& rank : group["ranks"])
-            if (rank.is_number_unsigned() && rank.get<std::uint64_t>() < kMostKinetoRanks)
-                ranks.push_back(rank.get<std::uint32_t>());
-        const auto size = group.find("pg_size");
-        if (ranks.size() != group["ranks"].size() ||
-            (size != group.end() && size->is_number_unsigned() &&
-             size->get<std::uint64_t>() != ranks.size()))
-            continue;
-        std::sort(ranks.begin(), ranks.end());
-        ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-        raw.groups[group["pg_name"].get<std::string>()] = std::move(ranks);
-    }
+    for (const Json& entry : *groups)
+        if (auto group = listed_group(entry, kMostKinetoRanks); group && group->whole)
+            raw.groups[group->name] = std::move(group->ranks);
 }
 
 }  // namespace
