@@ -2,8 +2,8 @@
 #include "sim/app/run_report.h"
 
 #include "sim/core/units.h"
+#include "sim/output/figures.h"
 #include "sim/output/result.h"
-#include "sim/output/scenario_figures.h"
 #include "sim/output/schedule_chart.h"
 #include "sim/run/config/device_params.h"
 #include "sim/run/config/parameter_units.h"

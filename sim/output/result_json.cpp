@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
 #include "sim/output/changes_text.h"
+#include "sim/output/figures.h"
 #include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
 

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "sim/output/figures.h"
 
 #include <fmt/format.h>
 
@@ -193,8 +194,7 @@ void read(const Node& node, ScenarioResult& s) {
         read(causes, s.causes.emplace());
     const Node by_phase = node["causes_by_phase"];
     for (const SlowedPart& part : kSlowedParts)
-        if (const Node causes = by_phase[std::string(part.key).c_str()];
-            !causes.is_null())
+        if (const Node causes = by_phase[std::string(part.key).c_str()]; !causes.is_null())
             read(causes, (s.*part.causes).emplace());
     if (const Node together = node["with_ranks_together"]; !together.is_null())
         read(together, s.together.emplace());

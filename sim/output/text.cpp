@@ -2,6 +2,7 @@
 #include "sim/core/units.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/columns.h"
+#include "sim/output/figures.h"
 #include "sim/output/learning_text.h"
 #include "sim/output/writers.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/output/figures.h"
 #include "sim/output/tests/sample.h"
 #include "sim/output/writers.h"
 

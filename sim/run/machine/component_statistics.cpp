@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/component_statistics.h"
 
-#include "sim/output/scenario_figures.h"
+#include "sim/output/figures.h"
 #include "sim/run/config/statistics_docs.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/many_core/region_statistics.h"

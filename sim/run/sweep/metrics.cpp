@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/metrics.h"
 
-#include "sim/output/scenario_figures.h"
+#include "sim/output/figures.h"
 
 #include <string>
 

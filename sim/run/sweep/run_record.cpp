@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/run_record.h"
 
+#include "sim/output/figures.h"
+
 #include <stdexcept>
 #include <utility>
 
