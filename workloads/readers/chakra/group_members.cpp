@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "workloads/readers/input/limits.h"
 
 #include <fmt/format.h>
 
@@ -153,7 +154,7 @@ GroupMembers read_group_members(const std::filesystem::path& file) {
             fail("is no list of ranks; expected the members of a process group");
         std::vector<std::uint32_t>& of = members[name];
         for (const Json& rank : ranks) {
-            if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kMostChakraRanks)
+            if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kMostTracedRanks)
                 fail("holds something else than ranks; expected numbers from 0 to 65535");
             of.push_back(rank.get<std::uint32_t>());
         }

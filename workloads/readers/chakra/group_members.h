@@ -12,8 +12,6 @@
 
 namespace switchfold::chakra {
 
-inline constexpr std::uint32_t kMostChakraRanks = 65'536;
-
 /// Ranks of process groups by name, ascending.
 using GroupMembers = std::map<std::string, std::vector<std::uint32_t>>;
 

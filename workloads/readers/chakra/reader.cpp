@@ -8,6 +8,7 @@
 #include "workloads/readers/chakra/node_order.h"
 #include "workloads/readers/chakra/process_groups.h"
 #include "workloads/readers/chakra/wire.h"
+#include "workloads/readers/input/limits.h"
 
 #include <fmt/format.h>
 
@@ -450,7 +451,7 @@ std::uint32_t rank_in_name(const std::filesystem::path& file, std::uint32_t othe
     const auto [end, code] =
         std::from_chars(number.data() + 1, number.data() + number.size(), rank);
     const bool found = number.size() > 1 && code == std::errc{} &&
-                       end == number.data() + number.size() && rank < chakra::kMostChakraRanks;
+                       end == number.data() + number.size() && rank < kMostTracedRanks;
     return found ? rank : otherwise;
 }
 

@@ -6,6 +6,7 @@
 #include "workloads/profile/classify.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"
+#include "workloads/readers/input/limits.h"
 #include "workloads/readers/listed/names.h"
 
 #include <fmt/format.h>
@@ -19,9 +20,6 @@ namespace switchfold::flight_recorder {
 
 namespace {
 
-constexpr std::uint64_t kMostRanks = 65'536;
-constexpr std::uint64_t kMostNumber = 1ULL << 53U;
-constexpr std::uint64_t kMostBytes = 1ULL << 48U;
 constexpr double kMostMs = 1e9;
 
 /// Interns texts of a few kinds.
@@ -43,7 +41,7 @@ ranks_in(std::string_view text, std::string_view arrow) {
         std::uint32_t rank = 0;
         const auto [end, code] =
             std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-        if (code != std::errc{} || end != digits.data() + digits.size() || rank >= kMostRanks)
+        if (code != std::errc{} || end != digits.data() + digits.size() || rank >= kMostTracedRanks)
             return std::nullopt;
         return rank;
     };
@@ -87,7 +85,8 @@ private:
         std::vector<std::uint32_t> members;
         bool fine = list.is_array();
         for (const Json& rank : fine ? list : Json::array()) {
-            fine = fine && rank.is_number_unsigned() && rank.get<std::uint64_t>() < kMostRanks;
+            fine =
+                fine && rank.is_number_unsigned() && rank.get<std::uint64_t>() < kMostTracedRanks;
             if (fine)
                 members.push_back(rank.get<std::uint32_t>());
         }
@@ -141,7 +140,7 @@ private:
             entry.what = sends ? Entry::What::kSend : Entry::What::kReceive;
             std::tie(entry.own, entry.peer) = *ranks;
             entry.name = index_in(dump_.names, sends ? "send" : "recv");
-            entry.number = fields.whole_if_any("p2p_seq_id", kMostNumber).value_or(0);
+            entry.number = fields.whole_if_any("p2p_seq_id", kMostJsonNumber).value_or(0);
             ++dump_.used["sends and receives"];
             return true;
         }
@@ -156,7 +155,7 @@ private:
         }
         entry.kind = *kind;
         entry.name = index_in(dump_.names, name);
-        entry.number = fields.whole("collective_seq_id", kMostNumber);
+        entry.number = fields.whole("collective_seq_id", kMostJsonNumber);
         ++dump_.used["collectives"];
         return true;
     }
@@ -199,7 +198,7 @@ private:
             first = i == 0 ? bytes : first;
             all.alike = all.alike && bytes == first;
             sum += bytes;
-            if (sum > kMostBytes)
+            if (sum > kMostTracedBytes)
                 fields.fail(sizes, "is of more than 256 TiB; expected less");
         }
         if (known)
@@ -216,7 +215,7 @@ private:
             if (!size.is_number_unsigned())
                 fields.fail(key, fmt::format("holds {}; expected sizes", shown(size)));
             const auto count = size.get<std::uint64_t>();
-            if (count != 0 && bytes > kMostBytes / count)
+            if (count != 0 && bytes > kMostTracedBytes / count)
                 fields.fail(key, "is of more than 256 TiB; expected less");
             bytes *= count;
         }

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "workloads/profile/collective_operation.h"
+#include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/listed_group.h"
 
 #include <fmt/format.h>
@@ -14,8 +15,6 @@
 namespace switchfold {
 
 namespace {
-
-constexpr std::uint64_t kMostKinetoRanks = 65'536;
 
 /// The device whose "id" is that of the kernels, or else the first.
 const Json* device_of(const Json& devices, std::uint64_t device) {
@@ -58,7 +57,7 @@ void take_rank(const Json& distributed, TraceFileReport& report) {
         const auto found = distributed.find(key);
         if (found == distributed.end())
             return fallback;
-        if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMostKinetoRanks)
+        if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMostTracedRanks)
             throw ConfigError(
                 report.file,
                 fmt::format("/distributedInfo/{}", key),
@@ -83,7 +82,7 @@ void take_groups(const Json& distributed, RawTrace& raw) {
     if (groups == distributed.end() || !groups->is_array())
         return;
     for (const Json& entry : *groups)
-        if (auto group = listed_group(entry, kMostKinetoRanks); group && group->whole)
+        if (auto group = listed_group(entry, kMostTracedRanks); group && group->whole)
             raw.groups[group->name] = std::move(group->ranks);
 }
 
@@ -121,7 +120,7 @@ std::uint32_t largest_world(const RawTrace& raw) {
         if (!ranks.empty())
             most = std::max<std::uint64_t>(most, std::uint64_t{ranks.back()} + 1);
     }
-    return static_cast<std::uint32_t>(std::min(most, kMostKinetoRanks));
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kMostTracedRanks));
 }
 
 }  // namespace switchfold

@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/core/text.h"
 #include "workloads/readers/input/json_fields.h"
+#include "workloads/readers/input/limits.h"
 
 #include <fmt/format.h>
 
@@ -13,16 +14,13 @@ namespace switchfold::nccl_inspector {
 
 namespace {
 
-constexpr std::uint64_t kMostRanks = 65'536;
-constexpr std::uint64_t kMostBytes = 1ULL << 48U;
-constexpr std::uint64_t kMostNumber = 1ULL << 53U;
 constexpr double kMostUs = 1e12;
 
 Place place_of(const JsonFields& line, const JsonFields& header) {
     Place place;
     place.communicator = header.text("id");
-    place.ranks = static_cast<std::uint32_t>(header.whole("n_ranks", kMostRanks));
-    place.rank = static_cast<std::uint32_t>(header.whole("rank", kMostRanks));
+    place.ranks = static_cast<std::uint32_t>(header.whole("n_ranks", kMostTracedRanks));
+    place.rank = static_cast<std::uint32_t>(header.whole("rank", kMostTracedRanks));
     if (place.rank >= place.ranks)
         header.fail(
             "rank",
@@ -60,8 +58,8 @@ std::optional<std::uint64_t> start_of(const JsonFields& record) {
 void read_operation(const JsonFields& record, const char* prefix, Line& line) {
     const auto key = [prefix](const char* name) { return fmt::format("{}_{}", prefix, name); };
     line.name = record.text(prefix);
-    line.number = record.whole_if_any(key("sn").c_str(), kMostNumber).value_or(0);
-    line.bytes = record.whole(key("msg_size_bytes").c_str(), kMostBytes);
+    line.number = record.whole_if_any(key("sn").c_str(), kMostJsonNumber).value_or(0);
+    line.bytes = record.whole(key("msg_size_bytes").c_str(), kMostTracedBytes);
     line.us = record.number_if_any(key("exec_time_us").c_str(), kMostUs).value_or(0);
     const std::string source = record.text_if_any(key("timing_source").c_str());
     line.timed_on_host = !source.empty() && source != "kernel_gpu";
@@ -86,11 +84,11 @@ Line parse_line(const std::string& text, const std::string& file, std::uint64_t 
     } else if (const auto transfer = fields.object_if_any("p2p_perf")) {
         line.what = Line::What::kTransfer;
         read_operation(*transfer, "p2p", line);
-        line.peer = static_cast<std::uint32_t>(transfer->whole("p2p_peer", kMostRanks));
+        line.peer = static_cast<std::uint32_t>(transfer->whole("p2p_peer", kMostTracedRanks));
     } else if (const auto statistics = fields.object_if_any("dump_stats")) {
         line.what = Line::What::kStatistics;
         for (const char* key : {"coll_dropped_since_last_dump", "p2p_dropped_since_last_dump"})
-            line.lost += statistics->whole_if_any(key, kMostBytes).value_or(0);
+            line.lost += statistics->whole_if_any(key, kMostTracedBytes).value_or(0);
     } else if (fields.has("proxy_trace")) {
         line.what = Line::What::kProxy;
     } else {

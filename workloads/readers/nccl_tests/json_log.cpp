@@ -5,6 +5,7 @@
 #include "sim/core/text.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"
+#include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/lines.h"
 #include "workloads/readers/json_beginning.h"
 #include "workloads/readers/listed/names.h"
@@ -21,7 +22,6 @@ namespace switchfold::nccl_tests {
 namespace {
 
 constexpr std::uint64_t kMostRanks = 1'000'000;
-constexpr std::uint64_t kMostBytes = 1ULL << 48U;
 constexpr double kMostUs = 1e12;
 constexpr double kMostBandwidth = 1e12;
 
@@ -206,7 +206,7 @@ private:
     [[nodiscard]] NcclTestsRow row_of(const JsonFields& row) const {
         NcclTestsRow result;
         result.line = log_.lines;
-        result.bytes = row.whole("size", kMostBytes);
+        result.bytes = row.whole("size", kMostTracedBytes);
         result.type = row.text("type");
         result.reduction = row.text_if_any("redop");
         result.root = root_of(row);

@@ -6,6 +6,7 @@
 #include "workloads/profile/event_collector.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"
+#include "workloads/readers/input/limits.h"
 #include "workloads/readers/nsight/nccl_ranges.h"
 #include "workloads/readers/nvtx/range.h"
 #include "workloads/readers/rocprof/tables.h"
@@ -84,8 +85,7 @@ private:
                 const auto info = record.object_if_any("dispatch_info");
                 ranks_.try_emplace(
                     {process_of(pointer), handle_in(info ? *info : record, "agent_id")});
-                constexpr std::size_t kMostGpus = 65'536;
-                if (ranks_.size() > kMostGpus)
+                if (ranks_.size() > kMostTracedRanks)
                     record.fail("is of more than 65,536 GPUs; expected fewer");
                 origin_ = std::min(origin_, record.whole("start_timestamp", kLatestNs));
             });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
+#include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/lines.h"
 #include "workloads/readers/trace_format/record_parser.h"
 #include "workloads/readers/trace_format/trace_file.h"
@@ -20,7 +21,6 @@ namespace {
 
 // Limit on a time: sums of times must fit 64 bits of ps.
 constexpr std::uint64_t kLongestRecord = UINT64_MAX / 4;
-constexpr std::uint32_t kMostRanks = 65'536;
 constexpr std::uint32_t kMostSteps = 1'000'000;
 constexpr std::uint64_t kMostExchanged = 1ULL
                                          << 46U;  // by a pair: sums over ranks must fit 64 bits
@@ -166,7 +166,7 @@ private:
         graph().groups.push_back({r.name, r.ranks});
     }
     void add(const tf::ExchangeRecord& r) {
-        if (r.ranks == 0 || r.ranks > kMostRanks ||
+        if (r.ranks == 0 || r.ranks > kMostTracedRanks ||
             r.bytes.size() != std::uint64_t{r.ranks} * r.ranks)
             throw RecordError(
                 "/bytes",
@@ -174,7 +174,7 @@ private:
                     "has {} numbers for {} ranks; expected one a pair, up to {} ranks",
                     r.bytes.size(),
                     r.ranks,
-                    kMostRanks));
+                    kMostTracedRanks));
         for (std::size_t i = 0; i < r.bytes.size(); ++i)
             if (r.bytes[i] != UnevenExchange::kUnknown && r.bytes[i] > kMostExchanged)
                 throw RecordError(
@@ -189,14 +189,14 @@ private:
         finish_rank();
         if (!ranks_.insert(r.rank).second)
             throw RecordError("/rank", "was there before; expected each rank once");
-        if (r.world_size > kMostRanks || r.rank >= std::max(1U, r.world_size))
+        if (r.world_size > kMostTracedRanks || r.rank >= std::max(1U, r.world_size))
             throw RecordError(
                 "/world_size",
                 fmt::format(
                     "is {} with rank {} among them; expected more than that and at most {}",
                     r.world_size,
                     r.rank,
-                    kMostRanks));
+                    kMostTracedRanks));
         rank_ = std::make_shared<RankGraph>();
         measured_.clear();
         TraceFileReport report;
