@@ -64,10 +64,8 @@ constexpr std::uint64_t kMostFollowed = 20'000'000;
 
 /// Makes a whole run of the traces as `run` does, and follows it to its end with and without
 /// overlap. One trace of several ranks stands for all.
-void try_run(const TraceArguments& arguments, TraceWorkload& workload, Trial& trial) {
-    std::uint32_t ranks = 1;
-    for (const TraceFileReport& file : workload.files)
-        ranks = std::max(ranks, file.world_size);
+void try_run(
+    const TraceArguments& arguments, std::uint32_t ranks, TraceWorkload& workload, Trial& trial) {
     const std::string files = together(arguments.files);
     const TraceFileReport& first = workload.files.front();
     const std::uint64_t operations =
@@ -96,14 +94,12 @@ void try_run(const TraceArguments& arguments, TraceWorkload& workload, Trial& tr
              "",
              fmt::format(
                  "do not come to their end: {}; expected the same calls in an order that ends: "
-                 "were "
-                 "the traces cut at the same step?",
+                 "were the traces cut at the same step?",
                  why)});
     if (impossible.overlapped.empty() && !impossible.serial.empty())
         trial.assumptions.push_back(fmt::format(
             "without overlap the run does not come to its end ({}): only scenarios with overlap "
-            "are "
-            "possible",
+            "are possible",
             impossible.serial.front()));
 }
 
@@ -133,10 +129,11 @@ void try_on_system(const TraceArguments& arguments, std::uint32_t ranks, Trial& 
     }
 }
 
-Trial try_out(const TraceArguments& arguments, TraceWorkload& workload) {
+Trial try_out(
+    const TraceArguments& arguments, const RankAlignment& alignment, TraceWorkload& workload) {
     Trial trial;
     trial.problems = impossible_orders(workload);
-    append(trial.problems, align_ranks(workload).problems);
+    append(trial.problems, alignment.problems);
     trial.assumptions = assumptions_of(workload.files);
     if (workload.files.size() == 1 && workload.files.front().world_size > 1)
         trial.assumptions.push_back(fmt::format(
@@ -145,7 +142,7 @@ Trial try_out(const TraceArguments& arguments, TraceWorkload& workload) {
     std::uint32_t ranks = 1;
     for (const TraceFileReport& file : workload.files)
         ranks = std::max(ranks, file.world_size);
-    try_run(arguments, workload, trial);
+    try_run(arguments, ranks, workload, trial);
     if (trial.problems.empty() && !arguments.system.empty())
         try_on_system(arguments, ranks, trial);
     return trial;
@@ -169,7 +166,7 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
     TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
     const TraceWorkload traced = workload;  // the trial makes a whole run of it
-    Trial trial = try_out(arguments, workload);
+    Trial trial = try_out(arguments, alignment, workload);
     if (arguments.json) {
         OrderedJson out{{"verdict", verdict(trial, arguments)}};
         std::vector<Problem> problems = trial.problems;

@@ -36,6 +36,7 @@ public:
         for (const std::filesystem::path& file : options.files)
             files_.emplace_back(file, recognise(file));
         std::uint32_t position = 0;
+        std::vector<std::filesystem::path> rocprof_files;
         for (const auto& [file, format] : files_) {
             if (format == TraceFormat::kCapture)
                 captures_.push_back(file);
@@ -46,10 +47,13 @@ public:
             if (format == TraceFormat::kNsight)
                 nsight_world_ += ranks_in_nsight(file, options.most);
             if (format == TraceFormat::kRocprof)
-                rocprof_world_ += ranks_in_rocprof(file, options.most);
+                rocprof_files.push_back(file);
             if (format == TraceFormat::kChakra)
                 chakra_world_ = std::max(chakra_world_, rank_in_name(file, position++) + 1);
         }
+        if (rocprof_files.size() > 1)  // one alone tells its world as it is read
+            for (const std::filesystem::path& file : rocprof_files)
+                rocprof_world_ += ranks_in_rocprof(file, options.most);
         std::erase_if(files_, [this](const auto& file) {
             if (file.second == TraceFormat::kChakraGroups)
                 add_groups(file.first);
@@ -223,7 +227,7 @@ private:
     std::vector<std::int64_t> only_steps_;
     std::uint32_t nsight_world_ = 0;
     std::uint32_t nsight_ranks_ = 0;
-    std::uint32_t rocprof_world_ = 0;
+    std::uint32_t rocprof_world_ = 0;  ///< 0: that of the only file
     std::uint32_t rocprof_ranks_ = 0;
 };
 

@@ -118,7 +118,7 @@ private:
                                                        : place_.world_size;
             rank->collector = std::make_unique<EventCollector>(rank->raw);
         }
-        if (place_.world_size > 1)
+        if (first().world_size > 1)
             first().warnings.emplace_back(
                 "rocprofv3 names no ranks: numbered by file, process and GPU");
     }
