@@ -5,6 +5,7 @@
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "validation/harness/data.h"
+#include "validation/harness/judging.h"
 #include "validation/harness/root.h"
 #include "validation/harness/suite.h"
 
@@ -113,6 +114,7 @@ int validate(const ValidateArguments& arguments, const Log& log) {
         options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
         results.push_back(suite->run(options));
     }
+    validation::judge_all(results, options.root);
     std::string text;
     if (arguments.json)
         text = validation::to_json(results);

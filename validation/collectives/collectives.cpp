@@ -136,6 +136,7 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
         c.group = "in-switch over ring";
         c.quantity = "bandwidth ratio";
         c.unit = "1";
+        c.nothing = 1;
         c.measured = gain(cases[on].measured, cases[off].measured);
         c.simulated = gain(cases[on].simulated, cases[off].simulated);
         c.fitted = cases[on].fitted || cases[off].fitted;

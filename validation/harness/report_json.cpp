@@ -23,6 +23,25 @@ OrderedJson number(const std::optional<double>& value) {
     return value ? number(*value) : OrderedJson(nullptr);
 }
 
+OrderedJson verdict_json(const GroupVerdict& v) {
+    OrderedJson json{
+        {"group", v.group},
+        {"quantity", v.quantity},
+        {"cases", v.cases},
+        {"judged", v.judged},
+        {"error", v.judged == 0 ? OrderedJson(nullptr) : number(v.error)},
+        {"limit", number(v.limit)},
+        {"kept", v.kept()},
+        {"standing", standing_word(v.standing)},
+        {"known", v.known}};
+    if (v.first)
+        json["first"] = {
+            {"error", number(v.first->error)},
+            {"date", v.first->date},
+            {"commit", v.first->commit}};
+    return json;
+}
+
 OrderedJson suite_json(const SuiteResult& result) {
     OrderedJson cases = OrderedJson::array();
     for (const Case& c : result.cases)
@@ -40,6 +59,9 @@ OrderedJson suite_json(const SuiteResult& result) {
     OrderedJson groups = OrderedJson::array();
     for (const GroupSummary& g : summarise_groups(result.cases))
         groups.push_back({{"name", g.name}, {"mape", number(g.mape)}, {"cases", g.cases}});
+    OrderedJson verdicts = OrderedJson::array();
+    for (const GroupVerdict& v : result.groups)
+        verdicts.push_back(verdict_json(v));
     OrderedJson unmatched = OrderedJson::array();
     for (const Unmatched& u : result.unmatched)
         unmatched.push_back({{"id", u.id}, {"why", u.why}});
@@ -48,6 +70,7 @@ OrderedJson suite_json(const SuiteResult& result) {
         {"mape", number(mape(result.cases))},
         {"cases", std::move(cases)},
         {"groups", std::move(groups)},
+        {"verdicts", std::move(verdicts)},
         {"unmatched", std::move(unmatched)}};
 }
 

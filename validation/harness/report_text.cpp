@@ -55,6 +55,30 @@ std::string group_table(const std::vector<GroupSummary>& groups, bool fitted) {
     return rows.size() == 1 ? std::string() : "\n" + align_columns(rows);
 }
 
+/// A line for each quantity of each group: what it reached, what it may, and what the measurements
+/// had to do with the simulator.
+std::string verdict_table(const std::vector<GroupVerdict>& verdicts) {
+    if (verdicts.empty())
+        return {};
+    std::vector<std::vector<std::string>> rows{
+        {"group", "quantity", "cases", "judged", "error", "at most", "measurements", "first", ""}};
+    for (const GroupVerdict& v : verdicts)
+        rows.push_back(
+            {v.group,
+             v.quantity,
+             fmt::format("{}", v.cases),
+             fmt::format("{}", v.judged),
+             v.judged == 0 ? "" : percent(v.error),
+             percent(v.limit),
+             std::string(standing_word(v.standing)),
+             v.first ? fmt::format("{}, {}", percent(v.first->error), v.first->date) : "",
+             v.judged == 0 ? "cannot be judged: the measurements' intervals are too wide"
+             : v.kept()    ? "within tolerance"
+             : v.known.empty() ? "OUT OF TOLERANCE"
+                               : "OUT OF TOLERANCE: " + v.known});
+    return "\n" + align_columns(rows);
+}
+
 std::string mean_line(const char* what, const std::vector<Case>& cases, bool fitted) {
     std::vector<const Case*> chosen;
     for (const Case& c : cases)
@@ -108,6 +132,7 @@ std::string to_text(const SuiteResult& result) {
         out += mean_line("never used for fitting", result.cases, false);
         out += mean_line("fitted on", result.cases, true);
     }
+    out += verdict_table(result.groups);
     if (!result.verdicts.empty())
         out += "\n";
     for (const Verdict& v : result.verdicts)

@@ -26,6 +26,9 @@ struct Case {
     double simulated = 0;
     bool fitted = false;  ///< a parameter of the machine was fitted to this case's group
     std::string how;      ///< description of the simulation, for the text report only
+    /// What would be measured if there were no effect: 1 of a slowdown. An answer is judged by how
+    /// much of the effect it gets wrong.
+    double nothing = 0;
     /// Signed, relative to the measured value: 0.1 is 10 % too large. If the measured value is 0:
     /// the difference.
     [[nodiscard]] double error() const {
@@ -33,6 +36,9 @@ struct Case {
     }
     /// Absolute error; 0 within the measurement's interval.
     [[nodiscard]] double error_beyond_interval() const;
+    /// Whether the measurement can tell answers apart: its interval, if it has one, holds neither
+    /// no effect, nor half, nor twice of what was measured.
+    [[nodiscard]] bool tells() const;
 };
 
 /// A measurement that cannot be compared.
@@ -49,11 +55,45 @@ struct Verdict {
     [[nodiscard]] bool kept() const { return value <= limit; }
 };
 
+/// What a group's measurements had to do with how the simulator was made.
+enum class Standing {
+    kUnseen,  ///< nothing was fitted or chosen on them
+    kChosen,  ///< a mechanism was chosen by looking at them
+    kFitted,  ///< a parameter was fitted to them
+};
+
+/// "unseen", "chosen", "fitted".
+[[nodiscard]] std::string_view standing_word(Standing standing);
+
+/// The first comparison of a group, kept beside today's.
+struct FirstComparison {
+    double error = 0;  ///< mean absolute, of all its quantities
+    std::string date;
+    std::string commit;
+};
+
+/// The verdict on one quantity of a group of cases (judging.h).
+struct GroupVerdict {
+    std::string group;
+    std::string quantity;
+    std::size_t cases = 0;
+    std::size_t judged = 0;  ///< cases whose measurement tells answers apart
+    double error = 0;        ///< over the judged: mean, or of effects the share that is wrong
+    double limit = 0;
+    std::string reason;  ///< of the limit
+    Standing standing = Standing::kUnseen;
+    std::string chosen;  ///< what was chosen on the group; empty if nothing
+    std::string known;   ///< why it is off, if that is known
+    std::optional<FirstComparison> first;
+    [[nodiscard]] bool kept() const { return judged == 0 || error <= limit; }
+};
+
 struct SuiteResult {
     std::string name;
     std::vector<Case> cases;
     std::vector<Unmatched> unmatched;
     std::vector<Verdict> verdicts;
+    std::vector<GroupVerdict> groups;  ///< judge() of the cases
     std::vector<std::string> notes;  ///< caveats for the reader
     std::string skipped;             ///< reason why nothing ran; empty if the suite ran
 };

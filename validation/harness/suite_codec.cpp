@@ -30,7 +30,8 @@ std::string encode(const SuiteResult& result) {
              json_of(c.high),
              c.simulated,
              c.fitted,
-             c.how});
+             c.how,
+             c.nothing});
     OrderedJson unmatched = OrderedJson::array();
     for (const Unmatched& u : result.unmatched)
         unmatched.push_back({u.id, u.why});
@@ -41,7 +42,8 @@ void append(const std::string& bytes, SuiteResult& suite) {
     const OrderedJson json = OrderedJson::parse(bytes);
     for (const OrderedJson& c : json["cases"])
         suite.cases.push_back(
-            {c[0], c[1], c[2], c[3], c[4], optional_of(c[5]), optional_of(c[6]), c[7], c[8], c[9]});
+            {c[0], c[1], c[2], c[3], c[4], optional_of(c[5]), optional_of(c[6]), c[7], c[8], c[9],
+             c[10]});
     for (const OrderedJson& u : json["unmatched"])
         suite.unmatched.push_back({u[0], u[1]});
     for (const OrderedJson& note : json["notes"])

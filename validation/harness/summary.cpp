@@ -12,6 +12,26 @@ double Case::error_beyond_interval() const {
     return within ? 0 : std::abs(error());
 }
 
+bool Case::tells() const {
+    if (!low || !high)
+        return true;
+    constexpr double kHalf = 0.5;
+    const auto holds = [&](double value) { return *low <= value && value <= *high; };
+    return !holds(nothing) && !holds(kHalf * measured) && !holds(2 * measured);
+}
+
+std::string_view standing_word(Standing standing) {
+    switch (standing) {
+        case Standing::kUnseen:
+            return "unseen";
+        case Standing::kChosen:
+            return "chosen";
+        case Standing::kFitted:
+            break;
+    }
+    return "fitted";
+}
+
 double mape(std::span<const Case* const> cases) {
     if (cases.empty())
         return 0;
@@ -52,9 +72,8 @@ ExitCode exit_code_of(std::span<const SuiteResult> results) {
     const auto good = [](const SuiteResult& result) {
         return !result.skipped.empty() ||
                (!result.cases.empty() &&
-                std::all_of(result.verdicts.begin(), result.verdicts.end(), [](const Verdict& v) {
-                    return v.kept();
-                }));
+                std::ranges::all_of(result.verdicts, &Verdict::kept) &&
+                std::ranges::all_of(result.groups, &GroupVerdict::kept));
     };
     return std::all_of(results.begin(), results.end(), good) ? ExitCode::kDone
                                                              : ExitCode::kOutOfTolerance;

@@ -157,6 +157,7 @@ private:
     [[nodiscard]] Case slowdown_case() const {
         Case c;
         c.quantity = "slowdown";
+        c.nothing = 1;
         c.unit = "1";
         c.fitted = fitted_;
         return c;

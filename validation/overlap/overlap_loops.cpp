@@ -92,6 +92,7 @@ void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteRe
         c.id = fmt::format("{}/{}", loop.id, what);
         c.group = kLoopsGroup;
         c.quantity = "slowdown";
+        c.nothing = 1;
         c.unit = "1";
         c.measured = *part / *base;
         c.simulated = simulated[key];

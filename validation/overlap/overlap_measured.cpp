@@ -110,6 +110,7 @@ Case overlap_case(const Setting& setting, const OrderedJson& result) {
     c.id = setting.id();
     c.group = "h200 time-weighted";
     c.quantity = "slowdown";
+    c.nothing = 1;
     c.unit = "1";
     c.measured = result["measured"];
     c.low = result["low"].get<double>();

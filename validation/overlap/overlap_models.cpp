@@ -202,6 +202,7 @@ void add_models(const SuiteOptions& options, SuiteResult& suite) {
         c.id = fmt::format("{} of {} training steps", id, pairs.size());
         c.group = kModelsGroup;
         c.quantity = "slowdown";
+        c.nothing = 1;
         c.unit = "1";
         c.measured = measured;
         c.low = 1.0;

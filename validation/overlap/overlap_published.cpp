@@ -286,6 +286,7 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
         c.id = scenes[i].id;
         c.group = kPublishedGroup;
         c.quantity = "slowdown";
+        c.nothing = 1;
         c.unit = "1";
         c.measured = scenes[i].slowdown;
         c.low = scenes[i].low;

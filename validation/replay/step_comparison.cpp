@@ -75,6 +75,7 @@ private:
         c.group = id_.substr(0, id_.find('/'));
         c.quantity = what.substr(0, what.find('/'));
         c.unit = unit;
+        c.nothing = c.quantity == "slowdown" ? 1 : 0;
         c.measured = measured;
         c.low = low;
         c.high = high;
