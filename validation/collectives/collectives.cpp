@@ -21,8 +21,6 @@ namespace {
 /// How near the suite promises to be, as mean absolute errors.
 constexpr double kLarge = 0.12;          ///< of times from 1 MiB on
 constexpr double kSmall = 0.25;          ///< of times below
-constexpr double kWorstTable = 0.30;     ///< of any table
-constexpr double kGainTolerance = 0.08;  ///< of each in-switch over ring
 constexpr std::uint64_t kLargeFrom = 1ULL << 20U;
 
 Job collective_job(const PlannedRun& run) {
@@ -146,7 +144,7 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
 }
 
 std::vector<Verdict> collective_verdicts(
-    const CollectivePlan& plan, const std::vector<Case>& cases, const std::vector<Case>& gains) {
+    const CollectivePlan& plan, const std::vector<Case>& cases) {
     std::vector<Verdict> out;
     for (const CollectiveKind kind : kCollectiveKinds) {
         std::vector<const Case*> large;
@@ -166,11 +164,6 @@ std::vector<Verdict> collective_verdicts(
                  mape(small),
                  kSmall});
     }
-    for (const GroupSummary& group : summarise_groups(cases))
-        if (group.mape > kWorstTable)
-            out.push_back({"table " + group.name, group.mape, kWorstTable});
-    for (const Case& c : gains)
-        out.push_back({c.id, std::abs(c.error()), kGainTolerance});
     return out;
 }
 
@@ -266,7 +259,7 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         result.cases.push_back(
             collective_case(row, times[row.run], machines.fitted_on(row.row->table)));
     const std::vector<Case> gains = ratios(plan, result.cases);
-    result.verdicts = collective_verdicts(plan, result.cases, gains);
+    result.verdicts = collective_verdicts(plan, result.cases);
     const std::vector<std::string> doubts = suspects(plan, result.cases);
     result.cases.insert(result.cases.end(), gains.begin(), gains.end());
     result.unmatched = std::move(plan.unmatched);

@@ -17,7 +17,6 @@ namespace switchfold::validation {
 namespace {
 
 /// Tolerance for each table of modelled kernels, as a mean absolute error.
-constexpr double kTableTolerance = 0.20;
 
 struct PlannedLowSm {
     const LowSmRow* row = nullptr;
@@ -112,19 +111,6 @@ Case low_sm_case(const PlannedLowSm& planned, const Machines& machines, const st
     return c;
 }
 
-void judge_low_sm(const std::vector<PlannedLowSm>& planned, SuiteResult& result) {
-    std::vector<Case> own;
-    std::vector<Case> alike;
-    for (std::size_t i = 0; i < planned.size(); ++i)
-        if (!planned[i].kernel.classic)
-            (planned[i].kernel.alike ? alike : own).push_back(result.cases[i]);
-    for (const GroupSummary& group : summarise_groups(own))
-        result.verdicts.push_back({"table " + group.name, group.mape, kTableTolerance});
-    for (const GroupSummary& group : summarise_groups(alike))
-        result.verdicts.push_back(
-            {"kernels alike, table " + group.name, group.mape, kTableTolerance});
-}
-
 }  // namespace
 
 SuiteResult run_low_sm(const SuiteOptions& options) {
@@ -150,7 +136,6 @@ SuiteResult run_low_sm(const SuiteOptions& options) {
             rethrow(jobs[job], done);
         result.cases[job] = low_sm_case(planned[job], machines, done.bytes);
     });
-    judge_low_sm(planned, result);
     if (others > 0)
         result.notes.push_back(
             fmt::format("{} rows are of other kinds than collectives of few SMs", others));

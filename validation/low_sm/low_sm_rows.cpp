@@ -127,18 +127,13 @@ LowSmKernel kernel_of(const LowSmRow& row) {
         found.policy = symmetric(Algorithm::kAuto, Protocol::kAuto, row.blocks);
     } else if (contains(kernel, "multimem") || contains(kernel, "multicast, symmetric memory")) {
         found.policy = symmetric(Algorithm::kInSwitch, Protocol::kSimple, row.blocks);
-        found.alike = true;
     } else if (contains(kernel, "torch symmetric memory two-shot")) {
         found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, kBlocksOfTorch);
-        found.alike = true;
     } else if (contains(kernel, "scatter by stores")) {
         found.policy = symmetric(Algorithm::kDirect, Protocol::kSimple, row.blocks);
-        found.alike = true;
     } else if (contains(kernel, "copy engine")) {
         found.policy.kernels = Kernels::kCopyEngine;
-    } else if (contains(kernel, "NCCL")) {
-        found.classic = true;
-    } else {
+    } else if (!contains(kernel, "NCCL")) {
         found.why_not = fmt::format("the kernel \"{}\" is not modelled", kernel);
     }
     return found;

@@ -38,10 +38,6 @@ parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& 
 struct LowSmKernel {
     CollectivePolicy policy;
     std::string why_not;
-    /// Whether it is not NCCL's own kernel but similar (loads and stores of the same width to the
-    /// same places), with an unstated number of blocks.
-    bool alike = false;
-    bool classic = false;  ///< the classic kernel, to compare the others with
 };
 [[nodiscard]] LowSmKernel kernel_of(const LowSmRow& row);
 

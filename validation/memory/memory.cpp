@@ -78,7 +78,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     GradientRows gradients(find_table);
     AccountingRows accounting;
     const std::vector<MemoryRow> rows = read_memory_rows(*data);
-    PublishedRows published(rows, options);
+    PublishedRows published(options);
     G10Rows g10([&](const std::string& name) {
         return find_data(options, "reference/training/profiles/" + name);
     });

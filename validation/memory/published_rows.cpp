@@ -92,9 +92,7 @@ constexpr std::array<std::pair<int, int>, 8> kAdamKernels{{
 
 }  // namespace
 
-PublishedRows::PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOptions& options) :
-    rows_(rows), options_(options) {
-    rules_["pt_bucket_ResNet_view"] = [this] { return one_copy_less(); };
+PublishedRows::PublishedRows(const SuiteOptions& options) : options_(options) {
     rules_["checkmate_VGG-19_square-root"] = [] {
         return Answer{
             largest_batch_of_vgg19(by_square_root), "segments of the square root of its layers"};
@@ -117,24 +115,6 @@ PublishedRows::PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOpti
             return Answer{
                 billions * 1e9 / MemoryChoice().host_rate, "the host's rate, chosen on these rows"};
         };
-}
-
-const MemoryRow* PublishedRows::row_of(std::string_view id) const {
-    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const MemoryRow& row) {
-        return row.id == id && row.known;
-    });
-    return found == rows_.end() ? nullptr : &*found;
-}
-
-PublishedRows::Answer PublishedRows::one_copy_less() const {
-    const MemoryRow* copy = row_of("pt_bucket_ResNet_copy");
-    if (copy == nullptr)
-        return {{}, "needs the row without views"};
-    const double gradients =
-        static_cast<double>(parameters(network_named("resnet50"))) * kSingle / 1e6;
-    return {
-        copy->value - gradients,
-        fmt::format("the row without views less {:.1f} MB of gradients", gradients)};
 }
 
 PublishedRows::Answer PublishedRows::unfused_adam(double parameters) const {

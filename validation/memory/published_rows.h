@@ -16,7 +16,7 @@ namespace switchfold::validation {
 /// memory bandwidth. They are shown beside the published value.
 class PublishedRows {
 public:
-    PublishedRows(const std::vector<MemoryRow>& rows, const SuiteOptions& options);
+    explicit PublishedRows(const SuiteOptions& options);
 
     /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
@@ -31,11 +31,8 @@ private:
     };
     using Rule = std::function<Answer()>;
 
-    [[nodiscard]] Answer one_copy_less() const;
     [[nodiscard]] Answer unfused_adam(double parameters) const;
-    [[nodiscard]] const MemoryRow* row_of(std::string_view id) const;
 
-    const std::vector<MemoryRow>& rows_;
     const SuiteOptions& options_;
     std::map<std::string, Rule, std::less<>> rules_;
     std::size_t accounted_ = 0;

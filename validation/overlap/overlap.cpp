@@ -22,13 +22,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kWeighted =
-    0.10;                        ///< for time-weighted slowdowns, beyond the measurement's interval
-constexpr double kClass = 0.15;  ///< for a class's slowdown
-constexpr double kMedian = 0.15;  ///< for the median over kernels that were paired often
-constexpr double kPublished = 0.15;
-constexpr double kLoops = 0.10;  ///< for either loop, and for the whole
-constexpr std::size_t kOften = 5;
+constexpr std::size_t kOften = 5;  ///< pairs of a kernel that is judged apart
 
 /// Excludes execution traces, which lie beside some traces and hold no times.
 bool holds_times(const std::filesystem::path& path) {
@@ -171,35 +165,6 @@ private:
     std::map<std::string, Sum> sums_;
 };
 
-std::vector<Verdict> verdicts_of(const std::vector<Case>& cases) {
-    std::vector<Verdict> verdicts;
-    std::vector<double> often;
-    for (const Case& c : cases) {
-        if (c.group.ends_with(" time-weighted"))
-            verdicts.push_back(
-                {c.id + ": error beyond the interval", c.error_beyond_interval(), kWeighted});
-        else if (c.group.ends_with(" classes") && c.id.find("beside") == std::string::npos)
-            verdicts.push_back(
-                {c.id + ": error beyond the interval", c.error_beyond_interval(), kClass});
-        else if (c.group.ends_with(" kernels"))
-            often.push_back(std::abs(c.error()));
-        else if (c.group == kLoopsGroup)
-            verdicts.push_back({c.id + ": error", c.error_beyond_interval(), kLoops});
-        else if (c.group == kPublishedGroup || c.group == kModelsGroup)
-            verdicts.push_back(
-                {c.id + ": error beyond the interval", c.error_beyond_interval(), kPublished});
-    }
-    if (!often.empty()) {
-        std::sort(often.begin(), often.end());
-        verdicts.push_back(
-            {fmt::format(
-                 "median error of {} kernels paired {} times or more", often.size(), kOften),
-             often[often.size() / 2],
-             kMedian});
-    }
-    return verdicts;
-}
-
 }  // namespace
 
 SuiteResult run_overlap(const SuiteOptions& options) {
@@ -228,7 +193,6 @@ SuiteResult run_overlap(const SuiteOptions& options) {
     add_loops(options, suite);
     add_models(options, suite);
     add_measured(options.root / kMeasuredContention, options, suite);
-    suite.verdicts = verdicts_of(suite.cases);
     return suite;
 }
 

@@ -12,9 +12,6 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Beyond the measurement's interval.
-constexpr double kStepTolerance = 0.15;
-
 /// The workload that `run` creates from the folder's traces.
 PreparedWorkload
 prepare(const TraceFolder& folder, const FolderTrace& trace, const SystemParams& system) {
@@ -89,11 +86,7 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
 }  // namespace
 
 SuiteResult run_step(const SuiteOptions& options) {
-    SuiteResult suite = run_folders(suite_named("step"), options, kKinetoFiles, compare);
-    for (const Case& c : suite.cases)
-        suite.verdicts.push_back(
-            {c.id + ": error beyond the interval", c.error_beyond_interval(), kStepTolerance});
-    return suite;
+    return run_folders(suite_named("step"), options, kKinetoFiles, compare);
 }
 
 }  // namespace switchfold::validation

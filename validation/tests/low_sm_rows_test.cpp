@@ -61,13 +61,13 @@ TEST(LowSmRows, TheKernelsNameSaysWhatToSimulate) {
     EXPECT_EQ(loads.policy.kernels, Kernels::kSymmetric);
     EXPECT_EQ(loads.policy.algorithm, Algorithm::kDirect);
     EXPECT_EQ(loads.policy.channels, 33U);
-    EXPECT_FALSE(loads.alike);
     const LowSmKernel own = kernel_of(one("NCCL symmetric kernel"));
     EXPECT_EQ(own.policy.algorithm, Algorithm::kAuto);
     const LowSmKernel torch = kernel_of(one("torch symmetric memory multimem"));
     EXPECT_EQ(torch.policy.algorithm, Algorithm::kInSwitch);
-    EXPECT_TRUE(torch.alike);
-    EXPECT_TRUE(kernel_of(one("NCCL (pynccl)")).classic);
+    const LowSmKernel rings = kernel_of(one("NCCL (pynccl)"));
+    EXPECT_TRUE(rings.why_not.empty());
+    EXPECT_EQ(rings.policy.kernels, Kernels::kClassic);
     EXPECT_FALSE(kernel_of(one("NCCL symmetric ReduceScatter_TmaLD")).why_not.empty());
     EXPECT_FALSE(kernel_of(one("vLLM custom one-shot")).why_not.empty());
 }

@@ -98,13 +98,6 @@ TEST_F(MemoryRows, PublishedRulesGiveTheirNumbers) {
     EXPECT_NEAR(answered("zero_infinity_5T_opt_formula", "derived"), 0.100, 0.0005);
 }
 
-TEST_F(MemoryRows, AnotherRowAnswersWhatAViewOfBucketsSaves) {
-    const SuiteResult result = run("pt_bucket_ResNet_copy,x,1,,,,peak_memory,3000,MB,measured\n"
-                                   "pt_bucket_ResNet_view,x,1,,,,peak_memory,2898,MB,measured\n");
-    ASSERT_EQ(result.cases.size(), 1U);
-    EXPECT_NEAR(result.cases[0].simulated, 3000 - 102.228, 1e-3);
-}
-
 /// The rate of a host's updates was chosen on these rows, and they are marked so.
 TEST_F(MemoryRows, UpdatesByAHostTakeItsRate) {
     const SuiteResult result = run("zero_offload_adam_CPU-Adam_CPU-Adam_4,4 billion parameters,1,,,"

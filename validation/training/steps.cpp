@@ -14,17 +14,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
 
 namespace switchfold::validation {
 
 namespace {
 
-// Mean absolute errors of steps by source; the tolerance includes what a source leaves open.
-constexpr double kZeroBubble = 0.05;
-constexpr double kKorthikanti = 0.08;
-constexpr double kOthers = 0.10;
 constexpr std::uint32_t kMostRanks = 16;     ///< more ranks are folded, if they can be
 constexpr std::uint32_t kMostUnfolded = 32;  ///< otherwise as many are simulated one by one
 
@@ -88,8 +83,6 @@ void compare_steps(
                             return simulated_seconds(p, fold, progress);
                         }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
-    std::map<std::string, std::vector<const Case*>> by_source;
-    const std::size_t from = result.cases.size();
     for (std::size_t i = 0; i < planned.size(); ++i) {
         const StepRow& row = *planned[i].row;
         Case c;
@@ -103,19 +96,9 @@ void compare_steps(
             "{} on {}, {}", row.network->name, planned[i].system->name, row.plan.schedule);
         result.cases.push_back(std::move(c));
     }
-    const std::size_t until = result.cases.size();
     for (const PlannedStepRow& p : planned)
         if (p.row->memory > 0)
             result.cases.push_back(memory_case(p));
-    for (std::size_t i = from; i < until; ++i)
-        by_source[result.cases[i].group].push_back(&result.cases[i]);
-    for (const auto& [group, cases] : by_source)
-        result.verdicts.push_back(
-            {fmt::format("steps of {}: mean absolute error", group),
-             mape(cases),
-             group.starts_with("Qi et al.")     ? kZeroBubble
-             : group.starts_with("Korthikanti") ? kKorthikanti
-                                                : kOthers});
     compare_speedups(rows, machines, options, result);
 }
 
