@@ -26,17 +26,21 @@ std::optional<CollectiveKind> collective_of(std::string_view name) {
 
 class CollectiveTableReader {
 public:
-    CollectiveTableReader(const CsvTable& table, const std::string& label) :
-        table_(table), label_(label), numbers_(label) {}
+    CollectiveTableReader(
+        const CsvTable& table, const std::string& label, std::vector<Unmatched>* unread = nullptr) :
+        table_(table), label_(label), numbers_(label, unread) {}
 
     std::vector<MeasuredRow> run() {
         check_columns();
         std::vector<MeasuredRow> rows;
-        for (const CsvRecord& record : table_.records)
+        for (const CsvRecord& record : table_.records) {
             rows.push_back(row(record));
+            if (!numbers_.end_row(record))
+                rows.pop_back();
+        }
+        numbers_.throw_if_failed();
         if (rows.empty())
             throw ConfigError(label_, "line 2", "is not there; expected at least one row");
-        numbers_.throw_if_failed();
         return rows;
     }
 
@@ -112,9 +116,10 @@ std::vector<MeasuredRow> parse_collective_tables(std::string_view text, const st
     return CollectiveTableReader(table, label).run();
 }
 
-std::vector<MeasuredRow> read_collective_tables(const std::filesystem::path& path) {
+std::vector<MeasuredRow> read_collective_tables(
+    const std::filesystem::path& path, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
-    return CollectiveTableReader(table, path.string()).run();
+    return CollectiveTableReader(table, path.string(), unread).run();
 }
 
 double bus_bandwidth_GBps(CollectiveKind kind, std::uint64_t bytes, std::uint32_t gpus, double us) {

@@ -218,7 +218,10 @@ namespace {
 /// The measurements: nccl-tests logs or a table, whichever the user named; otherwise both tables of
 /// a folder of measurements.
 std::vector<MeasuredRow>
-measured_rows(const std::filesystem::path& data, const SuiteOptions& options) {
+measured_rows(
+    const std::filesystem::path& data,
+    const SuiteOptions& options,
+    std::vector<Unmatched>& unread) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(data, ignored);
     if (folder || is_nccl_log(data)) {
@@ -232,12 +235,12 @@ measured_rows(const std::filesystem::path& data, const SuiteOptions& options) {
                 "the machine that was measured");
         return rows;
     }
-    std::vector<MeasuredRow> rows = read_collective_tables(data);
+    std::vector<MeasuredRow> rows = read_collective_tables(data, &unread);
     if (options.data && *options.data == data)
         return rows;
     for (const char* const other : {"reference/nccl_collectives.csv", "reference/nccl_issues.csv"})
         if (const auto more = find_data(options, other))
-            for (MeasuredRow& row : read_collective_tables(*more))
+            for (MeasuredRow& row : read_collective_tables(*more, &unread))
                 rows.push_back(std::move(row));
     return rows;
 }
@@ -251,7 +254,7 @@ SuiteResult run_collectives(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    const std::vector<MeasuredRow> rows = measured_rows(*data, options);
+    const std::vector<MeasuredRow> rows = measured_rows(*data, options, result.unmatched);
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines, options.system);
     const std::vector<Simulated> times = simulate_plan(plan, options);
@@ -262,7 +265,8 @@ SuiteResult run_collectives(const SuiteOptions& options) {
     result.verdicts = collective_verdicts(plan, result.cases);
     const std::vector<std::string> doubts = suspects(plan, result.cases);
     result.cases.insert(result.cases.end(), gains.begin(), gains.end());
-    result.unmatched = std::move(plan.unmatched);
+    result.unmatched.insert(
+        result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
     result.notes = std::move(plan.notes);
     result.notes.insert(result.notes.end(), doubts.begin(), doubts.end());
     return result;

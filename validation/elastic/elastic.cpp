@@ -16,10 +16,10 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     const auto data = data_of(suite, options);
     if (!data)
         return skipped(suite);
-    const std::vector<ElasticRow> rows = read_elastic_rows(*data);
-    const Machines machines(options.root);
     SuiteResult result;
     result.name = suite.name;
+    const std::vector<ElasticRow> rows = read_elastic_rows(*data, &result.unmatched);
+    const Machines machines(options.root);
     compare_change_times(rows, machines, options, result);
     compare_device_sets(rows, machines, options, result);
     compare_placements(rows, machines, options, result);

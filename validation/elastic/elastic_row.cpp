@@ -11,9 +11,9 @@
 
 namespace switchfold::validation {
 
-std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path) {
+std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
-    CsvNumbers numbers(path.string());
+    CsvNumbers numbers(path.string(), unread);
     for (const char* column :
          {"id", "gpu", "n_gpus", "model", "change", "phase", "quantity", "value", "unit"})
         if (!table.has(column))
@@ -50,6 +50,8 @@ std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path) {
         row.value = row.kind == "assumed"
                         ? std::numeric_limits<double>::quiet_NaN()
                         : numbers.needed<double>(record, "value", 0, "a number").value_or(0);
+        if (!numbers.end_row(record))
+            rows.pop_back();
     }
     numbers.throw_if_failed();
     return rows;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "validation/harness/suite.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -31,6 +33,6 @@ struct ElasticRow {
 };
 
 /// Throws ConfigError "file: line N: ..." with all problems.
-[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path);
+[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
 
 }  // namespace switchfold::validation

@@ -272,11 +272,11 @@ SuiteResult run_experts(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    std::vector<ExpertsRow> rows = read_experts_tables(*data);
+    std::vector<ExpertsRow> rows = read_experts_tables(*data, &result.unmatched);
     // The repository keeps its part of such rows in a separate file.
     if (const auto more = find_data(options, "reference/expert_exchanges.csv");
         rows.empty() && more)
-        rows = read_experts_tables(*more);
+        rows = read_experts_tables(*more, &result.unmatched);
     const Machines machines(options.root);
     ExpertsPlanner planner(machines);
     Plan plan = planner.run(rows);
@@ -296,7 +296,8 @@ SuiteResult run_experts(const SuiteOptions& options) {
             right,
             knees.size()));
     result.cases.insert(result.cases.end(), knees.begin(), knees.end());
-    result.unmatched = std::move(plan.unmatched);
+    result.unmatched.insert(
+        result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
     return result;
 }
 

@@ -46,8 +46,9 @@ std::string without_blocks(const std::string& table) {
 
 class ExpertsTableReader {
 public:
-    ExpertsTableReader(const CsvTable& table, const std::string& label) :
-        table_(table), numbers_(label) {}
+    ExpertsTableReader(
+        const CsvTable& table, const std::string& label, std::vector<Unmatched>* unread = nullptr) :
+        table_(table), numbers_(label, unread) {}
 
     std::vector<ExpertsRow> run() {
         need({"kind"});
@@ -60,8 +61,11 @@ public:
             need(
                 {"id", "operation", "kernel", "n_gpus", "num_tokens", "hidden", "topk", "time_us"});
         std::vector<ExpertsRow> rows;
-        for (const CsvRecord* record : chosen)
+        for (const CsvRecord* record : chosen) {
             rows.push_back(row(*record));
+            if (!numbers_.end_row(*record))
+                rows.pop_back();
+        }
         numbers_.throw_if_failed();
         return rows;
     }
@@ -121,9 +125,10 @@ std::vector<ExpertsRow> parse_experts_tables(std::string_view text, const std::s
     return ExpertsTableReader(table, label).run();
 }
 
-std::vector<ExpertsRow> read_experts_tables(const std::filesystem::path& path) {
+std::vector<ExpertsRow> read_experts_tables(
+    const std::filesystem::path& path, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
-    return ExpertsTableReader(table, path.string()).run();
+    return ExpertsTableReader(table, path.string(), unread).run();
 }
 
 }  // namespace switchfold::validation

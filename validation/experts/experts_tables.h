@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/config/experiment.h"
+#include "validation/harness/suite.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstddef>
@@ -42,7 +43,8 @@ struct ExpertsRow {
 /// kind, id, operation, kernel, n_gpus, num_tokens, hidden, topk and time_us, and optionally gpu,
 /// n_nodes, interconnect, blocks, dtype, num_experts. Throws ConfigError "file: line N: ..." with
 /// all problems.
-[[nodiscard]] std::vector<ExpertsRow> read_experts_tables(const std::filesystem::path& path);
+[[nodiscard]] std::vector<ExpertsRow> read_experts_tables(
+    const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
 [[nodiscard]] std::vector<ExpertsRow>
 parse_experts_tables(std::string_view text, const std::string& label);
 

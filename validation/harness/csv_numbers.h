@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "validation/harness/csv.h"
+#include "validation/harness/suite.h"
 
 #include <charconv>
 #include <limits>
@@ -17,7 +18,10 @@ namespace switchfold::validation {
 /// Reads fields of a table as numbers and collects all problems with the table.
 class CsvNumbers {
 public:
-    explicit CsvNumbers(std::string label) : label_(std::move(label)) {}
+    /// Rows that cannot be read go to `unread`, with the reason, and do not stop the others. Without
+    /// it, they refuse the table.
+    explicit CsvNumbers(std::string label, std::vector<Unmatched>* unread = nullptr) :
+        label_(std::move(label)), unread_(unread) {}
 
     /// The field as a number from `least` to `most`; nothing if empty. Any other field is recorded
     /// as a problem that says `expected`, and gives nothing too.
@@ -54,12 +58,19 @@ public:
     /// Records a problem with the header.
     void fail_header(std::string what);
     [[nodiscard]] bool failed() const { return !problems_.empty(); }
-    /// Throws ConfigError with all problems if there are any.
+    /// Ends a row. \returns whether it is one of the rows: a row that cannot be read is not, if
+    /// rows are left out.
+    bool end_row(const CsvRecord& record);
+    /// Throws ConfigError with all problems if there are any; after rows that were left out, only
+    /// if none could be read.
     void throw_if_failed();
 
 private:
     std::string label_;
+    std::vector<Unmatched>* unread_;
     std::vector<Problem> problems_;
+    std::size_t problems_before_ = 0;  ///< this row
+    std::size_t rows_ = 0;             ///< that could be read
 };
 
 }  // namespace switchfold::validation

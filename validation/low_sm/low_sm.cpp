@@ -121,9 +121,9 @@ SuiteResult run_low_sm(const SuiteOptions& options) {
     SuiteResult result;
     result.name = suite.name;
     std::size_t others = 0;
-    std::vector<LowSmRow> rows = read_low_sm_rows(*data, others);
+    std::vector<LowSmRow> rows = read_low_sm_rows(*data, others, &result.unmatched);
     if (const auto more = find_data(options, "reference/copy_engines.csv"); more && *more != *data)
-        for (LowSmRow& row : read_low_sm_rows(*more, others))
+        for (LowSmRow& row : read_low_sm_rows(*more, others, &result.unmatched))
             rows.push_back(std::move(row));
     const Machines machines(options.root);
     const std::vector<PlannedLowSm> planned = LowSmPlanner(machines, result).run(rows);

@@ -17,7 +17,9 @@ const std::set<std::string, std::less<>> kLowSmKinds{"symmetric_memory", "copy_e
 
 class LowSmReader {
 public:
-    LowSmReader(const CsvTable& table, const std::string& label) : table_(table), numbers_(label) {}
+    LowSmReader(
+        const CsvTable& table, const std::string& label, std::vector<Unmatched>* unread = nullptr) :
+        table_(table), numbers_(label, unread) {}
 
     std::vector<LowSmRow> run(std::size_t& others) {
         for (const char* column :
@@ -30,10 +32,13 @@ public:
         std::vector<LowSmRow> rows;
         numbers_.throw_if_failed();
         for (const CsvRecord& record : table_.records) {
-            if (kLowSmKinds.contains(record["kind"]))
-                rows.push_back(row(record));
-            else
+            if (!kLowSmKinds.contains(record["kind"])) {
                 ++others;
+                continue;
+            }
+            rows.push_back(row(record));
+            if (!numbers_.end_row(record))
+                rows.pop_back();
         }
         numbers_.throw_if_failed();
         return rows;
@@ -104,9 +109,10 @@ parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& 
     return LowSmReader(table, label).run(others);
 }
 
-std::vector<LowSmRow> read_low_sm_rows(const std::filesystem::path& path, std::size_t& others) {
+std::vector<LowSmRow> read_low_sm_rows(
+    const std::filesystem::path& path, std::size_t& others, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
-    return LowSmReader(table, path.string()).run(others);
+    return LowSmReader(table, path.string(), unread).run(others);
 }
 
 LowSmKernel kernel_of(const LowSmRow& row) {

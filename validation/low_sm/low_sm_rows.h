@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/run/config/experiment.h"
+#include "validation/harness/suite.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
@@ -30,7 +31,10 @@ struct LowSmRow {
 /// Reads rows of the kinds symmetric_memory and copy_engine; `others` receives the number of all
 /// other rows. Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<LowSmRow>
-read_low_sm_rows(const std::filesystem::path& path, std::size_t& others);
+read_low_sm_rows(
+    const std::filesystem::path& path,
+    std::size_t& others,
+    std::vector<Unmatched>* unread = nullptr);
 [[nodiscard]] std::vector<LowSmRow>
 parse_low_sm_rows(std::string_view text, const std::string& label, std::size_t& others);
 

@@ -77,7 +77,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     PinRows pins(find_table);
     GradientRows gradients(find_table);
     AccountingRows accounting;
-    const std::vector<MemoryRow> rows = read_memory_rows(*data);
+    const std::vector<MemoryRow> rows = read_memory_rows(*data, &result.unmatched);
     PublishedRows published(options);
     G10Rows g10([&](const std::string& name) {
         return find_data(options, "reference/training/profiles/" + name);

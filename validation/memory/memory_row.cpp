@@ -11,9 +11,9 @@
 
 namespace switchfold::validation {
 
-std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table) {
+std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread) {
     const CsvTable csv = read_csv(table);
-    CsvNumbers numbers(table.string());
+    CsvNumbers numbers(table.string(), unread);
     constexpr std::array kColumns{
         "id",
         "network",
@@ -45,7 +45,8 @@ std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table) {
         const auto value = numbers.read<double>(record, "value", -1e18, "a number");
         row.value = value.value_or(0);
         row.known = value.has_value();
-        rows.push_back(std::move(row));
+        if (numbers.end_row(record))
+            rows.push_back(std::move(row));
     }
     numbers.throw_if_failed();
     return rows;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "validation/harness/csv.h"
+#include "validation/harness/suite.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -28,7 +29,7 @@ struct MemoryRow {
 };
 
 /// Throws ConfigError with all problems: missing columns, invalid numbers.
-[[nodiscard]] std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table);
+[[nodiscard]] std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread = nullptr);
 
 /// Elements per sample of the network's input: from `input`, or for networks with a standard input.
 /// Empty: unknown.

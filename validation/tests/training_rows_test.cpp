@@ -112,6 +112,19 @@ TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
     EXPECT_EQ(rows[5].plan.update, UpdateKernels::kFused) << "DeepSpeed's own optimizer";
 }
 
+TEST_F(TrainingRows, AStepThatCannotBeReadDoesNotStopTheOthers) {
+    const std::string header = "id,gpu,n_gpus,model,schedule,sharding\n";
+    const auto rows = read_step_rows(write(header + "a,NVIDIA H100 80GB HBM3,many,GPT,1f1b,\n"
+                                                    "b,NVIDIA H100 80GB HBM3,8,GPT,1f1b,some\n"
+                                                    "c,NVIDIA H100 80GB HBM3,8,GPT,1f1b,\n"));
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_NE(rows[0].why.find("line 2: n_gpus is \"many\""), std::string::npos) << rows[0].why;
+    EXPECT_NE(rows[1].why.find("line 3: sharding is \"some\""), std::string::npos) << rows[1].why;
+    EXPECT_FALSE(rows[2].unread);
+    EXPECT_THROW(
+        static_cast<void>(read_step_rows(write(header + "a,H100,many,GPT,1f1b,\n"))), ConfigError);
+}
+
 TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
     SuiteResult result;
     try {

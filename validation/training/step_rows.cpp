@@ -42,11 +42,21 @@ public:
             if (!table_.has(column))
                 problems_.push_back({label_, "line 1", fmt::format("names no column {}", column)});
         std::vector<StepRow> rows;
-        if (problems_.empty())
-            for (const CsvRecord& record : table_.records)
-                rows.push_back(row(record));
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
+        std::vector<Problem> all;
+        for (const CsvRecord& record : table_.records) {
+            rows.push_back(row(record));
+            // A row that cannot be read is left out with the reason; it does not stop the others.
+            if (!problems_.empty()) {
+                rows.back().unread = true;
+                rows.back().why = problems_.front().text();
+            }
+            all.insert(all.end(), problems_.begin(), problems_.end());
+            problems_.clear();
+        }
+        if (!rows.empty() && std::ranges::all_of(rows, &StepRow::unread))
+            throw ConfigError(std::move(all));
         return rows;
     }
 

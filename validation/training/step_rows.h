@@ -37,10 +37,11 @@ struct StepRow {
     /// The file of configs/launches for its framework; empty: kernels are launched without calls.
     std::string launches;
     std::string why;  ///< reason why it cannot be generated; empty if it can
+    bool unread = false;  ///< its line is wrong; `why` says how
 };
 
 /// Reads rows of measured steps (docs/validation.md lists the columns). Throws ConfigError "file:
-/// line N: ..." with all problems.
+/// line N: ..." with all problems if the header is wrong or no row can be read.
 [[nodiscard]] std::vector<StepRow> read_step_rows(const std::filesystem::path& path);
 /// The same for a table that errors call `label`.
 [[nodiscard]] std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label);
