@@ -53,8 +53,7 @@ std::uint32_t balanced(
 
 }  // namespace
 
-TokenCounts
-token_counts(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank) {
+TokenCounts token_counts(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank) {
     if (exchange.splits.empty())
         return {exchange.tokens, std::uint64_t{exchange.tokens} * exchange.top_k};
     return tokens_of_splits(exchange, ranks, rank);

@@ -17,8 +17,7 @@ std::uint64_t row_bytes(const ExpertExchange& exchange, CollectiveKind kind) {
 
 }  // namespace
 
-UnevenExchange
-sent_rows(const ExpertExchange& exchange, std::uint32_t ranks, CollectiveKind kind) {
+UnevenExchange sent_rows(const ExpertExchange& exchange, std::uint32_t ranks, CollectiveKind kind) {
     const std::vector<std::uint32_t> rows = rows_of_ranks(exchange, ranks);
     const std::uint64_t bytes = row_bytes(exchange, kind);
     UnevenExchange sent = UnevenExchange::of(ranks);

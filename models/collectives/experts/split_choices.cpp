@@ -75,10 +75,7 @@ tokens_of_splits(const ExpertExchange& exchange, std::uint32_t ranks, std::uint3
 }
 
 std::vector<std::uint32_t> choose_by_splits(
-    const ExpertExchange& exchange,
-    std::uint32_t ranks,
-    std::uint32_t rank,
-    RandomStream& random) {
+    const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank, RandomStream& random) {
     const std::uint32_t each = std::max(1U, exchange.experts / ranks);
     const TokenCounts counts = tokens_of_splits(exchange, ranks, rank);
     std::vector<std::uint32_t> chosen;

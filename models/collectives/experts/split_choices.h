@@ -16,9 +16,6 @@ tokens_of_splits(const ExpertExchange& exchange, std::uint32_t ranks, std::uint3
 /// Experts that a rank's tokens choose, so that each other rank gets the rows that the splits say.
 /// Which tokens go where is random.
 [[nodiscard]] std::vector<std::uint32_t> choose_by_splits(
-    const ExpertExchange& exchange,
-    std::uint32_t ranks,
-    std::uint32_t rank,
-    RandomStream& random);
+    const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank, RandomStream& random);
 
 }  // namespace switchfold

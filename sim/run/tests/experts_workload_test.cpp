@@ -244,12 +244,13 @@ TEST(ExpertsWorkload, TakesSplitsFromTheExperimentOrATrace) {
     traced["workload"]["hidden"] = 1024;
     traced["workload"].erase("ranks");
     ASSERT_EQ(problems_of(traced).size(), 1U);
-    EXPECT_EQ(problems_of(traced)[0].substr(0, 52), "/workload/splits/call: is an all-to-all of 2 ranks, ");
+    EXPECT_EQ(
+        problems_of(traced)[0].substr(0, 52),
+        "/workload/splits/call: is an all-to-all of 2 ranks, ");
 }
 
 TEST(ExpertsWorkload, RunsSplitsWithEveryLibrary) {
-    for (const char* library :
-         {"deepep_normal", "deepep_low_latency", "in_switch", "nccl"}) {
+    for (const char* library : {"deepep_normal", "deepep_low_latency", "in_switch", "nccl"}) {
         Json json = with_splits(R"({"rows": [[40, 90, 0], [0, 0, 0], [5, 300, 1]]})", 3);
         json["workload"]["experts"] = 63;
         json["scenarios"][0]["collectives"]["experts"]["library"] = library;
