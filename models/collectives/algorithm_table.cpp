@@ -156,7 +156,8 @@ constexpr std::array kEntries{
     experts(ExpertsLibrary::kDeepepNormal, experts_shape),
     experts(ExpertsLibrary::kDeepepLowLatency, low_latency_shape),
     experts(ExpertsLibrary::kTrtllmTwoSided, experts_shape),
-    experts(ExpertsLibrary::kInSwitch, experts_shape)};
+    experts(ExpertsLibrary::kInSwitch, experts_shape),
+    experts(ExpertsLibrary::kNccl, fifo_shape)};  // made as an exchange of unequal parts
 
 const Entry& entry_of(const Choice& choice) {
     const auto* const at = std::find_if(kEntries.begin(), kEntries.end(), [&](const Entry& e) {

@@ -161,6 +161,7 @@ void CollectiveEngine::start(
     if (!slot) {
         disturb();
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
+        slot->record.kind = collective.kind;  // a dispatch may run as an all-to-all
         slot->record.group = collective.group;
         slot->record.sequence = collective.sequence;
         slot->record.bytes = most_sent(collective);

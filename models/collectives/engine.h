@@ -157,6 +157,14 @@ private:
     CollectiveSpec specify(const CollectiveOperation& collective);
     /// Sets library, blocks and kernel of a dispatch or combine.
     void specify_experts(const CollectiveOperation& collective, CollectiveSpec& spec) const;
+    /// The same for NCCL's sends and receives: an all-to-all of rows.
+    void specify_sent_rows(const CollectiveOperation& collective, CollectiveSpec& spec);
+    /// Sets messages, blocks and bytes of an exchange of these parts.
+    void specify_parts(
+        const UnevenExchange& parts,
+        const CollectivePolicy& policy,
+        const MachineView& machine,
+        CollectiveSpec& spec) const;
     /// Algorithm, blocks and layout of an all-to-all, gather, scatter, or sends in a ring.
     void specify_exchange(
         const CollectiveOperation& collective,
@@ -193,6 +201,8 @@ private:
     std::vector<Group> groups_;
     std::vector<ExpertExchange> experts_;
     std::vector<UnevenExchange> exchanges_;
+    /// Of exchanges of experts by NCCL, by index and kind.
+    std::map<std::pair<std::uint32_t, CollectiveKind>, UnevenExchange> sent_rows_;
     std::uint32_t sms_ = 1;
     std::vector<std::uint32_t> generations_;  ///< by rank; empty: all equal
     std::uint64_t functional_seed_;

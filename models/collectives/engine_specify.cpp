@@ -5,6 +5,7 @@
 #include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/experts/sent_rows.h"
 #include "models/collectives/peer_copies/wiring.h"
 #include "sim/core/error.h"
 
@@ -91,7 +92,10 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     if (!ignores_late_peers_)
         spec.peers_late = collective.peers_late;
     if (is_experts(spec.kind)) {
-        specify_experts(collective, spec);
+        if (library_of(policies_.experts) == ExpertsLibrary::kNccl)
+            specify_sent_rows(collective, spec);
+        else
+            specify_experts(collective, spec);
         return spec;
     }
     std::vector<std::uint32_t> whole = spec.ranks;
@@ -177,6 +181,26 @@ void CollectiveEngine::specify_experts(
                 most));
     policy = limited(policy, most);
     spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
+}
+
+void CollectiveEngine::specify_sent_rows(
+    const CollectiveOperation& collective, CollectiveSpec& spec) {
+    const ExpertExchange& exchange = experts_.at(collective.experts);
+    const auto [rows, fresh] = sent_rows_.try_emplace({collective.experts, spec.kind});
+    if (fresh)
+        rows->second = sent_rows(exchange, spec.size(), spec.kind);
+    spec.datatype = element_of_row(exchange, spec.kind);
+    spec.element = element_of(spec.datatype);
+    spec.element_bytes = static_cast<std::uint32_t>(size_of(spec.datatype).count());
+    spec.kind = CollectiveKind::kAllToAll;
+    const GroupView& group = view(spec.ranks);
+    spec.layout = group.layout;
+    spec.rings = group.rings;
+    CollectivePolicy policy = with_classic_kernels(policies_.of(spec.kind));
+    if (policies_.experts.sms != 0)
+        policy.channels = policies_.experts.sms;
+    specify_parts(rows->second, policy, group.machine, spec);
+    spec.choice.library = ExpertsLibrary::kNccl;
 }
 
 CollectivePolicy CollectiveEngine::able_policy(

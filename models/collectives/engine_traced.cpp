@@ -78,17 +78,24 @@ void CollectiveEngine::specify_exchange(
         spec.choice = choose_exchange(
             params_, policy, machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
     } else {
-        spec.parts = &exchange_of(collective);
-        UnevenChoice uneven = choose_uneven_exchange(params_, policy, machine, *spec.parts);
-        spec.choice = uneven.choice;
-        spec.messages = std::move(uneven.messages);
-        const std::uint64_t largest =
-            *std::max_element(spec.parts->bytes.begin(), spec.parts->bytes.end());
-        const std::uint64_t whole =
-            (largest + spec.element_bytes - 1) / spec.element_bytes * spec.element_bytes;
-        spec.bytes = Bytes(whole * spec.size());
+        specify_parts(exchange_of(collective), policy, machine, spec);
     }
     take_traced_kernel(collective, spec);
+}
+
+void CollectiveEngine::specify_parts(
+    const UnevenExchange& parts,
+    const CollectivePolicy& policy,
+    const MachineView& machine,
+    CollectiveSpec& spec) const {
+    spec.parts = &parts;
+    UnevenChoice uneven = choose_uneven_exchange(params_, policy, machine, parts);
+    spec.choice = uneven.choice;
+    spec.messages = std::move(uneven.messages);
+    const std::uint64_t largest = *std::max_element(parts.bytes.begin(), parts.bytes.end());
+    const std::uint64_t whole =
+        (largest + spec.element_bytes - 1) / spec.element_bytes * spec.element_bytes;
+    spec.bytes = Bytes(whole * spec.size());
 }
 
 void CollectiveEngine::specify_as_traced(

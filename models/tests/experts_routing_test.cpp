@@ -112,6 +112,51 @@ RC_GTEST_PROP(RoutingProperty, ChoosesDistinctExpertsAndLosesNoToken, ()) {
     RC_ASSERT(sent == received);
 }
 
+/// Splits of a few or many rows, some of them none, for experts that are as few as can be or many.
+RC_GTEST_PROP(RoutingProperty, SplitsAreKeptToTheRow, ()) {
+    const auto ranks = *rc::gen::inRange<std::uint32_t>(1, 17);
+    const auto each = *rc::gen::inRange<std::uint32_t>(1, 9);
+    ExpertExchange e = exchange(
+        0, *rc::gen::inRange<std::uint32_t>(1, std::min(16U, ranks * each) + 1), ranks * each);
+    e.seed = *rc::gen::arbitrary<std::uint64_t>();
+    for (std::uint32_t pair = 0; pair < ranks * ranks; ++pair)
+        e.splits.push_back(*rc::gen::element(0U, 1U, 2U, 7U, 60U));
+    RC_ASSERT(rows_of_ranks(e, ranks) == e.splits);
+    const Routing routing(e, ranks);
+    for (std::uint32_t from = 0; from < ranks; ++from) {
+        const auto experts = choose_experts_of(e, ranks, from);
+        const TokenCounts counts = token_counts(e, ranks, from);
+        RC_ASSERT(counts.choices == experts.size());
+        RC_ASSERT(routing.tokens(from) == counts.tokens);
+        RC_ASSERT(counts.first(counts.tokens) == counts.choices);
+        std::vector<std::uint32_t> rows(ranks);
+        for (std::uint32_t token = 0; token < counts.tokens; ++token) {
+            const auto first = static_cast<std::ptrdiff_t>(counts.first(token));
+            const auto last = static_cast<std::ptrdiff_t>(counts.first(token + 1));
+            const std::set<std::uint32_t> distinct(experts.begin() + first, experts.begin() + last);
+            RC_ASSERT(distinct.size() == static_cast<std::size_t>(last - first));
+            RC_ASSERT(distinct.size() >= 1U);
+            RC_ASSERT(distinct.size() <= e.top_k);
+            for (const std::uint32_t expert : distinct)
+                ++rows[expert / each];
+            for (auto i = first; i < last; ++i)
+                RC_ASSERT(counts.token_of(static_cast<std::uint64_t>(i)) == token);
+        }
+        for (std::uint32_t to = 0; to < ranks; ++to)
+            RC_ASSERT(rows[to] == e.splits[std::size_t{from} * ranks + to]);
+    }
+}
+
+/// Even splits of many experts are as random routing: 8 of 256 experts over 8 ranks.
+TEST(Routing, EvenSplitsGoToAsManyRanksAsRandomExperts) {
+    ExpertExchange e = exchange(0, 8, 256);
+    e.splits.assign(64, 4096);
+    EXPECT_NEAR(copies_of_a_token(exchange(4096, 8, 256), 8), 5.30, 0.03);
+    e.tokens = token_counts(e, 8, 0).tokens;
+    EXPECT_EQ(e.tokens, 4096U);
+    EXPECT_NEAR(copies_of_a_token(e, 8), 5.25, 0.08);
+}
+
 RC_GTEST_PROP(RoutingProperty, ChannelsShareOutAllTokens, ()) {
     const auto tokens = *rc::gen::inRange<std::uint32_t>(0, 1000);
     const auto channels = *rc::gen::inRange<std::uint32_t>(1, 40);

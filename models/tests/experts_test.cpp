@@ -263,11 +263,70 @@ RC_GTEST_PROP(ExpertsProperty, EveryTokenArrivesAndEverySumIsRight, ()) {
             ExpertsLibrary::kDeepepNormal,
             ExpertsLibrary::kDeepepLowLatency,
             ExpertsLibrary::kTrtllmTwoSided,
-            ExpertsLibrary::kInSwitch),
+            ExpertsLibrary::kInSwitch,
+            ExpertsLibrary::kNccl),
         sms,
         chunk);
     how.experts.group_tables = *rc::gen::inRange<std::uint32_t>(0, 60);
     RC_ASSERT(run(kind, e, ranks, how, true, p).us > 0);
+}
+
+/// The same for rows that differ from pair to pair: ranks without tokens, ranks to which nobody
+/// sends, and pairs that exchange nothing.
+RC_GTEST_PROP(ExpertsProperty, UnevenSplitsArriveByEveryLibrary, ()) {
+    const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 17);
+    const auto each = *rc::gen::inRange<std::uint32_t>(1, 5);
+    ExpertExchange e = exchange(
+        0,
+        128 * *rc::gen::inRange<std::uint32_t>(1, 6),
+        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)),
+        ranks * each);
+    e.payload =
+        *rc::gen::element(ExpertPayload::kFloat8, ExpertPayload::kBfloat16, ExpertPayload::kNvfp4);
+    e.seed = *rc::gen::arbitrary<std::uint64_t>();
+    const auto silent = *rc::gen::inRange<std::uint32_t>(0, ranks);
+    const auto forgotten = *rc::gen::inRange<std::uint32_t>(0, ranks);
+    for (std::uint32_t pair = 0; pair < ranks * ranks; ++pair)
+        e.splits.push_back(
+            pair / ranks == silent || pair % ranks == forgotten
+                ? 0
+                : *rc::gen::element(0U, 1U, 3U, 20U, 90U));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        e.tokens = std::max(e.tokens, token_counts(e, ranks, rank).tokens);
+    RC_PRE(e.tokens > 0U);
+    const auto kind = *rc::gen::element(kDispatch, kCombine);
+    for (const ExpertsLibrary library :
+         {ExpertsLibrary::kDeepepNormal,
+          ExpertsLibrary::kDeepepLowLatency,
+          ExpertsLibrary::kTrtllmTwoSided,
+          ExpertsLibrary::kInSwitch,
+          ExpertsLibrary::kNccl})
+        RC_ASSERT(
+            run(kind, e, ranks, policies(library, 2 * *rc::gen::inRange(1U, 12U)), true).us > 0);
+}
+
+/// Sends and receives are those of the all-to-all with the rows' bytes.
+TEST(NcclExperts, TakeTheTimeOfTheUnevenExchange) {
+    ExpertExchange e = exchange(0, 1024, 4, 32);
+    for (std::uint32_t pair = 0; pair < 64; ++pair)
+        e.splits.push_back(pair * 37 % 101 * 4);
+    for (std::uint32_t rank = 0; rank < 8; ++rank)
+        e.tokens = std::max(e.tokens, token_counts(e, 8, rank).tokens);
+    UnevenExchange parts = UnevenExchange::of(8);
+    for (std::uint32_t pair = 0; pair < 64; ++pair)
+        parts.bytes[pair] = e.splits[pair] * token_bytes(e.payload, e.hidden).all();
+    TestMachine machine(TestMachine::hgx(8).build(), params(), ring_policy());
+    machine.engine->set_exchanges({parts});
+    CollectiveOperation operation;
+    operation.kind = CollectiveKind::kAllToAll;
+    operation.exchange = 1;
+    const CollectiveRecord record = machine.run(operation);
+    const Done done = run(kDispatch, e, 8, policies(ExpertsLibrary::kNccl, 0), false);
+    EXPECT_DOUBLE_EQ(done.us, to_microseconds(record.end - record.ready));
+    std::uint64_t away = 0;
+    for (std::uint32_t to = 1; to < 8; ++to)
+        away += parts.at(0, to);
+    EXPECT_GE(done.out_of_gpu0, away);
 }
 
 TEST(ExpertsChoice, RefusesWhatCannotRun) {

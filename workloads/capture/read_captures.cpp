@@ -125,6 +125,7 @@ TraceWorkload workload_of_capture(
     for (const auto& [reason, count] : events.dropped)
         raw.report.dropped[reason] += count;
     raw.report.warnings = events.warnings;
+    raw.report.events += events.made;
     count_other_records(file, raw.report);
     warn_of_unknown_ranks(file, communicators, raw.report);
     collector.finish();

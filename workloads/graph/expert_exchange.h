@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace switchfold {
 
@@ -23,7 +24,7 @@ enum class ExpertRouting : std::uint8_t {
 
 /// The tokens of a mixture-of-experts layer that travel to their experts and back.
 struct ExpertExchange {
-    std::uint32_t tokens = 0;   ///< per rank
+    std::uint32_t tokens = 0;   ///< per rank; with `splits`, those of the rank with the most
     std::uint32_t hidden = 0;   ///< elements per token
     std::uint32_t top_k = 0;    ///< experts that a token chooses
     std::uint32_t experts = 0;  ///< divided evenly over the ranks, in blocks
@@ -31,6 +32,9 @@ struct ExpertExchange {
     ExpertRouting routing = ExpertRouting::kRandom;
     double skew = 0;
     std::uint64_t seed = 1;
+    /// Rows of tokens, one for each expert that a token chooses: by the rank of the tokens and that
+    /// of the experts, at from * ranks + to. Empty: `routing` says.
+    std::vector<std::uint32_t> splits;
     bool operator==(const ExpertExchange&) const = default;
 };
 

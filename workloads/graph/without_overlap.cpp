@@ -3,6 +3,7 @@
 
 #include "workloads/graph/common_order.h"
 #include "workloads/graph/serial_order.h"
+#include "workloads/graph/shared_waits.h"
 
 #include <fmt/format.h>
 
@@ -92,15 +93,15 @@ separate(const RankGraph& rank, const std::vector<std::uint32_t>& order) {
     return out;
 }
 
-/// Each rank in its own order.
-ExecutionGraph in_own_orders(const ExecutionGraph& graph) {
+/// Each rank in its own order, which is that of `waiting`.
+ExecutionGraph in_own_orders(const ExecutionGraph& graph, const ExecutionGraph& waiting) {
     ExecutionGraph out = graph;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> done;
-    for (auto& rank : out.ranks) {
-        auto& separated = done[rank.get()];
+    for (std::size_t r = 0; r < out.ranks.size(); ++r) {
+        auto& separated = done[out.ranks[r].get()];
         if (!separated)
-            separated = separate(*rank, own_order(*rank));
-        rank = separated;
+            separated = separate(*out.ranks[r], own_order(*waiting.ranks[r]));
+        out.ranks[r] = separated;
     }
     return out;
 }
@@ -141,8 +142,11 @@ NoCommonOrder::NoCommonOrder(const std::string& why) :
     SimulationError("the run without overlap", Time(), no_order(why)), note_(no_order(why)) {}
 
 ExecutionGraph without_overlap(const ExecutionGraph& graph) {
-    const std::vector<RanksAlike> alike = ranks_alike(graph);
-    ExecutionGraph serial = in_own_orders(graph);
+    // One program runs in one order. What a rank waits for decides it, not when it runs.
+    ExecutionGraph waiting = graph;
+    waiting.ranks = with_shared_waits(graph);
+    const std::vector<RanksAlike> alike = ranks_alike(waiting);
+    ExecutionGraph serial = in_own_orders(graph, waiting);
     if (alike.size() < 2)
         return serial;
     const bool messages = has_messages(alike);

@@ -161,10 +161,62 @@ TEST(FlightRecorder, SendsAndReceivesNameTheirPeers) {
     EXPECT_NE(operations[0].stream, operations[1].stream);
 }
 
+const std::string kTwo = R"("0": {"name": "0", "desc": "default_pg", "ranks": [0, 1]})";
+
+std::vector<std::uint64_t> parts_of(const TraceWorkload& workload) {
+    const CollectiveOperation& call = collective(workload, 0);
+    return call.exchange == 0 ? std::vector<std::uint64_t>()
+                              : workload.graph.exchanges.at(call.exchange - 1).bytes;
+}
+
+/// A list of tensors has one for each peer. A rank whose own parts are equal states them too.
+TEST(FlightRecorder, ListsOfTensorsAreTheParts) {
+    const auto call = [](const char* in, const char* out) {
+        return dump({{.name = "nccl:all_to_all", .in = in, .out = out}}, kTwo);
+    };
+    const TemporaryFile first("trace_rank_0.json", call("[[8], [8]]", "[[8], [1, 3]]"));
+    const TemporaryFile second("trace_rank_1.json", call("[[3], [20]]", "[[8], [20]]"));
+    const TraceWorkload workload = read_traces({{first.path(), second.path()}});
+    check(workload.graph);
+    EXPECT_EQ(parts_of(workload), (std::vector<std::uint64_t>{32, 32, 12, 80}));
+    EXPECT_EQ(collective(workload, 0).bytes, Bytes(64));
+    EXPECT_FALSE(notes(workload, "all-to-alls"));
+    test_data::expect_same(workload, test_data::again(workload));
+    // One of them alone knows its own parts.
+    const TraceWorkload one = read_traces({{second.path()}});
+    constexpr std::uint64_t kUnknown = UnevenExchange::kUnknown;
+    EXPECT_EQ(parts_of(one), (std::vector<std::uint64_t>{kUnknown, 32, 12, 80}));
+}
+
+/// Single tensors state sums: of all ranks, they tell parts in proportion.
+TEST(FlightRecorder, SumsOfAllRanksTellPartsInProportion) {
+    const auto call = [](const char* in, const char* out) {
+        return dump({{.name = "nccl:all_to_all", .in = in, .out = out}}, kTwo);
+    };
+    const TemporaryFile first("trace_rank_0.json", call("[[12]]", "[[5, 4]]"));
+    const TemporaryFile second("trace_rank_1.json", call("[[18]]", "[[10]]"));
+    const TraceWorkload workload = read_traces({{first.path(), second.path()}});
+    check(workload.graph);
+    EXPECT_EQ(parts_of(workload), (std::vector<std::uint64_t>{32, 16, 48, 24}));
+    EXPECT_TRUE(notes(workload, "in proportion to what that one receives"));
+    EXPECT_FALSE(notes(workload, "unequal parts"));
+    // Sums that do not add up tell nothing.
+    const TemporaryFile other("trace_rank_1.json", call("[[18]]", "[[11]]"));
+    const TraceWorkload wrong = read_traces({{first.path(), other.path()}});
+    EXPECT_TRUE(notes(wrong, "all-to-alls of unequal parts"));
+    // Equal ones stay equal.
+    const TemporaryFile even("trace_rank_0.json", call("[[12]]", "[[12]]"));
+    const TemporaryFile also("trace_rank_1.json", call("[[12]]", "[[12]]"));
+    EXPECT_TRUE(parts_of(read_traces({{even.path(), also.path()}})).empty());
+}
+
 TEST(FlightRecorder, TellsWhatItTookForGranted) {
     EXPECT_TRUE(notes(read(dump({{}}), "a.json"), "its place among the files"));
     EXPECT_TRUE(notes(
         read(dump({{.name = "nccl:all_to_all", .in = "[[8], [24]]", .out = "[[8], [8]]"}})),
+        "all-to-alls of unequal parts"));
+    EXPECT_TRUE(notes(
+        read(dump({{.name = "nccl:all_to_all", .in = "[[8]]", .out = "[[12]]"}})),
         "all-to-alls of unequal parts"));
     EXPECT_TRUE(notes(read(dump({{.group = "9"}})), "does not list process group 9"));
 }

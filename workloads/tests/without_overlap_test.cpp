@@ -114,6 +114,37 @@ TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
     EXPECT_EQ(order_of(without_overlap(named(operations))), (std::vector<std::uint32_t>{0, 1, 2}));
 }
 
+/// Two ranks of one program, of which only the second shows that its last kernel waits for the
+/// collective. `first`: what the first rank's last kernel waits for; `name`: its name.
+ExecutionGraph two_ranks(std::vector<std::uint32_t> first, std::uint32_t name = 2) {
+    ExecutionGraph graph = named(
+        {operation_on(0, {}, KernelOperation{}),
+         operation_on(1, {0}, CollectiveOperation{}),
+         operation_on(0, {1}, KernelOperation{})});
+    auto other = std::make_shared<RankGraph>(*graph.ranks[0]);
+    other->operations[2].dependencies = Dependencies(first);
+    other->operations[2].name = name;
+    graph.groups = {{"world", {0, 1}}};
+    graph.ranks = {other, graph.ranks[0]};
+    graph.provenance.world_size = 2;
+    while (graph.names.size() <= name)
+        graph.names.emplace_back();
+    return graph;
+}
+
+/// Otherwise the second rank comes late to the collective for work that it does behind it.
+TEST(WithoutOverlap, RanksOfOneProgramTakeOneOrder) {
+    const ExecutionGraph serial = without_overlap(two_ranks({}));
+    check(serial);
+    EXPECT_EQ(order_of(serial), (std::vector<std::uint32_t>{0, 1, 2}));
+    EXPECT_EQ(serial.ranks[0]->operations[2].dependencies, Dependencies({1}));
+}
+
+TEST(WithoutOverlap, RanksOfOtherProgramsKeepTheirOwn) {
+    EXPECT_EQ(
+        order_of(without_overlap(two_ranks({}, 5))), (std::vector<std::uint32_t>{0, 5, 1}));
+}
+
 TEST(WithoutOverlap, LeavesAGraphWithoutCollectivesAsItIs) {
     const ExecutionGraph graph =
         named({operation_on(0, {}, KernelOperation{}), operation_on(1, {0}, KernelOperation{})});

@@ -65,7 +65,7 @@ ExpertsRefusal why_no_experts(
     const ExpertExchange& exchange,
     const ExpertsMachine& machine) {
     const ExpertsLibrary library = library_of(policy);
-    if (params.copy_round == Time())
+    if (library != ExpertsLibrary::kNccl && params.copy_round == Time())
         return {
             "",
             "its collectives state no experts/copy_round; expected a machine that says how such "
@@ -77,6 +77,8 @@ ExpertsRefusal why_no_experts(
                 "is {}, more than the {} SMs of a GPU; expected at most those",
                 policy.sms,
                 machine.sms)};
+    if (library == ExpertsLibrary::kNccl)
+        return {};
     if (library == ExpertsLibrary::kDeepepLowLatency)
         return why_no_low_latency(policy, exchange, machine);
     if (machine.machines > 1)
@@ -140,6 +142,7 @@ std::uint32_t least_blocks(const ExpertsPolicy& policy, const ExpertExchange& ex
     case ExpertsLibrary::kDeepepLowLatency:
         return (exchange.experts + kWarpsOfLowLatency - 1) / kWarpsOfLowLatency;
     case ExpertsLibrary::kInSwitch:
+    case ExpertsLibrary::kNccl:
         return 1;
     default:
         return 2;

@@ -25,7 +25,7 @@ public:
         for (std::uint32_t rank = 0; rank < n_; ++rank)
             for (std::uint32_t channel = 0; channel < channels_; ++channel) {
                 Block& b = block(rank, channel);
-                b.part = channel_tokens(routing_.tokens(), channels_, channel);
+                b.part = channel_tokens(routing_.tokens(rank), channels_, channel);
                 b.needed.resize(n_);
                 if (b.part.count > 0)
                     add_part(rank);

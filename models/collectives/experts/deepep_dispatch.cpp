@@ -28,7 +28,7 @@ private:
     /// to the channel's end.
     [[nodiscard]] std::uint64_t scanned(const TokenFlow& f) const {
         const auto tokens = routing_.tokens_to(f.from, f.to);
-        const TokenRange part = channel_tokens(routing_.tokens(), channels_, f.channel);
+        const TokenRange part = channel_tokens(routing_.tokens(f.from), channels_, f.channel);
         const auto before = [&](std::uint32_t index) {
             return index == 0 ? part.first : tokens[f.range.first + index - 1] + 1;
         };

@@ -58,7 +58,7 @@ ExpertsCollective::ExpertsCollective(
     results_.resize(n_);
     for (std::uint32_t rank = 0; rank < n_; ++rank)
         results_[rank].resize(
-            (combine_ ? routing_.tokens() : routing_.received(rank)) * kTokenNumbers);
+            (combine_ ? routing_.tokens(rank) : routing_.received(rank)) * kTokenNumbers);
 }
 
 void ExpertsCollective::join(std::uint32_t /*position*/, Time start) {
@@ -111,7 +111,7 @@ std::string ExpertsCollective::wrong_result() const {
                         value);
             return std::string();
         };
-        for (std::uint32_t token = 0; combine_ && token < routing_.tokens(); ++token)
+        for (std::uint32_t token = 0; combine_ && token < routing_.tokens(rank); ++token)
             if (std::string text = wrong(rank, token, true); !text.empty())
                 return text;
         for (std::uint32_t from = 0; !combine_ && from < n_; ++from)

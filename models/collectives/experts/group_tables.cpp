@@ -8,13 +8,14 @@
 
 namespace switchfold {
 
-GroupTables::GroupTables(const Routing& routing) :
-    tokens_(routing.tokens()), of_token_(std::size_t{routing.ranks()} * routing.tokens(), kNone) {
+GroupTables::GroupTables(const Routing& routing) {
     constexpr std::size_t kFewest = 3;  // a single other rank gets a plain store
     std::map<std::vector<std::uint32_t>, std::uint32_t> index;
     std::vector<std::uint32_t> ranks;
-    for (std::uint32_t from = 0; from < routing.ranks(); ++from)
-        for (std::uint32_t token = 0; token < tokens_; ++token) {
+    for (std::uint32_t from = 0; from < routing.ranks(); ++from) {
+        first_.push_back(of_token_.size());
+        of_token_.resize(of_token_.size() + routing.tokens(from), kNone);
+        for (std::uint32_t token = 0; token < routing.tokens(from); ++token) {
             const auto to = routing.destinations(from, token);
             ranks.assign(to.begin(), to.end());
             const auto at = std::lower_bound(ranks.begin(), ranks.end(), from);
@@ -27,8 +28,9 @@ GroupTables::GroupTables(const Routing& routing) :
             if (fresh)
                 sets_.push_back({ranks, 0});
             ++sets_[found->second].tokens;
-            of_token_[std::size_t{from} * tokens_ + token] = found->second;
+            of_token_[first_[from] + token] = found->second;
         }
+    }
     std::vector<std::uint32_t> order(sets_.size());
     std::iota(order.begin(), order.end(), 0U);
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -23,11 +23,11 @@ public:
     [[nodiscard]] const std::vector<Set>& sets() const { return sets_; }
     /// Index of a token's set; kNone if it goes to at most one other rank and needs no group.
     [[nodiscard]] std::uint32_t set_of(std::uint32_t from, std::uint32_t token) const {
-        return of_token_[std::size_t{from} * tokens_ + token];
+        return of_token_[first_[from] + token];
     }
 
 private:
-    std::uint32_t tokens_;
+    std::vector<std::size_t> first_;  ///< by sender: index of its first token
     std::vector<Set> sets_;
     std::vector<std::uint32_t> of_token_;
 };

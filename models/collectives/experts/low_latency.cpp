@@ -34,6 +34,7 @@ LowLatencyCollective::LowLatencyCollective(
     rows_(std::size_t{n_} * exchange_.experts) {
     for (std::uint32_t from = 0; from < n_; ++from) {
         experts_.push_back(choose_experts_of(exchange_, n_, from));
+        counts_.push_back(token_counts(exchange_, n_, from));
         for (const std::uint32_t expert : experts_.back())
             ++rows_[std::size_t{from} * exchange_.experts + expert];
         for (std::uint32_t to = 0; to < n_; ++to) {

@@ -79,7 +79,8 @@ protected:
 
     LowLatencyShape shape_;
     std::uint32_t each_;                               ///< experts per rank
-    std::vector<std::vector<std::uint32_t>> experts_;  ///< by rank: top_k per token
+    std::vector<std::vector<std::uint32_t>> experts_;  ///< by rank: those of each token in turn
+    std::vector<TokenCounts> counts_;                  ///< by rank
     std::vector<Pair> pairs_;                          ///< by sender and receiver
 
     static constexpr std::uint64_t kFlag = 1ULL << 63U;  ///< tag of a flag

@@ -37,12 +37,13 @@ public:
     }
     [[nodiscard]] std::string wrong_result() const override {
         for (std::uint32_t rank = 0; rank < n_; ++rank)
-            for (std::uint32_t token = 0; token < exchange_.tokens; ++token) {
+            for (std::uint32_t token = 0; token < counts_[rank].tokens; ++token) {
                 std::vector<float> sum(kTokenNumbers);
-                for (std::uint32_t k = 0; k < exchange_.top_k; ++k) {
-                    const std::uint32_t expert =
-                        experts_[rank][std::size_t{token} * exchange_.top_k + k];
-                    const std::vector<float> copy = token_numbers(rank, token, expert);
+                for (std::uint64_t choice = counts_[rank].first(token);
+                     choice < counts_[rank].first(token + 1);
+                     ++choice) {
+                    const std::vector<float> copy =
+                        token_numbers(rank, token, experts_[rank][choice]);
                     for (std::size_t i = 0; i < kTokenNumbers; ++i)
                         sum[i] += copy[i];
                 }
@@ -105,7 +106,7 @@ private:
         if (functional_ && round.sent == 0) {
             std::vector<float> numbers;
             for (const std::size_t choice : round.choices) {
-                const auto token = static_cast<std::uint32_t>(choice / exchange_.top_k);
+                const std::uint32_t token = counts_[p.to].token_of(choice);
                 const std::vector<float> one = token_numbers(p.to, token, experts_[p.to][choice]);
                 numbers.insert(numbers.end(), one.begin(), one.end());
             }
@@ -135,28 +136,31 @@ private:
         const std::uint64_t copies = experts_[p.to].size();
         const std::uint64_t bytes = copies * row_.all();
         const std::uint64_t each =
-            (exchange_.tokens + std::uint64_t{shape_.blocks} - 1) / shape_.blocks;
+            (counts_[p.to].tokens + std::uint64_t{shape_.blocks} - 1) / shape_.blocks;
         // Four copies of a token are loaded at once.
         constexpr std::uint64_t kUnrolled = 4;
         const std::uint64_t latency =
             params_.row_overhead.count() +
             (exchange_.top_k + kUnrolled - 1) / kUnrolled * params_.copy_round.count();
         const std::uint64_t busy =
-            serialization_time(Bytes(each * exchange_.top_k * row_.all()), params_.reduce_rate)
+            serialization_time(
+                Bytes(counts_[p.to].first(static_cast<std::uint32_t>(each)) * row_.all()),
+                params_.reduce_rate)
                 .count();
         const std::uint64_t served =
-            port(p.to).access(bytes, exchange_.tokens * row_.all()).count();
+            port(p.to).access(bytes, counts_[p.to].tokens * row_.all()).count();
         post(
             kAdded | p.to,
             std::max(now() + params_.poll.count() + std::max(latency, busy), served));
     }
     void added(std::uint32_t rank) {
-        for (std::uint32_t token = 0; functional_ && token < exchange_.tokens; ++token)
+        const TokenCounts& counts = counts_[rank];
+        for (std::uint32_t token = 0; functional_ && token < counts.tokens; ++token)
             for (std::size_t i = 0; i < kTokenNumbers; ++i) {
                 float sum = 0;
-                for (std::uint32_t k = 0; k < exchange_.top_k; ++k)
-                    sum += copies_[rank]
-                                  [(std::size_t{token} * exchange_.top_k + k) * kTokenNumbers + i];
+                for (std::uint64_t choice = counts.first(token); choice < counts.first(token + 1);
+                     ++choice)
+                    sum += copies_[rank][choice * kTokenNumbers + i];
                 results_[rank][token * kTokenNumbers + i] = round_to(ElementType::kBfloat16, sum);
             }
         for (std::uint32_t part = 0; part < n_; ++part)

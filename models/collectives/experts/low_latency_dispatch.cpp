@@ -43,7 +43,7 @@ public:
     [[nodiscard]] std::string wrong_result() const override {
         for (std::uint32_t from = 0; from < n_; ++from)
             for (std::size_t choice = 0; choice < experts_[from].size(); ++choice) {
-                const auto token = static_cast<std::uint32_t>(choice / exchange_.top_k);
+                const std::uint32_t token = counts_[from].token_of(choice);
                 const std::uint32_t to = expert_rank(experts_[from][choice]);
                 const std::vector<float> expected = token_numbers(from, token, 0);
                 const auto at =
@@ -61,7 +61,7 @@ private:
     void begin(Time start) override {
         start_pairs(start.count());
         for (std::uint32_t rank = 0; rank < n_; ++rank)
-            for (std::uint32_t sm = 0; sm < std::min(shape_.blocks, exchange_.tokens); ++sm)
+            for (std::uint32_t sm = 0; sm < std::min(shape_.blocks, counts_[rank].tokens); ++sm)
                 post_token(rank, sm, start.count());
     }
     /// Sends the token's copies at the end of its conversion.
@@ -79,8 +79,9 @@ private:
         if ((tag & kReceived) != 0)
             return part_done(rank);
         std::uint64_t left = now();
-        for (std::uint32_t k = 0; k < exchange_.top_k; ++k) {
-            const std::size_t choice = std::size_t{index} * exchange_.top_k + k;
+        const TokenCounts& counts = counts_[rank];
+        for (std::uint64_t choice = counts.first(index); choice < counts.first(index + 1);
+             ++choice) {
             std::uint32_t values = 0;
             if (functional_)
                 values = fabric_.values().put(token_numbers(rank, index, 0));
@@ -93,7 +94,7 @@ private:
                     values));
         }
         sent_until_[rank] = std::max(sent_until_[rank], left);
-        if (exchange_.tokens - index > shape_.blocks)
+        if (counts.tokens - index > shape_.blocks)
             post_token(rank, index + shape_.blocks, left);
     }
     void on_values(Pair& p, std::uint64_t tag, std::uint32_t values) override {

@@ -17,15 +17,17 @@ enum class ExpertsLibrary : std::uint8_t {
     kDeepepLowLatency,
     kTrtllmTwoSided,
     kInSwitch,
+    kNccl,
 };
 template <>
 struct EnumNames<ExpertsLibrary> {
-    static constexpr std::array<std::pair<ExpertsLibrary, std::string_view>, 5> kNames{
+    static constexpr std::array<std::pair<ExpertsLibrary, std::string_view>, 6> kNames{
         {{ExpertsLibrary::kAuto, "auto"},
          {ExpertsLibrary::kDeepepNormal, "deepep_normal"},
          {ExpertsLibrary::kDeepepLowLatency, "deepep_low_latency"},
          {ExpertsLibrary::kTrtllmTwoSided, "trtllm_two_sided"},
-         {ExpertsLibrary::kInSwitch, "in_switch"}}};
+         {ExpertsLibrary::kInSwitch, "in_switch"},
+         {ExpertsLibrary::kNccl, "nccl"}}};
 };
 
 /// A scenario's settings for dispatches and combines of mixture-of-experts layers.
@@ -44,7 +46,8 @@ struct ExpertsPolicy {
                 "Whose kernels: deepep_normal (ring buffers at the receivers, a part of the SMs), "
                 "deepep_low_latency (straight to the experts, nearly all SMs), trtllm_two_sided "
                 "(FIFOs of flagged lines, half of the SMs), in_switch (a study: the switch copies "
-                "tokens and adds their results); auto is deepep_normal."),
+                "tokens and adds their results), nccl (sends and receives, a row for each chosen "
+                "expert, as an all-to-all with split sizes); auto is deepep_normal."),
             field(
                 "sms",
                 &ExpertsPolicy::sms,

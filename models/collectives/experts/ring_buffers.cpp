@@ -48,9 +48,10 @@ RingBuffers::RingBuffers(
     unit_(0) {
     std::uint32_t most = 0;
     for (std::uint32_t channel = 0; channel < channels_; ++channel) {
-        const TokenRange part = channel_tokens(routing_.tokens(), channels_, channel);
         for (std::uint32_t from = 0; from < n_; ++from)
             for (std::uint32_t to = 0; to < n_; ++to) {
+                const TokenRange part =
+                    channel_tokens(routing_.tokens(combine_ ? to : from), channels_, channel);
                 TokenFlow& f = flow(channel, from, to);
                 f.channel = channel;
                 f.from = from;

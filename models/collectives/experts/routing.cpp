@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/routing.h"
 
+#include "models/collectives/experts/split_choices.h"
 #include "sim/core/random_stream.h"
 
 #include <fmt/format.h>
@@ -52,9 +53,17 @@ std::uint32_t balanced(
 
 }  // namespace
 
+TokenCounts token_counts(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank) {
+    if (exchange.splits.empty())
+        return {exchange.tokens, std::uint64_t{exchange.tokens} * exchange.top_k};
+    return tokens_of_splits(exchange, ranks, rank);
+}
+
 std::vector<std::uint32_t>
 choose_experts_of(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank) {
     RandomStream random(exchange.seed, fmt::format("experts of rank {}", rank));
+    if (!exchange.splits.empty())
+        return choose_by_splits(exchange, ranks, rank, random);
     const Drawer drawer(exchange);
     std::vector<std::uint32_t> chosen;
     chosen.reserve(std::size_t{exchange.tokens} * exchange.top_k);
@@ -76,20 +85,31 @@ choose_experts_of(const ExpertExchange& exchange, std::uint32_t ranks, std::uint
     return chosen;
 }
 
+std::vector<std::uint32_t> rows_of_ranks(const ExpertExchange& exchange, std::uint32_t ranks) {
+    if (!exchange.splits.empty())
+        return exchange.splits;
+    const std::uint32_t each = std::max(1U, exchange.experts / ranks);
+    std::vector<std::uint32_t> rows(std::size_t{ranks} * ranks);
+    for (std::uint32_t from = 0; from < ranks; ++from)
+        for (const std::uint32_t expert : choose_experts_of(exchange, ranks, from))
+            ++rows[std::size_t{from} * ranks + expert / each];
+    return rows;
+}
+
 Routing::Routing(const ExpertExchange& exchange, std::uint32_t ranks) :
-    ranks_(ranks), tokens_(exchange.tokens), by_rank_(ranks), pairs_(std::size_t{ranks} * ranks) {
+    ranks_(ranks), by_rank_(ranks), pairs_(std::size_t{ranks} * ranks) {
     const std::uint32_t each = std::max(1U, exchange.experts / ranks);
     std::vector<std::uint16_t> of_token;
     for (std::uint32_t from = 0; from < ranks; ++from) {
         const std::vector<std::uint32_t> experts = choose_experts_of(exchange, ranks, from);
+        const TokenCounts counts = token_counts(exchange, ranks, from);
         Rank& rank = by_rank_[from];
-        rank.first.reserve(tokens_ + std::size_t{1});
+        rank.first.reserve(counts.tokens + std::size_t{1});
         rank.first.push_back(0);
-        for (std::uint32_t token = 0; token < tokens_; ++token) {
+        for (std::uint32_t token = 0; token < counts.tokens; ++token) {
             of_token.clear();
-            for (std::uint32_t k = 0; k < exchange.top_k; ++k)
-                of_token.push_back(static_cast<std::uint16_t>(
-                    experts[std::size_t{token} * exchange.top_k + k] / each));
+            for (std::uint64_t i = counts.first(token); i < counts.first(token + 1); ++i)
+                of_token.push_back(static_cast<std::uint16_t>(experts[i] / each));
             std::sort(of_token.begin(), of_token.end());
             of_token.erase(std::unique(of_token.begin(), of_token.end()), of_token.end());
             for (const std::uint16_t to : of_token)

@@ -3,6 +3,7 @@
 
 #include "workloads/graph/execution_graph.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -10,10 +11,37 @@
 
 namespace switchfold {
 
-/// Experts chosen by the tokens of one rank: `top_k` per token, distinct, in the order drawn.
-/// Random choices derive from the exchange's seed and the rank.
+/// A rank's tokens and the experts that they choose: each token as many, or the first ones one
+/// more.
+struct TokenCounts {
+    std::uint32_t tokens = 0;
+    std::uint64_t choices = 0;  ///< of all tokens
+    /// Number of choices of the tokens before this one.
+    [[nodiscard]] std::uint64_t first(std::uint32_t token) const {
+        return tokens == 0
+                   ? 0
+                   : choices / tokens * token + std::min<std::uint64_t>(token, choices % tokens);
+    }
+    /// The token of a choice. \pre choice < choices
+    [[nodiscard]] std::uint32_t token_of(std::uint64_t choice) const {
+        const std::uint64_t few = choices / tokens;
+        const std::uint64_t of_more = choices % tokens * (few + 1);
+        return static_cast<std::uint32_t>(
+            choice < of_more ? choice / (few + 1) : choices % tokens + (choice - of_more) / few);
+    }
+};
+/// `top_k` experts for each token; with splits, the fewest tokens that have so many rows.
+[[nodiscard]] TokenCounts
+token_counts(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank);
+
+/// Experts chosen by the tokens of one rank, distinct for each token, in the order drawn. Random
+/// choices derive from the exchange's seed and the rank.
 [[nodiscard]] std::vector<std::uint32_t>
 choose_experts_of(const ExpertExchange& exchange, std::uint32_t ranks, std::uint32_t rank);
+
+/// Rows that each rank's tokens have at each rank's experts, one for each choice.
+[[nodiscard]] std::vector<std::uint32_t>
+rows_of_ranks(const ExpertExchange& exchange, std::uint32_t ranks);
 
 /// Destinations of all tokens of an exchange. A token goes once to each distinct rank among its
 /// experts' ranks.
@@ -22,7 +50,10 @@ public:
     Routing(const ExpertExchange& exchange, std::uint32_t ranks);
 
     [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
-    [[nodiscard]] std::uint32_t tokens() const { return tokens_; }
+    /// Tokens of a rank.
+    [[nodiscard]] std::uint32_t tokens(std::uint32_t from) const {
+        return static_cast<std::uint32_t>(by_rank_[from].first.size() - 1);
+    }
     /// Destination ranks of a token of `from`, ascending.
     [[nodiscard]] std::span<const std::uint16_t>
     destinations(std::uint32_t from, std::uint32_t token) const {
@@ -47,7 +78,6 @@ private:
         std::vector<std::uint16_t> to;
     };
     std::uint32_t ranks_;
-    std::uint32_t tokens_;
     std::vector<Rank> by_rank_;
     std::vector<std::vector<std::uint32_t>> pairs_;  ///< by sender and receiver
 };

@@ -32,14 +32,13 @@ public:
         MemberListener& listener) :
         SwitchExperts(environment, spec, listener), state_(std::size_t{n_} * blocks_), busy_(n_) {
         for (std::uint32_t block = 0; block < state_.size(); ++block)
-            busy_[block / blocks_] +=
-                channel_tokens(routing_.tokens(), blocks_, block % blocks_).count > 0 ? 1 : 0;
-        if (functional_)
-            sums_.resize(n_, std::vector<float>(std::size_t{routing_.tokens()} * kTokenNumbers));
+            busy_[block / blocks_] += tokens_of(block).count > 0 ? 1 : 0;
+        for (std::uint32_t rank = 0; functional_ && rank < n_; ++rank)
+            sums_.emplace_back(std::size_t{routing_.tokens(rank)} * kTokenNumbers);
     }
     [[nodiscard]] std::string wrong_result() const override {
         for (std::uint32_t from = 0; from < n_; ++from)
-            for (std::uint32_t token = 0; token < routing_.tokens(); ++token) {
+            for (std::uint32_t token = 0; token < routing_.tokens(from); ++token) {
                 std::vector<float> sum(kTokenNumbers);
                 for (const std::uint16_t rank : routing_.destinations(from, token)) {
                     const std::vector<float> copy = exact_numbers(from, token, rank);
@@ -83,7 +82,7 @@ private:
                 rank_done(from, first);
     }
     [[nodiscard]] TokenRange tokens_of(std::uint32_t block) const {
-        return channel_tokens(routing_.tokens(), blocks_, block % blocks_);
+        return channel_tokens(routing_.tokens(block / blocks_), blocks_, block % blocks_);
     }
     /// Answers for each piece of a token: one sum, or all copies.
     [[nodiscard]] std::uint64_t answers(std::uint32_t from, std::uint32_t token) const {
@@ -96,7 +95,7 @@ private:
         const std::uint32_t from = block / blocks_;
         if (--busy_[from] > 0)
             return;
-        for (std::uint32_t token = 0; functional_ && token < routing_.tokens(); ++token)
+        for (std::uint32_t token = 0; functional_ && token < routing_.tokens(from); ++token)
             for (std::size_t i = token * kTokenNumbers; i < (token + 1) * kTokenNumbers; ++i)
                 results_[from][i] = round_to(ElementType::kBfloat16, sums_[from][i]);
         rank_done(from, now());
@@ -161,7 +160,7 @@ private:
             add(from, token, fabric_.values().get(packet.values));
             fabric_.values().drop(packet.values);
         }
-        const std::uint64_t each = (std::uint64_t{routing_.tokens()} + blocks_ - 1) / blocks_;
+        const std::uint64_t each = (std::uint64_t{routing_.tokens(from)} + blocks_ - 1) / blocks_;
         const auto block = static_cast<std::uint32_t>(from * blocks_ + token / each);
         came(block, packet.payload, visible.count());
         ask(block);

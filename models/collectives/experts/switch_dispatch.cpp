@@ -33,7 +33,7 @@ private:
     void begin_blocks(std::uint64_t first) override {
         for (std::uint32_t from = 0; from < n_; ++from) {
             ranks_[from].known = first;
-            for (std::uint32_t token = 0; token < routing_.tokens(); ++token) {
+            for (std::uint32_t token = 0; token < routing_.tokens(from); ++token) {
                 const ReductionGroup* group = group_of(from, token);
                 ranks_[from].missing +=
                     (group != nullptr ? group->ranks.size()
@@ -42,11 +42,13 @@ private:
             }
             for (std::uint32_t b = 0; b < blocks_; ++b)
                 post_wave(from, b, first);
+            if (ranks_[from].missing == 0)
+                rank_done(from, first);
         }
     }
     [[nodiscard]] TokenRange wave(std::uint32_t block) const {
         const std::uint32_t index = block % blocks_;
-        const TokenRange part = channel_tokens(routing_.tokens(), blocks_, index);
+        const TokenRange part = channel_tokens(routing_.tokens(block / blocks_), blocks_, index);
         const std::uint32_t done = std::min(next_[block], part.count);
         return {part.first + done, std::min(warps_, part.count - done)};
     }

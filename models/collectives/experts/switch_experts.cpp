@@ -10,8 +10,6 @@
 
 namespace switchfold {
 
-namespace {}  // namespace
-
 SwitchExperts::SwitchExperts(
     const CollectiveEnvironment& environment,
     const CollectiveSpec& spec,
@@ -88,7 +86,9 @@ std::string SwitchExperts::note() const {
         tokens += tables_.sets()[set].tokens;
         hits += set < groups_.size() ? tables_.sets()[set].tokens : 0;
     }
-    const std::uint64_t all = std::uint64_t{n_} * routing_.tokens();
+    std::uint64_t all = 0;
+    for (std::uint32_t rank = 0; rank < n_; ++rank)
+        all += routing_.tokens(rank);
     const auto share = [&](std::uint64_t part) {
         return 100.0 * static_cast<double>(part) / static_cast<double>(all);
     };

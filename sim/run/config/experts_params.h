@@ -7,8 +7,11 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -36,12 +39,39 @@ struct EnumNames<ExpertsOperation> {
          {ExpertsOperation::kCombine, "combine"}}};
 };
 
+/// How many rows each rank sends to each other.
+struct ExpertSplitsParams {
+    std::vector<std::vector<std::uint32_t>> rows;
+    std::vector<std::string> trace;
+    std::uint32_t call = 0;
+    static constexpr auto fields() {
+        using S = ExpertSplitsParams;
+        return list_of(
+            field(
+                "rows",
+                &S::rows,
+                "A list for each rank: the rows that its tokens send to the experts of each rank, "
+                "its own included. A token has a row for each expert that it chooses."),
+            field(
+                "trace",
+                &S::trace,
+                "Instead of rows: files of a trace, relative to the experiment's, of whose "
+                "all-to-alls one is the dispatch."),
+            field(
+                "call",
+                &S::call,
+                "trace: number of the all-to-all among those of the first traced rank, from 0."));
+    }
+    void check(ParamChecker& checker) const;
+};
+
 /// The exchanges of a single mixture-of-experts layer.
 struct ExpertsWorkloadParams {
     static constexpr std::string_view kType = "experts";
     static constexpr std::uint32_t kMostTokens = 1U << 20U;
     ExpertsOperation operation = ExpertsOperation::kBoth;
-    std::uint32_t tokens = 0;
+    std::optional<std::uint32_t> tokens;
+    std::optional<PathOr<ExpertSplitsParams>> splits;
     std::uint32_t hidden = 0;
     std::uint32_t top_k = 0;
     std::uint32_t experts = 0;
@@ -57,7 +87,17 @@ struct ExpertsWorkloadParams {
                 &W::operation,
                 "dispatch: sends tokens to their experts; combine: returns the experts' results "
                 "and adds them; both: one after the other."),
-            field("tokens", &W::tokens, "Tokens of each rank.", 1U, kMostTokens).required(),
+            field(
+                "tokens",
+                &W::tokens,
+                "Tokens of each rank. With splits, which say how many there are, none.",
+                1U,
+                kMostTokens),
+            field(
+                "splits",
+                &W::splits,
+                "Instead of tokens and routing: rows of each pair of ranks, or the file that "
+                "states them."),
             field("hidden", &W::hidden, "Elements of a token.", 1U, 65'536U).required(),
             field("top_k", &W::top_k, "Experts that a token chooses.", 1U, 64U).required(),
             field("experts", &W::experts, "Experts of the layer, over all ranks.", 1U, 65'536U)

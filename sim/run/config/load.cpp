@@ -159,26 +159,6 @@ void ScenarioParams::check(ParamChecker& checker) const {
             checker.error("/set/" + escape_token(pointer), why);
 }
 
-void ExpertsWorkloadParams::check(ParamChecker& checker) const {
-    constexpr std::uint32_t kFloatScale = 128;
-    constexpr std::uint32_t kByteScale = 16;
-    if (top_k > experts)
-        checker.error(
-            "/top_k",
-            fmt::format("is {}, and there are {} experts; expected at most those", top_k, experts));
-    const std::uint32_t block = payload == ExpertPayload::kFloat8  ? kFloatScale
-                                : payload == ExpertPayload::kNvfp4 ? kByteScale
-                                                                   : 1;
-    if (hidden % block != 0)
-        checker.error(
-            "/hidden",
-            fmt::format(
-                "is {}, and {} has a scale for each {} elements; expected a multiple of that",
-                hidden,
-                enum_name(payload),
-                block));
-}
-
 void Experiment::check(ParamChecker& checker) const {
     if (!system->has_gpus() || workload_of<ManyCoreParams>(*this) != nullptr) {
         check_many_core(*this, checker);

@@ -12,6 +12,11 @@ std::vector<NamedFile> files_of(const Workload& workload) {
     if (const auto* trace = std::get_if<TraceWorkloadParams>(&workload))
         for (std::size_t i = 0; i < trace->files.size(); ++i)
             files.push_back({fmt::format("/files/{}", i), trace->files[i], "a trace"});
+    if (const auto* experts = std::get_if<ExpertsWorkloadParams>(&workload);
+        experts != nullptr && experts->splits)
+        for (std::size_t i = 0; i < (*experts->splits)->trace.size(); ++i)
+            files.push_back(
+                {fmt::format("/splits/trace/{}", i), (*experts->splits)->trace[i], "a trace"});
     const auto* training = std::get_if<TrainingWorkloadParams>(&workload);
     if (training == nullptr)
         return files;

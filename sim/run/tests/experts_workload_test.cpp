@@ -6,11 +6,14 @@
 #include "sim/run/machine/simulate.h"
 #include "sim/run/results/summary.h"
 #include "sim/run/workload/workload.h"
+#include "workloads/readers/trace_format/trace_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace switchfold::experts_workload_test {
@@ -25,6 +28,14 @@ Json experiment(const std::string& workload = "{}", const std::string& policy = 
         "scenarios": [{"name": "one", "collectives": {"experts": {}}}]})");
     json["workload"].update(Json::parse(workload));
     json["scenarios"][0]["collectives"]["experts"] = Json::parse(policy);
+    return json;
+}
+
+Json with_splits(const std::string& splits, std::uint32_t ranks = 8) {
+    Json json = experiment();
+    json["workload"].erase("tokens");
+    json["workload"]["splits"] = Json::parse(splits);
+    json["workload"]["ranks"] = ranks;
     return json;
 }
 
@@ -57,6 +68,13 @@ TEST(ExpertsWorkload, SaysWhereBadInputIs) {
         {experiment(R"({"ranks": 16})"), "/workload/ranks: is 16, more than the 8 GPUs"},
         {experiment(R"({"payload": "fp9"})"), "/workload/payload: "},
         {experiment(R"({"tokens": 1000000, "top_k": 64})"), "/workload/tokens: is 1000000"},
+        {experiment(R"({"tokens": null})"), "/workload/tokens: is missing; expected the tokens"},
+        {experiment(R"({"splits": {"rows": [[1]]}})"), "/workload/tokens: is given, and splits"},
+        {with_splits(R"({"rows": [[1, 2], [3]]})"), "/workload/splits/rows/1: has 1 numbers"},
+        {with_splits(R"({"rows": [[1, 2], [3, 4]]})"), "/workload/splits/rows: has 2 lists"},
+        {with_splits(R"({"rows": [[0, 0], [0, 0]]})", 2), "/workload/splits: has 0 rows"},
+        {with_splits(R"({})"), "/workload/splits/rows: is missing, and no trace"},
+        {with_splits(R"({"rows": [[1, 2], [3, 4]], "call": 1})", 2), "/workload/splits/call: is"},
         {experiment("{}", R"({"sms": 21})"), policy + "/sms: is 21, and half of the SMs send"},
         {experiment("{}", R"({"sms": 200})"), policy + "/sms: is 200, more than the 132 SMs"},
         {experiment("{}", R"({"chunk": 129})"), policy + "/chunk: "},
@@ -165,6 +183,94 @@ TEST(ExpertsWorkload, RunsOneAfterTheOther) {
         static_cast<double>(results[1].size_bytes) / static_cast<double>(results[0].size_bytes),
         2048.0 / 1056,
         1e-9);
+}
+
+/// A run of two ranks in switchfold's own format: an even all-to-all, and one of unequal parts.
+std::string trace_of_two_ranks(std::vector<std::uint64_t> parts) {
+    TraceWorkload trace;
+    ExecutionGraph& graph = trace.graph;
+    graph.groups = {{"world", {0, 1}}};
+    graph.names = {"even", "uneven"};
+    const std::vector<Bytes> sent{Bytes(parts[0] + parts[1]), Bytes(parts[2] + parts[3])};
+    graph.exchanges = {{2, std::move(parts)}};
+    graph.provenance.world_size = 2;
+    for (std::uint32_t number = 0; number < 2; ++number) {
+        auto rank = std::make_shared<RankGraph>();
+        rank->streams = {{StreamKind::kGpu, "7", 0}};
+        for (std::uint32_t i = 0; i < 2; ++i) {
+            CollectiveOperation c;
+            c.kind = CollectiveKind::kAllToAll;
+            c.datatype = Datatype::kBfloat16;
+            c.bytes = i == 0 ? Bytes(2 * 2048 * 6) : sent[number];
+            c.sequence = i;
+            c.exchange = i;
+            Operation operation;
+            operation.name = i;
+            operation.body = c;
+            rank->operations.push_back(operation);
+        }
+        graph.ranks.push_back(rank);
+        trace.measured.emplace_back();
+        for (std::uint32_t i = 0; i < 2; ++i)
+            trace.measured.back().push_back({});
+        trace.files.emplace_back();
+        trace.files.back().rank = number;
+        trace.files.back().world_size = 2;
+    }
+    const std::string path = ::testing::TempDir() + "experts_splits.swt";
+    write_trace(trace, path, "a test");
+    return path;
+}
+
+TEST(ExpertsWorkload, TakesSplitsFromTheExperimentOrATrace) {
+    const Json rows = with_splits(R"({"rows": [[4, 9], [0, 5]]})", 2);
+    Json traced = rows;
+    traced["workload"]["splits"] = {
+        {"trace", {trace_of_two_ranks({4 * 2048, 9 * 2048, 0, 5 * 2048})}}, {"call", 1}};
+    const auto splits_of = [](const Json& json) {
+        return prepare_workload(load_experiment(json, kFile, {})).graph.experts.front().splits;
+    };
+    EXPECT_EQ(splits_of(rows), (std::vector<std::uint32_t>{4, 9, 0, 5}));
+    EXPECT_EQ(splits_of(traced), splits_of(rows));
+    traced["workload"]["splits"]["call"] = 0;
+    EXPECT_EQ(splits_of(traced), (std::vector<std::uint32_t>{6, 6, 6, 6}));
+    traced["workload"]["splits"]["call"] = 2;
+    ASSERT_EQ(problems_of(traced).size(), 1U);
+    EXPECT_TRUE(problems_of(traced)[0].starts_with("/workload/splits/call: is 2, and the"))
+        << problems_of(traced)[0];
+    traced["workload"]["splits"]["call"] = 1;
+    traced["workload"]["hidden"] = 2048;
+    ASSERT_EQ(problems_of(traced).size(), 1U);
+    EXPECT_TRUE(problems_of(traced)[0].starts_with("/workload/hidden: is 2048"))
+        << problems_of(traced)[0];
+    traced["workload"]["hidden"] = 1024;
+    traced["workload"].erase("ranks");
+    ASSERT_EQ(problems_of(traced).size(), 1U);
+    EXPECT_TRUE(
+        problems_of(traced)[0].starts_with("/workload/splits/call: is an all-to-all of 2 ranks, "))
+        << problems_of(traced)[0];
+}
+
+TEST(ExpertsWorkload, RunsSplitsWithEveryLibrary) {
+    for (const char* library : {"deepep_normal", "deepep_low_latency", "in_switch", "nccl"}) {
+        Json json = with_splits(R"({"rows": [[40, 90, 0], [0, 0, 0], [5, 300, 1]]})", 3);
+        json["workload"]["experts"] = 63;
+        json["scenarios"][0]["collectives"]["experts"]["library"] = library;
+        const LoadedExperiment loaded = load_experiment(json, kFile, {});
+        SimulateOptions options;
+        options.functional_seed = 1;
+        const PreparedWorkload workload = prepare_workload(loaded);
+        const Outcome outcome = simulate(
+            *loaded.experiment.system,
+            workload.graph,
+            loaded.experiment.scenarios[0].policies(),
+            options);
+        const auto results = collective_results(workload.graph, outcome);
+        ASSERT_EQ(results.size(), 2U) << library;
+        EXPECT_EQ(results[0].name, "world moe_dispatch 0");
+        EXPECT_EQ(results[0].algorithm, library);
+        EXPECT_EQ(results[1].name, "world moe_combine 1");
+    }
 }
 
 TEST(ExpertsWorkload, TheSameSeedIsTheSameTime) {

@@ -25,7 +25,7 @@ std::vector<std::uint32_t> first_ranks(std::uint32_t ranks) {
 
 ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed) {
     ExpertExchange exchange;
-    exchange.tokens = workload.tokens;
+    exchange.tokens = workload.tokens.value_or(0);
     exchange.hidden = workload.hidden;
     exchange.top_k = workload.top_k;
     exchange.experts = workload.experts;

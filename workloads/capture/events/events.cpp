@@ -5,6 +5,8 @@
 #include "sim/core/error.h"
 #include "sim/core/text.h"
 #include "workloads/capture/events/counted_bytes.h"
+#include "workloads/profile/call_transfers.h"
+#include "workloads/profile/classify.h"
 #include "workloads/readers/nvtx/range.h"
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include <cxxabi.h>
@@ -22,6 +25,8 @@ namespace switchfold::capture {
 namespace {
 
 constexpr std::uint64_t kPsPerNs = 1000;
+constexpr std::uint64_t kMostRanks = 1U << 20U;
+constexpr std::uint64_t kMostElements = 1ULL << 48U;
 constexpr std::uint64_t kMostNs = 200ULL * 24 * 3600 * 1'000'000'000;
 
 std::string demangled(const std::string& name) {
@@ -163,9 +168,13 @@ private:
         for (const Launched& launched : order.pass()) {
             skipping.at(launched.kernel);
             const auto calls = nccl.calls.find(launched.kernel);
-            add_kernel(
-                capture_.kernels[launched.kernel],
-                calls == nccl.calls.end() ? std::vector<const NcclCall*>{} : calls->second);
+            if (calls == nccl.calls.end())
+                add_kernel(capture_.kernels[launched.kernel], {}, {});
+            else
+                add_kernel(
+                    capture_.kernels[launched.kernel],
+                    calls->second,
+                    nccl.launches.at(launched.kernel));
         }
         if (nccl.kernels_without_calls != 0)
             report_.warnings.push_back(fmt::format(
@@ -176,7 +185,10 @@ private:
             report_.dropped[kCallsWithoutKernel] += nccl.calls_without_kernel;
     }
 
-    void add_kernel(const Kernel& kernel, const std::vector<const NcclCall*>& calls) {
+    void add_kernel(
+        const Kernel& kernel,
+        const std::vector<const NcclCall*>& calls,
+        const NcclLaunches::Launch& launch) {
         TraceEvent event = gpu_work(kernel, "kernel");
         const std::string name(capture_.name(kernel.name));
         event.name = demangled(name);
@@ -189,9 +201,83 @@ private:
                 event.counted_read = bytes->read;
                 event.counted_written = bytes->written;
             }
-        if (!calls.empty())
+        if (!calls.empty() && is_transfer(*calls.front()))
+            describe_transfers(calls, launch, event);
+        else if (!calls.empty())
             describe_collective(calls, event);
         add_(event);
+    }
+
+    static bool is_transfer(const NcclCall& call) {
+        return call.function == "Send" || call.function == "Recv";
+    }
+
+    /// The sends and receives of one kernel: an exchange of all with all, or a batch of messages.
+    /// Without their peers it is known only that they are sends and receives.
+    void describe_transfers(
+        const std::vector<const NcclCall*>& calls,
+        const NcclLaunches::Launch& launch,
+        TraceEvent& event) {
+        const NcclCall& first = *calls.front();
+        const std::uint64_t ranks = set_group(first, event);
+        event.collective_name = first.function;
+        event.datatype = first.datatype;
+        event.in_elements = event.out_elements = first.count;
+        const std::vector<std::uint32_t> members = members_of(first, ranks);
+        std::vector<CallTransfer> transfers;
+        for (const NcclCall* call : calls) {
+            const auto type = parse_datatype(call->datatype);
+            if (!is_transfer(*call) || call->communicator != first.communicator || !type ||
+                call->root_or_peer >= members.size() || call->count >= kMostElements)
+                return;
+            transfers.push_back(
+                {call->function == "Send",
+                 call->root_or_peer,
+                 call->count * size_of(*type).count()});
+        }
+        if (describe_exchange(transfers, ranks, event))
+            return;
+        // As c10d's batches: messages, and the call that launches them.
+        TraceEvent call = event;
+        call.category = "user_annotation";
+        call.thread = std::to_string(launch.thread);
+        call.correlation.reset();
+        call.start = (launch.start - base_) * kPsPerNs;
+        call.start -= call.start > 0 ? 1 : 0;
+        call.duration = 0;
+        for (const CallTransfer& transfer : transfers) {
+            describe_message(transfer, members[transfer.peer], call);
+            add_made(call);
+        }
+        call.duration = (launch.end - base_) * kPsPerNs - call.start;
+        call.collective_name.clear();
+        describe_batch(call);
+        add_made(call);
+        event.collective_name.clear();
+    }
+
+    void add_made(TraceEvent& event) {
+        add_(event);
+        ++report_.made;
+    }
+
+    /// Ranks of a communicator, as its group's: those that tell of it, or the block of so many in
+    /// which this rank has its place. Empty if it has another place.
+    [[nodiscard]] std::vector<std::uint32_t>
+    members_of(const NcclCall& call, std::uint64_t ranks) const {
+        if (const auto known = communicators_.find(call.communicator); known != communicators_.end())
+            return known->second;
+        const std::uint32_t own = capture_.session.rank;
+        const auto told = std::find_if(
+            capture_.communicators.begin(),
+            capture_.communicators.end(),
+            [&](const Communicator& one) { return one.hash == call.communicator; });
+        if (told == capture_.communicators.end() || ranks == 0 || ranks > kMostRanks ||
+            told->rank != own % ranks)
+            return {};
+        std::vector<std::uint32_t> block(ranks);
+        std::iota(block.begin(), block.end(), static_cast<std::uint32_t>(own - own % ranks));
+        return block;
     }
 
     /// NCCL reports the elements of one rank's smaller buffer; readers expect those of the input.
@@ -200,7 +286,7 @@ private:
         const std::uint64_t ranks = set_group(first, event);
         std::uint64_t count = 0;
         for (const NcclCall* call : calls)
-            if (call->function != "Recv" || first.function == "Recv")
+            if (!is_transfer(*call))
                 count += call->count;
         event.collective_name = first.function;
         event.datatype = first.datatype;

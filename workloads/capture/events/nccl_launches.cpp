@@ -14,6 +14,7 @@ namespace {
 struct Launch {
     std::uint64_t time = 0;
     std::size_t kernel = 0;
+    std::uint64_t end = 0;
 };
 
 /// The launches of communication kernels, by thread and time.
@@ -32,7 +33,7 @@ std::map<std::uint32_t, std::vector<Launch>> communication_launches(const Captur
         if (kernels == launched.end())
             continue;
         for (const std::size_t kernel : kernels->second)
-            by_thread[call.thread].push_back({call.start, kernel});
+            by_thread[call.thread].push_back({call.start, kernel, call.end});
         launched.erase(kernels);  // matched with the first call of this correlation id
     }
     for (auto& [thread, launches] : by_thread)
@@ -76,6 +77,7 @@ NcclLaunches match_nccl_calls(const CaptureFile& file) {
                 ++matched.kernels_without_calls;
             else
                 matched.calls.emplace(launches[i].kernel, own);
+            matched.launches[launches[i].kernel] = {thread, launches[i].time, launches[i].end};
         }
     }
     matched.calls_without_kernel = file.nccl_calls.size() - taken;

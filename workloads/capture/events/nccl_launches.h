@@ -16,6 +16,13 @@ namespace switchfold::capture {
 struct NcclLaunches {
     /// By the kernel's index in CaptureFile::kernels.
     std::map<std::size_t, std::vector<const NcclCall*>> calls;
+    /// The call of CUDA that launched it, by the same.
+    struct Launch {
+        std::uint32_t thread = 0;
+        std::uint64_t start = 0;
+        std::uint64_t end = 0;
+    };
+    std::map<std::size_t, Launch> launches;
     std::uint64_t kernels_without_calls = 0;
     std::uint64_t calls_without_kernel = 0;
 };

@@ -142,6 +142,82 @@ TEST_F(ReadCapturesTest, ReduceScatterAndAllGatherCountTheWholeBuffer) {
     EXPECT_EQ(collectives[1]->bytes, Bytes(50 * 4 * 2));
 }
 
+constexpr const char* kSendReceive = "_Z22ncclDevKernel_SendRecvv";
+
+/// A batch of messages moves at once; a kernel with a single one is that message.
+TEST_F(ReadCapturesTest, SendsAndReceivesAreMessagesToTheirPeers) {
+    const auto written = [&](std::uint32_t rank, std::uint32_t next, std::uint32_t before) {
+        WrittenCapture capture(folder_.path(), rank, 4);
+        capture.kernel("_Z4gemmPf", 10, 500, 900)
+            .kernel(kSendReceive, 1'000, 2'000, 3'000, 20)
+            .transfer("Send", 1'100, 1000, next)
+            .transfer("Recv", 1'200, 1000, before);
+        if (rank < 2)
+            capture.kernel(kSendReceive, 4'000, 5'000, 6'000, 20)
+                .transfer(rank == 0 ? "Send" : "Recv", 4'100, 64, 1 - rank);
+        capture.end();
+    };
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        written(rank, (rank + 1) % 4, (rank + 3) % 4);
+    const TraceWorkload workload =
+        read({"rank0.sfcapture", "rank1.sfcapture", "rank2.sfcapture", "rank3.sfcapture"});
+    check(workload.graph);
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+        EXPECT_TRUE(all<CollectiveOperation>(workload, rank).empty());
+        const auto sends = all<SendOperation>(workload, rank);
+        const auto receives = all<ReceiveOperation>(workload, rank);
+        ASSERT_EQ(sends.size(), rank == 0 ? 2U : 1U);
+        ASSERT_EQ(receives.size(), rank == 1 ? 2U : 1U);
+        EXPECT_EQ(sends[0]->peer, (rank + 1) % 4);
+        EXPECT_EQ(sends[0]->bytes, Bytes(2000));
+        EXPECT_EQ(receives[0]->peer, (rank + 3) % 4);
+        EXPECT_EQ(sends[0]->tag, receives[0]->tag);
+    }
+    EXPECT_EQ(all<SendOperation>(workload, 0)[1]->peer, 1U);
+    EXPECT_EQ(all<ReceiveOperation>(workload, 1)[1]->bytes, Bytes(128));
+    const TraceFileReport& report = workload.files[0];
+    std::uint64_t accounted = 0;
+    for (const auto& counts : {report.used, report.dropped})
+        for (const auto& [what, count] : counts)
+            accounted += count;
+    EXPECT_EQ(accounted, report.events);
+}
+
+TEST_F(ReadCapturesTest, SendsToEverybodyAreAnExchangeWithTheirParts) {
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+        WrittenCapture capture(folder_.path(), rank, 3);
+        capture.kernel(kSendReceive, 1'000, 2'000, 3'000, 20);
+        for (std::uint32_t peer = 0; peer < 3; ++peer)
+            if (peer != rank)
+                capture.transfer("Send", 1'100, 100 * (rank + 1) + peer, peer)
+                    .transfer("Recv", 1'100, 100 * (peer + 1) + rank, peer);
+        capture.end();
+    }
+    const TraceWorkload workload =
+        read({"rank0.sfcapture", "rank1.sfcapture", "rank2.sfcapture"});
+    const auto collectives = all<CollectiveOperation>(workload, 1);
+    ASSERT_EQ(collectives.size(), 1U);
+    EXPECT_EQ(collectives[0]->kind, CollectiveKind::kAllToAll);
+    ASSERT_EQ(collectives[0]->exchange, 1U);
+    EXPECT_EQ(
+        workload.graph.exchanges.at(0).bytes,
+        (std::vector<std::uint64_t>{0, 202, 204, 400, 0, 404, 600, 602, 0}));
+}
+
+/// A peer outside of the communicator, or a communicator in which this rank's place is unknown: the
+/// kernel holds its blocks, and nobody waits for it.
+TEST_F(ReadCapturesTest, TransfersWithoutAPeerTakeTheirTime) {
+    WrittenCapture capture(folder_.path(), 0, 2);
+    capture.kernel(kSendReceive, 1'000, 2'000, 3'000, 20)
+        .transfer("Send", 1'100, 10, UINT32_MAX)
+        .end();
+    const auto collectives = all<CollectiveOperation>(read({"rank0.sfcapture"}));
+    ASSERT_EQ(collectives.size(), 1U);
+    EXPECT_EQ(collectives[0]->kind, CollectiveKind::kSendReceive);
+    EXPECT_TRUE(collectives[0]->holds_blocks);
+    EXPECT_EQ(collectives[0]->given, Time(1'000'000));
+}
+
 TEST_F(ReadCapturesTest, MissingRanksOfACommunicatorAreSaid) {
     step(0, 2).end();
     const TraceWorkload workload = read({"rank0.sfcapture"});

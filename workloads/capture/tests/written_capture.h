@@ -100,6 +100,20 @@ public:
         recorder_->add(call);
         return *this;
     }
+    /// A send or receive, which NCCL tells of without algorithm.
+    WrittenCapture&
+    transfer(const char* function, std::uint64_t at, std::uint64_t count, std::uint32_t peer) {
+        NcclCall call;
+        call.start = base_ + at;
+        call.thread = kThread;
+        call.communicator = kCommunicator;
+        call.function = function;
+        call.datatype = "ncclBfloat16";
+        call.count = count;
+        call.root_or_peer = peer;
+        recorder_->add(call);
+        return *this;
+    }
     WrittenCapture& add(const Record& record) {
         recorder_->add(record);
         return *this;

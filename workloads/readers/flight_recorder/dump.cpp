@@ -15,6 +15,7 @@
 #include <charconv>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace switchfold::flight_recorder {
 
@@ -119,8 +120,10 @@ private:
         entry.created_ns = fields.whole("time_created_ns", UINT64_MAX / 2);
         const double ms = fields.number_if_any("duration_ms", kMostMs).value_or(0);
         entry.duration = Time(static_cast<std::uint64_t>(ms * 1e9));
-        entry.in = tensors(fields, "input_sizes", "input_dtypes");
-        entry.out = tensors(fields, "output_sizes", "output_dtypes");
+        const bool lists = entry.what == Entry::What::kCollective &&
+                           entry.kind == CollectiveKind::kAllToAll;
+        entry.in = tensors(fields, "input_sizes", "input_dtypes", lists);
+        entry.out = tensors(fields, "output_sizes", "output_dtypes", lists);
         const std::string state = fields.text_if_any("state");
         dump_.unfinished += !state.empty() && state != "completed" ? 1 : 0;
         dump_.entries.push_back(std::move(entry));
@@ -174,7 +177,9 @@ private:
         return (*group)[0].get<std::string>();
     }
 
-    static Tensors tensors(const JsonFields& fields, const char* sizes, const char* types) {
+    /// `lists`: whether a part for each tensor is asked for.
+    static Tensors
+    tensors(const JsonFields& fields, const char* sizes, const char* types, bool lists) {
         Tensors all;
         const Json* const shapes = fields.find(sizes);
         const Json* const names = fields.find(types);
@@ -185,8 +190,9 @@ private:
         std::uint64_t sum = 0;
         std::uint64_t first = 0;
         bool known = !shapes->empty();
+        std::vector<std::uint64_t> parts;
         for (const Json& shape : *shapes) {
-            const std::size_t i = all.count++;
+            const std::size_t i = parts.size();
             const bool typed = names != nullptr && names->is_array() && i < names->size() &&
                                (*names)[i].is_string();
             const auto type = typed ? element_width((*names)[i].get<std::string>()) : std::nullopt;
@@ -198,11 +204,14 @@ private:
             first = i == 0 ? bytes : first;
             all.alike = all.alike && bytes == first;
             sum += bytes;
+            parts.push_back(bytes);
             if (sum > kMostTracedBytes)
                 fields.fail(sizes, "is of more than 256 TiB; expected less");
         }
         if (known)
             all.bytes = sum;
+        if (known && lists)
+            all.parts = std::move(parts);
         return all;
     }
 

@@ -18,7 +18,8 @@ struct Tensors {
     std::optional<std::uint64_t> bytes;
     std::optional<Datatype> datatype;  ///< of the first
     bool alike = true;                 ///< all have the same bytes
-    std::size_t count = 0;
+    /// Of an all-to-all whose tensors are a list: bytes of each, if their types are known.
+    std::vector<std::uint64_t> parts;
 };
 
 /// A call of c10d.

@@ -5,6 +5,7 @@
 #include "sim/core/text.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/readers/flight_recorder/dump.h"
+#include "workloads/readers/flight_recorder/stated_parts.h"
 #include "workloads/readers/listed/listed_run.h"
 #include "workloads/readers/listed/names.h"
 
@@ -14,6 +15,7 @@
 #include <charconv>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 namespace switchfold::flight_recorder {
 
@@ -46,6 +48,8 @@ public:
             dumps_.push_back(read_dump(file, most));
         set_world();
         for (std::size_t i = 0; i < files_.size(); ++i)
+            begin(i);
+        for (std::size_t i = 0; i < files_.size(); ++i)
             add(i);
         run_.names = names_.take();
         return workloads_of(std::move(run_));
@@ -64,7 +68,8 @@ private:
         }
     }
 
-    void add(std::size_t i) {
+    /// Names the rank, and takes what it says of all-to-alls.
+    void begin(std::size_t i) {
         Dump& dump = dumps_[i];
         ListedRank& rank = run_.ranks.emplace_back();
         TraceFileReport& report = rank.report;
@@ -89,9 +94,30 @@ private:
         report.events = dump.all;
         report.used = std::move(dump.used);
         report.dropped = std::move(dump.dropped);
-        const std::vector<std::uint32_t> groups = groups_of(dump, report);
+        const std::vector<std::uint32_t>& groups = groups_.emplace_back(groups_of(dump, report));
+        for (const Entry& entry : dump.entries)
+            if (is_all_to_all(entry)) {
+                const std::vector<std::uint32_t>& members =
+                    run_.communicators[groups[entry.group]].ranks;
+                const auto own = std::lower_bound(members.begin(), members.end(), report.rank);
+                parts_.add(
+                    i,
+                    entry,
+                    groups[entry.group],
+                    static_cast<std::uint32_t>(own - members.begin()),
+                    static_cast<std::uint32_t>(members.size()));
+            }
+    }
+
+    static bool is_all_to_all(const Entry& entry) {
+        return entry.what == Entry::What::kCollective && entry.kind == CollectiveKind::kAllToAll;
+    }
+
+    void add(std::size_t i) {
+        Dump& dump = dumps_[i];
+        ListedRank& rank = run_.ranks[i];
         for (Entry& entry : dump.entries)
-            add(dump, entry, groups[entry.group], rank);
+            add(i, entry, groups_[i][entry.group], rank);
         warn(dump, rank);
         dump = {};
     }
@@ -134,7 +160,8 @@ private:
         return groups;
     }
 
-    void add(const Dump& dump, const Entry& entry, std::uint32_t group, ListedRank& rank) {
+    void add(std::size_t i, const Entry& entry, std::uint32_t group, ListedRank& rank) {
+        const Dump& dump = dumps_[i];
         const std::vector<std::uint32_t>& members = run_.communicators[group].ranks;
         ListedOperation operation;
         operation.name = names_.intern(dump.names[entry.name]);
@@ -143,7 +170,10 @@ private:
         operation.start_ns = entry.created_ns;
         operation.duration = entry.duration;
         if (entry.what == Entry::What::kCollective) {
-            operation.body = collective_of(entry, members.size());
+            CollectiveOperation collective = collective_of(entry, members.size());
+            if (is_all_to_all(entry))
+                take_parts(parts_.next(i, entry), rank, collective);
+            operation.body = collective;
         } else {
             if (entry.own >= members.size() || entry.peer >= members.size() ||
                 members[entry.own] != rank.report.rank)
@@ -187,9 +217,17 @@ private:
         collective.bytes = Bytes(bytes.value_or(0));
         collective.size_source =
             bytes.value_or(0) > 0 ? SizeSource::kTrace : SizeSource::kEstimatedFromDuration;
-        if (entry.kind == CollectiveKind::kAllToAll && !(entry.in.alike && entry.out.alike))
-            ++uneven_;
         return collective;
+    }
+
+    void
+    take_parts(StatedParts::Parts parts, ListedRank& rank, CollectiveOperation& collective) {
+        uneven_ += parts.uneven && !parts.exchange ? 1 : 0;
+        proportional_ += parts.from == StatedParts::From::kSums ? 1 : 0;
+        if (!parts.exchange)
+            return;
+        rank.exchanges.push_back(std::move(*parts.exchange));
+        collective.exchange = static_cast<std::uint32_t>(rank.exchanges.size());
     }
 
     /// As nccl-tests counts it: of the side that holds what all ranks hold together.
@@ -229,7 +267,12 @@ private:
         if (uneven_ > 0)
             notes.push_back(
                 fmt::format("{} all-to-alls of unequal parts: replayed with equal ones", uneven_));
-        uneven_ = 0;
+        if (proportional_ > 0)
+            notes.push_back(fmt::format(
+                "{} all-to-alls state only what each rank sends and receives in all: each is taken "
+                "to send to another in proportion to what that one receives",
+                proportional_));
+        uneven_ = proportional_ = 0;
     }
 
     const std::vector<std::filesystem::path>& files_;
@@ -239,7 +282,10 @@ private:
     NameTable names_;
     GroupTable table_{run_.communicators};
     std::uint64_t members_ = 0;
-    std::uint64_t uneven_ = 0;  ///< of the current rank
+    std::vector<std::vector<std::uint32_t>> groups_;  ///< by dump: its groups in the run
+    StatedParts parts_;
+    std::uint64_t uneven_ = 0;        ///< of the current rank: parts that nobody states
+    std::uint64_t proportional_ = 0;  ///< of the current rank: parts that follow from sums
 };
 
 }  // namespace

@@ -161,8 +161,13 @@ private:
         operation.name = names_.intern(run_.names[listed.name]);
         operation.stream = stream.index;
         operation.body = std::move(listed.body);
-        if (auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+        if (auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
             collective->measured = listed.duration;
+            if (collective->exchange != 0) {
+                exchanges_.push_back(std::move(rank_.exchanges[collective->exchange - 1]));
+                collective->exchange = static_cast<std::uint32_t>(exchanges_.size());
+            }
+        }
         std::uint64_t ready = stream.end;
         for (const std::uint32_t one : before) {
             operation.dependencies.push_back(one);
@@ -204,6 +209,7 @@ private:
         count_operations(*graph_, report);
         workload.graph.names = names_.take();
         workload.graph.groups = run_.communicators;
+        workload.graph.exchanges = std::move(exchanges_);
         workload.graph.provenance = {
             report.file, report.gpu_name, false, 1, report.world_size, Time(end_)};
         workload.graph.ranks.push_back(std::move(graph_));
@@ -218,6 +224,7 @@ private:
     std::map<StreamKey, OnStream> streams_;
     std::shared_ptr<RankGraph> graph_ = std::make_shared<RankGraph>();
     BigVector<TraceWorkload::Measured> measured_;
+    std::vector<UnevenExchange> exchanges_;
     std::uint64_t pauses_ = 0;
     std::uint64_t end_ = 0;
     bool timed_ = false;

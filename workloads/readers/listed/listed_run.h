@@ -19,13 +19,15 @@ struct ListedOperation {
     std::uint64_t number = 0;
     std::uint64_t start_ns = kNoTime;  ///< on the clock of the rank's file
     Time duration;                     ///< zero if it is not known
-    /// A collective without group and sequence, or a send or receive.
+    /// A collective without group and sequence, or a send or receive. Its exchange, if any, is one
+    /// of ListedRank::exchanges.
     OperationBody body;
 };
 
 struct ListedRank {
     TraceFileReport report;                   ///< file, format, rank, world_size, and what was read
     std::vector<ListedOperation> operations;  ///< in the order of the file
+    std::vector<UnevenExchange> exchanges;
 };
 
 /// What the files of one run list.

@@ -16,7 +16,7 @@ bool transfers(std::string_view function) {
 }
 
 /// The call's own transfer, if it is one that states its peer and size.
-std::vector<NcclTransfer> transfers_of(const NcclCall& call) {
+std::vector<CallTransfer> transfers_of(const NcclCall& call) {
     if (!transfers(call.function) || !call.payload.peer || !call.payload.bytes)
         return {};
     return {{call.function == "ncclSend", *call.payload.peer, *call.payload.bytes}};
@@ -38,7 +38,7 @@ std::vector<NcclCall> kernels_of(const std::vector<NcclCall>& group) {
             continue;
         }
         // Without one of them the others tell only a part.
-        const std::vector<NcclTransfer> more = transfers_of(call);
+        const std::vector<CallTransfer> more = transfers_of(call);
         if (more.empty() || same->transfers.empty())
             same->transfers.clear();
         else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/profile/call_transfers.h"
 #include "workloads/readers/nvtx/payload.h"
 
 #include <cstdint>
@@ -13,13 +14,6 @@
 
 namespace switchfold::nsight {
 
-/// A send or receive, as NCCL states it since 2.26.
-struct NcclTransfer {
-    bool sends = false;
-    std::uint64_t peer = 0;  ///< rank in the communicator
-    std::uint64_t bytes = 0;
-};
-
 /// A call of NCCL; its time extends to its kernel's launch.
 struct NcclCall {
     std::string function;  ///< "ncclAllReduce"
@@ -28,7 +22,7 @@ struct NcclCall {
     std::uint64_t end = 0;
     NcclPayload payload;
     /// Sends and receives of the call or of its group; empty if one of them states no peer or size.
-    std::vector<NcclTransfer> transfers = {};
+    std::vector<CallTransfer> transfers = {};
 };
 
 /// A communicator, as far as the report describes it.

@@ -15,9 +15,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
-#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -434,47 +432,25 @@ private:
         const nsight::NcclCommunicator* const known = nccl.communicator(*call.payload.communicator);
         if (known == nullptr || event.group_ranks.empty())
             return;
-        std::vector<std::uint64_t> sent(known->size, 0);
-        std::vector<std::uint64_t> received(known->size, 0);
-        std::set<std::uint64_t> peers;
-        for (const nsight::NcclTransfer& transfer : call.transfers) {
-            if (transfer.peer >= known->size)
-                return;
-            (transfer.sends ? sent : received)[transfer.peer] += transfer.bytes;
-            if (transfer.sends)
-                peers.insert(transfer.peer);
-        }
-        // An all-to-all of two ranks sends to both; one message each way is a pipeline's.
-        if (peers.size() == known->size || (peers.size() > 1 && peers.size() + 1 == known->size)) {
-            event.collective_name = "all_to_allv";
-            event.datatype = "Byte";
-            event.in_splits = fmt::format("[{}]", fmt::join(sent, ", "));
-            event.out_splits = fmt::format("[{}]", fmt::join(received, ", "));
-            event.in_elements = std::accumulate(sent.begin(), sent.end(), std::uint64_t{0});
-            event.out_elements =
-                std::accumulate(received.begin(), received.end(), std::uint64_t{0});
+        if (std::any_of(
+                call.transfers.begin(), call.transfers.end(), [&](const CallTransfer& transfer) {
+                    return transfer.peer >= known->size;
+                }))
             return;
-        }
+        if (describe_exchange(call.transfers, known->size, event))
+            return;
         TraceEvent message = event;
         message.duration = 0;
-        for (const nsight::NcclTransfer& transfer : call.transfers) {
+        for (const CallTransfer& transfer : call.transfers) {
             const auto place = known->members.find(transfer.peer);
             const auto peer =
                 place == known->members.end() ? ranks_.end() : ranks_.find(place->second);
             if (peer == ranks_.end())
                 return;
-            message.name = transfer.sends ? "nccl:send" : "nccl:recv";
-            message.collective_name = transfer.sends ? "send" : "recv";
-            message.datatype = "Byte";
-            message.in_elements = message.out_elements = transfer.bytes;
-            message.to_rank.reset();
-            message.from_rank.reset();
-            (transfer.sends ? message.to_rank : message.from_rank) = peer->second.raw.report.rank;
+            describe_message(transfer, peer->second.raw.report.rank, message);
             add(rank, message);
         }
-        event.name = "nccl:coalesced";
-        event.input_dims.clear();
-        event.input_types.clear();
+        describe_batch(event);
     }
 
     /// Sets the group; for a communicator created before the report began, only its number is
