@@ -34,48 +34,46 @@ class Bench:
             raise Refused(done.stderr.strip() or f"exit status {done.returncode}")
         return done.stdout
 
-    def _run(self, text, *more):
-        arguments, experiment = command(text)
-        return self.said("run", "-", *arguments, *more, given=experiment)
-
     def result(self, experiment):
         """result.json of an experiment."""
-        return self._once("result", experiment, lambda text: json.loads(self._run(text, "--json")))
-
-    def table(self, experiment):
-        """The first table that a run prints: a dictionary a line, by the names of the columns."""
-        return self._once("table", experiment, lambda text: first_table(self._run(text)))
-
-    def kernels(self, experiment):
-        """kernels.csv of an experiment."""
-        def read(text):
-            with tempfile.TemporaryDirectory() as folder:
-                self._run(text, "--out", f"{folder}/out")
-                return list(csv.DictReader(io.StringIO(pathlib.Path(folder, "out/kernels.csv").read_text("utf-8"))))
-
-        return self._once("kernels", experiment, read)
+        return json.loads(self._ran(experiment)["result.json"])
 
     def effective(self, experiment):
         """effective-config.json of an experiment: every parameter with its value."""
-        def read(text):
-            with tempfile.TemporaryDirectory() as folder:
-                self._run(text, "--out", f"{folder}/out")
-                return json.loads(pathlib.Path(folder, "out/effective-config.json").read_text("utf-8"))
+        return json.loads(self._ran(experiment)["effective-config.json"])
 
-        return copy.deepcopy(self._once("effective", experiment, read))
+    def kernels(self, experiment):
+        """Rows of kernels.csv."""
+        return list(csv.DictReader(io.StringIO(self._ran(experiment)["kernels.csv"])))
+
+    def table(self, experiment):
+        """The first table that a run prints: a dictionary a line, by the names of the columns."""
+        return first_table(self._ran(experiment)["printed"])
 
     def all(self, measure, points):
         """measure(point) of all points, in their order."""
         return list(self._pool.map(measure, points))
 
-    def _once(self, what, experiment, make):
+    def _ran(self, experiment):
+        """What a run of the experiment printed and wrote, by the names of its files."""
         text = json.dumps(experiment, sort_keys=True)
         with self._lock:
-            known = self._kept.setdefault((what, text), [threading.Lock(), None])
-        with known[0]:
-            if known[1] is None:
-                known[1] = make(text)
-        return known[1]
+            lock, answer = self._kept.setdefault(text, (threading.Lock(), {}))
+        with lock:
+            if not answer:
+                answer.update(self._run(*command(text)))
+        if "refused" in answer:
+            raise Refused(answer["refused"])
+        return answer
+
+    def _run(self, arguments, experiment):
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder, "out")
+            try:
+                printed = self.said("run", "-", *arguments, "--out", out, given=experiment)
+            except Refused as refused:
+                return {"refused": str(refused)}
+            return {"printed": printed} | {file.name: file.read_text("utf-8") for file in out.iterdir() if file.is_file()}
 
 
 def first_table(text):

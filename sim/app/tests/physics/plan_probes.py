@@ -32,10 +32,14 @@ def probes(source):
     elastic = changes(source, h100)
 
     # Buckets and steps.
+    many = plain(h100, {"type": "training", "network": "resnet50", "batch": 8, "ranks": 4})
     add("small_buckets_have_their_price",
         "Each bucket is launched and goes around the ring by itself: a hundred small ones take longer than a few large.",
-        ["32 KiB", "25 MiB"], turning("/workload/bucket", turned(ddp, "/workload/first_bucket", "32 KiB"), "s", "iteration_us"),
-        never_rises, moves(1.05))
+        ["4 KiB", "256 KiB", "5 MiB"], lambda bench, size: m.figure(bench, turned(turned(
+            many, "/workload/bucket", size), "/workload/first_bucket", size), "s", "iteration_us"), never_rises, moves(1.05))
+    add("a_single_bucket_has_its_price",
+        "One bucket of all gradients leaves when the last of them is there, and then nothing is left to hide it.",
+        ["5 MiB", "1 GiB"], turning("/workload/bucket", many), never_falls, moves(1.02))
     add("more_samples_never_take_less", "A sample more is work more.", [1, 2, 4, 8, 16], turning("/workload/batch", ddp),
         never_falls)
     add("twice_the_layers_never_take_less", "A layer more is work more.", [1, 2, 4, 8],
@@ -43,8 +47,8 @@ def probes(source):
     add("a_single_gpu_knows_no_links", "One GPU sends nothing.", ["10 GB/s", "26.5625 GB/s", "53 GB/s"],
         turning("/system/topology/link/lane_bandwidth", plain(h100, m.step(ranks=1))), same)
     add("micro_batches_take_as_often_as_they_are",
-        "Without communication a step of twice the micro-batches takes twice the passes and one update.",
-        [1, 2, 4, 8],
+        "Each micro-batch that adds its gradients to those before takes as long as the other ones.",
+        [2, 4, 8],
         lambda bench, n: without_update(bench, turned(plain(h100, m.planned(m.gpt(), micro_batch=4)), PLAN + "accumulate", n)) / n,
         same)
     add("a_slow_rank_sets_the_pace",
@@ -59,9 +63,10 @@ def probes(source):
 
     # Pipelines.
     add("bubble_of_a_pipeline",
-        "Four equal stages wait for each other three passes of m + 3 (GPipe's closed form), beside messages.",
+        "Four stages wait for each other at least three passes of m + 3 (GPipe's closed form), beside messages.",
         [4, 8, 16, 32], lambda bench, n: m.figure(bench, turned(wide, PLAN + "accumulate", n), "s", "bubble_share"),
-        never_rises, equals(lambda n: 3 / (n + 3), 0.25))
+        never_rises, lambda values, figures: (f"{f:.4f} of {n}, where the closed form gives {3 / (n + 3):.4f}"
+                                              for n, f in zip(values, figures) if f < 0.99 * 3 / (n + 3)))
     add("more_micro_batches_never_take_less", "A micro-batch more is work more.", [1, 2, 4, 8],
         turning(PLAN + "accumulate", pipeline), never_falls)
     add("faster_links_never_slow_a_pipeline", "Messages that arrive sooner are waited for less.",
@@ -185,7 +190,7 @@ def refused(bench, experiment):
     try:
         bench.result(experiment)
     except Refused as said:
-        return True if "memory" in str(said) else f"refused for another reason: {said}"
+        return True if "needs" in str(said) or "memory" in str(said) else f"refused for another reason: {said}"
     return "ran"
 
 
