@@ -22,11 +22,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "physics"))
 import collective_probes  # noqa: E402
 import contention_probes  # noqa: E402
 import drawn_probes  # noqa: E402
+import host_probes  # noqa: E402
 import plan_probes  # noqa: E402
 from bench import Bench, Refused  # noqa: E402
 from probe import show  # noqa: E402
 
-GROUPS = (contention_probes, collective_probes, plan_probes)
+GROUPS = (contention_probes, collective_probes, plan_probes, host_probes)
 
 
 def spent():
