@@ -102,6 +102,21 @@ def probes(source):
         add(f"{knob.split('/')[-1]}_moves_generated_kernels_alone",
             "A kernel on a GPU with half of the parts takes longer.",
             values, turning(GPU + knob, step, "serial", "backward_us"), never_rises, moves(1.2 if knob != "clock" else 1.1))
+    gpus = [str(source / f"configs/systems/gpus/{name}.json") for name in ("a100_80gb", "h100", "h200")]
+    add("a_faster_gpu_shortens_traced_kernels",
+        "An A100 has a third of an H100's arithmetic and half of its bandwidth, an H200 the same and more.",
+        gpus, turning("/system/gpu", example, "serial", "backward_us"), never_rises, moves(1.5))
+    few = m.beside(h100, m.stream(8 * m.MIB, 8 * m.MIB, 33))
+    add("slower_answers_slow_a_kernel_of_few_threads",
+        "Threads too few to hide the memory's latency move their bytes in flight once a latency.",
+        ["309 ns", "618 ns", "1236 ns"], turning(f"{GPU}memory/hbm/latency", few, "s", "kernel_alone_us"), never_falls, moves(1.3))
+    add("a_kernel_of_few_threads_cannot_fill_the_memory",
+        "A thread has a few bytes in flight, and it takes tens of thousands of threads to fill the memory.",
+        [33, 132, 528, 2048], lambda bench, blocks: m.figure(bench, m.beside(h100, m.stream(8 * m.MIB, 8 * m.MIB, blocks)), "s",
+                                                             "kernel_alone_us"), never_rises, moves(2))
+    add("causes_of_the_forward_pass_add_up",
+        "Where gathers run beside the forward pass, each part of its slowdown disappears with a mechanism.",
+        ["other"], lambda bench, _: forward_other(bench, h100), at_most(0.1, 0))
     add("traced_kernels_are_exact_on_their_gpu", "A time that was measured on this GPU is this GPU's time.",
         ["all"], lambda bench, _: traced_exactly(bench, example), equals(lambda _: 1, 1e-6))
     add("kernels_alone_stay_under_the_roofline",
@@ -118,6 +133,12 @@ def probes(source):
 def beside_over_alone(bench, experiment):
     scenario = bench.result(experiment)["scenarios"][0]
     return scenario["kernel_beside_us"] / scenario["kernel_alone_us"]
+
+
+def forward_other(bench, system):
+    """Points of the forward pass's slowdown that no mechanism explains."""
+    experiment = m.overlapped(system, m.step(strategy="fully_sharded", gradient="bfloat16", blocks=4), causes=True)
+    return 100 * abs(bench.result(experiment)["scenarios"][-1]["causes_by_phase"]["forward"]["other"])
 
 
 def without_memory(bench, experiment):

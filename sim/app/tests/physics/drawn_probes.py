@@ -171,6 +171,19 @@ def parts_that_are_jumped_over(draw):
     return taken_of(lambda exact: base | {"exact": exact})
 
 
+@drawn("What is left out because it repeats takes what it would have taken, also where another workload begins meanwhile.",
+       [True, False], same)
+def parts_that_are_jumped_over_beside_others(draw):
+    base = shared(draw, 2)
+    return lambda bench, exact: bench.result(base | {"exact": exact})["scenarios"][0]["iteration_us"]
+
+
+@drawn("What is left out because it repeats takes what it would have taken, also beside kernels.", [True, False], same)
+def parts_that_are_jumped_over_in_a_step(draw):
+    base = plain(draw.machine(["switched", "full_mesh"]), draw.step())
+    return step_of(lambda exact: base | {"exact": exact})
+
+
 @drawn("Numbers that are carried along do not take time.", [False, True], same)
 def numbers_that_are_carried(draw):
     base = draw.collective(draw.machine(), size=4 * draw.rng.randint(2**10, 2**14))
@@ -419,17 +432,17 @@ def a_faster_gpu_among_others(draw):
 
 @drawn("Workloads on GPUs of their own, behind a switch that blocks nobody, do not meet.", ["alone", "together"], same)
 def workloads_of_their_own(draw):
-    system = draw.system(draw.topology(["switched"]) | {"gpus": 8})
-    steps = [draw.step(), draw.step()]
-    on = ["0-3", "4-7"]
+    both = shared(draw, 2)
+    one = both | {"workloads": both["workloads"][:1]}
+    return lambda bench, how: bench.result(one if how == "alone" else both)["scenarios"][0]["iteration_us"]
 
-    def measure(bench, how):
-        workloads = [{"name": f"w{n}", "on": ranks, "steps": 2, "workload": step | {"ranks": 4}}
-                     for n, (ranks, step) in enumerate(zip(on, steps))]
-        experiment = plain(system, None) | {"workloads": workloads[:1] if how == "alone" else workloads}
-        del experiment["workload"]
-        return bench.result(experiment)["scenarios"][0]["iteration_us"]
-    return measure
+
+def shared(draw, steps):
+    """Two steps of their own on the halves of a machine."""
+    out = plain(draw.system(draw.topology(["switched"]) | {"gpus": 8}), None) | {"workloads": [
+        {"name": f"w{n}", "on": on, "steps": steps, "workload": draw.step() | {"ranks": 4}} for n, on in enumerate(["0-3", "4-7"])]}
+    del out["workload"]
+    return out
 
 
 # Experts.
