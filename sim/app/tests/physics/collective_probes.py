@@ -7,7 +7,7 @@ from bench import turned
 from probe import Probe, at_most, grows_no_faster, holds, moves, never_falls, never_rises, same
 
 UNIT = "/system/topology/switch/reduction/"
-POWERS = [2**n * m.MIB for n in range(0, 9)]
+POWERS = [2**n * m.MIB for n in range(0, 8)]
 
 
 def probes(source):
@@ -52,11 +52,11 @@ def probes(source):
     for algorithm in ("auto", "tree"):
         add(f"nvl72_takes_longer_for_more_{algorithm}",
             "More bytes over the same wires, added by the same unit, take longer.",
-            [m.MIB, 4 * m.MIB, 8 * m.MIB, 16 * m.MIB], of_size(nvl72, algorithm=algorithm), never_falls, grows_no_faster)
+            [2 * m.MIB, 8 * m.MIB, 16 * m.MIB], of_size(nvl72, algorithm=algorithm), never_falls, grows_no_faster)
     for kind in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send_receive"):
         add(f"{kind}_takes_longer_for_more",
             "More bytes over the same wires take longer.",
-            [2**n for n in range(10, 29, 2)], of_size(h100, kind, 8), never_falls)
+            [2**n for n in range(10, 27, 2)], of_size(h100, kind, 8), never_falls)
 
     # Links.
     rates = ["13 GB/s", "20 GB/s", "26.5625 GB/s", "53 GB/s", "106 GB/s"]

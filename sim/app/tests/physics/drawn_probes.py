@@ -343,12 +343,12 @@ def turned_by(bench, base, knob, factor):
     return turned(base, f"/system/gpu/{knob}", times(value, factor) if isinstance(value, str) else round(value * factor))
 
 
-@drawn("Memory that is faster serves every access sooner.", FACTORS, never_rises)
+@drawn("Memory that is faster serves every access sooner.", [0.5, 1, 4], never_rises)
 def faster_memory_of_a_step(draw):
     return step_with(draw, "memory/hbm/peak")
 
 
-@drawn("A larger cache holds all that a smaller one holds.", FACTORS, never_rises)
+@drawn("A larger cache holds all that a smaller one holds.", [0.5, 1, 4], never_rises)
 def larger_caches_of_a_step(draw):
     return step_with(draw, "memory/l2/capacity")
 

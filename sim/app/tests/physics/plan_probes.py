@@ -40,7 +40,7 @@ def probes(source):
     add("a_single_bucket_has_its_price",
         "One bucket of all gradients leaves when the last of them is there, and then nothing is left to hide it.",
         ["5 MiB", "1 GiB"], turning("/workload/bucket", many), never_falls, moves(1.02))
-    add("more_samples_never_take_less", "A sample more is work more.", [1, 2, 4, 8, 16], turning("/workload/batch", ddp),
+    add("more_samples_never_take_less", "A sample more is work more.", [1, 2, 4, 8], turning("/workload/batch", ddp),
         never_falls)
     add("twice_the_layers_never_take_less", "A layer more is work more.", [1, 2, 4, 8],
         turning("/workload/transformer/blocks", ddp), never_falls)
@@ -64,7 +64,7 @@ def probes(source):
     # Pipelines.
     add("bubble_of_a_pipeline",
         "Four stages wait for each other at least three passes of m + 3 (GPipe's closed form), beside messages.",
-        [4, 8, 16, 32], lambda bench, n: m.figure(bench, turned(wide, PLAN + "accumulate", n), "s", "bubble_share"),
+        [4, 8, 16], lambda bench, n: m.figure(bench, turned(wide, PLAN + "accumulate", n), "s", "bubble_share"),
         never_rises, lambda values, figures: (f"{f:.4f} of {n}, where the closed form gives {3 / (n + 3):.4f}"
                                               for n, f in zip(values, figures) if f < 0.99 * 3 / (n + 3)))
     add("more_micro_batches_never_take_less", "A micro-batch more is work more.", [1, 2, 4, 8],
