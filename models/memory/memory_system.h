@@ -115,9 +115,10 @@ public:
     [[nodiscard]] double hit_share(double bytes, bool alone) const;
     [[nodiscard]] double hbm_bandwidth() const { return hbm_bandwidth_; }
     [[nodiscard]] double l2_bandwidth() const { return l2_bandwidth_; }
-    /// Seconds of an access that misses the L2 in an idle memory.
+    /// Seconds of an access that misses the L2 in an idle memory; never 0, so that what is in
+    /// flight is drawn at a finite rate.
     [[nodiscard]] double idle_latency() const {
-        return to_seconds(params_.hbm.latency + params_.l2.latency);
+        return to_seconds(std::max(params_.hbm.latency + params_.l2.latency, Time(1)));
     }
     [[nodiscard]] const MemoryStatistics& statistics() const { return statistics_; }
     [[nodiscard]] const MemoryParams& params() const { return params_; }

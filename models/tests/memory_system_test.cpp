@@ -88,5 +88,17 @@ TEST(MemorySystem, PacketsBeforeAKernelAreNotCountedAgainstIt) {
     EXPECT_NEAR(traffic.share, 1.0 - packets, 0.01);
 }
 
+TEST(MemorySystem, AMemoryThatAnswersAtOnceStillTakesTime) {
+    MemoryParams params = h100_memory();
+    params.hbm.latency = Time(0);
+    params.l2.latency = Time(0);
+    Simulation simulation;
+    const MemorySystem memory("memory", params, Contention{}, simulation.scheduler());
+    EXPECT_GT(memory.idle_latency(), 0);
+    params.l2.latency = nanoseconds(141);
+    const MemorySystem other("other", params, Contention{}, simulation.scheduler());
+    EXPECT_DOUBLE_EQ(other.idle_latency(), 141e-9);
+}
+
 }  // namespace
 }  // namespace switchfold::memory_system_test

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes of collectives: sizes, ranks, links, and the reduction unit in the switch."""
+import re
+
+import machines as m
+from bench import turned
+from probe import Probe, at_most, grows_no_faster, holds, moves, never_falls, never_rises, same
+
+UNIT = "/system/topology/switch/reduction/"
+POWERS = [2**n * m.MIB for n in range(0, 8)]
+
+
+def probes(source):
+    h100, nvl72, cluster = (m.named(source, n) for n in ("hgx_h100", "gb200_nvl72", "dgx_h100_ndr"))
+    out = []
+
+    def add(name, why, values, measure, *laws):
+        out.append(Probe(name, why, values, measure, list(laws)))
+
+    def of_size(system, kind="all_reduce", ranks=0, **policy):
+        return lambda bench, size: m.taken(bench, m.collective(system, kind, size, ranks, **policy))
+
+    # Every operation.
+    add("send_receive_does_not_know_how_many_ranks_there_are",
+        "A rank sends to one neighbour and receives from one; other pairs have switch ports of their own.",
+        [2, 4, 8], lambda bench, n: m.taken(bench, m.collective(h100, "send_receive", 64 * m.MIB, n)), same)
+    add("send_receive_does_not_know_how_many_machines_there_are",
+        "At each end of a machine one pair crosses the network, however long the ring of machines is.",
+        [2, 3, 4, 8], lambda bench, n: m.taken(bench, nodes(m.collective(cluster, "send_receive", 16 * m.MIB), n)), same)
+    add("send_receive_over_machines_takes_what_the_nic_gives",
+        "The pair that crosses the network has one NIC, and a NIC of four times the rate is not as slow.",
+        ["6250 MB/s", "12500 MB/s", "25 GB/s", "50 GB/s"],
+        lambda bench, rate: m.taken(bench, network(nodes(m.collective(cluster, "send_receive", 64 * m.MIB), 2), rate)),
+        never_rises, moves(3))
+    for kind in ("broadcast", "reduce", "reduce_scatter", "all_gather"):
+        add(f"{kind}_is_no_slower_than_an_all_reduce",
+            "An all-reduce by a ring sends 1.75 times the bytes over the same wires, and does a part as hard as this one.",
+            [4 * m.MIB, 16 * m.MIB, 64 * m.MIB],
+            lambda bench, size, kind=kind: m.taken(bench, m.collective(h100, kind, size, 8, algorithm="ring")) / m.taken(
+                bench, m.collective(h100, "all_reduce", size, 8, algorithm="ring")), at_most(1))
+    for kind in ("broadcast", "reduce", "all_reduce"):
+        add(f"{kind}_is_not_far_from_its_best_protocol",
+            "The library estimates which protocol is fastest; it is not off by half for sizes that everybody measures.",
+            [4 * m.MIB, 16 * m.MIB, 64 * m.MIB],
+            lambda bench, size, kind=kind: m.taken(bench, m.collective(h100, kind, size, 8, algorithm="ring")) / min(m.taken(
+                bench, m.collective(h100, kind, size, 8, algorithm="ring", protocol=p)) for p in ("ll128", "simple")),
+            at_most(1.5))
+    for protocol in ("auto", "simple"):
+        add(f"tree_of_twice_the_bytes_takes_at_most_twice_as_long_{protocol}",
+            "Twice the bytes can go as two halves, one after the other.",
+            POWERS, of_size(h100, algorithm="tree", protocol=protocol, ranks=8), never_falls, grows_no_faster)
+    for algorithm in ("auto", "tree"):
+        add(f"nvl72_takes_longer_for_more_{algorithm}",
+            "More bytes over the same wires, added by the same unit, take longer.",
+            [2 * m.MIB, 8 * m.MIB, 16 * m.MIB], of_size(nvl72, algorithm=algorithm), never_falls, grows_no_faster)
+    for kind in ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send_receive"):
+        add(f"{kind}_takes_longer_for_more",
+            "More bytes over the same wires take longer.",
+            [2**n for n in range(10, 27, 2)], of_size(h100, kind, 8), never_falls)
+
+    # Links.
+    rates = ["13 GB/s", "20 GB/s", "26.5625 GB/s", "53 GB/s", "106 GB/s"]
+    latencies = ["50 ns", "200 ns", "500 ns", "1 us", "2 us", "4 us"]
+    for algorithm in ("ring", "tree", "in_switch"):
+        base = m.collective(h100, size=16 * m.MIB, ranks=8, algorithm=algorithm)
+        add(f"faster_links_never_slow_{algorithm}", "A link that is faster has sent every packet sooner.", rates,
+            turning("/system/topology/link/lane_bandwidth", base), never_rises)
+        add(f"longer_links_never_speed_up_{algorithm}", "A longer wire delivers every packet later.", latencies,
+            turning("/system/topology/link/latency", base), never_falls)
+    add("longer_links_slow_small_messages", "A small all-reduce is made of hops, and each takes a link's latency twice.",
+        latencies, turning("/system/topology/link/latency", m.collective(h100, size=4 * m.KIB, ranks=8)), never_falls,
+        moves(2))
+
+    # The unit in the switch.
+    modes = {"pull": {"registered": True, "mode": "pull"}, "push": {"registered": True, "mode": "push"},
+             "command": {"registered": True, "mode": "command"}, "copies": {"mode": "pull"}}
+    for mode, policy in modes.items():
+        base = m.collective(h100, size=4 * m.MIB, ranks=8, algorithm="in_switch", **policy)
+        for entries in (1, 4, 256):
+            add(f"packets_of_the_model_do_not_matter_{mode}_{entries}",
+                "transfer_unit is how the simulator cuts bytes, and no machine has it.",
+                ["128 B", "512 B", "1 KiB", "4 KiB", "64 KiB"],
+                turning("/system/collectives/transfer_unit", turned(base, UNIT + "entries", entries)), same)
+        add(f"more_entries_never_slow_{mode}", "A unit with more entries can do all that one with fewer does.",
+            [1, 2, 4, 8, 16, 64, 256, 1024], turning(UNIT + "entries", base), never_rises)
+        add(f"larger_buffers_never_slow_{mode}", "A larger buffer holds all that a smaller one holds.",
+            ["512 B", "1 KiB", "2 KiB", "8 KiB", "32 KiB", "128 KiB", "512 KiB"], turning(UNIT + "buffer", base), never_rises)
+        add(f"more_adders_never_slow_{mode}", "Two adders add all that one adds.",
+            [1, 2, 4, 8], turning(UNIT + "adders", turned(base, UNIT + "adder_rate", "4 GB/s")), never_rises)
+        add(f"faster_adders_never_slow_{mode}", "An adder that is faster has added every line sooner.",
+            ["1 GB/s", "4 GB/s", "12 GB/s", "25 GB/s", "100 GB/s"], turning(UNIT + "adder_rate", base), never_rises, moves(2))
+    pull = m.collective(h100, size=4 * m.MIB, ranks=8, algorithm="in_switch", **modes["pull"])
+    add("four_entries_do_more_than_one",
+        "A port with one entry has one line under way, for a whole way to the members and back.",
+        [1, 4], turning(UNIT + "entries", pull), moves(1.5))
+    add("types_of_the_same_bytes_differ_where_adders_decide",
+        "An adder's rate is one of additions: the same bytes of a type of half the width are twice as many, each rounded "
+        "from a sum of 32 bits.",
+        ["float32", "float16"], lambda bench, kind: m.taken(bench, turned(m.collective(
+            h100, size=4 * m.MIB, ranks=8, datatype=kind, algorithm="in_switch", **modes["pull"]), UNIT + "adder_rate", "1 GB/s")),
+        never_falls, moves(1.2))
+
+    # describe.
+    for system in ("hgx_h100", "gb200_nvl72", "dgx_a100"):
+        add(f"describe_says_what_a_run_says_{system}", "A machine has one time for one all-reduce.",
+            ["64 KiB", "4 MiB", "16 MiB"], described(m.named(source, system)), lambda values, figures: (
+                f"{v}: describe {a:.1f} us, run {b:.1f} us" for v, (a, b) in zip(values, figures) if abs(a - b) > 0.01 * b + 0.1))
+    add("describe_keeps_its_own_bounds", "A bound is a bound.", ["hgx_h100", "gb200_nvl72", "dgx_a100", "mi300x_8"],
+        lambda bench, system: within_bounds(bench.said("describe", m.named(source, system))), holds)
+    return out
+
+
+def turning(pointer, experiment):
+    return lambda bench, value: m.taken(bench, turned(experiment, pointer, value))
+
+
+def nodes(experiment, count):
+    return turned(experiment, "/system/topology/nodes", count)
+
+
+def network(experiment, rate):
+    """The NICs' cables have this rate."""
+    return turned(experiment, "/system/topology/network/link/lane_bandwidth", rate)
+
+
+ROW = re.compile(r"^ +(\d+ [KMG]iB) .* ([0-9.]+) (us|ms|s)\b", re.M)
+BOUND = re.compile(r"^  (.*) all-reduce: bus bandwidth at most ([0-9.]+) (GB/s|TB/s)", re.M)
+US = {"us": 1, "ms": 1e3, "s": 1e6}
+SIZES = {"KiB": m.KIB, "MiB": m.MIB, "GiB": m.GIB}
+
+
+def all_reduces(text):
+    """The times of describe's table of all-reduces, in us, by size."""
+    text = text[text.index("all-reduce over all GPUs"):]
+    return {size: float(number) * US[unit] for size, number, unit in ROW.findall(text)}
+
+
+def described(system):
+    def measure(bench, size):
+        number, unit = size.split()
+        run = m.taken(bench, m.collective(system, size=int(number) * SIZES[unit], algorithm="auto"))
+        return all_reduces(bench.said("describe", system))[size], run
+    return measure
+
+
+def within_bounds(text):
+    ranks = int(re.search(r": (\d+) x ", text).group(1))
+    most = max(float(n) * (1000 if unit == "TB/s" else 1) for _, n, unit in BOUND.findall(text))
+    for size, taken in all_reduces(text).items():
+        number, unit = size.split()
+        rate = int(number) * SIZES[unit] * 2 * (ranks - 1) / ranks / taken / 1000
+        if rate > 1.01 * most:
+            return f"{size}: {rate:.0f} GB/s, where at most {most:.0f} can be"
+    return True
