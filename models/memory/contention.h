@@ -9,8 +9,9 @@ struct Contention {
     bool sm = true;       ///< communication blocks take SM slots
     bool l2 = true;       ///< communication buffers take L2 capacity
     bool hbm = true;      ///< communication traffic takes HBM and L2 bandwidth
-    bool latency = true;  ///< communication traffic delays accesses and kernel completions
-    bool clock = true;    ///< communication lowers the SM clock, if the GPU states by how much
+    bool latency = true;  ///< communication traffic delays accesses
+    bool completion = true;  ///< kernels' completions wait for communication
+    bool clock = true;       ///< communication lowers the SM clock, if the GPU states by how much
 };
 
 }  // namespace switchfold

@@ -226,7 +226,9 @@ TEST_F(RunExperiment, WithoutAScenarioWithoutOverlapAHiddenOneIsTheMeasure) {
     ASSERT_TRUE(only.backward_slowdown && only.causes);
     const SlowdownByCause& c = *only.causes;
     EXPECT_NEAR(
-        c.sm + c.l2 + c.hbm + c.latency + c.clock + c.other, *only.backward_slowdown, 1e-12);
+        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other,
+        *only.backward_slowdown,
+        1e-12);
     EXPECT_EQ(all.scenarios[0].backward_slowdown, 0.0);
 }
 
