@@ -149,7 +149,7 @@ private:
 
     struct Planned {
         std::size_t main = 0;
-        std::size_t together = 0;          ///< no rank late; equals main if none is late anyway
+        std::size_t together = 0;  ///< no rank late; equals main if none is late anyway
         /// By the mechanisms that are on; empty if causes are not requested.
         std::map<MechanismSet, std::size_t> with;
     };
@@ -281,9 +281,8 @@ private:
             if (!scenarios[i].overlap || !variant.computes() || !variant.experiment->causes)
                 continue;
             for (const MechanismSet on : cause_runs(mechanisms_of(variant.system)))
-                planned_[i].with[on] = on == kAllMechanisms
-                                           ? planned_[i].main
-                                           : add(variant, scenarios[i], on, false);
+                planned_[i].with[on] =
+                    on == kAllMechanisms ? planned_[i].main : add(variant, scenarios[i], on, false);
         }
         plan_baselines();
     }

@@ -35,7 +35,8 @@ std::string range_note(const std::set<std::string>& gpus) {
     if (gpus.empty())
         return "";
     return fmt::format(
-        "slowdowns are ranges: how long kernels' completions wait beside communication was measured "
+        "slowdowns are ranges: how long kernels' completions wait beside communication was "
+        "measured "
         "on A100 and V100, not on {}; the lower end is without that wait, and times are those of "
         "the upper end",
         fmt::join(gpus, " and "));

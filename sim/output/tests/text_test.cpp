@@ -220,8 +220,12 @@ TEST(FiguresTable, ARareCauseIsShownWhereItHasAShare) {
 TEST(SlowedTable, HasARowForEachPhaseThatIsVisiblySlowed) {
     ExperimentResult result = sample_result();
     const auto lines = lines_of(to_table(result));
-    EXPECT_EQ(lines[7], "scenario        slowed  slowdown     sm     l2    hbm  latency  completion  other");
-    EXPECT_EQ(lines[8], "ring      forward pass     3.1 %  2.0 %  0.0 %  0.6 %    0.1 %       0.0 %  0.4 %");
+    EXPECT_EQ(
+        lines[7],
+        "scenario        slowed  slowdown     sm     l2    hbm  latency  completion  other");
+    EXPECT_EQ(
+        lines[8],
+        "ring      forward pass     3.1 %  2.0 %  0.0 %  0.6 %    0.1 %       0.0 %  0.4 %");
     EXPECT_EQ(lines[9], "");
     result.scenarios[1].forward_slowdown = 0.004;
     EXPECT_EQ(to_table(result).find("forward pass"), std::string::npos);
@@ -265,7 +269,8 @@ TEST(LoopsTable, ShowsBothSlowdownsAndWhatSlowsTheKernel) {
         lines[4],
         "ring            8  3715.8 us  4336.4 us    16.7 %           20  1930.0 us  2935.5 us"
         "    52.1 %   45.15 ms          2.2         -");
-    EXPECT_EQ(lines[7], "ring      kernel    16.7 %  15.0 %  0.0 %  1.0 %    0.0 %       0.0 %  0.7 %");
+    EXPECT_EQ(
+        lines[7], "ring      kernel    16.7 %  15.0 %  0.0 %  1.0 %    0.0 %       0.0 %  0.7 %");
 }
 
 TEST(FiguresTable, SaysWhatScenariosSetAndTheirSpeedUp) {

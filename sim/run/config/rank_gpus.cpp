@@ -51,7 +51,8 @@ bool waits_at_completion(const GpuParams& gpu) {
 Contention contention_of(const SystemParams& system) {
     Contention there;
     there.completion = there.clock = false;
-    for (const GpuParams* gpu : RankGpus(system).kinds()) {
+    const RankGpus gpus(system);
+    for (const GpuParams* gpu : gpus.kinds()) {
         there.completion = there.completion || waits_at_completion(*gpu);
         there.clock = there.clock || gpu->clock_drop > 0 || gpu->power_drop > 0;
     }
@@ -60,7 +61,8 @@ Contention contention_of(const SystemParams& system) {
 
 std::set<std::string> unmeasured_completions(const SystemParams& system) {
     std::set<std::string> names;
-    for (const GpuParams* gpu : RankGpus(system).kinds())
+    const RankGpus gpus(system);
+    for (const GpuParams* gpu : gpus.kinds())
         if (waits_at_completion(*gpu) && !gpu->completion_measured)
             names.insert(gpu->name);
     return names;

@@ -163,8 +163,9 @@ StatisticTable cause_table() {
     StatisticTable table{
         "slowdown_by_cause",
         "Causes of the slowdown of the backward pass, and in `causes_by_phase` of each phase: the "
-        "mean of what this mechanism adds to none and what goes away without it, and an equal "
-        "share of what they do to each other, so that causes add up. In a sweep's columns with `cause_` "
+        "mean of what this mechanism adds to none and what goes away without it, and its part of "
+        "what mechanisms do to each other, so that causes add up. In a sweep's columns with "
+        "`cause_` "
         "before them, of other phases with `forward_cause_` and so on.",
         {},
         {}};

@@ -95,8 +95,7 @@ public:
 private:
     [[nodiscard]] double of(const KernelOperation& kernel) const {
         const double access = to_seconds(gpu_.memory.hbm.latency + gpu_.memory.l2.latency);
-        return to_seconds(kernel.isolated + gpu_.completion_wait) +
-               gpu_.exchange_accesses * access;
+        return to_seconds(kernel.isolated + gpu_.completion_wait) + gpu_.exchange_accesses * access;
     }
     [[nodiscard]] double of(const CollectiveOperation& collective) const {
         const auto ranks = static_cast<double>(graph_.groups[collective.group].ranks.size());

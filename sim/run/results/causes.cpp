@@ -4,7 +4,9 @@
 #include "sim/core/error.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <source_location>
 
 namespace switchfold {
@@ -49,22 +51,28 @@ SlowdownByCause find_causes(
     const MechanismSet off = kAllMechanisms & ~there;
     const double all = slowdown(kAllMechanisms);
     const double none = slowdown(off);
-    const double scale = all > 0 ? whole / all : 1.0;
-    SlowdownByCause causes;
+    std::array<double, kMechanismCount> share{};
+    std::array<double, kMechanismCount> meeting{};
     double left = all - none;
+    double met = 0;
     for (std::size_t i = 0; i < kMechanismCount; ++i)
         if (const MechanismSet one = there & 1U << i; one != 0) {
             const double first = slowdown(off | one) - none;
             const double last = all - slowdown(kAllMechanisms & ~one);
-            causes.*kMechanisms[i].share = (first + last) / 2;
-            left -= (first + last) / 2;
+            share.at(i) = (first + last) / 2;
+            meeting.at(i) = std::abs(first - last);
+            left -= share.at(i);
+            met += meeting.at(i);
         }
+    const double scale = all > 0 ? whole / all : 1.0;
+    const double equal = there != 0 ? 1.0 / std::popcount(there) : 0.0;
+    SlowdownByCause causes;
     causes.other = whole;
     for (std::size_t i = 0; i < kMechanismCount; ++i)
         if ((there & 1U << i) != 0) {
-            double& share = causes.*kMechanisms[i].share;
-            share = (share + left / std::popcount(there)) * scale;
-            causes.other -= share;
+            const double part = met > 0 ? meeting.at(i) / met : equal;
+            causes.*kMechanisms[i].share = (share.at(i) + left * part) * scale;
+            causes.other -= causes.*kMechanisms[i].share;
         }
     return causes;
 }

@@ -43,11 +43,12 @@ inline constexpr MechanismSet kAllMechanisms = (1U << kMechanismCount) - 1;
 [[nodiscard]] std::set<MechanismSet> cause_runs(MechanismSet there);
 
 /// Divides `whole` into causes. slowdown(on) is that of one of cause_runs(there). A cause is the
-/// mean of what its mechanism adds to none and what it takes from all; what that leaves of all
-/// mechanisms together, their effect on each other, is divided among them equally. So causes add up
-/// to the whole, whatever their order, and are Shapley's values where only pairs of mechanisms act
-/// on each other. `other` is the slowdown with every mechanism off. `whole` may cover more steps
-/// than the runs, so causes are scaled to it.
+/// mean of what its mechanism adds to none and what goes away without it. What that leaves of all
+/// mechanisms together is divided among them as both values of each differ, since those act on
+/// others. So causes add up to the whole, whatever their order, a mechanism without effect has
+/// none, and they are Shapley's values where only pairs of mechanisms act on each other. `other` is
+/// the slowdown with every mechanism off. `whole` may cover more steps than the runs, so causes are
+/// scaled to it.
 [[nodiscard]] SlowdownByCause find_causes(
     double whole, MechanismSet there, const std::function<double(MechanismSet on)>& slowdown);
 

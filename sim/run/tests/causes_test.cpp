@@ -98,6 +98,20 @@ TEST(FindCauses, WhatTwoMechanismsBothDoIsDividedBetweenThem) {
     EXPECT_NEAR(causes.other, 0.0, 1e-12);
 }
 
+// Three mechanisms that slow a kernel only together, and a fourth beside them.
+TEST(FindCauses, WhatSeveralDoTogetherIsOfThoseThatDoIt) {
+    const MechanismSet together = bit(0) | bit(2) | bit(3);
+    const auto slowdown = [&](MechanismSet on) {
+        return ((on & together) == together ? 0.09 : 0.0) + ((on & bit(1)) != 0 ? 0.01 : 0.0);
+    };
+    const SlowdownByCause causes = find_causes(0.10, kAllMechanisms, slowdown);
+    for (const double one : {causes.sm, causes.hbm, causes.latency})
+        EXPECT_NEAR(one, 0.03, 1e-12);
+    EXPECT_NEAR(causes.l2, 0.01, 1e-12);
+    EXPECT_NEAR(causes.completion, 0.0, 1e-12);
+    EXPECT_NEAR(causes.other, 0.0, 1e-12);
+}
+
 TEST(FindCauses, AreScaledFromTheStepsThatWereRunToTheWhole) {
     Game game;
     game.own[1] = 0.06;
@@ -146,8 +160,7 @@ RC_GTEST_PROP(FindCausesProperty, TheyDoNotDependOnTheOrderOfTheList, ()) {
     const SlowdownByCause other = find_causes(whole, kAllMechanisms, swapped);
     for (std::size_t i = 0; i < kMechanismCount; ++i) {
         const std::size_t j = i == a ? b : i == b ? a : i;
-        RC_ASSERT(
-            std::abs(one.*kMechanisms[i].share - other.*kMechanisms[j].share) < 1e-9);
+        RC_ASSERT(std::abs(one.*kMechanisms[i].share - other.*kMechanisms[j].share) < 1e-9);
     }
 }
 
