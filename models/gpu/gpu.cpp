@@ -244,8 +244,8 @@ void Gpu::advance() {
     for (auto& kernel : running_) {
         if (kernel->stage == Stage::kOverhead)
             kernel->left -= elapsed;
-        else if (kernel->stage == Stage::kDrain)
-            kernel->left -= drain_ > 0 ? elapsed / drain_ : 1.0;
+        else if (kernel->stage == Stage::kCompletion)
+            kernel->left -= completion_ > 0 ? elapsed / completion_ : 1.0;
         for (Cohort& cohort : kernel->cohorts)
             cohort.left -= elapsed * cohort.speed / kernel->wave_time;
     }
@@ -350,13 +350,12 @@ void Gpu::set_speeds(Kernel& kernel, const Supply& supply) {
         cohort.speed = 1.0 / stretch_of(kernel, blocks, cohort.level, supply);
 }
 
-double Gpu::drain_time() const {
-    if (!contention_.latency)
+double Gpu::completion_time() const {
+    if (!contention_.completion)
         return 0;
     const bool exchange = std::any_of(
         residents_.begin(), residents_.end(), [](const auto& r) { return r->exchange; });
-    const double capacity = static_cast<double>(params_.memory.l2.capacity.count());
-    return params_.drain_share * memory_.packet_load() * capacity / memory_.hbm_bandwidth() * 1e12 +
+    return static_cast<double>(params_.completion_wait.count()) * memory_.packet_load() +
            (exchange ? params_.exchange_accesses * memory_.idle_latency() * 1e12 : 0.0);
 }
 
@@ -364,7 +363,7 @@ void Gpu::reshare() {
     Supply supply;
     supply.latency = contention_.latency ? 1.0 / (1.0 - memory_.queueing()) : 1.0;
     supply.clock = contention_.clock ? 1.0 - params_.clock_drop * memory_.packet_load() : 1.0;
-    drain_ = drain_time();
+    completion_ = completion_time();
     demands_.clear();
     for (const auto& kernel : running_) {
         KernelDemand demand;
@@ -409,8 +408,8 @@ void Gpu::schedule_next() {
     for (const auto& kernel : running_) {
         if (kernel->stage == Stage::kOverhead)
             next = std::min(next, std::max(0.0, kernel->left));
-        else if (kernel->stage == Stage::kDrain)
-            next = std::min(next, std::max(0.0, kernel->left) * drain_);
+        else if (kernel->stage == Stage::kCompletion)
+            next = std::min(next, std::max(0.0, kernel->left) * completion_);
         for (const Cohort& cohort : kernel->cohorts)
             next = std::min(next, std::max(0.0, cohort.left) * kernel->wave_time / cohort.speed);
     }
@@ -476,12 +475,13 @@ void Gpu::complete() {
         if (kernel->stage == Stage::kWaves) {
             place = finish_cohorts(*kernel) || place;
             if (kernel->resident == 0 && kernel->pending == 0) {
-                kernel->stage = Stage::kDrain;
+                kernel->stage = Stage::kCompletion;
                 kernel->left = kernel->launch.inside_cuda_graph ? 0 : 1;
-                drain_ = drain_time();
+                completion_ = completion_time();
             }
         }
-        if (kernel->stage == Stage::kDrain && (drain_ <= 1.0 || kernel->left * drain_ <= 1.0))
+        if (kernel->stage == Stage::kCompletion &&
+            (completion_ <= 1.0 || kernel->left * completion_ <= 1.0))
             ended.push_back(std::move(kernel));
     }
     std::erase_if(running_, [](const auto& kernel) { return kernel == nullptr; });

@@ -73,7 +73,7 @@ struct GpuStatistics {
 
 /// One GPU: kernels wait in hardware queues for slots on SMs, run in waves of thread blocks, and
 /// draw bytes through L2 and HBM. A kernel's duration has three parts: an overhead without blocks,
-/// its waves, and a completion that drains what communication has brought into the L2. Calibrated
+/// its waves, and a completion that waits for communication's traffic. Calibrated
 /// so that a kernel alone takes exactly its isolated duration; it is slowed by SM slots that
 /// resident communication blocks hold, and by competition for memory bandwidth, L2 capacity and
 /// latency. `communication_sms`: SMs reserved for communication, 0 for none (SmPartition).
@@ -121,7 +121,7 @@ private:
         double level = 1;  ///< SM time of its blocks, relative to those of a full wave alone
         double speed = 1;
     };
-    enum class Stage : std::uint8_t { kOverhead, kWaves, kDrain };
+    enum class Stage : std::uint8_t { kOverhead, kWaves, kCompletion };
     struct Kernel {
         KernelLaunch launch;
         std::uint64_t order = 0;  ///< of launch, among kernels and residents
@@ -179,7 +179,7 @@ private:
     [[nodiscard]] double
     stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const;
     [[nodiscard]] double power_lift(const Kernel& kernel, double crowd) const;
-    [[nodiscard]] double drain_time() const;
+    [[nodiscard]] double completion_time() const;
 
     GpuParams params_;
     Contention contention_;
@@ -195,7 +195,7 @@ private:
     std::uint64_t updated_ = 0;  ///< ps: progress is accounted for up to here
     std::vector<KernelDemand> demands_;
     std::vector<KernelDemand> offers_;
-    double drain_ = 0;  ///< ps that a completion currently takes
+    double completion_ = 0;  ///< ps that a completion currently takes
     KernelDraw drawn_;
     DrawListener* draw_listener_ = nullptr;
     Time drawn_until_;  ///< drawn_.bytes are accounted for up to here

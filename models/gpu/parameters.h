@@ -222,8 +222,9 @@ struct GpuParams {
     Bandwidth draw_per_thread{12'000'000};
     Time kernel_overhead = nanoseconds(2000);
     double lone_block_gain = 2.5;
-    double drain_share = 0.8;
+    Time completion_wait = microseconds(24);
     double exchange_accesses = 5;
+    bool completion_measured = false;
     double clock_drop = 0;
     double power_drop = 0;
     static constexpr auto fields() {
@@ -273,12 +274,12 @@ struct GpuParams {
                 1.0,
                 32.0),
             field(
-                "drain_share",
-                &GpuParams::drain_share,
-                "Share of the L2 that must be drained at a kernel's completion while communication "
-                "draws the full HBM bandwidth; proportionally less for less traffic.",
-                0.0,
-                10.0),
+                "completion_wait",
+                &GpuParams::completion_wait,
+                "Time that a kernel's completion waits beside communication that draws the full "
+                "HBM bandwidth; proportionally less beside less traffic.",
+                Time(0),
+                microseconds(1000)),
             field(
                 "exchange_accesses",
                 &GpuParams::exchange_accesses,
@@ -286,6 +287,11 @@ struct GpuParams {
                 "resident, in sequential accesses to an idle memory.",
                 0.0,
                 1000.0),
+            field(
+                "completion_measured",
+                &GpuParams::completion_measured,
+                "Whether completion_wait and exchange_accesses were seen on this GPU. Otherwise a "
+                "slowdown is a range that begins without both."),
             field(
                 "clock_drop",
                 &GpuParams::clock_drop,

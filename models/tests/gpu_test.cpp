@@ -386,14 +386,78 @@ TEST(Gpu, ALoneBlockIsFasterThanTwoThatShareAnSm) {
     EXPECT_LT(slowdown, 1.6);
 }
 
-TEST(Gpu, AKernelOfOneBlockWaitsForTheDrainOfATransfer) {
+TEST(Gpu, ACompletionWaitsInProportionToTheTraffic) {
+    // One block computes; nothing but its completion meets the traffic.
+    KernelLaunch tiny = kernel(1, 128, 0, microseconds(400), Bytes(0));
+    const auto waits = [&](GpuParams params, std::uint64_t packets) {
+        return to_microseconds(Bench(params).run(tiny, 0, packets)) - 400;
+    };
+    GpuParams params = a100();
+    params.completion_wait = microseconds(24);
+    // Packets of 500 ns, as a share of what the HBM carries.
+    Bench idle(params);
+    const double full = idle.gpu.memory().hbm_bandwidth() * 500e-9;
+    for (const double load : {0.25, 0.5, 0.75})
+        EXPECT_NEAR(waits(params, static_cast<std::uint64_t>(load * full)), 24 * load, 1) << load;
+    // Not with the L2's capacity: a V100's of 6 MiB waits as an A100's.
+    const auto half = static_cast<std::uint64_t>(0.5 * full);
+    const double wait = waits(params, half);
+    for (const std::uint64_t mib : {6, 100, 1024}) {
+        params.memory.l2.capacity = mebibytes(mib);
+        EXPECT_NEAR(waits(params, half), wait, 1) << mib;
+    }
+    params.completion_wait = Time();
+    EXPECT_NEAR(waits(params, half), 0, 1e-3);
+}
+
+// Communication that ends ends the wait: what is left of it is gone at once.
+TEST(Gpu, ACompletionWaitsNoLongerThanThereIsTraffic) {
+    GpuParams params = a100();
+    params.completion_wait = microseconds(1000);
+    Bench bench(params);
+    bench.packet_bytes = 350'000;
+    bench.launch(kernel(1, 128, 0, microseconds(20), Bytes(0)));
+    bench.simulation.scheduler().at(Time(), bench, 0);
+    struct Stop final : EventHandler {
+        explicit Stop(Bench& of) : bench(of) {}
+        void on_event(std::uint64_t) override { bench.packet_bytes = 0; }
+        Bench& bench;
+    } stop(bench);
+    bench.simulation.scheduler().at(microseconds(40), stop, 0);
+    bench.simulation.run();
+    EXPECT_GT(bench.ended.at(1), microseconds(40));
+    EXPECT_LT(bench.ended.at(1), microseconds(50));
+}
+
+// What a kernel loses beside traffic falls with the L2's capacity, or stays.
+TEST(Gpu, ALargerL2NeverCostsAKernelMore) {
+    const KernelLaunch kernels[] = {
+        kernel(1, 128, 0, microseconds(3), Bytes(1000)),
+        kernel(1056, 256, 0, microseconds(20), Bytes(20'000'000)),
+        kernel(264, 384, 200, microseconds(400), Bytes(100'000'000)),
+        kernel(4000, 512, 0, microseconds(1000), Bytes(2'900'000'000))};
+    for (const KernelLaunch& k : kernels) {
+        GpuParams params = h100();
+        Time before(kTimeMax.count() / 2);
+        for (const std::uint64_t mib : {10, 25, 50, 100, 1024}) {
+            params.memory.l2.capacity = mebibytes(mib);
+            const Time beside = Bench(params).run(k, 8, 300'000);
+            EXPECT_GT(beside, k.isolated);
+            EXPECT_LE(to_microseconds(beside), 1.01 * to_microseconds(before))
+                << to_string(k.isolated) << " with " << mib << " MiB";
+            before = beside;
+        }
+    }
+}
+
+TEST(Gpu, AKernelOfOneBlockWaitsForTheTrafficOfATransfer) {
     // hta_dlrm_a100_8r: kernels of one block take 3 us alone, 14 to 22 beside an all-reduce.
     const KernelLaunch tiny = kernel(1, 128, 0, microseconds(3), Bytes(1000));
     const double us = to_microseconds(Bench(a100()).run(tiny, 24, 350'000));
     EXPECT_GT(us, 10.0);
     EXPECT_LT(us, 22.0);
     Contention off;
-    off.latency = false;
+    off.completion = false;
     EXPECT_LT(to_microseconds(Bench(a100(), off).run(tiny, 24, 350'000)), 3.5);
     EXPECT_EQ(Bench(a100()).run(tiny, 24), microseconds(3));  // blocks that wait do not slow it
 }

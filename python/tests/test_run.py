@@ -27,7 +27,7 @@ class Runs(unittest.TestCase):
     def test_causes_are_columns(self):
         result = switchfold.run(EXAMPLE)
         for row in rows(result.scenarios):
-            causes = [row[f"cause_{cause}"] for cause in ("sm", "l2", "hbm", "latency", "clock", "other")]
+            causes = [row[f"cause_{cause}"] for cause in ("sm", "l2", "hbm", "latency", "completion", "clock", "other")]
             self.assertAlmostEqual(sum(causes), row["backward_slowdown"], places=5)  # each cause is rounded
 
     def test_causes_of_every_phase_are_columns(self):
@@ -40,7 +40,7 @@ class Runs(unittest.TestCase):
         self.assertGreater(row["forward_slowdown"], 0)
         for phase in ("forward", "backward"):
             prefix = "cause_" if phase == "backward" else f"{phase}_cause_"
-            causes = [row[f"{prefix}{cause}"] for cause in ("sm", "l2", "hbm", "latency", "clock", "other")]
+            causes = [row[f"{prefix}{cause}"] for cause in ("sm", "l2", "hbm", "latency", "completion", "clock", "other")]
             self.assertAlmostEqual(sum(causes), row[f"{phase}_slowdown"], places=5)  # each cause is rounded
 
     def test_collectives_links_and_components_name_their_scenario(self):

@@ -14,7 +14,7 @@ import draw_shared
 import svg
 
 CAUSES = {"sm": "SMs held", "l2": "L2 capacity", "hbm": "memory bandwidth", "latency": "latency under load",
-          "clock": "clock", "other": "other"}
+          "completion": "kernels' completions", "clock": "clock", "other": "other"}
 WIDTH, LEFT, ROW, TOP = 560, 110, 30, 44
 
 

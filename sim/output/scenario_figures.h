@@ -32,6 +32,13 @@ struct ScenarioFigures {
     std::optional<double> forward_slowdown;   ///< none without a forward pass
     std::optional<double> optimizer_slowdown;
     std::optional<double> other_slowdown;
+    /// Lower ends of the slowdowns' ranges, of which the slowdowns are the upper ends; none if the
+    /// GPU was measured, or if causes were not requested.
+    std::optional<double> backward_slowdown_low;
+    std::optional<double> forward_slowdown_low;
+    std::optional<double> optimizer_slowdown_low;
+    std::optional<double> other_slowdown_low;
+    std::optional<double> kernel_slowdown_low;
     std::optional<double> speedup;  ///< none without a baseline
     /// Of a kernel beside a collective, each in a loop; none for other workloads.
     std::optional<double> loop_kernels;

@@ -6,13 +6,14 @@
 
 namespace switchfold {
 
-/// Shares of a slowdown, relative to the time without overlap: 0.16 is 16 %. `other` is the rest
-/// that remains when each mechanism is switched off alone; the shares add up to the whole.
+/// Shares of a slowdown, relative to the time without overlap: 0.16 is 16 %. `other` is what
+/// remains with every mechanism off; the shares add up to the whole.
 struct SlowdownByCause {
     double sm = 0;
     double l2 = 0;
     double hbm = 0;
     double latency = 0;
+    double completion = 0;
     double clock = 0;
     double other = 0;
 };
@@ -30,6 +31,7 @@ inline constexpr Cause kCauses[] = {
     {"l2", &SlowdownByCause::l2, "L2 capacity"},
     {"hbm", &SlowdownByCause::hbm, "memory bandwidth"},
     {"latency", &SlowdownByCause::latency, "latency under load"},
+    {"completion", &SlowdownByCause::completion, "kernels' completions"},
     {"clock", &SlowdownByCause::clock, "clock", true},
     {"other", &SlowdownByCause::other, "other"}};
 

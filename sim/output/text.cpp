@@ -40,6 +40,15 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
     return figure.unit == Unit::kMicroseconds ? time_text(*value) : percent(*value);
 }
 
+/// A scenario's figure; both ends where it is the upper end of a range.
+std::string figure_text(const Figure& figure, const ScenarioFigures& scenario) {
+    const std::string text = figure_text(figure, figure.of(scenario));
+    if (figure.low == nullptr || !(scenario.*figure.low))
+        return text;
+    const std::string low = figure_text(figure, scenario.*figure.low);
+    return low == text ? text : fmt::format("{} to {}", low.substr(0, low.find(' ')), text);
+}
+
 /// Notes of the workload and the scenarios; a note common to all scenarios appears once.
 std::vector<std::string> all_notes(const ExperimentResult& result) {
     std::vector<std::string> notes = result.workload.notes;
@@ -244,7 +253,7 @@ std::string figures_table(const ExperimentResult& result, bool of_gpus) {
         std::vector<std::string>& row = rows.emplace_back();
         row.push_back(s->name);
         for (const Figure* figure : figures)
-            row.push_back(figure_text(*figure, figure->of(*s)));
+            row.push_back(figure_text(*figure, *s));
         for (const Cause* cause : causes)
             row.push_back(s->causes ? percent((*s->causes).*cause->member) : "-");
     }
@@ -261,9 +270,19 @@ std::string loops_table(const ExperimentResult& result) {
         std::vector<std::string>& row = rows.emplace_back();
         row.push_back(s.name);
         for (const Figure* figure : figures)
-            row.push_back(figure_text(*figure, figure->of(s)));
+            row.push_back(figure_text(*figure, s));
     }
     return align_columns(rows);
+}
+
+std::string slowdown_text(const SlowedPart& part, const ScenarioFigures& scenario) {
+    const auto* const figure =
+        std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {
+            const auto* const own =
+                std::get_if<std::optional<double> ScenarioFigures::*>(&f.member);
+            return own != nullptr && *own == part.slowdown;
+        });
+    return figure_text(*figure, scenario);
 }
 
 /// The causes of what is slowed beside the backward pass, if anything is.
@@ -284,7 +303,7 @@ std::string slowed_table(const ExperimentResult& result) {
     for (std::size_t i = 0; i < slowed.size(); ++i) {
         const auto& [scenario, part] = slowed[i];
         std::vector<std::string>& row = rows.emplace_back();
-        row = {scenario->name, std::string(part->title), percent(*(scenario->*part->slowdown))};
+        row = {scenario->name, std::string(part->title), slowdown_text(*part, *scenario)};
         for (const Cause* cause : causes)
             row.push_back(percent(known[i]->*cause->member));
     }

@@ -149,8 +149,9 @@ private:
 
     struct Planned {
         std::size_t main = 0;
-        std::size_t together = 0;          ///< no rank late; equals main if none is late anyway
-        std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not requested
+        std::size_t together = 0;  ///< no rank late; equals main if none is late anyway
+        /// By the mechanisms that are on; empty if causes are not requested.
+        std::map<MechanismSet, std::size_t> with;
     };
 
     /// A variant of the experiment, and its run without overlap.
@@ -165,19 +166,19 @@ private:
         return shared_by(scenario).prepared;
     }
 
-    /// Adds a run of the scenario without one mechanism.
+    /// Adds a run of the scenario with some mechanisms on.
     std::size_t
     add(const PreparedVariant& variant,
         const ScenarioParams& scenario,
-        std::size_t off,
+        MechanismSet on,
         bool counters,
         bool together = false) {
         SimulateOptions options = simulate_options(*variant.experiment, scenario);
-        options.contention = without(off);
+        options.contention = contention_with(on);
         options.counters = counters;
         options.peers_together = together;
         const ExecutionGraph& graph =
-            off == kMechanismCount ? variant.graph_of(scenario) : variant.start;
+            on == kAllMechanisms ? variant.graph_of(scenario) : variant.start;
         jobs_.push_back(
             simulation(scenario.name, variant.system, graph, scenario.policies(), options));
         return jobs_.size() - 1;
@@ -268,24 +269,20 @@ private:
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
             planned_.back().main =
-                add(prepared_of(i), scenarios[i], kMechanismCount, options_.timeline);
+                add(prepared_of(i), scenarios[i], kAllMechanisms, options_.timeline);
         }
         for (std::size_t i = 0; i < scenarios.size(); ++i)
             planned_[i].together =
                 prepared_of(i).workload.peers_late
-                    ? add(prepared_of(i), scenarios[i], kMechanismCount, false, true)
+                    ? add(prepared_of(i), scenarios[i], kAllMechanisms, false, true)
                     : planned_[i].main;
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             const PreparedVariant& variant = prepared_of(i);
             if (!scenarios[i].overlap || !variant.computes() || !variant.experiment->causes)
                 continue;
-            for (std::size_t off = 0; off < kMechanismCount; ++off) {
-                // Mechanisms that the machine does not have need not be switched off.
-                const bool there =
-                    kMechanisms[off].on != &Contention::clock || any_clock_drop(variant.system);
-                planned_[i].without.push_back(
-                    there ? add(variant, scenarios[i], off, false) : planned_[i].main);
-            }
+            for (const MechanismSet on : cause_runs(mechanisms_of(variant.system)))
+                planned_[i].with[on] =
+                    on == kAllMechanisms ? planned_[i].main : add(variant, scenarios[i], on, false);
         }
         plan_baselines();
     }
@@ -301,7 +298,7 @@ private:
                     shared.baseline = planned_[i].main;
             if (shared.baseline == SIZE_MAX && shared.prepared.has_serial())
                 shared.baseline =
-                    add(shared.prepared, without_overlap_of(v), kMechanismCount, false);
+                    add(shared.prepared, without_overlap_of(v), kAllMechanisms, false);
         }
     }
 
@@ -352,15 +349,14 @@ private:
     }
 
     [[nodiscard]] bool has_causes(std::size_t scenario) const {
-        return !planned_[scenario].without.empty();
+        return !planned_[scenario].with.empty();
     }
 
-    /// Outcome and graph of a scenario with all mechanisms on, or without one.
+    /// Outcome and graph of one of a scenario's runs for its causes.
     [[nodiscard]] std::pair<const ExecutionGraph&, const Outcome&>
-    run_without(std::size_t scenario, std::size_t mechanism) const {
+    run_with(std::size_t scenario, MechanismSet on) const {
         const Planned& planned = planned_[scenario];
-        const std::size_t task =
-            mechanism < kMechanismCount ? planned.without[mechanism] : planned.main;
+        const std::size_t task = planned.with.at(on);
         const PreparedVariant& variant = prepared_of(scenario);
         return {task == planned.main ? variant.workload.graph : variant.start, outcomes_[task]};
     }
@@ -374,9 +370,11 @@ private:
         if (!has_causes(scenario))
             return times;
         times.alone_first = alone_of(scenario, kCauseSteps);
-        for (std::size_t mechanism = 0; mechanism <= kMechanismCount; ++mechanism) {
-            const auto [graph, outcome] = run_without(scenario, mechanism);
-            times.without.push_back(phase_times(graph, outcome, kCauseSteps));
+        times.there = mechanisms_of(prepared_of(scenario).system);
+        times.unmeasured = unmeasured_of(prepared_of(scenario).system);
+        for (const auto& [on, task] : planned_[scenario].with) {
+            const auto [graph, outcome] = run_with(scenario, on);
+            times.with[on] = phase_times(graph, outcome, kCauseSteps);
         }
         return times;
     }
@@ -385,12 +383,12 @@ private:
         std::vector<KernelClassResult> results;
         const ExecutionGraph& graph = graph_of(scenario);
         const Outcome& outcome = outcomes_[planned_[scenario].main];
-        std::vector<std::map<std::string, ClassTime>> times;
-        if (has_causes(scenario))
-            for (std::size_t mechanism = 0; mechanism <= kMechanismCount; ++mechanism) {
-                const auto [run, without] = run_without(scenario, mechanism);
-                times.push_back(class_times(run, without, kCauseSteps));
-            }
+        std::map<MechanismSet, std::map<std::string, ClassTime>> times;
+        for (const auto& [on, task] : planned_[scenario].with) {
+            const auto [first, ran] = run_with(scenario, on);
+            times[on] = class_times(first, ran, kCauseSteps);
+        }
+        const MechanismSet there = mechanisms_of(prepared_of(scenario).system);
         const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
         for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
             KernelClassResult result;
@@ -398,9 +396,9 @@ private:
             result.kernels = all.kernels;
             result.isolated_us = all.isolated_us * share;
             result.slowdown = all.isolated_us > 0 ? all.taken_us / all.isolated_us - 1.0 : 0.0;
-            if (has_causes(scenario) && times.back().contains(name))
-                result.causes = find_causes(result.slowdown, [&](std::size_t mechanism) {
-                    const ClassTime& t = times[mechanism].at(result.kernel_class);
+            if (has_causes(scenario) && times.at(kAllMechanisms).contains(name))
+                result.causes = find_causes(result.slowdown, there, [&](MechanismSet on) {
+                    const ClassTime& t = times.at(on).at(result.kernel_class);
                     return t.taken_us / t.isolated_us - 1.0;
                 });
             results.push_back(std::move(result));
@@ -442,6 +440,12 @@ private:
                 "causes were measured on the first {} of {} steps",
                 kCauseSteps,
                 first.workload.graph.steps));
+        std::set<std::string> ranges;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
+            if (has_causes(i))
+                ranges.merge(unmeasured_completions(prepared_of(i).system));
+        if (std::string note = range_note(ranges); !note.empty())
+            result.workload.notes.push_back(std::move(note));
         return result;
     }
 

@@ -1,19 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/simulations.h"
 
+#include "sim/run/config/rank_gpus.h"
 #include "sim/run/pool/outcome_codec.h"
-#include "sim/run/results/causes.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
 namespace switchfold {
 
-Contention without(std::size_t mechanism) {
+Contention contention_with(MechanismSet on) {
     Contention contention;
-    if (mechanism < kMechanismCount)
-        contention.*kMechanisms[mechanism].on = false;
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        contention.*kMechanisms[i].on = (on & 1U << i) != 0;
     return contention;
+}
+
+MechanismSet mechanisms_of(const SystemParams& system) {
+    const Contention there = contention_of(system);
+    MechanismSet set = 0;
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        if (there.*kMechanisms[i].on)
+            set |= 1U << i;
+    return set;
+}
+
+MechanismSet unmeasured_of(const SystemParams& system) {
+    return unmeasured_completions(system).empty() ? 0 : mechanism_of(&Contention::completion);
+}
+
+std::string range_note(const std::set<std::string>& gpus) {
+    if (gpus.empty())
+        return "";
+    return fmt::format(
+        "slowdowns are ranges: how long kernels' completions wait beside communication was "
+        "measured "
+        "on A100 and V100, not on {}; the lower end is without that wait, and times are those of "
+        "the upper end",
+        fmt::join(gpus, " and "));
 }
 
 SimulateOptions simulate_options(const Experiment& experiment, const ScenarioParams& scenario) {

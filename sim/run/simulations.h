@@ -4,17 +4,23 @@
 #include "sim/run/machine/outcome.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/pool.h"
+#include "sim/run/results/causes.h"
 #include "sim/run/runner.h"
 
-#include <cstddef>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace switchfold {
 
-/// All mechanisms on except this one of kMechanisms; kMechanismCount: all on.
-[[nodiscard]] Contention without(std::size_t mechanism);
+/// These mechanisms on, the others off.
+[[nodiscard]] Contention contention_with(MechanismSet on);
+/// What the machine has of kMechanisms, and which of that was measured on other GPUs only.
+[[nodiscard]] MechanismSet mechanisms_of(const SystemParams& system);
+[[nodiscard]] MechanismSet unmeasured_of(const SystemParams& system);
+/// Says that slowdowns on these systems are ranges, and why; empty if they are not.
+[[nodiscard]] std::string range_note(const std::set<std::string>& gpus);
 
 /// Options common to all simulations of an experiment and one of its scenarios.
 [[nodiscard]] SimulateOptions

@@ -114,6 +114,7 @@ OrderedJson by_rings(const SystemParams& system, const ExecutionGraph& graph) {
     without("l2", &Contention::l2);
     without("hbm", &Contention::hbm);
     without("latency", &Contention::latency);
+    without("completion", &Contention::completion);
     return out;
 }
 
@@ -143,17 +144,18 @@ std::string percent(double slowdown) {
     return fmt::format("{:.1f} %", (slowdown - 1) * 100);
 }
 
-/// "10.6 % (sm 6.1, l2 0.0, hbm 0.1, latency 2.0)"
+/// "10.6 % (sm 6.1, l2 0.0, hbm 0.1, latency 0.2, completion 1.8)": what goes away without each.
 std::string by_cause(const OrderedJson& r) {
     const double all = r["all"];
     const auto cause = [&](const char* name) { return (all - r[name].get<double>()) * 100; };
     return fmt::format(
-        "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f})",
+        "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f}, completion {:.1f})",
         percent(all),
         cause("sm"),
         cause("l2"),
         cause("hbm"),
-        cause("latency"));
+        cause("latency"),
+        cause("completion"));
 }
 
 std::string note_of(const Pair& pair, const OrderedJson& r) {

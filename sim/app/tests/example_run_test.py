@@ -35,11 +35,11 @@ class Example(Folder):
     def test_the_readme_names_the_largest_cause(self):
         # scripts/quoted_output compares the table itself.
         causes = self.result["scenarios"][1]["slowdown_by_cause"]
-        self.assertEqual(max(causes, key=causes.get), "latency")
+        self.assertEqual(max(causes, key=causes.get), "completion")
         ring, in_switch = (s["backward_slowdown"] for s in self.result["scenarios"][1:])
         self.assertLess(in_switch, ring / 2)
         readme = " ".join((SOURCE / "README.md").read_text().split())
-        self.assertIn("**The largest cause is latency under load**", readme)
+        self.assertIn("**The largest cause is the wait of completions**", readme)
         self.assertIn("recovers more than half of the slowdown", readme)
 
     def test_the_folder_holds_what_the_manual_says(self):

@@ -22,7 +22,9 @@
     const first = slowed[0];
     const by = first.slowdown_by_cause;
     const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
-    let text = `Overlapped all-reduces (${first.name}) slow the backward pass by ${percent(first.backward_slowdown)}`;
+    const low = first.backward_slowdown_low;
+    let text = `Overlapped all-reduces (${first.name}) slow the backward pass by ` +
+      (low === null || low === undefined ? "" : `${percent(low)} to `) + percent(first.backward_slowdown);
     if (worst && by[worst] > 0) text += `, most of it by ${causeNames[worst]} (${percent(by[worst])})`;
     const better = slowed.slice(1).reduce((a, b) => (a === null || b.backward_slowdown < a.backward_slowdown ? b : a), null);
     if (better) {

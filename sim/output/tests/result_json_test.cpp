@@ -60,7 +60,7 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
     EXPECT_EQ(ring["peak_memory"]["bytes"]["activations"], 4096);
     EXPECT_EQ(ring["peak_memory"]["bytes"]["buckets"], 512);
     EXPECT_TRUE(json["scenarios"][0]["peak_memory"].is_null());
-    for (const char* key : {"sm", "l2", "hbm", "latency", "clock", "other"})
+    for (const char* key : {"sm", "l2", "hbm", "latency", "completion", "clock", "other"})
         EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
     EXPECT_EQ(
         ring["collectives"][0],

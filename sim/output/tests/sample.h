@@ -37,9 +37,9 @@ inline ExperimentResult sample_result() {
     ring.peak_memory = PeakMemoryResult{1, 12.5, "BW0@0", {}};
     ring.peak_memory->bytes[MemoryClass::kActivations] = 4096;
     ring.peak_memory->bytes[MemoryClass::kBuckets] = 512;
-    ring.causes = SlowdownByCause{0.1, 0.02, 0.04, 0.02, 0, 0.009};
+    ring.causes = SlowdownByCause{0.1, 0.02, 0.04, 0.02, 0, 0, 0.009};
     ring.forward_slowdown = 0.031;
-    ring.forward_causes = SlowdownByCause{0.02, 0, 0.006, 0.001, 0, 0.004};
+    ring.forward_causes = SlowdownByCause{0.02, 0, 0.006, 0.001, 0, 0, 0.004};
     ring.kernel_classes.push_back({"norm", 16, 500, 0.25, ring.causes});
     ring.worst_kernels.push_back({"batch_norm_backward", "norm", 16, 500, 125});
     ring.collectives.push_back(

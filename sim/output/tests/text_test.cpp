@@ -220,11 +220,28 @@ TEST(FiguresTable, ARareCauseIsShownWhereItHasAShare) {
 TEST(SlowedTable, HasARowForEachPhaseThatIsVisiblySlowed) {
     ExperimentResult result = sample_result();
     const auto lines = lines_of(to_table(result));
-    EXPECT_EQ(lines[7], "scenario        slowed  slowdown     sm     l2    hbm  latency  other");
-    EXPECT_EQ(lines[8], "ring      forward pass     3.1 %  2.0 %  0.0 %  0.6 %    0.1 %  0.4 %");
+    EXPECT_EQ(
+        lines[7],
+        "scenario        slowed  slowdown     sm     l2    hbm  latency  completion  other");
+    EXPECT_EQ(
+        lines[8],
+        "ring      forward pass     3.1 %  2.0 %  0.0 %  0.6 %    0.1 %       0.0 %  0.4 %");
     EXPECT_EQ(lines[9], "");
     result.scenarios[1].forward_slowdown = 0.004;
     EXPECT_EQ(to_table(result).find("forward pass"), std::string::npos);
+}
+
+TEST(FiguresTable, ARangeHasBothItsEnds) {
+    ExperimentResult result = sample_result();
+    EXPECT_EQ(to_table(result).find(" to "), std::string::npos);
+    result.scenarios[1].backward_slowdown_low = 0.014;
+    EXPECT_NE(to_table(result).find("1.4 to 18.9 %"), std::string::npos);
+    result.scenarios[1].forward_slowdown_low = 0.002;
+    EXPECT_NE(to_table(result).find("0.2 to 3.1 %"), std::string::npos);
+    // Ends that print alike are one.
+    result.scenarios[1].backward_slowdown_low = 0.18899;
+    result.scenarios[1].forward_slowdown_low = 0.03101;
+    EXPECT_EQ(to_table(result).find(" to "), std::string::npos);
 }
 
 TEST(LoopsTable, ShowsBothSlowdownsAndWhatSlowsTheKernel) {
@@ -237,7 +254,7 @@ TEST(LoopsTable, ShowsBothSlowdownsAndWhatSlowsTheKernel) {
     ring.kernel_alone_us = 3715.8;
     ring.kernel_beside_us = 4336.4;
     ring.kernel_slowdown = 0.167;
-    ring.kernel_causes = SlowdownByCause{0.15, 0, 0.01, 0, 0, 0.007};
+    ring.kernel_causes = SlowdownByCause{0.15, 0, 0.01, 0, 0, 0, 0.007};
     ring.loop_collectives = 20;
     ring.collective_alone_us = 1930;
     ring.collective_beside_us = 2935.5;
@@ -252,7 +269,8 @@ TEST(LoopsTable, ShowsBothSlowdownsAndWhatSlowsTheKernel) {
         lines[4],
         "ring            8  3715.8 us  4336.4 us    16.7 %           20  1930.0 us  2935.5 us"
         "    52.1 %   45.15 ms          2.2         -");
-    EXPECT_EQ(lines[7], "ring      kernel    16.7 %  15.0 %  0.0 %  1.0 %    0.0 %  0.7 %");
+    EXPECT_EQ(
+        lines[7], "ring      kernel    16.7 %  15.0 %  0.0 %  1.0 %    0.0 %       0.0 %  0.7 %");
 }
 
 TEST(FiguresTable, SaysWhatScenariosSetAndTheirSpeedUp) {

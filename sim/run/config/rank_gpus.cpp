@@ -42,11 +42,30 @@ std::uint32_t RankGpus::of_a_machine() const {
     return system_ == nullptr ? 1 : gpus_of_machine(*system_);
 }
 
-bool any_clock_drop(const SystemParams& system) {
+namespace {
+bool waits_at_completion(const GpuParams& gpu) {
+    return gpu.completion_wait > Time() || gpu.exchange_accesses > 0;
+}
+}  // namespace
+
+Contention contention_of(const SystemParams& system) {
+    Contention there;
+    there.completion = there.clock = false;
     const RankGpus gpus(system);
-    return std::any_of(gpus.kinds().begin(), gpus.kinds().end(), [](const GpuParams* gpu) {
-        return gpu->clock_drop > 0;
-    });
+    for (const GpuParams* gpu : gpus.kinds()) {
+        there.completion = there.completion || waits_at_completion(*gpu);
+        there.clock = there.clock || gpu->clock_drop > 0 || gpu->power_drop > 0;
+    }
+    return there;
+}
+
+std::set<std::string> unmeasured_completions(const SystemParams& system) {
+    std::set<std::string> names;
+    const RankGpus gpus(system);
+    for (const GpuParams* gpu : gpus.kinds())
+        if (waits_at_completion(*gpu) && !gpu->completion_measured)
+            names.insert(gpu->name);
+    return names;
 }
 
 std::set<std::uint32_t> RankGpus::used(std::uint32_t ranks) const {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "models/gpu/parameters.h"
+#include "models/memory/contention.h"
 #include "sim/run/config/experiment.h"
 
 #include <cstdint>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace switchfold {
@@ -40,7 +42,9 @@ private:
     std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank; ranks of the first kind are omitted
 };
 
-/// Whether the clock of any of its GPUs drops under load.
-[[nodiscard]] bool any_clock_drop(const SystemParams& system);
+/// Mechanisms of contention that any of its GPUs has by its parameters.
+[[nodiscard]] Contention contention_of(const SystemParams& system);
+/// Names of its GPUs on which the wait of completions was not measured, if they have one.
+[[nodiscard]] std::set<std::string> unmeasured_completions(const SystemParams& system);
 
 }  // namespace switchfold

@@ -162,8 +162,10 @@ StatisticTable figure_table() {
 StatisticTable cause_table() {
     StatisticTable table{
         "slowdown_by_cause",
-        "Causes of the slowdown of the backward pass, and in `causes_by_phase` of each phase: what "
-        "goes away when this mechanism alone is switched off. In a sweep's columns with `cause_` "
+        "Causes of the slowdown of the backward pass, and in `causes_by_phase` of each phase: the "
+        "mean of what this mechanism adds to none and what goes away without it, and its part of "
+        "what mechanisms do to each other, so that causes add up. In a sweep's columns with "
+        "`cause_` "
         "before them, of other phases with `forward_cause_` and so on.",
         {},
         {}};

@@ -94,10 +94,8 @@ public:
 
 private:
     [[nodiscard]] double of(const KernelOperation& kernel) const {
-        const double drain = static_cast<double>(gpu_.memory.l2.capacity.count()) /
-                             static_cast<double>(gpu_.memory.hbm.peak.count());
         const double access = to_seconds(gpu_.memory.hbm.latency + gpu_.memory.l2.latency);
-        return to_seconds(kernel.isolated) + drain + gpu_.exchange_accesses * access;
+        return to_seconds(kernel.isolated + gpu_.completion_wait) + gpu_.exchange_accesses * access;
     }
     [[nodiscard]] double of(const CollectiveOperation& collective) const {
         const auto ranks = static_cast<double>(graph_.groups[collective.group].ranks.size());

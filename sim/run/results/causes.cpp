@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/causes.h"
 
+#include "sim/core/error.h"
+
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <source_location>
 
 namespace switchfold {
 
@@ -24,17 +30,50 @@ void for_each(
 
 }  // namespace
 
-SlowdownByCause
-find_causes(double whole, const std::function<double(std::size_t without)>& slowdown) {
+MechanismSet mechanism_of(bool Contention::*on) {
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        if (kMechanisms[i].on == on)
+            return 1U << i;
+    throw InternalError("contention", "is no mechanism", std::source_location::current());
+}
+
+std::set<MechanismSet> cause_runs(MechanismSet there) {
+    const MechanismSet none = kAllMechanisms & ~there;
+    std::set<MechanismSet> runs{kAllMechanisms, none};
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        if (const MechanismSet one = there & 1U << i; one != 0)
+            runs.insert({none | one, kAllMechanisms & ~one});
+    return runs;
+}
+
+SlowdownByCause find_causes(
+    double whole, MechanismSet there, const std::function<double(MechanismSet on)>& slowdown) {
+    const MechanismSet off = kAllMechanisms & ~there;
+    const double all = slowdown(kAllMechanisms);
+    const double none = slowdown(off);
+    std::array<double, kMechanismCount> share{};
+    std::array<double, kMechanismCount> meeting{};
+    double left = all - none;
+    double met = 0;
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        if (const MechanismSet one = there & 1U << i; one != 0) {
+            const double first = slowdown(off | one) - none;
+            const double last = all - slowdown(kAllMechanisms & ~one);
+            share.at(i) = (first + last) / 2;
+            meeting.at(i) = std::abs(first - last);
+            left -= share.at(i);
+            met += meeting.at(i);
+        }
+    const double scale = all > 0 ? whole / all : 1.0;
+    const double equal = there != 0 ? 1.0 / std::popcount(there) : 0.0;
     SlowdownByCause causes;
-    const double with_all = slowdown(kMechanismCount);
-    const double scale = with_all > 0 ? whole / with_all : 1.0;
     causes.other = whole;
-    for (std::size_t i = 0; i < kMechanismCount; ++i) {
-        double& share = causes.*kMechanisms[i].share;
-        share = (with_all - slowdown(i)) * scale;
-        causes.other -= share;
-    }
+    for (std::size_t i = 0; i < kMechanismCount; ++i)
+        if ((there & 1U << i) != 0) {
+            const double part = met > 0 ? meeting.at(i) / met : equal;
+            causes.*kMechanisms[i].share = (share.at(i) + left * part) * scale;
+            causes.other -= causes.*kMechanisms[i].share;
+        }
     return causes;
 }
 

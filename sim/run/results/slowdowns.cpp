@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/slowdowns.h"
 
-#include "sim/run/results/causes.h"
-
-#include <cstddef>
+#include <algorithm>
 
 namespace switchfold {
 
@@ -14,11 +12,17 @@ void tell_slowdown(const RunTimes& times, const SlowedTime& part, ScenarioFigure
     const double slowdown = times.now.*part.time / alone - 1.0;
     out.*part.slowdown = slowdown;
     const double first = times.alone_first.*part.time;
-    if (!times.without.empty() && first > 0)
-        out.*part.causes = find_causes(slowdown, [&](std::size_t mechanism) {
-            return times.without[mechanism].*part.time / first - 1.0;
-        });
-    else if (!times.overlap)
+    if (!times.with.empty() && first > 0) {
+        const auto slowdown_with = [&](MechanismSet on) {
+            return times.with.at(on).*part.time / first - 1.0;
+        };
+        out.*part.causes = find_causes(slowdown, times.there, slowdown_with);
+        if (times.unmeasured != 0) {
+            const double all = slowdown_with(kAllMechanisms);
+            const double measured = slowdown_with(kAllMechanisms & ~times.unmeasured);
+            out.*part.low = std::min(slowdown, all > 0 ? measured * slowdown / all : measured);
+        }
+    } else if (!times.overlap)
         // Without overlap no mechanism can slow compute.
         (out.*part.causes).emplace().other = slowdown;
 }

@@ -66,7 +66,8 @@ struct Shared {
     std::vector<ExecutionGraph> parts;  ///< each tenant's part of it
     std::vector<std::size_t> alone;  ///< jobs of the second round: alone, with the same repetitions
     std::size_t together = 0;
-    std::vector<std::size_t> without;  ///< by mechanism; empty if causes are not requested
+    /// By the mechanisms that are on; empty if causes are not requested.
+    std::map<MechanismSet, std::size_t> with;
 };
 
 class SharedMachine {
@@ -151,10 +152,10 @@ private:
         const ScenarioParams& scenario,
         std::string label,
         const ExecutionGraph& graph,
-        std::size_t off = kMechanismCount,
+        MechanismSet on = kAllMechanisms,
         bool counters = false) {
         SimulateOptions options = simulate_options(*sharing.experiment, scenario);
-        options.contention = without(off);
+        options.contention = contention_with(on);
         options.counters = counters;
         jobs_.push_back(
             simulation(std::move(label), sharing.system, graph, scenario.policies(), options));
@@ -245,7 +246,7 @@ private:
                     scenarios()[i],
                     scenarios()[i].name,
                     scenarios_[i].whole,
-                    kMechanismCount,
+                    kAllMechanisms,
                     options_.timeline);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
@@ -260,13 +261,11 @@ private:
             const bool computing = std::ranges::any_of(sharing.tenants, &Tenant::computes);
             if (!scenarios()[i].overlap || !computing || !sharing.experiment->causes)
                 continue;
-            for (std::size_t off = 0; off < kMechanismCount; ++off) {
-                const bool there =
-                    kMechanisms[off].on != &Contention::clock || any_clock_drop(sharing.system);
-                shared.without.push_back(
-                    there ? add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, off)
-                          : shared.together);
-            }
+            for (const MechanismSet on : cause_runs(mechanisms_of(sharing.system)))
+                shared.with[on] =
+                    on == kAllMechanisms
+                        ? shared.together
+                        : add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, on);
         }
         return jobs_.size();
     }
@@ -364,12 +363,14 @@ private:
             phase_times(tenant.serial, once_[tenant.serial_once], tenant.serial.steps);
         s.speedup = serial.iteration / s.iteration_us;
         RunTimes times{serial, now, scenarios()[i].overlap, serial, {}};
-        for (const std::size_t job : shared.without) {
+        times.there = mechanisms_of(shared.sharing->system);
+        times.unmeasured = unmeasured_of(shared.sharing->system);
+        for (const auto& [on, job] : shared.with) {
             const ShareOfRun other = share(outcomes_[job]);
-            times.without.push_back(phase_times(other.graph, other.outcome, other.graph.steps));
+            times.with[on] = on == kAllMechanisms
+                                 ? now
+                                 : phase_times(other.graph, other.outcome, other.graph.steps);
         }
-        if (!times.without.empty())
-            times.without.push_back(now);
         tell_slowdowns(times, s);
     }
 
@@ -406,6 +407,12 @@ private:
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (const std::string& note : outcomes_[scenarios_[i].together].notes)
                 all.notes.push_back(fmt::format("{}: {}", scenarios()[i].name, note));
+        std::set<std::string> ranges;
+        for (const Shared& shared : scenarios_)
+            if (!shared.with.empty())
+                ranges.merge(unmeasured_completions(shared.sharing->system));
+        if (std::string note = range_note(ranges); !note.empty())
+            all.notes.push_back(std::move(note));
         return all;
     }
 

@@ -226,8 +226,40 @@ TEST_F(RunExperiment, WithoutAScenarioWithoutOverlapAHiddenOneIsTheMeasure) {
     ASSERT_TRUE(only.backward_slowdown && only.causes);
     const SlowdownByCause& c = *only.causes;
     EXPECT_NEAR(
-        c.sm + c.l2 + c.hbm + c.latency + c.clock + c.other, *only.backward_slowdown, 1e-12);
+        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other,
+        *only.backward_slowdown,
+        1e-12);
     EXPECT_EQ(all.scenarios[0].backward_slowdown, 0.0);
+}
+
+TEST_F(RunExperiment, OnAGpuThatWasNotMeasuredASlowdownIsARange) {
+    const auto notes = [](const ExperimentResult& result) {
+        return std::count_if(
+            result.workload.notes.begin(), result.workload.notes.end(), [](const auto& note) {
+                return note.starts_with("slowdowns are ranges");
+            });
+    };
+    Experiment experiment = training();
+    const ExperimentResult h100 = run(experiment);
+    const ScenarioResult& ring = h100.scenarios.at(1);
+    ASSERT_TRUE(ring.backward_slowdown && ring.backward_slowdown_low);
+    EXPECT_LT(*ring.backward_slowdown_low, *ring.backward_slowdown);
+    EXPECT_FALSE(h100.scenarios.at(0).backward_slowdown_low);
+    EXPECT_EQ(notes(h100), 1);
+    // The lower end is the slowdown of a machine without the wait.
+    experiment.system.value.gpu->completion_wait = Time();
+    experiment.system.value.gpu->exchange_accesses = 0;
+    const ExperimentResult never = run(experiment);
+    EXPECT_FALSE(never.scenarios.at(1).backward_slowdown_low);
+    EXPECT_NEAR(*never.scenarios.at(1).backward_slowdown, *ring.backward_slowdown_low, 1e-9);
+    EXPECT_EQ(never.scenarios.at(1).causes->completion, 0);
+    EXPECT_EQ(notes(never), 0);
+    experiment = training();
+    experiment.system.value.gpu->completion_measured = true;
+    const ExperimentResult measured = run(experiment);
+    EXPECT_FALSE(measured.scenarios.at(1).backward_slowdown_low);
+    EXPECT_EQ(measured.scenarios.at(1).backward_slowdown, ring.backward_slowdown);
+    EXPECT_EQ(notes(measured), 0);
 }
 
 TEST_F(RunExperiment, WithoutCausesTheirRunsAreSaved) {

@@ -122,7 +122,10 @@ TEST(SharedMachine, TrainingBesideAReductionHasCausesAndSpeedup) {
     const ScenarioResult& net = result.scenarios[0];
     ASSERT_TRUE(net.backward_slowdown && net.causes && net.speedup);
     const SlowdownByCause& c = *net.causes;
-    EXPECT_NEAR(c.sm + c.l2 + c.hbm + c.latency + c.clock + c.other, *net.backward_slowdown, 1e-9);
+    EXPECT_NEAR(
+        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other,
+        *net.backward_slowdown,
+        1e-9);
     EXPECT_NEAR(net.lost_to_others.value(), 0, 0.01);
     EXPECT_FALSE(result.scenarios[1].backward_slowdown);
 }

@@ -15,11 +15,12 @@ PhaseTimes of(double forward, double backward) {
     return times;
 }
 
-/// Forward loses 30 us of 100, of which 20 go away without the first mechanism.
+/// Forward loses 30 us of 100, of which 20 come with the first mechanism, whatever else is on.
 RunTimes with_causes() {
     RunTimes times{of(100, 200), of(130, 200), true, of(50, 100), {}};
-    times.without.assign(kMechanismCount + 1, of(65, 100));
-    times.without[0] = of(55, 100);
+    times.there = kAllMechanisms;
+    for (const MechanismSet on : cause_runs(times.there))
+        times.with[on] = of((on & 1U) != 0 ? 65 : 55, 100);
     return times;
 }
 
@@ -42,9 +43,24 @@ TEST(Slowdowns, APhaseWithoutTimeHasNone) {
     EXPECT_FALSE(figures.kernel_slowdown || figures.kernel_causes);
 }
 
+TEST(Slowdowns, WhatIsUnmeasuredMakesARange) {
+    RunTimes times = with_causes();
+    ScenarioFigures measured;
+    tell_slowdowns(times, measured);
+    EXPECT_FALSE(measured.forward_slowdown_low || measured.backward_slowdown_low);
+    times.unmeasured = mechanism_of(&Contention::sm);
+    ScenarioFigures range;
+    tell_slowdowns(times, range);
+    ASSERT_TRUE(range.forward_slowdown_low && range.backward_slowdown_low);
+    EXPECT_NEAR(*range.forward_slowdown_low, 0.1, 1e-12);
+    EXPECT_NEAR(*range.forward_slowdown, 0.3, 1e-12);
+    EXPECT_NEAR(*range.backward_slowdown_low, 0, 1e-12);
+    EXPECT_FALSE(range.optimizer_slowdown_low);
+}
+
 TEST(Slowdowns, WithoutOverlapNothingIsACause) {
     RunTimes times = with_causes();
-    times.without.clear();
+    times.with.clear();
     ScenarioFigures overlapped;
     tell_slowdowns(times, overlapped);
     EXPECT_TRUE(overlapped.forward_slowdown);

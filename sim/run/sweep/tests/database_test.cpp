@@ -33,8 +33,8 @@ protected:
         record.scenarios[0].name = "one";
         record.scenarios[0].iteration_us = 1.5;
         record.scenarios[1].name = "two";
-        record.scenarios[1].causes = SlowdownByCause{1, 2, 3, 4, 5, 6};
-        record.scenarios[1].forward_causes = SlowdownByCause{0.5, 2, 3, 4, 5, 6};
+        record.scenarios[1].causes = SlowdownByCause{1, 2, 3, 4, 5, 6, 7};
+        record.scenarios[1].forward_causes = SlowdownByCause{0.5, 2, 3, 4, 5, 6, 7};
         record.scenarios[1].collective = {"ring", "ll", "", 3, 8, 1024, 2.5, 0.4, 0.7};
         record.host = {"here", 0.5, 1000};
         return record;
