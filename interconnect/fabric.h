@@ -136,6 +136,9 @@ public:
     /// rotate over stripes and homes.
     [[nodiscard]] std::uint64_t push_room(const ReductionGroup& group) const;
 
+    /// What one entry of the group's reduction units covers; of the smallest, if they differ.
+    [[nodiscard]] Bytes reduction_line(const ReductionGroup& group) const;
+
     /// Input buffer of the narrowest link.
     [[nodiscard]] Bytes smallest_buffer() const;
 

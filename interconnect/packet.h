@@ -92,7 +92,9 @@ struct Packet {
     std::uint32_t client = 0;  ///< number of the PacketClient that receives it
     std::uint32_t values = 0;  ///< functional mode: handle of the values carried; 0 = none
     std::uint16_t group = 0;   ///< multicast group, for reductions and multicasts
-    std::uint16_t count = 0;   ///< members whose values are included; 0 in a sum signals failure
+    std::uint16_t count = 0;   ///< members whose values are included; 0 in a sum signals failure.
+                               ///< Fetches: where in the request their part begins, in vectors
+                               ///< of 16 B
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
     std::uint8_t widening = 1;  ///< partial sums: multiple of the element's width
@@ -100,6 +102,14 @@ struct Packet {
                              ///< their sums: equal lines; line i has tag + i and home (route + i)
                              ///< modulo the members. Pulls: rounds of a warp.
 };
+
+/// Bytes of the vectors that GPUs load and store: reductions are cut into whole ones.
+inline constexpr std::uint32_t kReduceGrain = 16;
+
+/// A switch may fetch a request in parts. \returns where in it this part begins.
+[[nodiscard]] constexpr std::uint64_t fetched_from(const Packet& fetch) {
+    return std::uint64_t{fetch.count} * kReduceGrain;
+}
 
 /// How a link splits a transfer into packets, and their overhead on the wire.
 struct PacketFormat {

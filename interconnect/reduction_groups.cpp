@@ -174,6 +174,15 @@ std::uint64_t Fabric::push_room(const ReductionGroup& group) const {
     return least;
 }
 
+Bytes Fabric::reduction_line(const ReductionGroup& group) const {
+    Bytes least(UINT32_MAX);
+    for (const ReductionPlane& plane : group.planes)
+        for (const Switch* member : plane.switches)
+            if (member->params().reduction)
+                least = std::min(least, member->params().reduction->line);
+    return least;
+}
+
 void Fabric::remove_group(const ReductionGroup& group) {
     for (const ReductionPlane& plane : group.planes) {
         for (const auto* switches : {&plane.switches, &plane.others})

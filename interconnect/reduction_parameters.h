@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/packet.h"
 #include "interconnect/values.h"
 #include "sim/core/params.h"
 #include "sim/core/units.h"
@@ -48,6 +49,8 @@ struct ReductionUnitParams {
     Bytes line{128};
     std::uint32_t adders = 1;
     Bandwidth adder_rate = gigabytes_per_second(25);
+    std::uint32_t float16_elements = 0;
+    std::uint32_t bfloat16_elements = 0;
     Time latency = nanoseconds(50);
     Accumulation accumulation = Accumulation::kFloat32;
     std::vector<ElementType> datatypes{
@@ -75,9 +78,18 @@ struct ReductionUnitParams {
             field(
                 "adder_rate",
                 &P::adder_rate,
-                "Bytes of operands per second and adder.",
+                "Bytes of float32 operands per second and adder.",
                 Bandwidth(1'000'000),
                 gigabytes_per_second(100'000)),
+            field(
+                "float16_elements",
+                &P::float16_elements,
+                "Elements of float16 that an adder takes in the time of one of float32. 0: what "
+                "its width holds, one where it keeps sums as float32, two where sums are as wide "
+                "as their elements.",
+                0U,
+                64U),
+            field("bfloat16_elements", &P::bfloat16_elements, "The same of bfloat16.", 0U, 64U),
             field(
                 "latency",
                 &P::latency,
@@ -120,7 +132,21 @@ struct ReductionUnitParams {
                 1U,
                 65'535U));
     }
+    /// Bytes of such operands per second and adder.
+    [[nodiscard]] Bandwidth adder_rate_of(ElementType type) const {
+        if (type == ElementType::kFloat32)
+            return adder_rate;
+        const std::uint32_t own =
+            type == ElementType::kFloat16 ? float16_elements : bfloat16_elements;
+        const std::uint32_t ratio = width_of(ElementType::kFloat32) / width_of(type);
+        const std::uint32_t elements = own > 0 ? own : ratio / widening(type, accumulation);
+        return Bandwidth((adder_rate * elements).count() / ratio);
+    }
     void check(ParamChecker& checker) const {
+        if (line.count() % kReduceGrain != 0)
+            checker.error(
+                "/line",
+                "is no multiple of 16 B; expected whole vectors, the least that a GPU asks for");
         if (when_full == WhenFull::kEvict && timeout == Time())
             checker.error(
                 "/timeout",

@@ -7,23 +7,31 @@
 
 namespace switchfold {
 
+namespace {
+
+/// That of a group, or null.
+template <class Quotas>
+auto* quota_of(Quotas& quotas, std::uint16_t group) {
+    const auto at = std::find_if(
+        quotas.begin(), quotas.end(), [&](const auto& quota) { return quota.group == group; });
+    return at == quotas.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
 ReductionUnit::ReductionUnit(const ReductionUnitParams& params, std::uint32_t lanes) :
     params_(params),
     entries_(std::uint64_t{params.entries} * lanes),
-    buffer_((params.buffer * lanes).count()),
-    adder_rate_(params.adder_rate * params.adders * lanes) {
+    buffer_((params.buffer * lanes).count()) {
     params_.group_entries *= lanes;
+    for (const auto& [type, word] : EnumNames<ElementType>::kNames)
+        adder_rates_[static_cast<std::size_t>(type)] =
+            params.adder_rate_of(type) * params.adders * lanes;
 }
 
 std::uint32_t ReductionUnit::entries_for(std::uint32_t payload) const {
     const auto line = static_cast<std::uint32_t>(params_.line.count());
     return std::max(1U, (payload + line - 1) / line);
-}
-
-ReductionUnit::Quota* ReductionUnit::quota(std::uint16_t group) {
-    const auto at = std::find_if(
-        quotas_.begin(), quotas_.end(), [&](const Quota& q) { return q.group == group; });
-    return at == quotas_.end() ? nullptr : &*at;
 }
 
 bool ReductionUnit::admit(std::uint16_t group) {
@@ -39,17 +47,38 @@ void ReductionUnit::dismiss(std::uint16_t group) {
     std::erase_if(quotas_, [&](const Quota& q) { return q.group == group; });
 }
 
-bool ReductionUnit::room(const Packet& packet, TreeRole role, std::uint32_t bytes) const {
-    const std::uint32_t needed = entries_for(packet.payload);
-    // A transfer unit larger than the whole table may pass on its own; smaller ones wait for room.
-    for (const Quota& q : quotas_)
-        if (q.group == packet.group) {
-            const std::uint32_t used = q.used[static_cast<std::size_t>(role)];
-            return used == 0 || used + needed <= params_.group_entries;
-        }
+bool ReductionUnit::room(const Packet& packet, TreeRole role, Held held, bool alone) const {
+    if (const Quota* q = quota_of(quotas_, packet.group)) {
+        const std::uint32_t used = q->used[static_cast<std::size_t>(role)];
+        return (used == 0 && alone) || used + held.entries <= params_.group_entries;
+    }
     const Table& t = table(role);
-    return t.entries_used == 0 ||
-           (t.entries_used + needed <= entries_ && t.buffer_used + bytes <= buffer_);
+    return (t.entries_used == 0 && alone) ||
+           (t.entries_used + held.entries <= entries_ && t.buffer_used + held.bytes <= buffer_);
+}
+
+std::uint32_t
+ReductionUnit::fits(const Packet& request, TreeRole role, std::uint32_t widening) const {
+    const std::uint32_t all = entries_for(request.payload);
+    if (room(request, role, {all, request.payload * widening}, all == 1))
+        return request.payload;
+    const std::uint64_t line = params_.line.count();
+    std::uint64_t lines = 0;
+    bool empty = false;
+    if (const Quota* q = quota_of(quotas_, request.group)) {
+        const std::uint64_t used = q->used[static_cast<std::size_t>(role)];
+        empty = used == 0;
+        lines = params_.group_entries - std::min<std::uint64_t>(used, params_.group_entries);
+    } else {
+        const Table& t = table(role);
+        empty = t.entries_used == 0;
+        lines = std::min(
+            entries_ - std::min<std::uint64_t>(t.entries_used, entries_),
+            (buffer_ - std::min(t.buffer_used, buffer_)) / (line * widening));
+    }
+    // A buffer of less than one line holds one.
+    lines = std::max<std::uint64_t>(lines, empty ? 1 : 0);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(lines * line, request.payload));
 }
 
 std::uint64_t ReductionUnit::room_of(std::uint16_t group, std::uint32_t widening) const {
@@ -60,12 +89,12 @@ std::uint64_t ReductionUnit::room_of(std::uint16_t group, std::uint32_t widening
     return std::min(entries * params_.line.count(), buffer_ / widening);
 }
 
-std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, std::uint32_t bytes) {
+std::uint32_t ReductionUnit::new_line(const Packet& packet, TreeRole role) {
     std::uint32_t index = 0;
     if (free_.empty()) {
         index = static_cast<std::uint32_t>(lines_.size());
         lines_.emplace_back();
-        line_bytes_.push_back(0);
+        held_.emplace_back();
     } else {
         index = free_.back();
         free_.pop_back();
@@ -77,24 +106,33 @@ std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, std::uint
     line.role = role;
     line.open = true;
     line.push = line.leaving = line.failed = false;
+    line.request = kNone;
+    line.number = line.left = 0;
     line.values.clear();
-    line_bytes_[index] = bytes;
-    const std::uint32_t needed = entries_for(packet.payload);
-    table(role).entries_used += needed;
-    table(role).buffer_used += bytes;
-    if (Quota* q = quota(packet.group))
-        q->used[static_cast<std::size_t>(role)] += needed;
+    held_[index] = {};
+    return index;
+}
+
+std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, Held held) {
+    const std::uint32_t index = new_line(packet, role);
+    held_[index] = held;
+    table(role).entries_used += held.entries;
+    table(role).buffer_used += held.bytes;
+    if (Quota* q = quota_of(quotas_, packet.group))
+        q->used[static_cast<std::size_t>(role)] += held.entries;
     statistics_.peak_entries = std::max<std::uint64_t>(statistics_.peak_entries, entries_used());
     return index;
 }
 
-ReductionUnit::Span ReductionUnit::through_adder(const Packet& operands, Time now) {
+ReductionUnit::Span
+ReductionUnit::through_adder(const Packet& operands, Time now, ElementType type) {
     // Line by line as they arrive: work still to arrive does not delay other lines.
-    if (operands.payload != timed_payload_) {
+    if (operands.payload != timed_payload_ || type != timed_type_) {
         timed_payload_ = operands.payload;
-        const Bytes one = std::min(params_.line, Bytes(operands.payload));
-        payload_time_ = serialization_time(Bytes(operands.payload), adder_rate_);
-        line_time_ = serialization_time(one, adder_rate_);
+        timed_type_ = type;
+        const Bandwidth rate = adder_rates_[static_cast<std::size_t>(type)];
+        payload_time_ = serialization_time(Bytes(operands.payload), rate);
+        line_time_ = serialization_time(std::min(params_.line, Bytes(operands.payload)), rate);
     }
     const Time start = std::max(adder_free_, now);
     adder_free_ = start + payload_time_;
@@ -105,19 +143,47 @@ ReductionUnit::Span ReductionUnit::through_adder(const Packet& operands, Time no
 
 std::optional<std::uint32_t> ReductionUnit::open(
     const Packet& request, TreeRole role, std::uint32_t answers, std::uint32_t widening) {
-    const std::uint32_t bytes = request.payload * widening;
-    if (!room(request, role, bytes))
+    const Held held{entries_for(request.payload), request.payload * widening};
+    if (!room(request, role, held, held.entries == 1))
         return std::nullopt;
-    const std::uint32_t index = take(request, role, bytes);
+    const std::uint32_t index = take(request, role, held);
     lines_[index].missing = answers;
     return index;
 }
 
+std::uint32_t ReductionUnit::divide(const Packet& request, TreeRole role) {
+    const std::uint32_t index = new_line(request, role);
+    lines_[index].left = request.payload;
+    return index;
+}
+
+std::uint32_t ReductionUnit::open_part(
+    std::uint32_t request, const Packet& part, std::uint32_t answers, std::uint32_t widening) {
+    const std::uint32_t index =
+        take(part, lines_[request].role, {entries_for(part.payload), part.payload * widening});
+    lines_[index].missing = answers;
+    lines_[index].request = request;
+    lines_[index].number = lines_[request].number++;
+    return index;
+}
+
+bool ReductionUnit::note_part(std::uint32_t request, std::uint32_t bytes, bool failed) {
+    Line& line = lines_[request];
+    SWITCHFOLD_CHECK(line.open && line.left >= bytes, "more parts than the request has");
+    line.failed = line.failed || failed;
+    line.left -= bytes;
+    if (line.left > 0)
+        return false;
+    line.leaving = true;
+    ++table(line.role).leaving;
+    return true;
+}
+
 std::optional<ReductionUnit::Span>
-ReductionUnit::add(std::uint32_t index, const Packet& answer, Time now) {
+ReductionUnit::add(std::uint32_t index, const Packet& answer, Time now, ElementType type) {
     Line& line = lines_[index];
     SWITCHFOLD_CHECK(line.open && line.missing > 0, "an answer too many for a reduction");
-    const Span sum = through_adder(answer, now);
+    const Span sum = through_adder(answer, now, type);
     line.added = std::max(line.added, sum.last);
     line.count += answer.count;
     line.failed = line.failed || answer.count == 0;
@@ -139,16 +205,17 @@ std::optional<ReductionUnit::Push> ReductionUnit::push(
     TreeRole role,
     std::uint32_t members,
     std::uint32_t widening,
-    Time now) {
+    Time now,
+    ElementType type) {
     Push result;
     const auto [at, fresh] = lines_of_pushes_.try_emplace(key(operands), kNone);
     if (fresh) {
-        const std::uint32_t bytes = operands.payload * widening;
-        if (!room(operands, role, bytes)) {
+        const Held held{entries_for(operands.payload), operands.payload * widening};
+        if (!room(operands, role, held, true)) {
             lines_of_pushes_.erase(at);
             return std::nullopt;
         }
-        at->second = take(operands, role, bytes);
+        at->second = take(operands, role, held);
         Line& line = lines_[at->second];
         line.push = true;
         line.missing = members;
@@ -166,7 +233,7 @@ std::optional<ReductionUnit::Push> ReductionUnit::push(
     line.touched = now;
     if (operands.values != 0)
         line.values.push_back(operands.values);
-    const Span sum = through_adder(operands, now);
+    const Span sum = through_adder(operands, now, type);
     line.added = std::max(line.added, sum.last);
     if (line.missing > 0) {
         append(result.line);
@@ -209,11 +276,10 @@ void ReductionUnit::close(std::uint32_t index, bool complete) {
     SWITCHFOLD_CHECK(line.open && line.leaving, "a reduction closed too early or twice");
     line.open = false;
     --table(line.role).leaving;
-    const std::uint32_t needed = entries_for(line.packet.payload);
-    table(line.role).entries_used -= needed;
-    table(line.role).buffer_used -= line_bytes_[index];
-    if (Quota* q = quota(line.packet.group))
-        q->used[static_cast<std::size_t>(line.role)] -= needed;
+    table(line.role).entries_used -= held_[index].entries;
+    table(line.role).buffer_used -= held_[index].bytes;
+    if (Quota* q = quota_of(quotas_, line.packet.group))
+        q->used[static_cast<std::size_t>(line.role)] -= held_[index].entries;
     if (complete) {
         ++statistics_.reductions;
         statistics_.bytes_out += line.packet.payload;

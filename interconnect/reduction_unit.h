@@ -65,7 +65,9 @@ struct ReductionUnitStatistics {
 
 /// The table of open lines of one port bundle, its buffer and its adders. A line is open for a pull
 /// (a request awaiting answers) or for a push (operands that arrive unrequested, identified by
-/// group, client and tag). It has no clock: the switch passes the time.
+/// group, client and tag). What is called a line here may be several of the unit's (`line` bytes
+/// each), which take an entry each and travel in one packet. A request that finds entries for some
+/// of its lines only is opened in parts. The unit has no clock: the switch passes the time.
 class ReductionUnit {
 public:
     struct Line {
@@ -83,6 +85,9 @@ public:
         bool push = false;
         bool leaving = false;  ///< accepts no more operands
         bool failed = false;
+        std::uint32_t request = kNone;  ///< the one of which this is a part
+        std::uint32_t number = 0;       ///< of a part; of a request in parts, how many there are
+        std::uint32_t left = 0;         ///< of a request in parts: bytes without a sum
     };
     /// When the first and the last byte of a sum can leave.
     struct Span {
@@ -105,12 +110,28 @@ public:
     void dismiss(std::uint16_t group);
 
     /// Opens a line for a request with `answers` answers. `widening`: of its partial sum.
-    /// \returns its index, or nothing if entries or buffer are exhausted.
+    /// \returns its index, or nothing if there is no room for all of it.
     std::optional<std::uint32_t>
     open(const Packet& request, TreeRole role, std::uint32_t answers, std::uint32_t widening);
+    /// Bytes of such a request for which there is room: all, or as many lines as find entries.
+    [[nodiscard]] std::uint32_t
+    fits(const Packet& request, TreeRole role, std::uint32_t widening) const;
+    /// Notes a request whose lines do not fit at once: its parts are opened as there is room, and
+    /// its sum leaves when the last one's can. It has no entry of its own. \returns its index.
+    std::uint32_t divide(const Packet& request, TreeRole role);
+    /// Opens the next part, of the length that the packet says.
+    std::uint32_t open_part(
+        std::uint32_t request, const Packet& part, std::uint32_t answers, std::uint32_t widening);
+    /// A part has been closed with this sum, or will not be opened. \returns whether the request
+    /// has all of its own.
+    bool note_part(std::uint32_t request, std::uint32_t bytes, bool failed);
     /// Adds an answer that streams in from `now` to its tail. \returns when the sum can leave, if
     /// this was the last answer.
-    std::optional<Span> add(std::uint32_t line, const Packet& answer, Time now);
+    std::optional<Span>
+    add(std::uint32_t line,
+        const Packet& answer,
+        Time now,
+        ElementType type = ElementType::kFloat32);
 
     /// Bytes of lines that a group may have open in one role, given the width of their sums.
     [[nodiscard]] std::uint64_t room_of(std::uint16_t group, std::uint32_t widening) const;
@@ -119,13 +140,15 @@ public:
     void fail(std::uint32_t line);
 
     /// Adds pushed operands, as they stream in, to their line; opens it if necessary. The line is
-    /// complete with the operands of `members`. \returns nothing if there is no room.
+    /// complete with the operands of `members`. \returns nothing if there is no room. Operands of
+    /// more lines than the table has pass alone: who pushes where tables may be full pushes lines.
     std::optional<Push> push(
         const Packet& operands,
         TreeRole role,
         std::uint32_t members,
         std::uint32_t widening,
-        Time now);
+        Time now,
+        ElementType type = ElementType::kFloat32);
     /// Whether there is a line that accepts these operands.
     [[nodiscard]] bool has_line(const Packet& operands) const {
         return lines_of_pushes_.contains(key(operands));
@@ -181,20 +204,26 @@ private:
         return tables_[static_cast<std::size_t>(role)];
     }
     Table& table(TreeRole role) { return tables_[static_cast<std::size_t>(role)]; }
-    [[nodiscard]] bool room(const Packet& packet, TreeRole role, std::uint32_t bytes) const;
-    std::uint32_t take(const Packet& packet, TreeRole role, std::uint32_t bytes);
-    Span through_adder(const Packet& operands, Time now);
+    /// Entries and bytes of the buffer that a line has.
+    struct Held {
+        std::uint32_t entries = 0;
+        std::uint32_t bytes = 0;
+    };
+    /// `alone`: may pass where nothing else is open, however large it is.
+    [[nodiscard]] bool room(const Packet& packet, TreeRole role, Held held, bool alone) const;
+    std::uint32_t new_line(const Packet& packet, TreeRole role);
+    std::uint32_t take(const Packet& packet, TreeRole role, Held held);
+    Span through_adder(const Packet& operands, Time now, ElementType type);
     void append(std::uint32_t index);
     void unlink(std::uint32_t index);
-    Quota* quota(std::uint16_t group);
 
     ReductionUnitParams params_;
     std::uint64_t entries_;
     std::uint64_t buffer_;
-    Bandwidth adder_rate_;
+    std::array<Bandwidth, EnumNames<ElementType>::kNames.size()> adder_rates_;
     ReductionUnitStatistics statistics_;
     std::vector<Line> lines_;
-    std::vector<std::uint32_t> line_bytes_;
+    std::vector<Held> held_;  ///< by line
     std::vector<std::uint32_t> free_;
     std::unordered_map<Key, std::uint32_t, KeyHash> lines_of_pushes_;
     std::vector<Quota> quotas_;  ///< of admitted groups, if groups can be rejected
@@ -202,6 +231,7 @@ private:
     Time adder_free_;
     // Cached, since most operands have the same length as the previous ones.
     std::uint32_t timed_payload_ = 0;
+    ElementType timed_type_ = ElementType::kFloat32;
     Time payload_time_;  ///< time of the adders for that payload
     Time line_time_;     ///< and for its first line
 };

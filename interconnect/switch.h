@@ -111,11 +111,13 @@ public:
     [[nodiscard]] bool reductions_failed() const { return failed_; }
 
 private:
-    /// A packet in its input buffer that waits for a line of the reduction unit.
+    /// A packet in its input buffer that waits for lines of the reduction unit.
     struct Stalled {
-        Packet packet;
+        Packet packet;  ///< its wire bytes: those that are still in the buffer
         Link* from = nullptr;
         Time since;
+        std::uint32_t opened = 0;  ///< bytes from its begin on that have found room
+        std::uint32_t request = ReductionUnit::kNone;  ///< the unit's, where some have
     };
     struct Port {
         Link* in = nullptr;
@@ -147,11 +149,19 @@ private:
     OptionalTime accept_train(const Packet& train, Link& from);
     [[nodiscard]] Packet line_of(const Packet& train, std::uint32_t index);
     bool open_pull(std::uint32_t port, const Packet& packet);
+    /// Opens as much as finds room of a request that waits. \returns whether that is all of it.
+    bool open_rest(std::uint32_t port, Stalled& waiting);
+    bool give_up_rest(std::uint32_t port, Stalled& waiting);
+    /// The line's failure is reported after the time-out.
+    void time_out(std::uint32_t port, std::uint32_t line);
+    void fetch(std::uint32_t port, std::uint32_t line, const Packet& part, std::uint32_t begin);
+    void end_part(std::uint32_t port, std::uint32_t part);
+    void gather_parts(ReductionUnit::Line& request);
     /// Result of the push, with the time at which a complete sum can leave; nothing if there is no
     /// room.
     std::optional<ReductionUnit::Push> add_push(std::uint32_t port, const Packet& packet, Time now);
     bool merge_push(std::uint32_t port, const Packet& packet, Time now);
-    void stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from);
+    void stall(std::uint32_t port, TreeRole role, const Stalled& waiting);
     void evict_for(std::uint32_t port, TreeRole role);
     void arm_timer(std::uint32_t port);
     void expire(std::uint32_t port);

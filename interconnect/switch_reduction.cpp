@@ -21,18 +21,22 @@ std::uint64_t event_tag(UnitEvent what, std::uint32_t port, std::uint32_t line) 
 
 }  // namespace
 
-void Switch::stall(std::uint32_t port, TreeRole role, const Packet& packet, Link& from) {
+void Switch::stall(std::uint32_t port, TreeRole role, const Stalled& waiting) {
     // The packet stays in the input buffer: a full unit exerts back-pressure on its senders.
     ports_[port].unit->note_stall();
-    ports_[port].stalled_as(role).push_back({packet, &from, scheduler_.now()});
+    ports_[port].stalled_as(role).push_back(waiting);
 }
 
 OptionalTime Switch::accept_fetch(const Packet& packet, Link& from) {
     const std::uint32_t port = from.port();
     const TreeRole role = role_in(group(packet.group));
-    if (ports_[port].stalled_as(role).empty() && open_pull(port, packet))
+    const bool first = ports_[port].stalled_as(role).empty();
+    if (first && open_pull(port, packet)) [[likely]]
         return scheduler_.now();
-    stall(port, role, packet, from);
+    Stalled waiting{.packet = packet, .from = &from, .since = scheduler_.now()};
+    if (first && open_rest(port, waiting))
+        return scheduler_.now();
+    stall(port, role, waiting);
     return std::nullopt;
 }
 
@@ -46,23 +50,35 @@ bool Switch::open_pull(std::uint32_t port, const Packet& packet) {
         widening(members.type, params_.reduction->accumulation));
     if (!line)
         return false;
-    SWITCHFOLD_CHECK(*line <= kLineMask, "{}: too many open reductions", name());
-    const Time earliest = scheduler_.now() + params_.latency;
-    if (failed_) {
-        unit.fail(*line);
-        scheduler_.at(
-            earliest + params_.reduction->timeout,
-            *this,
-            event_tag(UnitEvent::kLineReady, port, *line));
-        return true;
-    }
-    Packet fetch = packet;
-    fetch.kind = PacketKind::kReduceFetch;
-    fetch.reply = port << kLineBits | *line;
-    fetch.tail = earliest.count();
-    for (Link* out : members.down)
-        out->send(fetch, earliest);
+    if (failed_)
+        time_out(port, *line);
+    else
+        fetch(port, *line, packet, 0);
     return true;
+}
+
+void Switch::time_out(std::uint32_t port, std::uint32_t line) {
+    SWITCHFOLD_CHECK(line <= kLineMask, "{}: too many open reductions", name());
+    ports_[port].unit->fail(line);
+    scheduler_.at(
+        scheduler_.now() + params_.latency + params_.reduction->timeout,
+        *this,
+        event_tag(UnitEvent::kLineReady, port, line));
+}
+
+void Switch::fetch(
+    std::uint32_t port, std::uint32_t line, const Packet& part, std::uint32_t begin) {
+    SWITCHFOLD_CHECK(line <= kLineMask, "{}: too many open reductions", name());
+    const Time earliest = scheduler_.now() + params_.latency;
+    Packet fetch = part;
+    fetch.kind = PacketKind::kReduceFetch;
+    fetch.reply = port << kLineBits | line;
+    fetch.tail = earliest.count();
+    // Below another switch, which may have asked for a part itself.
+    const std::uint32_t above = part.kind == PacketKind::kReduceFetch ? part.count : 0;
+    fetch.count = static_cast<std::uint16_t>(above + begin / kReduceGrain);
+    for (Link* out : group(part.group).down)
+        out->send(fetch, earliest);
 }
 
 Time Switch::accept_answer(const Packet& packet, Link& from) {
@@ -81,7 +97,7 @@ Time Switch::accept_answer(const Packet& packet, Link& from) {
         else
             slots.push_back(packet.values);
     }
-    if (const auto ready = unit.add(index, packet, scheduler_.now()))
+    if (const auto ready = unit.add(index, packet, scheduler_.now(), group(packet.group).type))
         stream_out(port, index, *ready);
     return std::max(scheduler_.now(), Time(packet.tail));
 }
@@ -129,7 +145,7 @@ OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
     const bool may_open = ports_[port].stalled_as(role).empty();
     if ((may_open || ports_[port].unit->has_line(packet)) && merge_push(port, packet, now))
         return arrived;
-    stall(port, role, packet, from);
+    stall(port, role, {.packet = packet, .from = &from, .since = now});
     evict_for(port, role);
     return std::nullopt;
 }
@@ -145,7 +161,8 @@ Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
         role_in(members),
         wanted,
         widening(members.type, params_.reduction->accumulation),
-        now);
+        now,
+        members.type);
     if (!pushed)
         return std::nullopt;
     SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
@@ -233,8 +250,12 @@ void Switch::on_event(std::uint64_t tag) {
 }
 
 void Switch::line_ready(std::uint32_t port, std::uint32_t line) {
-    const TreeRole role = ports_[port].unit->line(line).role;
-    send_line(port, line);
+    const ReductionUnit::Line& ready = ports_[port].unit->line(line);
+    const TreeRole role = ready.role;
+    if (ready.request == ReductionUnit::kNone) [[likely]]
+        send_line(port, line);
+    else
+        end_part(port, line);
     drain(port, role);
 }
 
@@ -260,7 +281,8 @@ Packet Switch::close_line(Port& port, std::uint32_t index) {
         sum.values = fold(values_, line.values, members.type, accumulation, whole);
     }
     sum.widening = static_cast<std::uint8_t>(whole ? 1 : widening(members.type, accumulation));
-    port.unit->close(index, complete);
+    // A part counts with its request.
+    port.unit->close(index, complete && line.request == ReductionUnit::kNone);
     return sum;
 }
 
@@ -316,13 +338,15 @@ void Switch::drain(std::uint32_t port_index, TreeRole role) {
     auto& queue = port.stalled_as(role);
     const Time now = scheduler_.now();
     while (!queue.empty()) {
+        const bool push = queue.front().packet.kind == PacketKind::kReducePush;
+        if (push && group(queue.front().packet.group).flushed)
+            values_.drop(queue.front().packet.values);
+        else if (
+            push ? !merge_push(port_index, queue.front().packet, now)
+                 : !open_rest(port_index, queue.front()))
+            break;
         const Stalled waiting = queue.front();
         const Packet& packet = waiting.packet;
-        const bool push = packet.kind == PacketKind::kReducePush;
-        if (push && group(packet.group).flushed)
-            values_.drop(packet.values);
-        else if (!(push ? merge_push(port_index, packet, now) : open_pull(port_index, packet)))
-            break;
         queue.pop_front();
         port.unit->note_stall_end(now - waiting.since);
         waiting.from->release(packet.channel, packet.wire, now);

@@ -68,7 +68,7 @@ OptionalTime Switch::accept_train(const Packet& train, Link& from) {
         if (may_open || ports_[port].unit->has_line(line))
             pushed = add_push(port, line, lines_in(train, now, i));
         if (!pushed) {
-            stall(port, role, line, from);
+            stall(port, role, {.packet = line, .from = &from, .since = now});
             evict_for(port, role);
             continue;
         }

@@ -234,6 +234,16 @@ TEST(ReductionUnitParams, EvictionNeedsATimeOut) {
         text(R"({"when_full": "evict", "timeout": "0 ns"})").find("unit.json: /timeout: is 0"), 0U);
 }
 
+TEST(ReductionUnitParams, ALineIsWholeVectors) {
+    try {
+        (void)read_params<ReductionUnitParams>(Json::parse(R"({"line": "100 B"})"), "unit.json");
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_EQ(
+            error.problems().front().text().find("unit.json: /line: is no multiple of 16 B"), 0U);
+    }
+}
+
 TEST(ReductionUnitFailure, PullAndPushReportItInsteadOfASum) {
     struct Failed : PacketClient {
         void on_packet(const Packet& packet, std::uint32_t, Time) override {

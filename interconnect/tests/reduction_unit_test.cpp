@@ -97,10 +97,83 @@ TEST(ReductionUnit, AWideAccumulatorFillsTheBufferFirst) {
     EXPECT_EQ(unit.room_of(0, 1), 4U * 128U);
 }
 
-TEST(ReductionUnit, AUnitLargerThanTheTablePassesAlone) {
+TEST(ReductionUnit, ARequestOfMoreLinesThanTheTableHasOpensInParts) {
     ReductionUnit unit(small_unit(), 1);
-    ASSERT_TRUE(unit.open(operands(0, 4096), TreeRole::kRoot, 1, 1));
-    EXPECT_FALSE(unit.open(operands(1), TreeRole::kRoot, 1, 1));
+    const Packet large = operands(0, 640);  // five lines
+    EXPECT_FALSE(unit.open(large, TreeRole::kRoot, 1, 1));
+    EXPECT_EQ(unit.fits(large, TreeRole::kRoot, 1), 512U);
+    const std::uint32_t request = unit.divide(large, TreeRole::kRoot);
+    EXPECT_EQ(unit.entries_used(), 0U) << "a request has no entries of its own";
+    const std::uint32_t part = unit.open_part(request, operands(0, 512), 1, 1);
+    EXPECT_EQ(unit.entries_used(), 4U);
+    EXPECT_EQ(unit.fits(operands(0), TreeRole::kRoot, 1), 0U);
+    ASSERT_TRUE(unit.add(part, operands(0, 512), Time(0)));
+    unit.close(part, false);
+    EXPECT_FALSE(unit.note_part(request, 512, false));
+    const std::uint32_t last = unit.open_part(request, operands(0, 128), 1, 1);
+    EXPECT_EQ(unit.line(last).number, 1U);
+    ASSERT_TRUE(unit.add(last, operands(0, 128), Time(0)));
+    unit.close(last, false);
+    EXPECT_TRUE(unit.note_part(request, 128, false));
+    unit.close(request, true);
+    EXPECT_EQ(unit.statistics().reductions, 1U);
+    EXPECT_EQ(unit.statistics().bytes_out, 640U);
+    EXPECT_EQ(unit.statistics().peak_entries, 4U);
+    EXPECT_EQ(unit.entries_used(), 0U);
+}
+
+TEST(ReductionUnit, PartsAreWholeLinesAndHeedTheBuffer) {
+    ReductionUnitParams params = small_unit();
+    params.buffer = Bytes(700);
+    ReductionUnit unit(params, 1);
+    EXPECT_EQ(unit.fits(operands(0, 4096), TreeRole::kRoot, 1), 512U);
+    EXPECT_EQ(unit.fits(operands(0, 4096), TreeRole::kRoot, 2), 256U);
+    EXPECT_EQ(unit.fits(operands(0, 200), TreeRole::kRoot, 1), 200U) << "its last line is short";
+    params.buffer = Bytes(128);
+    EXPECT_EQ(ReductionUnit(params, 1).fits(operands(0, 4096), TreeRole::kRoot, 2), 128U)
+        << "a buffer of less than a line holds one";
+}
+
+TEST(ReductionUnit, PartsOfAGroupWithEntriesOfItsOwnKeepToThem) {
+    ReductionUnitParams params = small_unit();
+    params.when_full = WhenFull::kRefuse;
+    params.group_entries = 3;
+    ReductionUnit unit(params, 1);
+    ASSERT_TRUE(unit.admit(1));
+    EXPECT_EQ(unit.fits(operands(0, 4096, 1), TreeRole::kRoot, 1), 3U * 128U);
+    ASSERT_TRUE(unit.open(operands(0, 256, 1), TreeRole::kRoot, 1, 1));
+    EXPECT_EQ(unit.fits(operands(0, 4096, 1), TreeRole::kRoot, 1), 128U);
+}
+
+TEST(ReductionUnit, AddersHaveARateForEachType) {
+    // What 128 B take that cross one adder, in line times of float32.
+    const auto time = [](const ReductionUnitParams& params, ElementType type) {
+        ReductionUnit unit(params, 1);
+        const auto line = unit.open(operands(0), TreeRole::kRoot, 1, 1);
+        const auto span = unit.add(*line, operands(0), Time(0), type);
+        return static_cast<double>((span->last - params.latency).count()) /
+               static_cast<double>(kLineTime.count());
+    };
+    ReductionUnitParams params = small_unit();
+    params.accumulation = Accumulation::kFloat32;
+    EXPECT_EQ(time(params, ElementType::kFloat32), 1.0);
+    EXPECT_EQ(time(params, ElementType::kFloat16), 2.0) << "each half takes a lane of a float32";
+    params.accumulation = Accumulation::kElement;
+    EXPECT_EQ(time(params, ElementType::kFloat16), 1.0) << "two share one";
+    params.float16_elements = 4;
+    EXPECT_EQ(time(params, ElementType::kFloat16), 0.5);
+    EXPECT_EQ(time(params, ElementType::kBfloat16), 1.0);
+    EXPECT_EQ(time(params, ElementType::kFloat32), 1.0);
+    params.bfloat16_elements = 1;
+    EXPECT_EQ(time(params, ElementType::kBfloat16), 2.0);
+}
+
+TEST(ReductionUnit, ATypeAfterAnotherTakesItsOwnTime) {
+    ReductionUnit unit(small_unit(), 1);
+    const auto first = unit.open(operands(0), TreeRole::kRoot, 2, 1);
+    unit.add(*first, operands(0), Time(0), ElementType::kFloat32);
+    const auto span = unit.add(*first, operands(0), Time(0), ElementType::kFloat16);
+    EXPECT_EQ(span->last, Time(3 * kLineTime.count()) + nanoseconds(50));
 }
 
 TEST(ReductionUnit, OnlyAsManyGroupsAsCanHaveTheirEntries) {

@@ -191,8 +191,11 @@ private:
         const auto token = static_cast<std::uint32_t>(packet.tag >> 1U & 0x7F'FFFF'FFFFULL);
         const auto to = routing_.destinations(from, token);
         const std::uint32_t position = position_of(rank);
-        std::vector<float> numbers(kTokenNumbers);
-        if ((packet.tag & 1U) != 0 && std::find(to.begin(), to.end(), position) != to.end())
+        // Numbers go with the first part of what a switch fetches in several.
+        const bool later = packet.kind == PacketKind::kReduceFetch && fetched_from(packet) > 0;
+        std::vector<float> numbers(later ? 0 : kTokenNumbers);
+        if (!later && (packet.tag & 1U) != 0 &&
+            std::find(to.begin(), to.end(), position) != to.end())
             numbers = exact_numbers(from, token, position);
         return fabric_.values().put(std::move(numbers));
     }

@@ -18,7 +18,8 @@ SwitchExperts::SwitchExperts(
     tables_(routing_),
     blocks_(spec.choice.channels),
     warps_(std::max(1U, params_.threads / kWarpThreads)),
-    largest_(static_cast<std::uint32_t>(machine_.transfer_unit.count())),
+    // Longer ones a switch could not fetch in parts (fetched_from()).
+    largest_(static_cast<std::uint32_t>(std::min(machine_.transfer_unit, mebibytes(1)).count())),
     finished_(n_) {
     for (std::uint32_t position = 0; position < n_; ++position)
         for (std::uint32_t peer = 0; peer < n_; ++peer)

@@ -49,12 +49,7 @@ DomainGroups HeadsGroups::fold(
     std::string& refused) {
     const std::uint64_t round = stage_warps(params, StageRole::kTreeNode, spec.size()).round;
     return create_folded_groups(
-        fabric_,
-        members.front(),
-        heads_pieces(params, spec),
-        std::min(round, params.transfer_unit.count()),
-        spec.element,
-        refused);
+        fabric_, members.front(), heads_pieces(params, spec), round, spec.element, refused);
 }
 
 }  // namespace switchfold

@@ -3,11 +3,14 @@
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/nvls_loops.h"
+#include "models/collectives/in_switch/warp_rounds.h"
 #include "sim/core/error.h"
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -94,15 +97,32 @@ private:
         return numbers[std::size_t{head} * loops_.channels() + channel]++;
     }
     [[nodiscard]] PullLoad load(const CollectiveSpec& spec) const;
+    [[nodiscard]] std::uint64_t offset_of(const PieceTag& tag) const {
+        return std::uint64_t{tag.unit} * unit_;
+    }
+    /// Of a round that begins there: all of it takes one way.
+    [[nodiscard]] std::uint64_t slot_of(const Part& piece, std::uint64_t offset) const {
+        return (piece.begin + offset / round_ * round_) / round_;
+    }
     void on_sum(const Packet& packet, std::uint32_t position);
-    /// A sum that the head asked for is where it belongs, or on its way there.
-    void answered(const Packet& packet, std::uint32_t head);
+    /// The sums of whole rounds go to all members.
+    void store(std::span<const Packet> round, std::uint32_t head);
+    [[nodiscard]] bool carries_rounds(const Packet& packet) const {
+        return packet.lines > 1 || unit_ == round_;
+    }
+    /// Another packet of a round is there. \returns all of them if it is the last.
+    std::vector<Packet> round_of(const Packet& packet, std::uint32_t head);
+    /// So many rounds that the head asked for have their sums.
+    void
+    answered(std::uint32_t head, std::uint32_t channel, std::uint64_t bytes, std::uint32_t rounds);
     void end_piece(std::uint32_t head, std::uint32_t channel);
     void on_store(const Packet& packet, std::uint32_t position, Time visible);
 
     InSwitchShape shape_;
-    std::uint32_t unit_;
+    std::uint32_t round_;  ///< bytes that a warp asks for in one go
+    std::uint32_t unit_;   ///< of which one packet carries so many
     RoundsInPacket rounds_;
+    WarpRounds open_;
     bool commands_;  ///< the switch stores the sums to all
     NvlsLoops loops_;
     std::vector<std::uint32_t> requests_;  ///< by block: packets, where they are of several rounds
@@ -125,8 +145,9 @@ InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spe
         params, spec.size(), spec.choice.channels, spec.bytes.count(), spec.choice.registered);
 }
 
-/// A warp waits for what it asked for before it asks on: a larger packet would fold several warps'
-/// rounds into one and travel longer than any of them.
+/// Most of a warp's round that travels as one packet. A warp waits for all that it asked for before
+/// it stores and asks on: a larger packet would fold several warps' rounds into one and travel
+/// longer than any of them.
 std::uint32_t unit_of(const CollectiveParams& params, const InSwitchShape& shape) {
     return std::min(shape.reduce_round, static_cast<std::uint32_t>(params.transfer_unit.count()));
 }
@@ -138,7 +159,9 @@ PullAllReduce::PullAllReduce(
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
     shape_(shape_of(environment.params, spec)),
+    round_(shape_.reduce_round),
     unit_(unit_of(environment.params, shape_)),
+    open_(std::size_t{n_} * spec.choice.channels),
     commands_(spec.choice.mode == InSwitchMode::kCommand),
     loops_(
         {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_},
@@ -169,13 +192,13 @@ PullLoad PullAllReduce::load(const CollectiveSpec& spec) const {
     const double answered = 4 * to_seconds(group_->way());
     return {
         .heads = n_,
-        .rounds = spec.bytes.count() / unit_,
+        .rounds = spec.bytes.count() / round_,
         .asked = std::uint64_t{n_} * spec.choice.channels * shape_.reduce_window,
         .held = static_cast<std::uint64_t>(rate * answered),
         .links = rates.size(),
         .registered = registered_,
         // What the unit behind one lane of one port holds.
-        .room = fabric_.push_room(*group_) / n_ / group_->stripes.size() / unit_};
+        .room = fabric_.push_room(*group_) / n_ / group_->stripes.size() / round_};
 }
 
 void PullAllReduce::count_turns() {
@@ -185,7 +208,7 @@ void PullAllReduce::count_turns() {
         loops_.count_turns(*turns_, false, true);
         return;
     }
-    hunk_ = std::clamp(shape_.chunk / kHunksInPiece / unit_, kLeastHunk, kLargestHunk);
+    hunk_ = std::clamp(shape_.chunk / kHunksInPiece / round_, kLeastHunk, kLargestHunk);
     turns_.emplace(hunk_, hunk_, kMostTurns * hunk_);
     turns_->set_fewest(static_cast<double>(kFewestHunks * hunk_));
     for (std::uint32_t block = 0; block < n_ * loops_.channels(); ++block)
@@ -207,7 +230,7 @@ std::uint64_t PullAllReduce::skippable_rounds(std::uint32_t block) const {
     const NvlsBlock& b = loops_.block(head, c);
     if (!b.reducing || b.requested == 0)
         return 0;
-    const std::uint64_t left = (piece(c, b.reduced, head).bytes - b.requested) / unit_;
+    const std::uint64_t left = (piece(c, b.reduced, head).bytes - b.requested) / round_;
     return left - std::min(left, kLastTurns * hunk_);
 }
 
@@ -217,9 +240,9 @@ void PullAllReduce::skip_rounds(std::uint32_t block, std::uint64_t rounds) {
     const std::uint32_t head = block / loops_.channels();
     const std::uint32_t c = block % loops_.channels();
     NvlsBlock& b = loops_.block(head, c);
-    b.requested += rounds * unit_;
-    b.answered += rounds * unit_;
-    loops_.leave_out(c, b.reduced, head, rounds * unit_ * copies_in(c, b.reduced));
+    b.requested += rounds * round_;
+    b.answered += rounds * round_;
+    loops_.leave_out(c, b.reduced, head, rounds * round_ * copies_in(c, b.reduced));
 }
 
 void PullAllReduce::abandon() {
@@ -259,29 +282,34 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
     NvlsBlock& b = loops_.block(head, c);
     NvlsChannel& channel = loops_.channel(c);
     const Part part = piece(c, b.reduced, head);
-    const std::uint32_t slot = channel.slot_of(b.reduced);
+    const std::uint32_t place = channel.slot_of(b.reduced);
     while (b.requested < part.bytes) {
         const std::uint64_t done = b.reduced * shape_.chunk + b.requested;
         const std::uint64_t all = channel.loops * shape_.chunk;
-        const std::uint64_t most = unit_ * rounds_.of(done / unit_, (all - done) / unit_);
+        const std::uint64_t most = round_ * rounds_.of(done / round_, (all - done) / round_);
         const std::uint64_t window = std::max<std::uint64_t>(shape_.reduce_window, most);
         if (b.requested != b.answered && b.requested - b.answered + most > window)
             break;
-        const auto bytes =
-            static_cast<std::uint32_t>(std::min<std::uint64_t>(most, part.bytes - b.requested));
-        fabric_.send(
-            group_in(c, b.reduced),
-            head,
-            {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
-             .payload = bytes,
-             .tag = PieceTag{c, slot, head, static_cast<std::uint32_t>(b.requested / unit_)}.pack(),
-             .client = client_,
-             .slot = rounds_.most > 1 ? stripe(head, c, next(requests_, head, c))
-                                      : (part.begin + b.requested) / unit_,
-             .lines = static_cast<std::uint8_t>((bytes + unit_ - 1) / unit_)});
-        b.requested += bytes;
-        if (bytes > unit_)
-            coarse_ += Bytes(bytes);
+        const std::uint64_t end = std::min(b.requested + most, part.bytes);
+        const std::uint64_t largest = most > round_ ? most : unit_;
+        const std::uint64_t slot = rounds_.most > 1 ? stripe(head, c, next(requests_, head, c))
+                                                    : slot_of(part, b.requested);
+        while (b.requested < end) {
+            const auto bytes = static_cast<std::uint32_t>(std::min(largest, end - b.requested));
+            const auto unit = static_cast<std::uint32_t>(b.requested / unit_);
+            fabric_.send(
+                group_in(c, b.reduced),
+                head,
+                {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
+                 .payload = bytes,
+                 .tag = PieceTag{c, place, head, unit}.pack(),
+                 .client = client_,
+                 .slot = slot,
+                 .lines = static_cast<std::uint8_t>((bytes + round_ - 1) / round_)});
+            b.requested += bytes;
+            if (bytes > round_)
+                coarse_ += Bytes(bytes);
+        }
     }
 }
 
@@ -300,41 +328,77 @@ void PullAllReduce::on_packet(const Packet& packet, std::uint32_t rank, Time vis
     }
     const bool own = PieceTag::unpack(packet.tag).head == position;
     on_store(packet, position, visible);
-    if (commands_ && own)
-        answered(packet, position);
+    if (!commands_ || !own)
+        return;
+    const std::uint32_t channel = PieceTag::unpack(packet.tag).channel;
+    if (carries_rounds(packet)) {
+        answered(position, channel, packet.payload, packet.lines);
+        return;
+    }
+    std::uint64_t bytes = 0;
+    for (const Packet& part : round_of(packet, position))
+        bytes += part.payload;
+    if (bytes > 0)
+        answered(position, channel, bytes, 1);
+}
+
+std::vector<Packet> PullAllReduce::round_of(const Packet& packet, std::uint32_t head) {
+    const PieceTag tag = PieceTag::unpack(packet.tag);
+    const std::uint64_t round = offset_of(tag) / round_;
+    const Part part = piece(tag.channel, loops_.block(head, tag.channel).reduced, head);
+    return open_.note(
+        std::size_t{head} * loops_.channels() + tag.channel,
+        round,
+        std::min<std::uint64_t>(round_, part.bytes - round * round_),
+        packet);
 }
 
 void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
-    const PieceTag tag = PieceTag::unpack(packet.tag);
-    // The sum is in registers; the warps that asked for it store it to everybody and ask on.
-    const std::uint64_t loop = loops_.block(head, tag.channel).reduced;
-    const Part part = piece(tag.channel, loop, head);
-    fabric_.send(
-        group_in(tag.channel, loop),
-        head,
-        {.kind = PacketKind::kMulticastWrite,
-         .payload = packet.payload,
-         .tag = packet.tag,
-         .client = client_,
-         .slot = rounds_.most > 1 ? stripe(head, tag.channel, next(stores_, head, tag.channel))
-                                  : (part.begin + std::uint64_t{tag.unit} * unit_) / unit_,
-         .values = packet.values,
-         .lines = packet.lines});
-    answered(packet, head);
+    // The sums are in registers; the warps that asked for them store them to everybody and ask on.
+    if (carries_rounds(packet)) [[likely]] {
+        store({&packet, 1}, head);
+    } else {
+        const std::vector<Packet> round = round_of(packet, head);
+        store(round, head);
+    }
 }
 
-void PullAllReduce::answered(const Packet& packet, std::uint32_t head) {
-    const PieceTag tag = PieceTag::unpack(packet.tag);
-    NvlsBlock& b = loops_.block(head, tag.channel);
-    const Part part = piece(tag.channel, b.reduced, head);
-    b.answered += packet.payload;
+void PullAllReduce::store(std::span<const Packet> round, std::uint32_t head) {
+    if (round.empty())
+        return;
+    const PieceTag tag = PieceTag::unpack(round.front().tag);
+    const std::uint64_t loop = loops_.block(head, tag.channel).reduced;
+    const std::uint64_t slot = rounds_.most > 1
+                                   ? stripe(head, tag.channel, next(stores_, head, tag.channel))
+                                   : slot_of(piece(tag.channel, loop, head), offset_of(tag));
+    std::uint64_t bytes = 0;
+    for (const Packet& sum : round) {
+        fabric_.send(
+            group_in(tag.channel, loop),
+            head,
+            {.kind = PacketKind::kMulticastWrite,
+             .payload = sum.payload,
+             .tag = sum.tag,
+             .client = client_,
+             .slot = slot,
+             .values = sum.values,
+             .lines = sum.lines});
+        bytes += sum.payload;
+    }
+    answered(head, tag.channel, bytes, round.front().lines);
+}
+
+void PullAllReduce::answered(
+    std::uint32_t head, std::uint32_t channel, std::uint64_t bytes, std::uint32_t rounds) {
+    NvlsBlock& b = loops_.block(head, channel);
+    const Part part = piece(channel, b.reduced, head);
+    b.answered += bytes;
     if (registered_ && turns_)
-        turns_->note(
-            head * loops_.channels() + tag.channel, scheduler_.now().count(), packet.lines);
+        turns_->note(head * loops_.channels() + channel, scheduler_.now().count(), rounds);
     if (b.answered == part.bytes)
-        end_piece(head, tag.channel);
+        end_piece(head, channel);
     else if (b.requested < part.bytes)
-        request(head, tag.channel);
+        request(head, channel);
 }
 
 void PullAllReduce::end_piece(std::uint32_t head, std::uint32_t c) {
@@ -350,7 +414,7 @@ std::uint32_t PullAllReduce::supply(const Packet& packet, std::uint32_t rank) {
     const std::uint64_t loop = loops_.channel(tag.channel).slots[tag.slot].loop;
     const Part part = piece(tag.channel, loop, tag.head);
     return own_values(
-        position_of(rank), part.begin + std::uint64_t{tag.unit} * unit_, packet.payload);
+        position_of(rank), part.begin + offset_of(tag) + fetched_from(packet), packet.payload);
 }
 
 void PullAllReduce::on_store(const Packet& packet, std::uint32_t position, Time visible) {
@@ -358,9 +422,7 @@ void PullAllReduce::on_store(const Packet& packet, std::uint32_t position, Time 
     if (functional_) {
         const std::uint64_t loop = loops_.channel(tag.channel).slots[tag.slot].loop;
         keep_values(
-            position,
-            piece(tag.channel, loop, tag.head).begin + std::uint64_t{tag.unit} * unit_,
-            packet.values);
+            position, piece(tag.channel, loop, tag.head).begin + offset_of(tag), packet.values);
     }
     loops_.delivered(tag.channel, tag.slot, tag.head, packet.payload, visible);
 }
@@ -381,7 +443,7 @@ std::unique_ptr<RunningCollective> make_pull_all_reduce(
     const CollectiveParams& params = environment.params;
     const InSwitchShape shape = shape_of(params, spec);
     DomainGroups groups = create_folded_groups(
-        environment.fabric, 0, shape.pieces, unit_of(params, shape), spec.element, refused);
+        environment.fabric, 0, shape.pieces, shape.reduce_round, spec.element, refused);
     if (!groups.all)
         return nullptr;
     return std::make_unique<PullAllReduce>(

@@ -15,7 +15,7 @@ namespace switchfold {
 namespace {
 
 /// What one instruction of a warp stores. The next one's lines have another home and take another
-/// lane, so nothing larger meets at one adder.
+/// lane, so nothing larger meets at one adder. Stripes and homes go by it, whatever a packet is.
 constexpr std::uint32_t kWarpStore = 32 * 16;
 /// A long part's lines go in trains, which are cheaper to simulate: one that is so many windows
 /// long, so that neither its first lines nor its last, which a train holds up, count.
@@ -79,8 +79,8 @@ private:
     /// The train that a line is in: its stripe. They are counted over the whole buffer, channel
     /// after channel.
     [[nodiscard]] std::uint64_t train_of(std::uint64_t tag) const {
-        const std::uint64_t train = (tag & kUnitMask) / lines_ * lines_;
-        return (parts_[tag >> 40U].begin / unit_ + train) / lines_;
+        const std::uint64_t train = (tag & kUnitMask) * unit_ / kWarpStore / lines_ * lines_;
+        return (parts_[tag >> 40U].begin / kWarpStore + train) / lines_;
     }
     [[nodiscard]] std::uint32_t home_of(std::uint64_t tag) const {
         // Neighbours have different homes, and every stripe meets every home.
@@ -94,6 +94,7 @@ private:
         const std::uint64_t place = round * turn.of + turn.number + (tag >> 40U);
         return static_cast<std::uint32_t>((place * lines_ + (tag & kUnitMask) % lines_) % n_);
     }
+    [[nodiscard]] std::uint32_t packet_of(std::uint64_t most, std::uint32_t channels) const;
     [[nodiscard]] std::uint32_t lines_in_train(std::uint64_t most, std::uint32_t channels) const;
     [[nodiscard]] Time pace(std::uint64_t bytes) const;
     void push(std::uint32_t position, std::uint32_t channel);
@@ -102,7 +103,7 @@ private:
     void send_merged(std::uint64_t line);
 
     static constexpr std::uint64_t kUnitMask = (1ULL << 40U) - 1;
-    std::uint32_t unit_;       ///< bytes of a line
+    std::uint32_t unit_ = 0;   ///< bytes of a packet, or of a line of a train
     std::uint32_t lines_ = 1;  ///< of a train
     std::uint64_t window_;
     std::vector<Turn> turns_;  ///< by stripe
@@ -119,8 +120,6 @@ PushAllReduce::PushAllReduce(
     MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
-    unit_(
-        std::min(kWarpStore, static_cast<std::uint32_t>(environment.params.transfer_unit.count()))),
     window_(environment.params.outstanding_loads.count()),
     footprint_(registered_ ? Bytes(0) : spec.bytes) {
     const std::uint32_t channels = spec.choice.channels;
@@ -132,11 +131,20 @@ PushAllReduce::PushAllReduce(
         turns_.push_back(
             {static_cast<std::uint32_t>(std::count(stripes.begin(), at, *at)),
              static_cast<std::uint32_t>(std::count(stripes.begin(), stripes.end(), *at))});
+    unit_ = packet_of(environment.params.transfer_unit.count(), channels);
     lines_ = lines_in_train(environment.params.transfer_unit.count(), channels);
 }
 
+std::uint32_t PushAllReduce::packet_of(std::uint64_t most, std::uint32_t channels) const {
+    // Where tables are smaller than what is under way each of the units' lines finds its own
+    // entry, or waits alone.
+    if (fabric_.push_room(*group_) < window_ * channels)
+        most = fabric_.reduction_line(*group_).count();
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(kWarpStore, most));
+}
+
 std::uint32_t PushAllReduce::lines_in_train(std::uint64_t most, std::uint32_t channels) const {
-    if (parts_.back().bytes < kWindowsOfTrains * window_ ||
+    if (unit_ < kWarpStore || parts_.back().bytes < kWindowsOfTrains * window_ ||
         fabric_.push_room(*group_) < kRoomForTrains * window_ * channels)
         return 1;
     // A window is filled by whole trains.

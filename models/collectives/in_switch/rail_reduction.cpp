@@ -39,6 +39,14 @@ RailReduction::RailReduction(
         for (std::uint32_t c = 0; c < pieces.channels(); ++c)
             if (loop < pieces.loops(c) && pieces.piece(c, loop, rail_.number).bytes > 0)
                 order_.push_back({c, loop});
+    std::uint64_t under_way = 0;  // at most, of a head
+    for (std::uint32_t c = 0; c < pieces.channels(); ++c)
+        for (std::uint64_t loop = 0; loop < std::min<std::uint64_t>(params_.steps, pieces.loops(c));
+             ++loop)
+            under_way += pieces.piece(c, loop, rail_.number).bytes;
+    // Where tables can be full each of their lines waits alone, whatever a packet may be.
+    if (fabric_.push_room(*group_) < under_way)
+        unit_ = static_cast<std::uint32_t>(fabric_.reduction_line(*group_).count());
     for (Head& head : heads_) {
         head.added.assign(pieces.channels(), 0);
         head.arrived.assign(std::size_t{pieces.channels()} * params_.steps, 0);

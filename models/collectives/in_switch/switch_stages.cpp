@@ -159,7 +159,7 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
              .payload = bytes,
              .tag = tag.pack(),
              .client = client_,
-             .slot = (part.begin + b.requested) / units_[c]});
+             .slot = (part.begin + b.requested) / work_.warps[c].round});
         b.requested += bytes;
     }
 }
@@ -180,7 +180,7 @@ std::uint32_t SwitchStages::supply(const Packet& packet, std::uint32_t rank) {
         return 0;
     return fabric_.values().put_part(
         buffers_.own[positions_[member_of(rank)]],
-        element(PieceTag::unpack(packet.tag)),
+        element(PieceTag::unpack(packet.tag)) + fetched_from(packet) / element_bytes_,
         packet.payload / element_bytes_);
 }
 

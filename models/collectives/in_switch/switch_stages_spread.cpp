@@ -48,7 +48,7 @@ void SwitchStages::store(
              .payload = some,
              .tag = tag.pack(),
              .client = client_,
-             .slot = (part.begin + offset) / units_[c],
+             .slot = (part.begin + offset) / work_.warps[c].round,
              .values = values});
         if (departure)
             b.departures.push_back(departure->count());

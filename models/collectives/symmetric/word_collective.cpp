@@ -406,7 +406,8 @@ std::uint32_t WordCollective::supply(const Packet& packet, std::uint32_t rank) {
     const WordTag tag = WordTag::unpack(packet.tag);
     return own_values(
         position_of(rank),
-        offset_of(tag.index) + std::uint64_t{tag.packet} * unit_,
+        offset_of(tag.index) + std::uint64_t{tag.packet} * unit_ +
+            (packet.kind == PacketKind::kReduceFetch ? fetched_from(packet) : 0),
         packet.payload);
 }
 
