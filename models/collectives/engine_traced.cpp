@@ -76,7 +76,11 @@ void CollectiveEngine::specify_exchange(
         policy.channels = collective.thread_blocks;
     if (collective.exchange == 0) {
         spec.choice = choose_exchange(
-            params_, policy, machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
+            params_,
+            policy,
+            machine,
+            one ? spec.bytes : spec.bytes / spec.ranks.size(),
+            one ? 1 : machine.ranks);
     } else {
         spec.parts = &exchange_of(collective);
         UnevenChoice uneven = choose_uneven_exchange(params_, policy, machine, *spec.parts);
