@@ -256,7 +256,8 @@ CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {
 
 CollectiveSpec CollectiveEngine::limit(CollectiveSpec spec) const {
     const std::uint32_t most = policies_.most_blocks;
-    spec.choice = limited(spec.choice, spec.size(), most);
+    const bool one_peer = spec.kind == CollectiveKind::kSendReceive;
+    spec.choice = limited(spec.choice, one_peer ? 1 : spec.size(), most);
     if (most != 0)
         spec.blocks = std::min(spec.blocks, most);
     return spec;

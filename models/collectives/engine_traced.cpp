@@ -76,7 +76,11 @@ void CollectiveEngine::specify_exchange(
         policy.channels = collective.thread_blocks;
     if (collective.exchange == 0) {
         spec.choice = choose_exchange(
-            params_, policy, machine, one ? spec.bytes : spec.bytes / spec.ranks.size());
+            params_,
+            policy,
+            machine,
+            one ? spec.bytes : spec.bytes / spec.ranks.size(),
+            one ? 1 : machine.ranks);
     } else {
         specify_parts(exchange_of(collective), policy, machine, spec);
     }

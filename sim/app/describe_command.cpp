@@ -2,10 +2,33 @@
 #include "sim/app/commands.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/describe.h"
+#include "sim/run/machine/system_queries.h"
+#include "validation/collectives/measurements_near.h"
+#include "validation/harness/root.h"
+
+#include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 namespace switchfold {
+
+namespace {
+
+/// What was measured of the system's operations; a sentence if there is no folder to look into.
+std::string measurements_of(const SystemParams& system) {
+    if (!system.has_gpus() || gpus_of(system) < 2)
+        return "";
+    const char* const folder = std::getenv("SWITCHFOLD_DATA");
+    try {
+        return validation::describe_measurements(
+            system, validation::find_root({}), folder == nullptr ? "" : folder);
+    } catch (const ConfigError& error) {
+        return fmt::format("\nmeasurements are not shown: {}\n", error.what());
+    }
+}
+
+}  // namespace
 
 void add_describe(CLI::App& app, Chosen& chosen) {
     struct Arguments {
@@ -16,7 +39,8 @@ void add_describe(CLI::App& app, Chosen& chosen) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "describe",
-        "Say what a system is, and how all-reduces would run on its GPUs.\n\nExample:\n"
+        "Say what a system is, how all-reduces would run on its GPUs, and which of its operations "
+        "were measured.\n\nExample:\n"
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
     command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();
@@ -29,7 +53,9 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             for (const std::string& text : arguments->set)
                 overrides.push_back(parse_override(text));
             const SystemParams system = load_any_system(arguments->file, overrides);
-            const std::string text = arguments->dot ? draw_system(system) : describe_system(system);
+            const std::string text = arguments->dot
+                                         ? draw_system(system)
+                                         : describe_system(system) + measurements_of(system);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

@@ -38,6 +38,12 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
+/// Whether ranks send to each other directly.
+bool is_exchange(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendReceive ||
+           kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
+}
+
 constexpr std::uint64_t kPairsFrom = 4 << 20;
 
 /// A table's name without the first of these words that it contains.
@@ -202,7 +208,7 @@ private:
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
         const std::uint32_t each = row.gpus / machine.nodes;
         // Where the library's version changes what runs; else rows share a simulation. It decides
-        // how all-to-alls run. Of other collectives it changes latencies that NCCL counts across
+        // how exchanges run. Of other collectives it changes latencies that NCCL counts across
         // machines, and limits of Blackwells, which decide nothing for large messages.
         constexpr Bytes kVersionDecides = mebibytes(64);
         const bool counted_anew = machine.nodes > 1

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "sim/core/json.h"
-#include "sim/run/machine/graph_run.h"
 #include "sim/run/pool/pool.h"
+#include "validation/collectives/benchmark_loop.h"
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
-#include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 
@@ -30,12 +29,10 @@ Job collective_job(const PlannedRun& run) {
                 CollectivePolicy policy;
                 policy.algorithm = run.algorithm;
                 policy.channels = run.channels;
-                const ExecutionGraph graph =
-                    single_collective(run.kind, run.bytes, run.datatype, run.ranks);
-                const GraphRun done = run_graph(run.system, graph, policy, options);
-                const CollectiveResult& c = done.collectives.at(0);
+                const TimedCollective done = time_planned(run, policy, options);
+                const CollectiveResult& c = done.first;
                 return OrderedJson{
-                    c.time_us,
+                    done.us,
                     c.algorithm == "in_switch"
                         ? fmt::format("{} {}", c.algorithm, c.channels)
                         : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels)}

@@ -40,6 +40,33 @@ TEST(CollectivesSuite, ComparesEveryRowOfATable) {
     EXPECT_GE(result.verdicts.size(), 3U);
 }
 
+/// nccl-tests runs broadcasts and reduces into each other: the chain of ranks stays full, so that an
+/// iteration takes what its bytes take a link. A ring's all-reduce passes each byte 2 (n - 1) / n
+/// times over it, 1.75 times on 8 GPUs, so a chain takes 0.57 of its time by bytes alone. One chain
+/// by itself fills first, hop by hop, and takes longer.
+TEST(CollectivesSuite, AnIterationOfALoopTakesWhatItsBytesTake) {
+    const TemporaryFolder folder;
+    const std::filesystem::path table = folder.path() / "loops.csv";
+    {
+        std::ofstream csv(table);
+        csv << "id,collective,gpu,n_gpus,n_nodes,interconnect,algo,size_bytes,time_us\n";
+        for (const char* const kind : {"all_reduce", "broadcast", "reduce", "send_receive"})
+            for (const std::uint64_t mib : {16U, 64U, 256U})
+                csv << kind << "," << kind << ",NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,"
+                    << (std::string_view(kind) == "all_reduce" ? "ring" : "auto") << ","
+                    << (mib << 20U) << ",100\n";
+    }
+    const SuiteResult result = run("collectives", table);
+    ASSERT_EQ(result.cases.size(), 12U);
+    for (std::size_t size = 0; size < 3; ++size)
+        for (const std::size_t kind : {1U, 2U}) {
+            const double share =
+                result.cases[3 * kind + size].simulated / result.cases[size].simulated;
+            EXPECT_GT(share, 0.45) << result.cases[3 * kind + size].id;
+            EXPECT_LT(share, 1.1) << result.cases[3 * kind + size].id;
+        }
+}
+
 TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;

@@ -259,8 +259,13 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     const double across = rounds * (static_cast<double>(machine_.machines) - 1);
     double latency =
         kRingBase[p] + (steps - across) * hop + across * (kRingNetwork[p] + network_latency_);
-    // A chain with equal channels counts as one hop.
-    if (chain)
+    // A chain with equal channels counts as one hop. Channels that leave machines by different
+    // network interfaces differ; each hop then counts as one between machines (tuning.cc,
+    // sameChannels), with Simple as a tree's.
+    if (chain && networked && machine_.rails > 1)
+        latency = kRingBase[p] +
+                  steps * (protocol == Protocol::kSimple ? kTreeNetwork : kRingNetwork)[p];
+    else if (chain)
         latency = kRingBase[p] + (networked ? kRingNetwork[p] + network_latency_ : hop);
     if (networked && protocol == Protocol::kSimple && kind_ == CollectiveKind::kAllReduce &&
         static_cast<double>(bytes.count()) / (channels_ * n) >= kPlateauBytes)

@@ -9,16 +9,41 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kMostExchangeBlocks = 32;
+/// Peers that a thread block serves at once (NCCL_MAX_DEV_WORK_P2P_PER_BATCH).
+constexpr std::uint32_t kMostPeersAtOnce = 8;
 // NCCL_P2P_LL_THRESHOLD, per channel.
 constexpr std::uint64_t kMostByLl = 16 << 10;
 
-/// Most channels for one peer: two per NVLink to it; two over PCIe; two over the network, or one if
-/// a channel would serve more than four peers.
-std::uint32_t most_for_a_peer(const MachineView& machine, std::uint32_t blocks) {
+/// Channels that NCCL opens to a peer on another machine (graph/paths.cc). Until 2.28 two, or one if
+/// a channel would serve more than four peers. From 2.29 on as many as a GPU's network interfaces
+/// need by 14 GB/s each, as long as a kernel's blocks can serve all ranks at once, eight each.
+std::uint32_t
+across_to_a_peer(const CollectiveParams& params, const MachineView& machine, std::uint32_t blocks) {
+    constexpr std::uint32_t kByBandwidth = 22'900;
     constexpr std::uint32_t kTwo = 2;
     constexpr std::uint32_t kPeersOfAChannel = 4;
-    if (machine.machines > 1)
+    if (params.nccl_version < kByBandwidth)
         return kTwo * machine.ranks > blocks * kPeersOfAChannel ? 1 : kTwo;
+    constexpr std::uint64_t kOfAChannel = 14;  // GB/s, NCCL_P2P_PER_CHANNEL_NET_BW
+    constexpr std::uint64_t kGigabyte = 1'000'000'000;
+    const std::uint64_t interface =
+        machine.rail_bandwidth.count() / std::max(1U, machine.rails) / kGigabyte;
+    const std::uint64_t wanted =
+        std::max<std::uint64_t>(1, (interface + kOfAChannel - 1) / kOfAChannel);
+    auto channels = static_cast<std::uint32_t>(
+        std::bit_ceil(machine.pcie ? std::min<std::uint64_t>(wanted, kTwo) : wanted));
+    const std::uint32_t rounds = (machine.ranks + kMostPeersAtOnce - 1) / kMostPeersAtOnce;
+    while (channels * rounds > blocks && channels > 1)
+        channels /= 2;
+    return std::min(channels, blocks);
+}
+
+/// Most channels for one peer: two per NVLink to it; two over PCIe; across machines by the network.
+std::uint32_t most_for_a_peer(
+    const CollectiveParams& params, const MachineView& machine, std::uint32_t blocks) {
+    constexpr std::uint32_t kTwo = 2;
+    if (machine.machines > 1)
+        return across_to_a_peer(params, machine, blocks);
     if (machine.pcie)
         return kTwo;
     // NCCL assumes 20 to 20.6 GB/s per link, and 40.1 from Blackwell on, where a switch compensates
@@ -54,7 +79,7 @@ public:
             policy.channels != 0
                 ? policy.channels
                 : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks)),
-        most_(most_for_a_peer(machine, blocks_)),
+        most_(most_for_a_peer(params, machine, blocks_)),
         few_(most_) {
         // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which then
         // serve several peers at once.
@@ -76,10 +101,10 @@ public:
         const bool as_simple = asked_ != Protocol::kAuto || by_payload();
         return channels(bytes, as_simple ? Protocol::kSimple : protocol);
     }
-    /// Sets what the kernel has, given its channels of a peer.
-    void set_blocks(Choice& choice) const {
-        choice.channels = std::min(blocks_, choice.for_a_peer * machine_.ranks);
-        choice.peers_of_a_block = peers_at_once(choice, machine_.ranks);
+    /// Sets what the kernel has, given its channels of a peer, where a rank serves so many.
+    void set_blocks(Choice& choice, std::uint32_t served) const {
+        choice.channels = std::min(blocks_, choice.for_a_peer * served);
+        choice.peers_of_a_block = peers_at_once(choice, served);
     }
 
 private:
@@ -125,10 +150,9 @@ std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers) {
 double share_of_warps(std::uint32_t peers) {
     constexpr std::uint32_t kWarps = 20;
     constexpr double kOfARing = 16;
-    constexpr std::uint32_t kPeersAtOnce = 8;
     constexpr std::uint32_t kUneven = 4;  // more warps of a peer than these are divided unevenly
     constexpr std::uint32_t kPosts = 3;   // a sender of so many warps has one that posts
-    const std::uint32_t at_once = std::min(peers, kPeersAtOnce);
+    const std::uint32_t at_once = std::min(peers, kMostPeersAtOnce);
     const std::uint32_t warps = kWarps / at_once;
     const std::uint32_t receive = warps <= kUneven ? warps / 2 : (warps - 1) / 2;
     const std::uint32_t send = warps <= kUneven ? receive : receive + 1;
@@ -142,14 +166,15 @@ Choice choice_of(
     const CollectiveParams& params,
     const MachineView& machine,
     const MessageRules& rules,
-    Bytes bytes) {
+    Bytes bytes,
+    std::uint32_t served) {
     Choice choice;
     choice.protocol = rules.protocol(bytes);
     choice.for_a_peer = rules.channels_by(bytes, choice.protocol);
     choice.chunk = step_of(params, machine, choice.protocol);
     if (choice.protocol == Protocol::kLl)
         choice.chunk /= 2;  // the other half holds flags
-    rules.set_blocks(choice);
+    rules.set_blocks(choice, served);
     return choice;
 }
 
@@ -159,8 +184,9 @@ Choice choose_exchange(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
-    Bytes bytes) {
-    return choice_of(params, machine, MessageRules(params, policy, machine), bytes);
+    Bytes bytes,
+    std::uint32_t served) {
+    return choice_of(params, machine, MessageRules(params, policy, machine), bytes, served);
 }
 
 UnevenChoice choose_uneven_exchange(
@@ -175,7 +201,7 @@ UnevenChoice choose_uneven_exchange(
             if (from != to)
                 largest = std::max(largest, exchange.at(from, to));
     UnevenChoice found;
-    found.choice = choice_of(params, machine, rules, Bytes(largest));
+    found.choice = choice_of(params, machine, rules, Bytes(largest), machine.ranks);
     for (std::size_t pair = 0; pair < exchange.bytes.size(); ++pair) {
         const Bytes bytes(exchange.bytes[pair]);
         const bool stays = pair % (exchange.ranks + 1U) == 0;
@@ -185,7 +211,7 @@ UnevenChoice choose_uneven_exchange(
         found.choice.for_a_peer = std::max(found.choice.for_a_peer, message.channels);
         found.messages.push_back(message);
     }
-    rules.set_blocks(found.choice);
+    rules.set_blocks(found.choice, machine.ranks);
     return found;
 }
 

@@ -11,15 +11,18 @@ namespace switchfold {
 /// Whether the collective consists of direct messages between ranks.
 [[nodiscard]] bool is_exchange(CollectiveKind kind);
 
-/// Configuration of an exchange in which each rank sends `bytes` to every other: NCCL's grouped
-/// send and receive (graph/paths.cc ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). A kernel
-/// has a power of two of blocks. They are divided among the peers; a peer gets more if its parts
-/// would be too long, fewer if they would be too short. Short messages use LL.
+/// Configuration of an exchange in which each rank sends `bytes` to each of the `served` ranks, its
+/// own among them if it sends to all: NCCL's grouped send and receive (graph/paths.cc
+/// ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). NCCL divides a power of two of blocks among
+/// the ranks, whether a rank serves all of them or one; a peer gets more if its parts would be too
+/// long, fewer if they would be too short. The kernel has the blocks of those that it serves. Short
+/// messages use LL.
 [[nodiscard]] Choice choose_exchange(
     const CollectiveParams& params,
     const CollectivePolicy& policy,
     const MachineView& machine,
-    Bytes bytes);
+    Bytes bytes,
+    std::uint32_t served);
 
 /// What NCCL decides for one message of an exchange, by its own size.
 struct MessageChoice {

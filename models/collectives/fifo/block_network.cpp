@@ -32,6 +32,8 @@ std::uint32_t at_least_one(std::uint64_t value) {
 /// Peers to which a thread block stores at once. An exchange's own share stays in the rank's
 /// memory, so it takes nothing from them.
 std::uint32_t stores_at_once(const CollectiveSpec& spec) {
+    if (spec.kind == CollectiveKind::kSendReceive)
+        return 1;
     return at_least_one(
         peers_at_once(spec.choice, static_cast<std::uint32_t>(spec.ranks.size() - 1)));
 }

@@ -391,6 +391,13 @@ class Looks(Folder):
         self.assertEqual(self.done("trace", "inspect", again).splitlines()[1:], after.splitlines()[1:])
         self.refused("trace", "convert", TRACE, "--out", self.folder / "no/folder", says="no/folder")
 
+    def test_describe_says_what_was_measured(self):
+        lines = self.done("describe", SOURCE / "configs/systems/hgx_h100.json").splitlines()
+        measured = {line.split()[0]: line for line in lines if line.startswith("  ") and ("no measurement" in line or "  from " in line)}
+        self.assertIn("no measurement", measured["scatter"])
+        self.assertIn("from h100_8g_xxrjun_sr", measured["send_receive"])
+        self.assertNotIn("measured times", self.done("describe", SOURCE / "configs/systems/xeon_phi_5110p.json"))
+
     def test_describe_every_system_that_ships(self):
         systems = sorted((SOURCE / "configs/systems").glob("*.json"))
         self.assertTrue(systems)
