@@ -4,12 +4,14 @@
 #include "sim/app/named_system.h"
 #include "sim/app/trace_output.h"
 #include "sim/core/error.h"
+#include "sim/core/gibibytes.h"
 #include "sim/core/json.h"
 #include "sim/core/units.h"
 #include "sim/core/version.h"
 #include "sim/run/config/load.h"
 #include "sim/run/workload/workload.h"
 #include "workloads/graph/spread.h"
+#include "workloads/memory/accounting/graph_memory.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
@@ -162,6 +164,11 @@ std::string verdict(const Trial& trial, const TraceArguments& arguments) {
     return words;
 }
 
+LeastMemory least_memory_of(const TraceWorkload& traced, std::size_t rank) {
+    return with_allocations(
+        least_memory(traced.graph, *traced.graph.ranks[rank]), traced.files[rank]);
+}
+
 int check_traces(const TraceArguments& arguments, const Log& log) {
     TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
@@ -174,13 +181,23 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
         out["problems"] = to_json(problems);
         out["assumptions"] = trial.assumptions;
         out["files"] = OrderedJson::array();
-        for (const TraceFileReport& file : traced.files)
-            out["files"].push_back(to_json(file));
+        for (std::size_t r = 0; r < traced.files.size(); ++r) {
+            OrderedJson file = to_json(traced.files[r]);
+            const LeastMemory least = least_memory_of(traced, r);
+            file["least_memory"] = {{"bytes", least.bytes}, {"what", least.what}};
+            out["files"].push_back(std::move(file));
+        }
         out["together"] = to_json(alignment, traced);
         fmt::print("{}\n", out.dump(2));
     } else {
-        for (const TraceFileReport& file : traced.files) {
+        for (std::size_t r = 0; r < traced.files.size(); ++r) {
+            const TraceFileReport& file = traced.files[r];
             print_machine(file);
+            if (const LeastMemory least = least_memory_of(traced, r); least.bytes > 0)
+                fmt::print(
+                    "  needs at least {:.2f} GiB of memory: {}\n",
+                    in_gibibytes(static_cast<double>(least.bytes)),
+                    least.what);
             print_losses(file);
         }
         if (traced.files.size() > 1)

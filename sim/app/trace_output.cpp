@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/trace_output.h"
 
+#include "sim/core/gibibytes.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -94,6 +96,11 @@ void print_machine(const TraceFileReport& file) {
         counted(file.kernels, "kernel", "kernels"),
         counted(file.collectives, "collective", "collectives"),
         counted(file.copies, "copy", "copies"));
+    if (file.peak_allocated > 0)
+        fmt::print(
+            "  memory: {:.2f} GiB handed out by the allocator at most, {:.2f} reserved\n",
+            in_gibibytes(static_cast<double>(file.peak_allocated)),
+            in_gibibytes(static_cast<double>(file.peak_reserved)));
     if (!file.steps_from.empty())
         fmt::print("  steps: {}\n", file.steps_from);
     if (file.synthetic)
@@ -198,6 +205,9 @@ OrderedJson to_json(const TraceFileReport& file) {
         {"file", file.file},
         {"format", file.format},
         {"gpu", file.gpu_name},
+        {"memory_bytes", file.memory_bytes},
+        {"peak_allocated_bytes", file.peak_allocated},
+        {"peak_reserved_bytes", file.peak_reserved},
         {"rank", file.rank},
         {"world_size", file.world_size},
         {"steps", file.steps},

@@ -50,11 +50,14 @@ struct HostCosts {
     Time build;                    ///< model, compiler, captured graphs
     Time data;                     ///< until the first batch is available
     Time switching;                ///< to a prepared communicator, and redistribution of the batch
-    Time timeout;                  ///< until members give up on a dead rank
-    Time abort;                    ///< of a communicator's pending work
-    Bandwidth storage_write;       ///< of the shared storage
-    Bandwidth storage_read;        ///< of the shared storage
-    Bandwidth client;              ///< limit of one process, writing or reading
+    /// Members wrap the network anew on their new communicator, which sends the first member's
+    /// weights to all: PyTorch's DistributedDataParallel with init_sync.
+    bool sync_weights = true;
+    Time timeout;             ///< until members give up on a dead rank
+    Time abort;               ///< of a communicator's pending work
+    Bandwidth storage_write;  ///< of the shared storage
+    Bandwidth storage_read;   ///< of the shared storage
+    Bandwidth client;         ///< limit of one process, writing or reading
     Readers readers = Readers::kEveryRank;
     Writers writers = Writers::kOne;
 };

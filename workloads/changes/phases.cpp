@@ -78,6 +78,14 @@ private:
         meet();
         add("broadcast", facts_.broadcast, false, true);
     }
+    /// Members begin to use a communicator that is ready.
+    void switch_over() {
+        add("switch", costs_.switching);
+        if (!costs_.sync_weights)
+            return;
+        meet();
+        add("weights", facts_.weights, false, true);
+    }
     /// Members that are added wait for work at other times than those that stay.
     [[nodiscard]] std::uint32_t groups() const {
         return (facts_.added > 0 ? 1 : 0) + (facts_.added < members_ ? 1 : 0);
@@ -142,7 +150,7 @@ private:
         add("rendezvous", costs_.rendezvous, true);
         init(costs_.keep_processes ? Communicator::kFresh : Communicator::kFirst, true);
         connect(Communicator::kFresh, costs_.warm_connections);
-        add("switch", costs_.switching);
+        switch_over();
     }
 
     void leave() {
@@ -150,7 +158,7 @@ private:
         const Time hidden = std::min(child, facts_.notice);
         add("communicator", hidden, true);
         add("communicator", child - hidden);
-        add("switch", costs_.switching);
+        switch_over();
     }
 
     void failure() {
@@ -158,7 +166,7 @@ private:
         add("abort", costs_.abort);
         init(Communicator::kAborted, false);
         connect(Communicator::kAborted, false);
-        add("switch", costs_.switching);
+        switch_over();
     }
 
     const ChangeFacts& facts_;

@@ -33,6 +33,8 @@ struct ChangeFacts {
     /// Simulated broadcast of the state from the first member to all, on an otherwise idle machine.
     /// In a restart, only if a single rank reads the checkpoint.
     Time broadcast;
+    /// Simulated broadcast of the weights from the first member to all (HostCosts::sync_weights).
+    Time weights;
 };
 
 /// The phases in order. The length of a phase is the time from the last member's end of the

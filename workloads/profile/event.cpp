@@ -29,6 +29,7 @@ void TraceEvent::clear() {
           &device,
           &counted_read,
           &counted_written,
+          &device_type,
           &to_rank,
           &from_rank,
           &sequence_number})
@@ -39,7 +40,15 @@ void TraceEvent::clear() {
     block.reset();
     registers_per_thread = 0;
     for (std::uint64_t* number :
-         {&start, &duration, &shared_memory, &bytes, &in_elements, &out_elements, &group_size})
+         {&start,
+          &duration,
+          &shared_memory,
+          &bytes,
+          &allocated,
+          &reserved,
+          &in_elements,
+          &out_elements,
+          &group_size})
         *number = 0;
 }
 

@@ -6,12 +6,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold {
 
-/// One complete event ("ph": "X") of a trace; holds only the fields that the reader uses. Times are
-/// ps since the clock's start.
+/// Name of the instant events by which PyTorch's profiler tells of its allocators
+/// (`profile_memory`).
+inline constexpr std::string_view kAllocatorEvent = "[memory]";
+
+/// One complete event ("ph": "X") of a trace, or an allocator's instant ("i"); holds only the
+/// fields that the reader uses. Times are ps since the clock's start.
 struct TraceEvent {
     std::string phase;  ///< "X", "f", "M", ...
     std::string category;
@@ -34,6 +39,10 @@ struct TraceEvent {
     std::uint32_t registers_per_thread = 0;
     std::uint64_t shared_memory = 0;
     std::uint64_t bytes = 0;
+    // Of an allocator's instant event ("[memory]"):
+    std::optional<std::uint64_t> device_type;  ///< 0: the host
+    std::uint64_t allocated = 0;               ///< bytes handed out by then
+    std::uint64_t reserved = 0;                ///< bytes taken from the device by then
     /// Bytes read from and written to memory according to hardware counters, if measured.
     std::optional<std::uint64_t> counted_read;
     std::optional<std::uint64_t> counted_written;

@@ -41,6 +41,10 @@ std::int64_t number_of(std::string_view mark) {
 }  // namespace
 
 void EventCollector::add(const TraceEvent& event) {
+    if (event.phase == "i" && event.name == kAllocatorEvent) {
+        add_memory(event);
+        return;
+    }
     if (event.phase != "X") {
         dropped_.add(
             event.phase == "M" ? "metadata"
@@ -137,6 +141,7 @@ void EventCollector::join_launches() {
 }
 
 void EventCollector::finish() {
+    take_memory();
     join_launches();
     sort_streams();
     find_launching_operators(raw_, operators_, external_ids_);
@@ -301,6 +306,37 @@ std::uint32_t EventCollector::thread_of(const TraceEvent& event) {
     return threads_
         .try_emplace(raw_.texts.add(event.thread), static_cast<std::uint32_t>(threads_.size()))
         .first->second;
+}
+
+void EventCollector::add_memory(const TraceEvent& event) {
+    if (event.device_type.value_or(0) == 0) {
+        dropped_.add("the host's allocations");
+        return;
+    }
+    used_.add("allocations");
+    auto& [allocated, reserved] = memory_by_device_[event.device.value_or(0)];
+    allocated = std::max(allocated, event.allocated);
+    reserved = std::max(reserved, event.reserved);
+}
+
+/// The allocator's peaks on the GPU of the kernels. What exceeds its memory cannot be.
+void EventCollector::take_memory() {
+    const std::uint64_t own =
+        only_device_.value_or(kernels_by_device_.empty() ? 0 : kernels_by_device_.begin()->first);
+    const auto found = memory_by_device_.find(own);
+    if (found == memory_by_device_.end())
+        return;
+    const auto& [allocated, reserved] = found->second;
+    TraceFileReport& report = raw_.report;
+    if (report.memory_bytes > 0 && allocated > report.memory_bytes) {
+        report.warnings.push_back(fmt::format(
+            "the allocator states {} B handed out on a GPU of {} B: its numbers are not used",
+            allocated,
+            report.memory_bytes));
+        return;
+    }
+    report.peak_allocated = allocated;
+    report.peak_reserved = reserved;
 }
 
 void EventCollector::add_call(const TraceEvent& event) {

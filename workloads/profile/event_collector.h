@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -60,6 +61,8 @@ private:
     std::uint32_t stream_of(const TraceEvent& event);
     [[nodiscard]] EventKind kind_of(const TraceEvent& event);
     std::uint32_t thread_of(const TraceEvent& event);
+    void add_memory(const TraceEvent& event);
+    void take_memory();
     void add_call(const TraceEvent& event);
     void add_operator(const TraceEvent& event);
     void add_annotation(const TraceEvent& event);
@@ -87,6 +90,8 @@ private:
     std::optional<std::uint64_t> only_device_;
     std::vector<std::int64_t> only_steps_;
     std::map<std::uint64_t, std::uint64_t> kernels_by_device_;
+    /// Most bytes handed out and reserved.
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> memory_by_device_;
     std::set<std::string> processes_;
     std::string process_;                     ///< of the last event; avoids most look-ups
     std::set<std::uint32_t> differentiated_;  ///< sequence numbers that backward operators state

@@ -17,6 +17,10 @@ struct TraceFileReport {
     std::string format;  ///< format of the trace: "Kineto", "Nsight Systems", ...
     std::string gpu_name;
     std::uint64_t memory_bytes = 0;
+    /// Most bytes that the framework's allocator had handed out and had reserved on the GPU while
+    /// the trace was taken; 0 if the trace does not state it.
+    std::uint64_t peak_allocated = 0;
+    std::uint64_t peak_reserved = 0;
     double memory_bandwidth = 0;  ///< bytes per second; 0 if the trace does not state it
     std::uint32_t sms = 0;        ///< 0 if the trace does not state it
     std::uint32_t rank = 0;

@@ -54,6 +54,36 @@ const CollectiveOperation& collective(const TraceWorkload& workload, const std::
 
 constexpr const char* kAllReduce = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)";
 
+std::string allocation(int device_type, std::uint64_t allocated, std::uint64_t reserved) {
+    return fmt::format(
+        R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1,
+            "ts": 5, "args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": -512,
+            "Addr": 140, "Device Id": 0, "Device Type": {}, "Ev Idx": 7}}}})",
+        reserved,
+        allocated,
+        device_type);
+}
+
+TEST(KinetoReader, TellsTheAllocatorsPeaks) {
+    TraceText trace;
+    trace.launch("gemm", "10", "7", "15", "50");
+    EXPECT_EQ(trace.read().files[0].peak_allocated, 0U) << "not recorded";
+    trace.raw(allocation(1, 5000, 20'000)).raw(allocation(1, 7000, 20'000));
+    trace.raw(allocation(1, 6000, 40'000)).raw(allocation(0, 90'000, 90'000));
+    trace.raw(R"({"ph": "i", "cat": "cpu_instant_event", "name": "other", "ts": 5})");
+    const TraceFileReport report = trace.read().files[0];
+    EXPECT_EQ(report.peak_allocated, 7000U);
+    EXPECT_EQ(report.peak_reserved, 40'000U);
+    EXPECT_EQ(report.used.at("allocations"), 3U);
+    EXPECT_EQ(report.dropped.at("the host's allocations"), 1U);
+    EXPECT_EQ(report.dropped.at("instants and counters"), 1U);
+    // The header states 84 GB.
+    trace.raw(allocation(1, 84'000'000'001, 84'000'000'001));
+    const TraceFileReport wrong = trace.read().files[0];
+    EXPECT_EQ(wrong.peak_allocated, 0U);
+    EXPECT_NE(wrong.warnings.at(0).find("its numbers are not used"), std::string::npos);
+}
+
 TEST(KinetoReader, HostPaceLeavesOutWaitsAndPauses) {
     // 20 and 30 us between launches; then a wait for the GPU, and later a pause of 2 ms.
     const TraceWorkload workload =

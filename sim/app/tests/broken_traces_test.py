@@ -327,6 +327,47 @@ class BrokenTraces(unittest.TestCase):
         self.assertEqual(large.returncode, 0, large.stderr)
         self.assertIn("[2, 3]", large.stdout, "how the groups were laid out")
 
+    def with_capacity(self, capacity):
+        """A system whose GPUs have this much memory."""
+        systems = os.path.join(SOURCE, "configs/systems")
+        path = os.path.join(self.folder, "system.json")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump({"$base": os.path.join(systems, "hgx_h100.json"),
+                       "gpu": {"$base": os.path.join(systems, "gpus/h100.json"), "memory": {"capacity": capacity}}}, out)
+        return path
+
+    def try_capacity(self, way, seed):
+        draw = random.Random(seed)
+        files = self.write(way(draw)[0])
+        system = self.with_capacity(draw.choice(["1 B", "1 MiB", "3 MiB", "80 GiB"]))
+        checked = self.call("trace", "check", "--json", *files, "--system", system)
+        self.assertIn(checked.returncode, (0, 2), checked.stderr)
+        ranks = max([1] + [one["world_size"] for one in json.loads(checked.stdout)["files"]])
+        experiment = {"name": "memory", "system": system, "workload": {"type": "trace", "files": files, "ranks": ranks},
+                      "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}
+        path = os.path.join(self.folder, "e.json")
+        answers = {}
+        for memory in ("check", "ignore"):
+            with open(path, "w", encoding="utf-8") as out:
+                json.dump({**experiment, "memory": memory}, out)
+            answers[memory] = self.call("run", path, "--json")
+        self.assertEqual(checked.returncode == 0, answers["check"].returncode == 0,
+                         f"check says {checked.stderr}, and run says {answers['check'].stderr}")
+        if "expected GPUs with more memory" not in checked.stderr:
+            return "runs" if checked.returncode == 0 else "refused otherwise"
+        self.assertIn("/workload/files: state", answers["check"].stderr)
+        self.assertEqual(answers["ignore"].returncode, 0, answers["ignore"].stderr)
+        self.assertIn("memory is ignored", answers["ignore"].stdout)
+        return "lacks memory"
+
+    def test_check_and_run_agree_on_memory(self):
+        count = set()
+        for number in range(max(len(WAYS), COUNT // 4)):
+            way = WAYS[number % len(WAYS)]
+            with self.subTest(way=way.__name__, seed=number):
+                count.add(self.try_capacity(way, number))
+        self.assertLessEqual({"runs", "lacks memory"}, count)
+
     def test_check_and_run_agree(self):
         count = {}
         for number in range(COUNT):

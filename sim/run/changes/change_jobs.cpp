@@ -35,9 +35,12 @@ ChangeJobs::ChangeJobs(
     system_(system),
     graphs_(graphs),
     policies_(policies),
+    library_(policies),
     options_(options),
     overlap_(overlap),
     run_(run) {
+    if (!library_.broadcast)
+        library_.broadcast = ring_policy();
     if (run_.broadcast == changes::Transfer::kInSwitch) {
         CollectivePolicy copy;
         copy.kernels = Kernels::kCopyEngine;
@@ -98,6 +101,15 @@ void ChangeJobs::want_transfer(const Members& sources, const Members& to) {
         want(std::move(key), changes::transfer_alone(sources, to, run_.broadcast, graphs_.state()));
 }
 
+void ChangeJobs::want_weights(const Members& members) {
+    Key key{Kind::kWeights, {members.front()}, {members.begin() + 1, members.end()}};
+    if (has(key))
+        return;
+    ExecutionGraph graph = changes::transfer_alone(
+        std::get<1>(key), std::get<2>(key), changes::Transfer::kRing, graphs_.weights());
+    want(std::move(key), std::move(graph));
+}
+
 ChangeJobs::Times ChangeJobs::measured(const Wanted& wanted, const Outcome& outcome) {
     const ExecutionGraph& graph = wanted.graph;
     const auto& [kind, first, second] = wanted.key;
@@ -134,7 +146,9 @@ void ChangeJobs::add_to(std::vector<Job>& jobs) const {
             {fmt::format("{}, changes", name_), [this, &wanted](const JobProgress& progress) {
                  SimulateOptions options = options_;
                  options.progress = progress;
-                 const Outcome outcome = simulate(system_, wanted.graph, policies_, options);
+                 const bool of_library = std::get<0>(wanted.key) == Kind::kWeights;
+                 const Outcome outcome =
+                     simulate(system_, wanted.graph, of_library ? library_ : policies_, options);
                  const Times times = measured(wanted, outcome);
                  std::vector<std::uint64_t> counts{
                      times.end.count(), times.ready.count(), times.transfer.count()};
@@ -198,6 +212,11 @@ changes::CheckpointStep ChangeJobs::checkpoint(const Members& members) const {
 
 Time ChangeJobs::transfer(const Members& sources, const Members& to) const {
     return times({Kind::kTransfer, sources, to}).transfer;
+}
+
+Time ChangeJobs::weights(const Members& members) const {
+    return times({Kind::kWeights, {members.front()}, {members.begin() + 1, members.end()}})
+        .transfer;
 }
 
 }  // namespace switchfold

@@ -39,6 +39,8 @@ public:
     void want_checkpoint(const changes::Members& members, PlanProblems& problems);
     /// Requests a transfer from the first of the sources, or from all, to the other members.
     void want_transfer(const changes::Members& sources, const changes::Members& to);
+    /// Requests a broadcast of the weights from the first member to the others. \pre two members
+    void want_weights(const changes::Members& members);
 
     /// Appends the jobs; pass their results to keep() in the same order.
     void add_to(std::vector<Job>& jobs) const;
@@ -50,9 +52,10 @@ public:
     joining(const changes::Members& old_members, const changes::Members& joiners) const;
     [[nodiscard]] changes::CheckpointStep checkpoint(const changes::Members& members) const;
     [[nodiscard]] Time transfer(const changes::Members& sources, const changes::Members& to) const;
+    [[nodiscard]] Time weights(const changes::Members& members) const;
 
 private:
-    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint };
+    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint, kWeights };
     using Key = std::tuple<Kind, changes::Members, changes::Members>;
     /// Results of a simulation.
     struct Times {
@@ -79,6 +82,7 @@ private:
     const SystemParams& system_;
     const StepGraphs& graphs_;
     CollectivePolicies policies_;
+    CollectivePolicies library_;  ///< of a broadcast that the framework calls, not the run
     SimulateOptions options_;
     bool overlap_;
     const RunParams& run_;

@@ -132,6 +132,15 @@ private:
         return {kept.empty() ? steps_[change].members.front() : kept.front()};
     }
 
+    /// Whether members wrap the network anew and agree on its weights.
+    [[nodiscard]] bool syncs(std::size_t change) const {
+        const Method method = changes_[change].method;
+        return params_.costs->sync_weights &&
+               (method == Method::kJoin || method == Method::kLeave ||
+                method == Method::kFailure) &&
+               steps_[change].members.size() > 1;
+    }
+
     /// Whether the run has asynchronous checkpoints.
     [[nodiscard]] bool copies() const {
         return params_.checkpoint && params_.checkpoint->asynchronous;
@@ -160,6 +169,8 @@ private:
                 jobs_.want_transfer(from, to);
                 check_switch(from, to, problems);
             }
+            if (syncs(i) && found.empty())
+                jobs_.want_weights(steps_[i].members);
             if (joins(i))
                 check_switch({before(i).front()}, steps_[i].added, problems);
             for (const auto& [pointer, what] : found)
@@ -213,6 +224,8 @@ private:
             const Members from = first_with_state(i);
             f.broadcast = jobs_.transfer(from, all_but(steps_[i].members, from));
         }
+        if (syncs(i))
+            f.weights = jobs_.weights(steps_[i].members);
         return f;
     }
 

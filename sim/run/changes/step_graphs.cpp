@@ -103,9 +103,10 @@ StepGraphs::StepGraphs(const Experiment& experiment, std::filesystem::path folde
     workload_(std::get<TrainingWorkloadParams>(*experiment.workload)),
     folder_(std::move(folder)) {
     const ParallelPlan plan = plan_without_network(workload_);
-    const double bytes = element_bytes(plan.datatype) + optimizer_state_bytes(plan);
-    state_ = Bytes(static_cast<std::uint64_t>(
-        static_cast<double>(parameters(network_of(workload_, folder_))) * bytes));
+    const auto count = static_cast<double>(parameters(network_of(workload_, folder_)));
+    const double element = element_bytes(plan.datatype);
+    weights_ = Bytes(static_cast<std::uint64_t>(count * element));
+    state_ = Bytes(static_cast<std::uint64_t>(count * (element + optimizer_state_bytes(plan))));
 }
 
 Members StepGraphs::first_members() const {
@@ -135,7 +136,8 @@ StepGraphs::plan(std::size_t ranks, std::uint32_t samples, PlanProblems& problem
     workload.plan->data = static_cast<std::uint32_t>(ranks);
     workload.plan->micro_batch = batches.size;
     workload.plan->accumulate = batches.count;
-    const auto prepared = prepare_plan(workload, RankGpus(*experiment_.system), folder_, problems);
+    const auto prepared = prepare_plan(
+        workload, RankGpus(*experiment_.system), folder_, problems, experiment_.memory);
     return prepared ? prepared->graph() : ExecutionGraph();
 }
 

@@ -37,6 +37,7 @@ public:
     [[nodiscard]] std::uint64_t samples(std::size_t members) const;
     /// Weights, moments and the weights' 32-bit copy of one member.
     [[nodiscard]] Bytes state() const { return state_; }
+    [[nodiscard]] Bytes weights() const { return weights_; }
 
     /// The members' step. Adds to `problems` if it is impossible: memory, a batch smaller than the
     /// number of members.
@@ -59,6 +60,7 @@ private:
     const TrainingWorkloadParams& workload_;
     std::filesystem::path folder_;
     Bytes state_;
+    Bytes weights_;
 };
 
 }  // namespace switchfold

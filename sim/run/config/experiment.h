@@ -15,6 +15,7 @@
 #include "sim/run/config/kernel_beside_params.h"
 #include "sim/run/config/learning_params.h"
 #include "sim/run/config/many_core_params.h"
+#include "sim/run/config/memory_check_params.h"
 #include "sim/run/config/planner_params.h"
 #include "sim/run/config/rank_list.h"
 #include "sim/run/config/run_params.h"
@@ -246,6 +247,7 @@ struct Experiment {
     std::optional<Workload> workload;
     std::vector<PlacedWorkloadParams> workloads;
     std::vector<ScenarioParams> scenarios;
+    MemoryCheck memory = MemoryCheck::kCheck;
     bool functional = false;
     std::uint64_t seed = 1;
     bool causes = true;
@@ -276,6 +278,12 @@ struct Experiment {
                 "beside one: ring, auto and in_switch; experts: deepep_normal). What the machine "
                 "does not support is left out, with a note if "
                 "nothing through switches remains."),
+            field(
+                "memory",
+                &Experiment::memory,
+                "check: a workload that needs more memory than its GPUs' capacity minus their "
+                "reserve is refused, with the largest batch that fits; ignore: it runs, and the "
+                "result says what it lacks (docs/training.md#memory)."),
             field(
                 "functional",
                 &Experiment::functional,

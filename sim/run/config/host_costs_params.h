@@ -25,8 +25,8 @@ struct EnumNames<changes::Writers> {
         {{changes::Writers::kOne, "one"}, {changes::Writers::kEveryRank, "every_rank"}}};
 };
 
-/// Host and library times of membership changes. All fields are required; the file states their
-/// sources.
+/// Host and library times of membership changes. All times and rates are required; the file states
+/// their sources.
 struct HostCostsParams : changes::HostCosts {
     static constexpr auto fields() {
         using P = HostCostsParams;
@@ -109,6 +109,12 @@ struct HostCostsParams : changes::HostCosts {
                 &P::switching,
                 "Time to switch to a prepared communicator and redistribute the batch.")
                 .required(),
+            field(
+                "sync_weights",
+                &P::sync_weights,
+                "After a join, leave or failure members wrap the network anew, which sends the "
+                "first member's weights to all (init_sync of PyTorch's DistributedDataParallel); "
+                "false: they only change the communicator."),
             field("timeout", &P::timeout, "Time until members give up on a dead rank.").required(),
             field("abort", &P::abort, "Time to abort a communicator's pending work.").required(),
             field("storage_write", &P::storage_write, "Rate of the shared storage.", kLeast, kMost)

@@ -74,6 +74,11 @@ struct EnumNames<NormKernels> {
         {{NormKernels::kOnePass, "one_pass"}, {NormKernels::kApex, "apex"}}};
 };
 template <>
+struct EnumNames<GateKernels> {
+    static constexpr std::array<std::pair<GateKernels, std::string_view>, 2> kNames{
+        {{GateKernels::kUnfused, "unfused"}, {GateKernels::kFused, "fused"}}};
+};
+template <>
 struct EnumNames<UpdateKernels> {
     static constexpr std::array<std::pair<UpdateKernels, std::string_view>, 2> kNames{
         {{UpdateKernels::kFused, "fused"}, {UpdateKernels::kUnfused, "unfused"}}};
@@ -275,6 +280,13 @@ struct PlanParams : ParallelPlan {
                 "Layer norms: statistics and result in one pass over memory, or Apex's "
                 "FusedLayerNorm, which its instructions hold up (Megatron-LM until 2022; "
                 "docs/kernel_times.md)."),
+            field(
+                "gate",
+                &PlanParams::gate,
+                "Gated feed-forward layers (SwiGLU): a kernel for the gate's function and one for "
+                "the product, as in eager PyTorch, or one fused kernel per direction, which does "
+                "not keep the function's output (Megatron-LM's bias_swiglu_fusion, compiled "
+                "code)."),
             field(
                 "update",
                 &PlanParams::update,

@@ -81,7 +81,10 @@ TEST(Runs, AJoinPausesLessThanReconnectingAndThatLessThanARestart) {
     const ChangeResult& join = result.scenarios[0].changes->changes.at(0);
     ASSERT_TRUE(join.joining);
     EXPECT_TRUE(join.joining->fits);
-    EXPECT_DOUBLE_EQ(join.pause_s, 0.01);  // only the switch to the new group
+    // Only the switch to the new group, and the broadcast of the weights in it.
+    const ChangePhaseResult& weights = join.phases.back();
+    EXPECT_EQ(weights.name, "weights");
+    EXPECT_DOUBLE_EQ(join.pause_s, 0.01 + weights.seconds);
     EXPECT_GT(join.joining->transfer_s, 0);
     EXPECT_LE(join.joining->transfer_s, join.joining->window_s);
     EXPECT_GE(join.slowdown_s, 0);
@@ -100,11 +103,41 @@ TEST(Runs, AStateThatDoesNotFitTheWindowPausesAndSaysSo) {
     const ChangeResult& join = run.changes.at(0);
     ASSERT_TRUE(join.joining);
     EXPECT_FALSE(join.joining->fits);
-    EXPECT_NEAR(join.pause_s, join.joining->wait_s + 0.01, 1e-9);
+    EXPECT_NEAR(join.pause_s, join.joining->wait_s + 0.01 + join.phases.back().seconds, 1e-9);
     EXPECT_NEAR(join.joining->wait_s, join.joining->transfer_s - join.joining->window_s, 1e-9);
     ASSERT_FALSE(run.notes.empty());
     EXPECT_NE(run.notes[0].find("is not without a pause"), std::string::npos);
     EXPECT_EQ(run.steps, 20000U);
+}
+
+TEST(Runs, AJoinAndALeaveWaitForTheWeightsOverTheLinks) {
+    const auto waits = [](const std::string& change, std::uint32_t hidden) {
+        const ExperimentResult result = result_of(experiment(
+            R"(, "steps": 2000, "changes": [{"at": 1000, )" + change + "}]",
+            R"({"name": "one"})",
+            R"("data": 4, "micro_batch": 4)",
+            64,
+            hidden));
+        const ChangesResult& run = *result.scenarios[0].changes;
+        EXPECT_EQ(run.changes.at(0).phases.back().name, "weights");
+        // 2 of 14 bytes of the state are weights; NVLink carries 450 GB/s, a ring half to all.
+        const double bytes = run.state_bytes / 7;
+        const double seconds = run.changes.at(0).phases.back().seconds;
+        EXPECT_GT(seconds, bytes / 450e9);
+        EXPECT_LT(seconds, bytes / 200e9 + 200e-6);
+        return seconds;
+    };
+    for (const std::string change :
+         {R"("add": 2, "method": "join")", R"("remove": 2, "method": "leave", "notice": "30 s")"}) {
+        const double small = waits(change, 512);
+        const double large = waits(change, 2048);  // 16 times as many weights
+        EXPECT_GT(large, 3 * small);
+    }
+    const ExperimentResult swapped = result_of(experiment(
+        R"(, "steps": 2000, "changes": [{"at": 1000, "remove": 2, "method": "leave", "notice": "30 s"}])",
+        R"({"name": "one", "set": {"/run/costs/sync_weights": false}})",
+        R"("data": 4, "micro_batch": 4)"));
+    EXPECT_DOUBLE_EQ(swapped.scenarios[0].changes->changes.at(0).pause_s, 0.01);
 }
 
 TEST(Runs, TheGlobalBatchIsDividedAnewOrTheMembersKeepTheirs) {

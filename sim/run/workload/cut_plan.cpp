@@ -34,6 +34,7 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
         "auto: the cut says where layers are");
     refuse("/replicas", !params.replicas.empty(), "none");
     refuse("/average", params.average.has_value(), "none");
+    refuse("/gate", params.gate == GateKernels::kFused, "unfused");
 }
 
 std::string in_milliseconds(double seconds) {
@@ -117,7 +118,8 @@ std::optional<PreparedPlan> prepare_cut(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,
     const std::filesystem::path& folder,
-    PlanProblems& problems) {
+    PlanProblems& problems,
+    MemoryCheck check) {
     const PlanParams& params = *workload.plan;
     const CutChoice choice = params.layer_cut->choice();
     const std::set<std::uint32_t> kinds = gpus.used(params.data * choice.gpus_used());
@@ -163,6 +165,7 @@ std::optional<PreparedPlan> prepare_cut(
             cut.plan(),
             cut_memory(
                 cut.network(), cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts),
+            check,
             problems));
     if (!problems.empty())
         return {};

@@ -10,6 +10,7 @@ namespace switchfold {
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,
     const std::filesystem::path& folder,
-    PlanProblems& problems);
+    PlanProblems& problems,
+    MemoryCheck check);
 
 }  // namespace switchfold

@@ -54,6 +54,7 @@ public:
         const Network& network,
         const RankGpus& gpus,
         const std::vector<std::optional<KernelTimes>>& times,
+        MemoryCheck check,
         PlanProblems& problems) :
         params_(params),
         plan_(plan),
@@ -62,6 +63,7 @@ public:
         times_(times),
         map_(plan),
         replica_times_(network, plan_),
+        check_(check),
         problems_(problems) {}
 
     std::optional<DividedPlan> run() {
@@ -133,6 +135,8 @@ private:
     /// The largest micro-batch that fits a replica's GPUs.
     [[nodiscard]] std::uint32_t room_of(const Replica& replica) {
         std::uint32_t most = largest_;
+        if (check_ == MemoryCheck::kIgnore)
+            return most;
         for (const std::uint32_t kind : replica.kinds) {
             const auto [at, fresh] = room_.try_emplace(kind, largest_);
             if (fresh) {
@@ -390,7 +394,7 @@ private:
                 }
                 PlanProblems found;
                 const std::string what =
-                    check_memory(*gpus_.kinds()[kind], step->plan(), memory, found);
+                    check_memory(*gpus_.kinds()[kind], step->plan(), memory, check_, found);
                 add_problems(found);
                 std::pair<double, std::string>& of_kind = fullest[kind];
                 if (most > of_kind.first)
@@ -412,6 +416,7 @@ private:
     const std::vector<std::optional<KernelTimes>>& times_;
     RankMap map_;
     ReplicaTimes replica_times_;
+    MemoryCheck check_;
     PlanProblems& problems_;
     std::vector<Replica> replicas_;
     std::uint32_t largest_ = 1;                    ///< largest micro-batch allowed by the plan
@@ -444,8 +449,9 @@ std::optional<DividedPlan> divided_plan(
     const Network& network,
     const RankGpus& gpus,
     const std::vector<std::optional<KernelTimes>>& times,
+    MemoryCheck check,
     PlanProblems& problems) {
-    return Divider(params, plan, network, gpus, times, problems).run();
+    return Divider(params, plan, network, gpus, times, check, problems).run();
 }
 
 }  // namespace switchfold

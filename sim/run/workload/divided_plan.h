@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/config/memory_check_params.h"
 #include "sim/run/config/plan_params.h"
 #include "sim/run/config/rank_gpus.h"
 #include "workloads/kernels/kernel_times.h"
@@ -31,6 +32,7 @@ struct DividedPlan {
     const Network& network,
     const RankGpus& gpus,
     const std::vector<std::optional<KernelTimes>>& times,
+    MemoryCheck check,
     PlanProblems& problems);
 
 /// Most samples of the global batch per replica, if divided evenly.

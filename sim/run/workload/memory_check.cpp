@@ -26,6 +26,7 @@ std::string check_memory(
     const GpuParams& gpu,
     const ParallelPlan& plan,
     const std::vector<MemoryBytes>& devices,
+    MemoryCheck check,
     PlanProblems& problems) {
     const auto fullest = std::max_element(
         devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
@@ -42,7 +43,12 @@ std::string check_memory(
                 memory.name,
                 in_gibibytes((*fullest)[memory.value]));
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
-    if (capacity > 0 && fullest->all() > capacity) {
+    if (capacity == 0 || fullest->all() <= capacity)
+        return what;
+    if (check == MemoryCheck::kIgnore) {
+        what +=
+            fmt::format("; memory is ignored: {} has {:.0f} GiB", gpu.name, in_gibibytes(capacity));
+    } else {
         const double largest = fitting(capacity, plan, *fullest);
         problems.emplace_back(
             "/micro_batch",

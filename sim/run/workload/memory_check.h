@@ -3,6 +3,7 @@
 
 #include "models/gpu/parameters.h"
 #include "sim/core/memory_classes.h"
+#include "sim/run/config/memory_check_params.h"
 #include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
@@ -12,11 +13,12 @@
 namespace switchfold {
 
 /// Rejects plans that exceed the GPU's memory, suggesting the largest micro-batch that fits.
-/// \returns the needs of the fullest device, in words.
+/// \returns the needs of the fullest device, in words; if memory is ignored, also what it lacks.
 [[nodiscard]] std::string check_memory(
     const GpuParams& gpu,
     const ParallelPlan& plan,
     const std::vector<MemoryBytes>& devices,
+    MemoryCheck check,
     PlanProblems& problems);
 
 /// The largest micro-batch that fits the GPU on these devices, up to that of the plan; 0 if not

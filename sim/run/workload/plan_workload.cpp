@@ -332,9 +332,10 @@ std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,
     const std::filesystem::path& folder,
-    PlanProblems& problems) {
+    PlanProblems& problems,
+    MemoryCheck check) {
     if (workload.plan->layer_cut)
-        return prepare_cut(workload, gpus, folder, problems);
+        return prepare_cut(workload, gpus, folder, problems, check);
     const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
     std::vector<std::optional<KernelTimes>> times =
         kernel_times_of(workload, gpus, kinds, folder, problems);
@@ -377,7 +378,8 @@ std::optional<PreparedPlan> prepare_plan(
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
     if (divides) {
-        prepared.divided = divided_plan(*workload.plan, plan, network, gpus, times, problems);
+        prepared.divided =
+            divided_plan(*workload.plan, plan, network, gpus, times, check, problems);
         if (!prepared.divided)
             return {};
         prepared.notes.insert(
@@ -399,7 +401,7 @@ std::optional<PreparedPlan> prepare_plan(
     else if (!divides)
         prepared.notes.push_back(
             "the plan needs up to " +
-            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), problems));
+            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), check, problems));
     if (!problems.empty())
         return {};
     return prepared;

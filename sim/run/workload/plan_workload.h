@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/config/memory_check_params.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/divided_plan.h"
@@ -39,11 +40,13 @@ struct PreparedPlan {
 /// Reads and checks everything: the network, layers named by the partition, the schedule's file,
 /// whether the plan suits the network, the division of the batch, the memory of each GPU. Nothing
 /// if there are problems, whose pointers are relative to the plan; throws ConfigError and IoError
-/// for invalid files. Paths are relative to `folder`.
+/// for invalid files. Paths are relative to `folder`. `check`: whether lack of memory is a problem
+/// or a note.
 [[nodiscard]] std::optional<PreparedPlan> prepare_plan(
     const TrainingWorkloadParams& workload,
     const RankGpus& gpus,
     const std::filesystem::path& folder,
-    PlanProblems& problems);
+    PlanProblems& problems,
+    MemoryCheck check = MemoryCheck::kCheck);
 
 }  // namespace switchfold

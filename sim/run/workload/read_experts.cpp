@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/routing.h"
+#include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/expert_splits.h"
 #include "sim/run/workload/experts_workload.h"
 #include "sim/run/workload/read_workload.h"
@@ -89,6 +90,7 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
     out.graph = experts_step(w.operation, exchange, ranks);
     out.report.type = "experts";
     out.report.source = out.graph.names.front();
+    check_buffers({"/workload/tokens", std::to_string(w.tokens)}, context, out);
     context.place(out.graph);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/sm_array.h"
+#include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/read_workload.h"
 #include "workloads/graph/loops.h"
@@ -102,6 +103,16 @@ fitting_kernel(const Params& params, const GpuParams& gpu, const WorkloadContext
     }
 }
 
+/// Bytes of a kernel's operands: of a launch only its traffic is known.
+std::uint64_t operands_of(const MatrixProductParams& p) {
+    const std::uint64_t elements =
+        std::uint64_t{p.m} * p.k + std::uint64_t{p.k} * p.n + std::uint64_t{p.m} * p.n;
+    return elements * size_of(p.datatype).count();
+}
+std::uint64_t operands_of(const LaunchedKernelParams& /*p*/) {
+    return 0;
+}
+
 std::string kernel_name_of(const MatrixProductParams& p) {
     return fmt::format("{} product {} x {} x {}", enum_name(p.datatype), p.m, p.n, p.k);
 }
@@ -159,6 +170,13 @@ void read(
     out.unequal = kinds.size() > 1;
     out.report.type = KernelBesideCollectiveParams::kType;
     out.report.source = fmt::format("{} beside {}", out.graph.names[0], out.graph.names[1]);
+    check_buffers(
+        {"/workload/size",
+         to_string(w.size),
+         std::visit([](const auto& params) { return operands_of(params); }, w.kernel),
+         "the kernel's operands"},
+        context,
+        out);
 }
 
 }  // namespace switchfold

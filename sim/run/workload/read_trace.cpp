@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/system_queries.h"
+#include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/read_workload.h"
@@ -82,6 +83,7 @@ public:
                             rank,
                             ranks));
         out_.graph = std::move(trace.graph);
+        check_traced_memory(trace.files, context_, out_);
         context_.place(out_.graph);
         report.type = "trace";
         report.source = joined(w.files);  // as the user wrote them

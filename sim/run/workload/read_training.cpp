@@ -7,6 +7,7 @@
 #include "sim/run/workload/learning_plan.h"
 #include "sim/run/workload/plan_workload.h"
 #include "sim/run/workload/read_workload.h"
+#include "sim/run/workload/strategy_check.h"
 #include "sim/run/workload/training_workload.h"
 #include "workloads/memory/step/step_alone.h"
 
@@ -54,9 +55,37 @@ private:
                 training_step(w, *gpus.kinds()[kind], ranks, context_.file().parent_path()),
                 gpus,
                 kind);
+        check_strategy(w, gpus, kinds);
         out_.report.notes.push_back(
             "a generated step: kernels take the longer of their arithmetic at the GPU's "
             "matrix_rate and of their bytes at the bandwidth that streams reach");
+    }
+
+    void check_strategy(
+        const TrainingWorkloadParams& w,
+        const RankGpus& gpus,
+        const std::set<std::uint32_t>& kinds) {
+        const Network network = network_of(w, context_.file().parent_path());
+        const StrategyCheck check(
+            w,
+            network,
+            out_.graph,
+            channel_buffers(
+                *context_.system().collectives,
+                static_cast<std::uint32_t>(out_.graph.ranks.size())));
+        std::string note = "the step needs up to " + check.told();
+        for (const std::uint32_t kind : kinds) {
+            const GpuParams& gpu = *gpus.kinds()[kind];
+            if (const std::string lack = check.lack(gpu); !lack.empty())
+                context_.lack_memory("/workload/batch", lack, out_);
+            else if (const Bytes capacity = gpu.memory.for_plans(); capacity.count() > 0)
+                note += fmt::format(
+                    "; batch {} is the largest that fits the {} of {}",
+                    check.largest_batch(capacity),
+                    to_string(capacity),
+                    gpu.name);
+        }
+        out_.report.notes.push_back(std::move(note));
     }
 
     /// Takes the ranks of one kind from a step whose ranks differ only in times.
@@ -80,7 +109,8 @@ private:
         // Before a batch is divided among far too many.
         if (!w.plan->layer_cut)
             refuse_other_ranks(w, ranks_of(*w.plan), false);
-        auto prepared = prepare_plan(w, gpus, context_.file().parent_path(), problems);
+        auto prepared = prepare_plan(
+            w, gpus, context_.file().parent_path(), problems, context_.experiment().memory);
         for (auto& [pointer, what] : problems)
             pointer = "/workload/plan" + pointer;
         if (!prepared)

@@ -54,6 +54,10 @@ public:
     [[noreturn]] void fail(const std::string& pointer, const std::string& message) const;
     [[noreturn]] void fail_all(const PlanProblems& problems) const;
 
+    /// Fails because memory lacks, or notes it if the experiment ignores memory.
+    void lack_memory(
+        const std::string& pointer, const std::string& message, PreparedWorkload& out) const;
+
     /// The workload's number of ranks; 0: all.
     [[nodiscard]] std::uint32_t ranks_of(std::uint32_t ranks) const;
 

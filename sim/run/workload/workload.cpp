@@ -4,6 +4,7 @@
 #include "sim/core/error.h"
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/machine/system_queries.h"
+#include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/read_workload.h"
 #include "workloads/graph/collective.h"
 #include "workloads/graph/join.h"
@@ -71,6 +72,13 @@ void WorkloadContext::fail_all(const PlanProblems& problems) const {
     throw ConfigError(std::move(told));
 }
 
+void WorkloadContext::lack_memory(
+    const std::string& pointer, const std::string& message, PreparedWorkload& out) const {
+    if (experiment().memory == MemoryCheck::kCheck)
+        fail(pointer, message);
+    out.report.notes.push_back(fmt::format("memory is ignored: {} {}", pointer.substr(1), message));
+}
+
 std::uint32_t WorkloadContext::ranks_of(std::uint32_t ranks) const {
     if (ranks > gpus_)
         fail(
@@ -93,6 +101,7 @@ void read(
     out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
     out.report.type = "collective";
     out.report.source = out.graph.names.front();
+    check_buffers({"/workload/size", to_string(w.size)}, context, out);
     context.place(out.graph);
 }
 

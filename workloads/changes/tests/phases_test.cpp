@@ -101,6 +101,27 @@ TEST(Phases, NoticeHidesTheChildCommunicator) {
     EXPECT_NEAR(pause(f, costs()), 0.005, 1e-9);
 }
 
+TEST(Phases, AfterTheSwitchMembersWaitForTheWeights) {
+    for (const Method method : {Method::kJoin, Method::kLeave, Method::kFailure}) {
+        ChangeFacts f = facts(method);
+        f.added = method == Method::kJoin ? 2 : 0;
+        const double without = pause(f, costs());
+        f.weights = ms(30);
+        EXPECT_NEAR(pause(f, costs()), without + 0.03, 1e-9);
+        const std::vector<Phase> phases = phases_of(f, costs());
+        EXPECT_EQ(phases.back().name, "weights");
+        EXPECT_TRUE(phases.back().simulated);
+        HostCosts swapped = costs();
+        swapped.sync_weights = false;
+        EXPECT_NEAR(pause(f, swapped), without, 1e-9);
+    }
+    // Others send the whole state.
+    ChangeFacts f = facts(Method::kReconnect);
+    const double without = pause(f, costs());
+    f.weights = ms(30);
+    EXPECT_NEAR(pause(f, costs()), without, 1e-9);
+}
+
 TEST(Phases, AFailureWaitsForTheTimeOutAndSharesNothing) {
     ChangeFacts f = facts(Method::kFailure);
     f.added = 0;

@@ -23,6 +23,20 @@ bool is_norm(const Layer& layer) {
     return layer.type.find("norm") != std::string::npos;
 }
 
+/// SiLUs that one product of two tensors alone reads.
+std::vector<bool> gates_of(const Network& network) {
+    std::vector<std::uint32_t> readers(network.layers.size(), 0);
+    std::vector<bool> gates(network.layers.size(), false);
+    for (const Layer& layer : network.layers)
+        for (const std::uint32_t input : layer.inputs)
+            ++readers[input];
+    for (const Layer& layer : network.layers)
+        if (layer.type == "mul" && layer.inputs.size() == 2)
+            for (const std::uint32_t input : layer.inputs)
+                gates[input] = network.layers[input].type == "silu" && readers[input] == 1;
+    return gates;
+}
+
 }  // namespace
 
 LayerWork::LayerWork(const Network& network, const KernelTimes& times, const ParallelPlan& plan) :
@@ -30,7 +44,10 @@ LayerWork::LayerWork(const Network& network, const KernelTimes& times, const Par
     times_(times),
     plan_(plan),
     element_(element_bytes(plan.datatype)),
-    leader_(network.layers.size()) {
+    leader_(network.layers.size()),
+    fused_gates_(
+        plan.gate == GateKernels::kFused ? gates_of(network)
+                                         : std::vector<bool>(network.layers.size(), false)) {
     std::map<std::vector<std::uint32_t>, std::uint32_t> first;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
         leader_[i] = i;
@@ -148,6 +165,8 @@ void LayerWork::collective(
 /// Layers that are bound by memory traffic.
 void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
+    if (is_fused_gate(layer))
+        return;
     if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused) {
         unfused_loss(layer, backward, work);
         return;

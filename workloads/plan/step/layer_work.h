@@ -44,6 +44,9 @@ public:
     /// queries are views into what they were copied from, which is kept too.
     [[nodiscard]] double copied_keys(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
+    /// Whether the layer is a gate's function that the product behind it computes: it has no
+    /// kernel, and its output is never in memory (GateKernels::kFused).
+    [[nodiscard]] bool is_fused_gate(std::uint32_t layer) const { return fused_gates_[layer]; }
     /// Whether ranks of an expert-parallel group hold different parameters of the layer.
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
@@ -100,6 +103,7 @@ private:
     /// For each layer, the first column-parallel layer with the same input: it gathers and sums for
     /// all of them.
     std::vector<std::uint32_t> leader_;
+    std::vector<bool> fused_gates_;
 };
 
 }  // namespace switchfold

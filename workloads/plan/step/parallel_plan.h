@@ -75,6 +75,12 @@ enum class NormKernels : std::uint8_t {
     kApex,     ///< Apex's FusedLayerNorm, which its instructions hold up
 };
 
+/// How the gate of a gated feed-forward layer (SwiGLU) is applied.
+enum class GateKernels : std::uint8_t {
+    kUnfused,  ///< a kernel for the gate's function and one for the product, which keeps its output
+    kFused,    ///< one kernel per direction; backward computes the function again
+};
+
 /// How weights are updated.
 enum class UpdateKernels : std::uint8_t {
     kFused,    ///< one kernel reads gradients and state and writes weights
@@ -121,6 +127,7 @@ struct ParallelPlan {
     bool attention_dropout = true;  ///< AttentionKernels::kUnfused drops out part of the scores
     LossKernels loss = LossKernels::kFused;
     NormKernels norm = NormKernels::kOnePass;
+    GateKernels gate = GateKernels::kUnfused;
     UpdateKernels update = UpdateKernels::kFused;
     /// Words that no text has are added, until rows of logits are multiples of 16 B.
     bool pad_vocabulary = true;

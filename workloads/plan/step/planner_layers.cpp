@@ -22,7 +22,8 @@ std::vector<double> kept_before(const Network& network, const LayerWork& layers)
         double bytes = 0;
         if (keeps.input)
             for (const std::uint32_t input : network.layers[i].inputs)
-                bytes += kept.insert(input).second ? 0 : layers.output_bytes(input);
+                if (!layers.is_fused_gate(input))
+                    bytes += kept.insert(input).second ? 0 : layers.output_bytes(input);
         if (keeps.output)
             kept.insert(i);
         before.push_back(bytes);

@@ -88,7 +88,9 @@ private:
         const Layer& l = network_.layers[layer];
         const KeptTensors keeps = kept_tensors(l);
         if (keeps.input)
-            tensors.insert(l.inputs.begin(), l.inputs.end());
+            for (const std::uint32_t input : l.inputs)
+                if (!layers_.is_fused_gate(input))
+                    tensors.insert(input);
         if (keeps.output)
             tensors.insert(layer);
     }

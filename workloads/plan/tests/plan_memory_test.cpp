@@ -64,6 +64,37 @@ TEST(PlanMemory, ShardsAndVersionsDivideAndMultiply) {
     EXPECT_EQ(plan_memory({network, times, pipeline})[0][MemoryClass::kWeights], 4 * one);
 }
 
+TEST(PlanMemory, AFusedGateKeepsNoOutputOfItsFunction) {
+    LlamaShape shape;
+    shape.layers = 3;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.kv_heads = 2;
+    shape.feed_forward = 1536;
+    shape.sequence = 128;
+    shape.vocabulary = 1024;
+    const Network network = decoder("small", shape);
+    const KernelTimes times(test_data::ampere());
+    ParallelPlan plan;
+    plan.micro_batch = 2;
+    const PlannedStep eager(network, KernelTimes(times), ParallelPlan(plan));
+    plan.gate = GateKernels::kFused;
+    const PlannedStep fused(network, KernelTimes(times), ParallelPlan(plan));
+    const double of_a_gate = 2.0 * 2 * 128 * 1536;  // 2 B, 2 samples
+    EXPECT_DOUBLE_EQ(
+        plan_memory(eager).front()[MemoryClass::kActivations] -
+            plan_memory(fused).front()[MemoryClass::kActivations],
+        3 * of_a_gate);
+    // One kernel less for each block and direction, and the rest as before.
+    const auto kernels = [](const PlannedStep& step, PassKind kind) {
+        return step.work().seconds(kind, 0);
+    };
+    for (const PassKind kind : {PassKind::kForward, PassKind::kBackward}) {
+        EXPECT_LT(kernels(fused, kind), kernels(eager, kind));
+        EXPECT_GT(kernels(fused, kind), 0.7 * kernels(eager, kind));
+    }
+}
+
 /// Memory that recomputation fills again: the sum over all blocks and the largest block.
 struct Again {
     double all = 0;

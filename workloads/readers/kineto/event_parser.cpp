@@ -81,8 +81,14 @@ void parse_argument(std::string_view key, od::value value, TraceEvent& event) {
         event.correlation = lenient();
     else if (key == "External id" || key == "external id")
         event.external_id = lenient();
-    else if (key == "device")
+    else if (key == "device" || key == "Device Id")
         event.device = lenient();
+    else if (key == "Device Type")
+        event.device_type = lenient();
+    else if (key == "Total Allocated")
+        event.allocated = lenient().value_or(0);
+    else if (key == "Total Reserved")
+        event.reserved = lenient().value_or(0);
     else if (key == "stream")
         event.stream = scalar(value);
     else if (key == "grid")
@@ -211,6 +217,7 @@ std::optional<std::uint64_t> microseconds_to_ps(std::string_view text, std::uint
 
 namespace {
 
+constexpr std::string_view kInstant = "i";
 constexpr const char* kNoTime = "events without a time";
 constexpr const char* kBadTime = "events with a time or duration below zero, or none";
 
@@ -265,7 +272,7 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
             od::value value = field.value();
             if (key == "ph") {
                 event.phase = scalar(value);
-                if (event.phase != "X")
+                if (event.phase != "X" && event.phase != kInstant)
                     return;  // no later code uses more of it
             } else if (key == "cat") {
                 event.category = scalar(value);
@@ -273,6 +280,8 @@ void EventParser::parse(std::string& text, TraceEvent& event) {
                     return;  // dropped; these are half of the events in many traces
             } else if (key == "name") {
                 event.name = scalar(value);
+                if (event.phase == kInstant && event.name != kAllocatorEvent)
+                    return;
             } else if (key == "tid") {
                 event.thread = scalar(value);
             } else if (key == "pid") {

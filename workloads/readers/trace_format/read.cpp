@@ -204,6 +204,8 @@ private:
         report.format = r.format;
         report.gpu_name = r.gpu;
         report.memory_bytes = r.memory_bytes;
+        report.peak_allocated = r.peak_allocated_bytes;
+        report.peak_reserved = r.peak_reserved_bytes;
         report.sms = r.sms;
         report.rank = r.rank;
         report.world_size = std::max(1U, r.world_size);

@@ -98,6 +98,8 @@ struct RankRecord {
     std::string format;
     std::string gpu;
     std::uint64_t memory_bytes = 0;
+    std::uint64_t peak_allocated_bytes = 0;
+    std::uint64_t peak_reserved_bytes = 0;
     std::uint32_t sms = 0;
     bool synthetic = false;
     std::uint64_t launches = 0;
@@ -120,6 +122,14 @@ struct RankRecord {
             field("format", &R::format, "What kind of trace that was."),
             field("gpu", &R::gpu, "This rank's GPU."),
             field("memory_bytes", &R::memory_bytes, "Of the GPU."),
+            field(
+                "peak_allocated_bytes",
+                &R::peak_allocated_bytes,
+                "Most that the framework's allocator had handed out; 0 if unknown."),
+            field(
+                "peak_reserved_bytes",
+                &R::peak_reserved_bytes,
+                "Most that it had taken from the GPU; 0 if unknown."),
             field("sms", &R::sms, "Of the GPU; 0 if unknown."),
             field("synthetic", &R::synthetic, "No real run is behind it."),
             field("launches", &R::launches, "Of a host that did not wait before them."),

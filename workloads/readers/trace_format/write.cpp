@@ -131,6 +131,8 @@ private:
         record.format = report.format;
         record.gpu = report.gpu_name;
         record.memory_bytes = report.memory_bytes;
+        record.peak_allocated_bytes = report.peak_allocated;
+        record.peak_reserved_bytes = report.peak_reserved;
         record.sms = report.sms;
         record.synthetic = report.synthetic;
         record.launches = report.host.launches;
