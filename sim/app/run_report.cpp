@@ -183,7 +183,7 @@ OrderedJson counters(const std::filesystem::path& file) {
     return out;
 }
 
-/// Passes by scenario. Throws ConfigError naming invalid lines.
+/// Passes of stages by scenario; those of single layers are not drawn. Throws ConfigError naming invalid lines.
 std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::path& file) {
     std::map<std::string, std::vector<ChartPass>> passes;
     std::vector<Problem> problems;
@@ -192,6 +192,8 @@ std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::p
     };
     for (const CsvRecord& row : validation::read_csv(file).records) {
         const auto name = parse_pass_name(row["pass"]);
+        if (!name && is_pass_of_a_layer(row["pass"]))
+            continue;
         if (!name) {
             problems.push_back(
                 {file.string(),

@@ -58,6 +58,9 @@ const switchfold = (() => {
     });
   }
 
+  // The width of a drawing that fits into the window beside its axis and legend; small windows scroll.
+  const fit = (width) => Math.max(320, Math.min(width, main.clientWidth - 320));
+
   // A chart with its values as a table below it, for those who do not see it. What vegaEmbed promises is kept in
   // `ready`: tests wait for it.
   function chart(box, title, spec, values, columns) {
@@ -74,7 +77,7 @@ const switchfold = (() => {
     box.append(figure);
     const made = {
       place, name: title.toLowerCase().replace(/[^a-z0-9]+/g, "_"),
-      spec: { $schema: "https://vega.github.io/schema/vega-lite/v5.json", description: title, data: { values }, ...spec },
+      spec: { $schema: "https://vega.github.io/schema/vega-lite/v5.json", description: title, data: { values }, ...spec, ...(typeof spec.width === "number" ? { width: fit(spec.width) } : {}) },
     };
     drawn.push(made);
     ready.push(embed(made));
@@ -116,7 +119,7 @@ const switchfold = (() => {
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

@@ -201,7 +201,7 @@
   }
 
   function stretchChart(data) {
-    if (data.stretch.bars.length === 0) return;
+    if (!data.stretch.bars.some((bar) => bar.slowdown !== null)) return;
     const box = section("The stretch that lost most",
       `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {
