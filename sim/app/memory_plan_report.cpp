@@ -310,8 +310,7 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
     for (const ComparedMemory& compared : comparison.memories) {
         OrderedJson one{{"memory_bytes", compared.memory}, {"plans", OrderedJson::array()}};
         for (const ComparedPlan& plan : compared.plans) {
-            one["plans"].push_back(
-                to_json(plan, simulated_of(comparison, compared.memory, plan)));
+            one["plans"].push_back(to_json(plan, simulated_of(comparison, compared.memory, plan)));
             if (plan.replay)
                 one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
         }

@@ -145,7 +145,9 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
             "Size for everything, such as \"8 GiB\"; several; without: a few and the GPU's")
         ->allow_extra_args(false);
     command->add_option(
-        "--granule", arguments->granule, "Sizes are rounded up to it by the exact programme; without: as in the experiment's plan");
+        "--granule",
+        arguments->granule,
+        "Sizes are rounded up to it by the exact programme; without: as in the experiment's plan");
     command
         ->add_option(
             "--updates",

@@ -183,7 +183,8 @@ OrderedJson counters(const std::filesystem::path& file) {
     return out;
 }
 
-/// Passes of stages by scenario; those of single layers are not drawn. Throws ConfigError naming invalid lines.
+/// Passes of stages by scenario; those of single layers are not drawn. Throws ConfigError naming
+/// invalid lines.
 std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::path& file) {
     std::map<std::string, std::vector<ChartPass>> passes;
     std::vector<Problem> problems;

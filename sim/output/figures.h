@@ -62,8 +62,9 @@ inline constexpr Figure kFigures[] = {
      .member = &ScenarioFigures::iteration_us,
      .unit = Unit::kMicroseconds,
      .title = "iteration",
-     .meaning = "Simulated time per step. Where replicas average, its mean over the training; where "
-                "members join and leave, that of the first members.",
+     .meaning =
+         "Simulated time per step. Where replicas average, its mean over the training; where "
+         "members join and leave, that of the first members.",
      .table_place = 5,
      .chart_title = "iteration",
      .loop_place = 9,
@@ -454,8 +455,9 @@ inline constexpr Figure kFigures[] = {
      .member = &ScenarioFigures::steps_to_target,
      .unit = Unit::kCount,
      .title = "steps to target",
-     .meaning = "Steps until its loss reaches the target, mean over the seeds; none if a seed does not "
-                "reach it.",
+     .meaning =
+         "Steps until its loss reaches the target, mean over the seeds; none if a seed does not "
+         "reach it.",
      .chart_title = "steps to the target",
      .run_place = 16,
      .run_of = RunOf::kLearning},

@@ -382,10 +382,9 @@ std::string to_table(const ExperimentResult& result) {
         out += slowed_table(result);
         out += learning_table(result);
         out += changes_table(result);
-        out +=
-            "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
-            "the backward pass\n"
-            "against no overlap, and its causes. Per step, mean over the ranks.";
+        out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
+               "the backward pass\n"
+               "against no overlap, and its causes. Per step, mean over the ranks.";
         if (any_speedup(result))
             out += " Speed-up: of the iteration\nagainst " +
                    std::string(

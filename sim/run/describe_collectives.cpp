@@ -34,12 +34,12 @@ struct RanAllReduce {
 template <class S>
 requires std::same_as<std::remove_const_t<S>, RanAllReduce>
 auto parts(S& simulated) {
-    return std::tie(
-        simulated.algorithm, simulated.protocol, simulated.blocks, simulated.time_us);
+    return std::tie(simulated.algorithm, simulated.protocol, simulated.blocks, simulated.time_us);
 }
 
 /// The same as a run of a scenario whose all-reduces are auto; nothing if it takes too many events.
-RanAllReduce ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t most_events) {
+RanAllReduce
+ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t most_events) {
     const ExecutionGraph graph = single_collective(
         CollectiveKind::kAllReduce, Bytes(bytes), Datatype::kFloat32, gpus_of(system));
     SimulateOptions options;

@@ -45,7 +45,8 @@ TEST(PassNames, ThoseOfLayersAreNoneOfStages) {
         EXPECT_TRUE(is_pass_of_a_layer(text)) << text;
         EXPECT_FALSE(parse_pass_name(text)) << text;
     }
-    for (const char* text : {"F0@1", "BW12@305", "U7@1", "X1@head", "F@head", "F1@", "F1", "", "F1 head"})
+    for (const char* text :
+         {"F0@1", "BW12@305", "U7@1", "X1@head", "F@head", "F1@", "F1", "", "F1 head"})
         EXPECT_FALSE(is_pass_of_a_layer(text)) << text;
 }
 

@@ -285,12 +285,8 @@ TEST(RunsTable, ComesFirstAndHasFiguresOfTheWholeRun) {
     }
     result.scenarios[1].run_training = 0.9999;
     const auto lines = lines_of(to_table(result));
-    EXPECT_EQ(
-        lines[3],
-        "run         time  steps  samples/s  training  paused     lost  members");
-    EXPECT_EQ(
-        lines[4],
-        "serial  300.00 s  11201     1194.8   92.96 %  0.0 us  21.11 s      4.0");
+    EXPECT_EQ(lines[3], "run         time  steps  samples/s  training  paused     lost  members");
+    EXPECT_EQ(lines[4], "serial  300.00 s  11201     1194.8   92.96 %  0.0 us  21.11 s      4.0");
     EXPECT_EQ(lines[6], "of the whole run; the next table is of one step.");
     // Paces are of the run, not of its first step, and there is nothing to relate them to.
     EXPECT_EQ(lines[8].rfind("scenario    forward  backward  exposed comm  iteration", 0), 0U);

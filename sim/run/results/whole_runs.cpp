@@ -33,9 +33,8 @@ void to_mean_step(double step_us, ScenarioFigures& figures) {
         return;
     const double shorter = figures.iteration_us - step_us;
     const double exposed = std::max(0.0, figures.exposed_communication_us - shorter);
-    const double less = figures.exposed_communication_us > 0
-                            ? exposed / figures.exposed_communication_us
-                            : 1.0;
+    const double less =
+        figures.exposed_communication_us > 0 ? exposed / figures.exposed_communication_us : 1.0;
     const double faster = figures.iteration_us / step_us;
     figures.iteration_us = step_us;
     figures.exposed_communication_us = exposed;
@@ -64,12 +63,11 @@ void tell_run(const ChangesResult& run, ScenarioFigures& figures) {
     if (run.end_s > 0)
         figures.run_members = member_seconds / run.end_s;
     // Arithmetic of a sample, from the step's figures, times the samples of a GPU's second.
-    if (figures.samples_per_s.value_or(0) > 0 && run.gpu_seconds_held > 0 &&
-        !run.stretches.empty())
+    if (figures.samples_per_s.value_or(0) > 0 && run.gpu_seconds_held > 0 && !run.stretches.empty())
         scale_figure(
             figures.tflops_per_gpu,
-            run.stretches.front().members / *figures.samples_per_s * run.samples_per_s *
-                run.end_s / run.gpu_seconds_held);
+            run.stretches.front().members / *figures.samples_per_s * run.samples_per_s * run.end_s /
+                run.gpu_seconds_held);
     figures.samples_per_s = run.samples_per_s;
 }
 

@@ -16,8 +16,7 @@ namespace switchfold::describe_collectives_test {
 namespace {
 
 SystemParams system_of(const std::string& name) {
-    return load_system(
-        fmt::format("{}/configs/systems/{}.json", SWITCHFOLD_SOURCE_DIR, name), {});
+    return load_system(fmt::format("{}/configs/systems/{}.json", SWITCHFOLD_SOURCE_DIR, name), {});
 }
 
 /// The only all-reduce of a run.
@@ -64,8 +63,8 @@ TEST(DescribedAllReduces, AreNotBelowTheirBounds) {
         const double gpus = topology.gpus();
         const auto unit = static_cast<std::uint32_t>(system.collectives->transfer_unit.count());
         const auto in_switch = static_cast<double>(in_switch_bound(topology, unit).count());
-        for (const DescribedAllReduce& one : describe_all_reduces(
-                 system, {16 * 1024 * kKiB}, kMany, run_jobs_quietly)) {
+        for (const DescribedAllReduce& one :
+             describe_all_reduces(system, {16 * 1024 * kKiB}, kMany, run_jobs_quietly)) {
             ASSERT_FALSE(one.algorithm.empty()) << name << one.failure;
             EXPECT_GE(one.time_us, one.at_least_us) << name;
             const double bus =

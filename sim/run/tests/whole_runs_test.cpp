@@ -69,8 +69,7 @@ ExperimentResult joined() {
 /// Members of the small network, and unequal shares.
 ExperimentResult members() {
     return result_of(
-        R"("data": 4, "micro_batch": 4)",
-        R"("learning": {"batch": 16, )" + kSmall + R"(},
+        R"("data": 4, "micro_batch": 4)", R"("learning": {"batch": 16, )" + kSmall + R"(},
            "scenarios": [
              {"name": "equal"},
              {"name": "shares", "set": {"/learning/shares": [4, 2, 1, 1]}},
@@ -136,7 +135,8 @@ TEST(Averages, RarerOnesTakeShorterStepsAndLessCommunication) {
         ASSERT_TRUE(s.learning);
         EXPECT_DOUBLE_EQ(s.iteration_us, s.learning->step_us) << s.name;
         // Samples of a step do not change, and neither do its kernels.
-        EXPECT_NEAR(*s.samples_per_s * s.iteration_us, *often.samples_per_s * often.iteration_us, 1);
+        EXPECT_NEAR(
+            *s.samples_per_s * s.iteration_us, *often.samples_per_s * often.iteration_us, 1);
         EXPECT_NEAR(*s.speedup * s.iteration_us, *often.speedup * often.iteration_us, 1e-6);
         EXPECT_DOUBLE_EQ(s.backward_us, often.backward_us);
         EXPECT_NEAR(

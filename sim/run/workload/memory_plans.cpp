@@ -62,8 +62,7 @@ void refuse_shared_layers(
 
 }  // namespace
 
-MemoryChoice
-memory_choice_of(const LoadedExperiment& loaded, std::optional<UpdatePolicy> updates) {
+MemoryChoice memory_choice_of(const LoadedExperiment& loaded, std::optional<UpdatePolicy> updates) {
     MemoryChoice choice;
     const auto* workload = workload_of<TrainingWorkloadParams>(loaded.experiment);
     if (workload != nullptr && workload->plan && workload->plan->memory)

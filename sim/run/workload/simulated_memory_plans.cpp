@@ -70,10 +70,7 @@ SimulatedStep step_of(const LoadedExperiment& loaded) {
     const ScenarioParams& scenario = loaded.experiment.scenarios.front();
     const ExecutionGraph& graph = variant.graph_of(scenario);
     const Outcome outcome = simulate(
-        variant.system,
-        graph,
-        scenario.policies(),
-        simulate_options(loaded.experiment, scenario));
+        variant.system, graph, scenario.policies(), simulate_options(loaded.experiment, scenario));
     SimulatedStep step;
     step.seconds = phase_times(graph, outcome, graph.steps).iteration * 1e-6;
     if (const auto peak = peak_memory(graph, outcome))

@@ -68,8 +68,8 @@ struct PlannedMemory {
 [[nodiscard]] PlannedMemory
 planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
 
-/// The same before anything is pinned, which may be planned otherwise: `plan` is empty, and the plan's
-/// layers are repeated, not chosen. `facts`: of that plan.
+/// The same before anything is pinned, which may be planned otherwise: `plan` is empty, and the
+/// plan's layers are repeated, not chosen. `facts`: of that plan.
 [[nodiscard]] PlannedMemory unpinned_memory(
     MemoryFacts facts,
     const ParallelPlan& plan,
