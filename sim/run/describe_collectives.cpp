@@ -3,6 +3,7 @@
 
 #include "interconnect/topology_analysis.h"
 #include "sim/core/error.h"
+#include "sim/run/machine/machine.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/value_jobs.h"
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <numeric>
 #include <tuple>
 #include <type_traits>
 
@@ -28,16 +30,43 @@ struct RanAllReduce {
     std::string algorithm;
     std::string protocol;
     std::uint32_t blocks = 0;
+    bool simulated = false;
     double time_us = 0;
 };
 
 template <class S>
 requires std::same_as<std::remove_const_t<S>, RanAllReduce>
 auto parts(S& simulated) {
-    return std::tie(simulated.algorithm, simulated.protocol, simulated.blocks, simulated.time_us);
+    return std::tie(
+        simulated.algorithm,
+        simulated.protocol,
+        simulated.blocks,
+        simulated.simulated,
+        simulated.time_us);
 }
 
-/// The same as a run of a scenario whose all-reduces are auto; nothing if it takes too many events.
+/// What auto chooses, without simulating.
+RanAllReduce chosen_all_reduce(const SystemParams& system, std::uint64_t bytes) {
+    Simulation simulation;
+    MachineOptions options;
+    options.ranks = gpus_of(system);
+    Group world{"world", std::vector<std::uint32_t>(options.ranks)};
+    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    options.groups = {world};
+    Machine machine(simulation, system, options);
+    const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
+    return {
+        std::string(enum_name(choice.algorithm)),
+        std::string(
+            choice.algorithm == Algorithm::kInSwitch ? enum_name(choice.mode)
+                                                     : enum_name(choice.protocol)),
+        choice.channels,
+        false,
+        0};
+}
+
+/// The same as a run of a scenario whose all-reduces are auto says; only the choice if it takes too
+/// many events.
 RanAllReduce
 ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t most_events) {
     const ExecutionGraph graph = single_collective(
@@ -51,9 +80,9 @@ ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t mo
         const std::vector<CollectiveResult> results =
             collective_results(graph, simulate(system, graph, CollectivePolicies(), options));
         const CollectiveResult& all = results.front();
-        return {all.algorithm, all.protocol, all.channels, all.time_us};
+        return {all.algorithm, all.protocol, all.channels, true, all.time_us};
     } catch (const TooLong&) {
-        return {};
+        return chosen_all_reduce(system, bytes);
     }
 }
 
@@ -123,6 +152,7 @@ std::vector<DescribedAllReduce> describe_all_reduces(
         one.algorithm = got.algorithm;
         one.protocol = got.protocol;
         one.blocks = got.blocks;
+        one.simulated = got.simulated;
         one.time_us = got.time_us;
     });
     return described;
@@ -143,19 +173,15 @@ std::string all_reduce_table(const SystemParams& system, const RunJobs& run) {
         const std::string size = to_string(Bytes(one.bytes));
         if (!one.failure.empty())
             out += fmt::format("  {:>8}  does not end: {}\n", size, one.failure);
-        else if (one.algorithm.empty())
-            out += fmt::format(
-                "  {:>8}  not simulated here; a bound by the links: at least {:.1f} us\n",
-                size,
-                one.at_least_us);
         else
             out += fmt::format(
-                "  {:>8}  {:<9} {:<6} {:>2} blocks  {:>12.1f} us\n",
+                "  {:>8}  {:<9} {:<6} {:>2} blocks  {:>12.1f} us{}\n",
                 size,
                 one.algorithm,
                 one.protocol,
                 one.blocks,
-                one.time_us);
+                one.simulated ? one.time_us : one.at_least_us,
+                one.simulated ? "" : " at least: a bound, not simulated");
     }
     return out;
 }

@@ -14,10 +14,11 @@ namespace switchfold {
 /// would take long, a bound.
 struct DescribedAllReduce {
     std::uint64_t bytes = 0;
-    std::string algorithm;  ///< empty: not simulated
+    std::string algorithm;
     std::string protocol;
     std::uint32_t blocks = 0;
-    double time_us = 0;      ///< of the run
+    bool simulated = false;
+    double time_us = 0;      ///< of the run, if simulated
     double at_least_us = 0;  ///< of any all-reduce: all its data leave each GPU and each machine
     std::string failure;     ///< why the run could not go on; empty if it could
 };
