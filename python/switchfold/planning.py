@@ -96,24 +96,26 @@ class MemoryPlans:
     @cached_property
     def plans(self) -> Table:
         """One row per memory size and planner: `memory_bytes`, `planner`, `staging`, `pinned_bytes`, `bytes_in`,
-        `bytes_out`, `floor_bytes` (the least memory to run in), `seconds` of an iteration without contention, `stall_s`
-        waiting for copies, or `refused` with the reason."""
+        `bytes_out`, `floor_bytes` (the least memory to run in), `seconds` of a simulated iteration, `peak_memory_gib`,
+        bounds on the seconds (`plan_at_least_s` of this plan, `at_least_s` of any order of copies), or `refused` with
+        the reason."""
         return table({"memory_bytes": memory["memory_bytes"], **_cells(row)}
                      for memory in self.raw["memories"] for row in memory["plans"])
 
     @cached_property
     def simulated(self) -> Table:
-        """The same plans with contention, where `simulate=True` asked for it."""
+        """The simulated plans alone; empty with `simulate=False`."""
         return table(self.raw.get("simulated", []))
 
     @cached_property
     def updates(self) -> Table:
-        """When weights are updated: `policy`, `gradient_bytes`, `shadow_bytes`, `seconds`, `stall_s`."""
+        """When weights are updated: `policy`, `gradient_bytes`, `shadow_bytes`, and a bound on the seconds of
+        backward pass and updates, `at_least_s`."""
         return table(self.raw["updates"])
 
     @cached_property
     def recompute(self) -> Table:
-        """What is recomputed: `what`, `activation_bytes`, `offloaded_bytes`, `extra_s`."""
+        """What is recomputed: `what`, `activation_bytes`, `offloaded_bytes`, `extra_s` of the kernels that run again."""
         return table(self.raw["recompute"])
 
 
@@ -123,15 +125,15 @@ def plan_memory(
     *,
     memory: Sequence[str] = (),
     updates: Optional[str] = None,
-    simulate: bool = False,
+    simulate: bool = True,
     base: Optional[PathLike] = None,
     program: Optional[PathLike] = None,
 ) -> MemoryPlans:
     """Computes, with every planner, which parts of a network stay on a GPU and which are copied to the host and back.
 
     memory: total sizes, such as ["6 GiB", "8 GiB"]; by default a few sizes and the GPU's own.
-    updates: "batch" (after the backward pass) or "backward" (each layer within it).
-    simulate: also simulates each plan with contention.
+    updates: "batch" (after the backward pass) or "backward" (each layer within it); by default as in the experiment.
+    simulate: simulates each plan; False: bounds only.
     """
     given = give(experiment, base)
     arguments = ["plan", "memory", given.argument, "--json", *settings(set)]
@@ -139,8 +141,8 @@ def plan_memory(
         arguments += ["--memory", size]
     if updates is not None:
         arguments += ["--updates", updates]
-    if simulate:
-        arguments.append("--simulate")
+    if not simulate:
+        arguments.append("--bounds")
     ended = call(arguments, program=program, folder=given.folder, given=given.content)
     return MemoryPlans(json.loads(ended.output))
 

@@ -69,7 +69,8 @@ class Result:
     @cached_property
     def scenarios(self) -> Table:
         """One row per scenario: `iteration_us`, `forward_us`, `backward_us`, `exposed_communication_us`,
-        `backward_slowdown`, `speedup`, causes of the slowdown as `cause_sm` ... `cause_other`, those of the other phases
+        `backward_slowdown`, `speedup`, `samples_per_s`; of a run in which members come and go `run_us`, `run_members`,
+        `run_paused_us` and so on (docs/statistics.md); of a small network `final_loss`, `time_to_target_us`; causes of the slowdown as `cause_sm` ... `cause_other`, those of the other phases
         as `forward_cause_sm` and so on (`optimizer_`, `other_`, and `kernel_` of a kernel beside a collective), the peak
         memory of the fullest GPU as `peak_memory_bytes`, and so on."""
         return table(_flat(scenario) for scenario in self.raw["scenarios"])
@@ -187,15 +188,25 @@ def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _short(scenarios: List[Mapping[str, Any]]) -> Iterator[Dict[str, str]]:
+    """The first table that the program prints, in short: of the whole run where members come and go or a small network
+    learns, otherwise of a step."""
     def number(value: Optional[float], form: str) -> str:
         return "" if value is None else format(value, form)
 
+    def knows(figure: str) -> bool:
+        return any(scenario.get(figure) is not None for scenario in scenarios)
+
+    columns = [("iteration, us", "iteration_us", ".1f"), ("backward, us", "backward_us", ".1f"),
+               ("exposed, us", "exposed_communication_us", ".1f"), ("slowdown", "backward_slowdown", ".1%"),
+               ("speed-up", "speedup", ".2f")]
+    if knows("run_us"):
+        columns = [("time, us", "run_us", ".0f"), ("samples/s", "samples_per_s", ".1f"), ("training", "run_training", ".2%"),
+                   ("paused, us", "run_paused_us", ".0f"), ("checkpoints, us", "run_checkpoints_us", ".0f"),
+                   ("lost, us", "run_lost_us", ".0f"), ("members", "run_members", ".1f"),
+                   ("GPU-s lost", "run_gpu_seconds_lost", ".1f")]
+    elif knows("diverged_seeds"):
+        columns = [("iteration, us", "iteration_us", ".1f"), ("samples/s", "samples_per_s", ".1f"),
+                   ("speed-up", "speedup", ".2f"), ("final loss", "final_loss", ".4g"),
+                   ("steps to target", "steps_to_target", ".1f"), ("time to target, us", "time_to_target_us", ".1f")]
     for scenario in scenarios:
-        yield {
-            "scenario": scenario["name"],
-            "iteration, us": number(scenario.get("iteration_us"), ".1f"),
-            "backward, us": number(scenario.get("backward_us"), ".1f"),
-            "exposed, us": number(scenario.get("exposed_communication_us"), ".1f"),
-            "slowdown": number(scenario.get("backward_slowdown"), ".1%"),
-            "speed-up": number(scenario.get("speedup"), ".2f"),
-        }
+        yield {"scenario": scenario["name"], **{title: number(scenario.get(key), form) for title, key, form in columns}}

@@ -7,6 +7,7 @@ from unittest import mock
 from common import EXAMPLE, collective
 
 import switchfold
+from switchfold.result import _short
 from switchfold.tables import has_pandas
 
 
@@ -76,6 +77,30 @@ class Bars(unittest.TestCase):
         bar = switchfold.Progress.parse("  3 of 6 experiments  1.0 a second").bar()
         self.assertEqual(bar, "[############------------] 3 of 6 experiments  1.0 a second")
         self.assertIsNone(switchfold.Progress.parse("7 plans simulated  1 s").share)
+
+
+class FirstTable(unittest.TestCase):
+    """What a notebook shows of a run: its own figures, not those of a step that all scenarios share."""
+
+    STEP = {"name": "a", "iteration_us": 10.0, "backward_us": 4.0, "exposed_communication_us": 1.0, "samples_per_s": 80.0,
+            "speedup": None, "backward_slowdown": None}
+
+    def shown(self, **figures):
+        return list(_short([{**self.STEP, **figures}]))[0]
+
+    def test_a_step(self):
+        self.assertEqual(self.shown()["iteration, us"], "10.0")
+
+    def test_members_that_come_and_go(self):
+        row = self.shown(run_us=6e7, run_training=0.9296, run_paused_us=2e6, run_checkpoints_us=0, run_lost_us=0, run_members=5,
+                         run_gpu_seconds_lost=3.25, samples_per_s=71.5)
+        self.assertEqual(row, {"scenario": "a", "time, us": "60000000", "samples/s": "71.5", "training": "92.96%",
+                               "paused, us": "2000000", "checkpoints, us": "0", "lost, us": "0", "members": "5.0",
+                               "GPU-s lost": "3.2"})
+
+    def test_a_small_network(self):
+        row = self.shown(diverged_seeds=0, final_loss=0.19081, steps_to_target=243.2, time_to_target_us=4.2e6)
+        self.assertEqual((row["final loss"], row["steps to target"], row["iteration, us"]), ("0.1908", "243.2", "10.0"))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 class HeldPageCase(unittest.TestCase):
     SCRIPT = ""  # its name
     PROGRAM = ""  # its text
+    SLOW = False
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -25,6 +26,7 @@ class HeldPageCase(unittest.TestCase):
         """Exit code, output, and the page afterwards."""
         page = self.folder / "page.md"
         page.write_text("\n".join(["Words.", "", *lines, "", "More.", ""]))
-        done = subprocess.run([sys.executable, SCRIPTS / self.SCRIPT, *(["--write"] if write else []), self.program, page],
+        done = subprocess.run([sys.executable, SCRIPTS / self.SCRIPT, *(["--write"] if write else []),
+                               *(["--slow"] if self.SLOW else []), self.program, page],
                               capture_output=True, text=True, check=False)
         return done.returncode, done.stdout, page.read_text()

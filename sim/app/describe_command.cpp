@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
 #include "sim/run/config/load.h"
+#include "sim/run/describe_collectives.h"
 #include "sim/run/machine/describe.h"
 #include "sim/run/machine/system_queries.h"
 #include "validation/collectives/measurements_near.h"
@@ -8,8 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
+#include <thread>
 
 namespace switchfold {
 
@@ -53,9 +57,13 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             for (const std::string& text : arguments->set)
                 overrides.push_back(parse_override(text));
             const SystemParams system = load_any_system(arguments->file, overrides);
+            const RunJobs jobs = [](std::span<const Job> all, const JobEnded& ended) {
+                run_jobs(all, std::max(1U, std::thread::hardware_concurrency()), {}, ended);
+            };
             const std::string text = arguments->dot
                                          ? draw_system(system)
-                                         : describe_system(system) + measurements_of(system);
+                                         : describe_system(system) + all_reduce_table(system, jobs) +
+                                               measurements_of(system);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

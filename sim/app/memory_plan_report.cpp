@@ -57,24 +57,38 @@ std::string largest_batch_words(const std::optional<std::uint32_t>& largest) {
                                    : "not even one sample fits";
 }
 
-std::string plan_line(const ComparedPlan& compared) {
+/// What the simulator says of a plan; null if it was not asked or the plan does not fit.
+const SimulatedMemoryPlan* simulated_of(
+    const MemoryComparison& comparison, std::uint64_t memory, const ComparedPlan& compared) {
+    for (const SimulatedMemoryPlan& one : comparison.simulated)
+        if (one.memory == memory && one.planner == compared.plan.planner &&
+            one.staging == compared.plan.staging && one.refusal.empty())
+            return &one;
+    return nullptr;
+}
+
+std::string plan_line(const ComparedPlan& compared, const SimulatedMemoryPlan* simulated) {
     const PinningPlan& plan = compared.plan;
     const std::string who =
         fmt::format("  {:<12} {:<11}", name_of(plan.planner), name_of(plan.staging));
     if (!compared.replay)
         return fmt::format(
             "{}  {}; {}\n", who, plan.refusal, largest_batch_words(compared.largest_batch));
+    const auto known = [&](double value, int decimals) {
+        return simulated == nullptr ? std::string("-") : fmt::format("{:.{}f}", value, decimals);
+    };
+    constexpr double kMebiOfGibi = 1024;
     return fmt::format(
-        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9.3f} {:>9.3f} {:>9.3f}\n",
+        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9} {:>9.3f} {:>9}\n",
         who,
         mebi(plan.pinned_bytes),
         percent(static_cast<double>(plan.pinned_bytes), static_cast<double>(plan.candidate_bytes)),
         mebi(plan.moved_bytes()),
         proof_of(plan),
         mebi(plan.floor_bytes()),
+        known(simulated == nullptr ? 0 : to_milliseconds(simulated->seconds), 3),
         to_milliseconds(compared.replay->seconds),
-        to_milliseconds(compared.replay->stall),
-        to_milliseconds(compared.replay->at_least));
+        known(simulated == nullptr ? 0 : simulated->peak_gib * kMebiOfGibi, 0));
 }
 
 /// Splits the gain by origin: pinned bytes in percent of those that first_fit pins, copies in
@@ -103,24 +117,22 @@ std::string
 update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& updates) {
     const std::uint64_t all = sum_of_bytes(layer_groups(workload.layers));
     std::string text = fmt::format(
-        "\ngradients, {:.0f} MiB of all layers; backward pass and updates without contention\n"
-        "  {:<38} {:>9} {:>7} {:>9} {:>9} {:>9}\n",
+        "\ngradients, {:.0f} MiB of all layers; a bound on the time of backward pass and updates\n"
+        "  {:<38} {:>9} {:>7} {:>9} {:>9}\n",
         mebi(all),
         "updates",
         "MiB",
         "saved %",
         "shadow",
-        "time ms",
-        "stall ms");
+        "bound ms");
     for (const ComparedUpdate& one : updates)
         text += fmt::format(
-            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f} {:>9.3f}\n",
+            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f}\n",
             one.what,
             mebi(one.replay.reserved),
             100 - percent(static_cast<double>(one.replay.reserved), static_cast<double>(all)),
             mebi(one.replay.shadow),
-            to_milliseconds(one.replay.seconds),
-            to_milliseconds(one.replay.stall));
+            to_milliseconds(one.replay.seconds));
     return text;
 }
 
@@ -131,7 +143,7 @@ std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
         "recomputed",
         "MiB",
         "moved",
-        "extra ms");
+        "again ms");
     for (const ComparedRecompute& one : recomputes)
         text += fmt::format(
             "  {:<38} {:>9.0f} {:>9.0f} {:>9.3f}\n",
@@ -139,30 +151,6 @@ std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
             mebi(one.cost.peak),
             mebi(2 * one.cost.offloaded),
             to_milliseconds(one.cost.extra));
-    return text;
-}
-
-std::string simulated_table(const std::vector<SimulatedMemoryPlan>& plans) {
-    std::string text = fmt::format(
-        "\nsimulated: copies, collectives and kernels share the machine\n"
-        "  {:>10}  {:<12} {:<11} {:>9} {:>9}\n",
-        "memory MiB",
-        "planner",
-        "staging",
-        "time ms",
-        "peak MiB");
-    for (const SimulatedMemoryPlan& plan : plans) {
-        text += fmt::format(
-            "  {:>10.0f}  {:<12} {:<11}",
-            mebi(plan.memory),
-            name_of(plan.planner),
-            name_of(plan.staging));
-        text +=
-            plan.refusal.empty()
-                ? fmt::format(
-                      " {:>9.3f} {:>9.0f}\n", to_milliseconds(plan.seconds), plan.peak_gib * 1024)
-                : std::string(" does not fit\n");
-    }
     return text;
 }
 
@@ -180,7 +168,7 @@ OrderedJson to_json(const SimulatedMemoryPlan& plan) {
     return json;
 }
 
-OrderedJson to_json(const ComparedPlan& compared) {
+OrderedJson to_json(const ComparedPlan& compared, const SimulatedMemoryPlan* simulated) {
     const PinningPlan& plan = compared.plan;
     OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
     if (!compared.replay) {
@@ -204,8 +192,11 @@ OrderedJson to_json(const ComparedPlan& compared) {
             {"flags", plan.certificate.flags},
             {"granule_bytes", plan.certificate.granule},
             {"rounding_bytes", plan.certificate.rounding}};
-    json["seconds"] = compared.replay->seconds;
-    json["stall_s"] = compared.replay->stall;
+    if (simulated != nullptr) {
+        json["seconds"] = simulated->seconds;
+        json["peak_memory_gib"] = simulated->peak_gib;
+    }
+    json["plan_at_least_s"] = compared.replay->seconds;
     json["at_least_s"] = compared.replay->at_least;
     json["step_bytes"] = plan.step_bytes;
     return json;
@@ -289,10 +280,10 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
             "from best",
             "floor",
             "time ms",
-            "stall ms",
-            "bound ms");
+            "bound ms",
+            "peak MiB");
         for (const ComparedPlan& plan : compared.plans)
-            text += plan_line(plan);
+            text += plan_line(plan, simulated_of(comparison, compared.memory, plan));
         text += gain_line(compared);
         if (compared.orders)
             text += fmt::format(
@@ -302,8 +293,6 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
                 mebi(compared.orders->most),
                 compared.orders->mean / (1024.0 * 1024));
     }
-    if (!comparison.simulated.empty())
-        text += simulated_table(comparison.simulated);
     return text + update_table(workload, comparison.updates) +
            recompute_table(comparison.recomputes);
 }
@@ -321,7 +310,7 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
     for (const ComparedMemory& compared : comparison.memories) {
         OrderedJson one{{"memory_bytes", compared.memory}, {"plans", OrderedJson::array()}};
         for (const ComparedPlan& plan : compared.plans) {
-            one["plans"].push_back(to_json(plan));
+            one["plans"].push_back(to_json(plan, simulated_of(comparison, compared.memory, plan)));
             if (plan.replay)
                 one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
         }
@@ -347,8 +336,7 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
             {{"policy", update.what},
              {"gradient_bytes", update.replay.reserved},
              {"shadow_bytes", update.replay.shadow},
-             {"seconds", update.replay.seconds},
-             {"stall_s", update.replay.stall}});
+             {"at_least_s", update.replay.seconds}});
     json["recompute"] = OrderedJson::array();
     for (const ComparedRecompute& one : comparison.recomputes)
         json["recompute"].push_back(

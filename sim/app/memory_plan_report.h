@@ -11,7 +11,8 @@
 
 namespace switchfold {
 
-/// Memory that an update policy needs for gradients, and the time of backward pass and updates.
+/// Memory that an update policy needs for gradients, and the least time of backward pass and
+/// updates.
 struct ComparedUpdate {
     std::string what;
     UpdateReplay replay;
@@ -30,7 +31,7 @@ struct MemoryComparison {
     std::vector<ComparedMemory> memories;
     std::vector<ComparedUpdate> updates;
     std::vector<ComparedRecompute> recomputes;
-    std::vector<SimulatedMemoryPlan> simulated;  ///< if requested
+    std::vector<SimulatedMemoryPlan> simulated;  ///< empty: bounds only
 };
 
 /// Tables: planners by size of memory, origin of the gain, update policies, recomputation.

@@ -11,7 +11,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
+#include <span>
 #include <stdexcept>
+#include <thread>
 
 namespace switchfold {
 
@@ -21,9 +24,9 @@ struct MemoryPlanArguments {
     std::string file;
     std::vector<std::string> set;
     std::vector<std::string> memory;
-    std::string granule = "64 KiB";
-    std::string updates = "batch";
-    bool simulate = false;
+    std::string granule;
+    std::string updates;
+    bool bounds = false;
     bool json = false;
 };
 
@@ -53,24 +56,25 @@ sizes_of(const MemoryPlanArguments& arguments, const MemoryWorkload& workload) {
 }
 
 std::vector<SimulatedMemoryPlan> simulated(
-    const MemoryPlanArguments& arguments,
+    const MemoryChoice& choice,
     const LoadedExperiment& loaded,
     const MemoryComparison& comparison,
     const Log& log) {
     SimulatedMemoryOptions options;
-    options.granule = bytes_of(arguments.granule, "--granule");
-    if (arguments.updates != "batch")
-        options.updates = UpdatePolicy::kImmediate;
+    options.choice = choice;
     for (const ComparedMemory& compared : comparison.memories)
         options.memories.push_back(compared.memory);
-    options.before = [&](const SimulatedMemoryPlan& plan) {
-        log.step(fmt::format(
-            "simulating {} with {} in {}",
-            name_of(plan.planner),
-            name_of(plan.staging),
-            to_string(Bytes(plan.memory))));
+    options.run = [&log](std::span<const Job> jobs, const JobEnded& ended) {
+        log.step(fmt::format("simulating {} plans", jobs.size()));
+        run_jobs(jobs, std::max(1U, std::thread::hardware_concurrency()), {}, ended);
     };
     return simulate_memory_plans(loaded, options);
+}
+
+std::optional<UpdatePolicy> updates_of(const MemoryPlanArguments& arguments) {
+    if (arguments.updates.empty())
+        return std::nullopt;
+    return arguments.updates == "batch" ? UpdatePolicy::kBatch : UpdatePolicy::kImmediate;
 }
 
 int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
@@ -78,12 +82,17 @@ int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
     for (const std::string& text : arguments.set)
         overrides.push_back(parse_override(text));
     OptimalOptions optimal;
-    optimal.granule = bytes_of(arguments.granule, "--granule");
+    if (!arguments.granule.empty())
+        optimal.granule = bytes_of(arguments.granule, "--granule");
     if (optimal.granule == 0)
         throw ConfigError("--granule", "", "is 0 B; expected 1 B or more");
     log.step(fmt::format("reading {}", arguments.file));
     const LoadedExperiment loaded = load_experiment(arguments.file, overrides);
-    const MemoryWorkload workload = memory_workload(loaded, arguments.updates != "batch");
+    MemoryChoice choice = memory_choice_of(loaded, updates_of(arguments));
+    if (!arguments.granule.empty())
+        choice.granule = Bytes(optimal.granule);
+    optimal.granule = choice.granule.count();
+    const MemoryWorkload workload = memory_workload(loaded, choice);
     MemoryComparison comparison;
     for (const std::uint64_t size : sizes_of(arguments, workload)) {
         log.step(fmt::format("planning for {}", to_string(Bytes(size))));
@@ -96,8 +105,8 @@ int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
             workload.rates,
             optimal);
     }
-    if (arguments.simulate)
-        comparison.simulated = simulated(arguments, loaded, comparison, log);
+    if (!arguments.bounds)
+        comparison.simulated = simulated(choice, loaded, comparison, log);
     comparison.updates = compare_updates(workload);
     comparison.recomputes = compare_recompute(workload);
     const std::string text = arguments.json ? memory_plan_json(workload, comparison)
@@ -122,7 +131,7 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
     CLI::App* command = plan->add_subcommand(
         "memory",
         "Which data stay on the GPU and which travel, by planner and size of memory: what is "
-        "pinned and moved, how far from the best, and the time without contention. Then what "
+        "pinned and moved, how far from the best, and the time of a run. Then what "
         "update policies need for gradients, and what recomputation costs.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json --memory \"8 GiB\"");
     command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON); -: standard input")
@@ -136,17 +145,21 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
             "Size for everything, such as \"8 GiB\"; several; without: a few and the GPU's")
         ->allow_extra_args(false);
     command->add_option(
-        "--granule", arguments->granule, "Sizes are rounded up to it by the exact programme");
+        "--granule",
+        arguments->granule,
+        "Sizes are rounded up to it by the exact programme; without: as in the experiment's plan");
     command
         ->add_option(
             "--updates",
             arguments->updates,
-            "batch: after the backward pass; backward: each layer's within it")
+            "batch: after the backward pass; backward: each layer's within it; without: as in "
+            "the experiment's plan")
         ->check(CLI::IsMember({"batch", "backward"}));
     command->add_flag(
-        "--simulate",
-        arguments->simulate,
-        "Simulate each plan too, in the first scenario that overlaps");
+        "--bounds",
+        arguments->bounds,
+        "Print bounds on the times only; without: simulate each plan, in the first scenario that "
+        "overlaps");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, &chosen, &log] {
         chosen = [arguments, &log] { return plan_memory_of(*arguments, log); };

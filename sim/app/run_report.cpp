@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 #include "sim/output/figures.h"
 #include "sim/output/result.h"
+#include "sim/output/result_reader.h"
 #include "sim/output/schedule_chart.h"
 #include "sim/run/config/device_params.h"
 #include "sim/run/config/parameter_units.h"
@@ -182,7 +183,8 @@ OrderedJson counters(const std::filesystem::path& file) {
     return out;
 }
 
-/// Passes by scenario. Throws ConfigError naming invalid lines.
+/// Passes of stages by scenario; those of single layers are not drawn. Throws ConfigError naming
+/// invalid lines.
 std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::path& file) {
     std::map<std::string, std::vector<ChartPass>> passes;
     std::vector<Problem> problems;
@@ -191,6 +193,8 @@ std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::p
     };
     for (const CsvRecord& row : validation::read_csv(file).records) {
         const auto name = parse_pass_name(row["pass"]);
+        if (!name && is_pass_of_a_layer(row["pass"]))
+            continue;
         if (!name) {
             problems.push_back(
                 {file.string(),
@@ -343,20 +347,38 @@ OrderedJson figures_json() {
                  {"place", figure.table_place},
                  {"shown_by", figure.shown_by},
                  {"shown_where_known", is_optional(figure.shown_by)},
+                 {"decimals", figure.decimals},
+                 {"pace", figure.pace},
                  {"of_gpus", figure.of_gpus}});
     return out;
 }
 
-/// Those of the table of a kernel beside a collective.
-OrderedJson loop_figures_json() {
+/// Columns that are shown in their order.
+OrderedJson columns_json(const std::vector<const Figure*>& figures) {
     OrderedJson out = OrderedJson::array();
-    for (const Figure* figure : loop_figures())
+    for (const Figure* figure : figures)
         out.push_back(
             {{"key", figure->key},
              {"title", figure->title},
              {"unit", to_string(figure->unit)},
              {"decimals", figure->decimals}});
     return out;
+}
+
+/// Those of the first table of runs over many steps; none if no scenario is one.
+OrderedJson run_figures_json(const ExperimentResult& result) {
+    std::vector<const ScenarioFigures*> scenarios;
+    for (const ScenarioResult& s : result.scenarios)
+        scenarios.push_back(&s);
+    return columns_json(run_figures(scenarios));
+}
+
+/// Time of all exchanges of a scenario, of which the page gets the first.
+double exchange_us(const OrderedJson& scenario) {
+    double sum = 0;
+    for (const OrderedJson& collective : scenario.at("collectives"))
+        sum += collective.at("time_us").get<double>();
+    return sum;
 }
 
 OrderedJson slowed_json() {
@@ -405,6 +427,7 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     // Thousands of collectives of a long run would make the page too large; it shows only those of
     // the first scenario.
     for (OrderedJson& one : result["scenarios"]) {
+        one["exchange_us"] = exchange_us(one);
         OrderedJson& collectives = one["collectives"];
         if (collectives.size() > 1)
             collectives = OrderedJson::array({collectives[0]});
@@ -413,7 +436,8 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["figures"] = figures_json();
     data["causes"] = causes_json();
     data["slowed"] = slowed_json();
-    data["loop_figures"] = loop_figures_json();
+    data["loop_figures"] = columns_json(loop_figures());
+    data["run_figures"] = run_figures_json(read_result(folder));
     data["result"] = std::move(result);
     return data;
 }

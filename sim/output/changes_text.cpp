@@ -92,9 +92,9 @@ std::string checkpoints_table(const ExperimentResult& result) {
     }
     if (rows.size() == 1)
         return {};
-    return align_columns(rows) +
+    return "\n" + align_columns(rows) +
            "copied, written: from the begin of the step until hosts, and until the storage have "
-           "the state.\n\n";
+           "the state.\n";
 }
 
 OrderedJson change_json(const ChangeResult& change) {
@@ -127,38 +127,6 @@ OrderedJson change_json(const ChangeResult& change) {
         {"phases", std::move(phases)}};
 }
 
-std::string totals_table(const ExperimentResult& result) {
-    std::vector<std::vector<std::string>> rows{
-        {"run",
-         "steps",
-         "time",
-         "samples/s",
-         "training",
-         "paused",
-         "checkpoints",
-         "lost",
-         "GPU-s held",
-         "GPU-s lost to changes"}};
-    for (const ScenarioResult& s : result.scenarios) {
-        if (!s.changes)
-            continue;
-        const ChangesResult& run = *s.changes;
-        constexpr double kPercent = 100;
-        rows.push_back(
-            {s.name,
-             fmt::format("{}", run.steps),
-             seconds_text(run.end_s),
-             fmt::format("{:.1f}", run.samples_per_s),
-             fmt::format("{:.2f} %", run.share_of_training * kPercent),
-             seconds_text(run.paused_s),
-             seconds_text(run.checkpoints_s),
-             seconds_text(run.lost_s),
-             fmt::format("{:.0f}", run.gpu_seconds_held),
-             fmt::format("{:.1f}", run.gpu_seconds_lost)});
-    }
-    return align_columns(rows);
-}
-
 }  // namespace
 
 std::string changes_table(const ExperimentResult& result) {
@@ -173,11 +141,9 @@ std::string changes_table(const ExperimentResult& result) {
          "slower step",
          "training lost",
          "state"}};
-    bool any = false;
     for (const ScenarioResult& s : result.scenarios) {
         if (!s.changes)
             continue;
-        any = true;
         for (const ChangeResult& change : s.changes->changes)
             rows.push_back(
                 {s.name,
@@ -191,17 +157,13 @@ std::string changes_table(const ExperimentResult& result) {
                  seconds_text(change.lost_s),
                  transfer_text(change)});
     }
-    if (!any)
-        return {};
-    std::string out = "\n";
+    std::string out;
     if (rows.size() > 1)
-        out += align_columns(rows) +
-               "pause: of the old members; to size: from the request to the first step at the new "
-               "size; slower step:\nthe one beside which a join's state travels; state: its time "
-               "of the time in which it is constant.\n\n";
-    return out + checkpoints_table(result) + totals_table(result) +
-           "samples/s, training: what counts, over the whole run; lost: training that had to be "
-           "done again.\n";
+        out = "\n" + align_columns(rows) +
+              "pause: of the old members; to size: from the request to the first step at the new "
+              "size; slower step:\nthe one beside which a join's state travels; state: its time "
+              "of the time in which it is constant.\n";
+    return out + checkpoints_table(result);
 }
 
 OrderedJson changes_json(const ChangesResult& run) {

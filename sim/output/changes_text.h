@@ -9,8 +9,8 @@
 
 namespace switchfold {
 
-/// Cost of changes in each scenario, one row per change, and totals of the runs; empty if there are
-/// none.
+/// Cost of changes in each scenario, one row per change, and steps that copy state to hosts; empty
+/// if there are none. Totals of the runs are figures of the scenarios.
 [[nodiscard]] std::string changes_table(const ExperimentResult& result);
 /// Numbers are rounded to six digits.
 [[nodiscard]] OrderedJson changes_json(const ChangesResult& run);

@@ -11,6 +11,14 @@
 
 namespace switchfold {
 
+/// Runs over many steps, whose first table has figures of the whole run.
+enum class RunOf {
+    kNone,
+    kMembers,   ///< in which members come and go
+    kLearning,  ///< along which a small network is trained
+    kEither
+};
+
 /// A figure of a scenario, declared once; result.json and its reader, the printed table, and a
 /// sweep's records, database and pages are derived from this list.
 struct Figure {
@@ -31,6 +39,12 @@ struct Figure {
     unsigned loop_place = 0;
     /// Lower end of the range that a scenario's figure is the upper end of, where it has one.
     std::optional<double> ScenarioFigures::*low = nullptr;
+    /// Position among the columns of the first table of a run over many steps, where a scenario
+    /// knows it; 0: not shown.
+    unsigned run_place = 0;
+    RunOf run_of = RunOf::kNone;    ///< the runs that show it there
+    bool where_it_differs = false;  ///< left out there where all scenarios agree on it
+    bool pace = false;              ///< of the whole run where there is one, not of a step
 
     [[nodiscard]] std::optional<double> of(const ScenarioFigures& figures) const {
         return std::visit(
@@ -50,10 +64,14 @@ inline constexpr Figure kFigures[] = {
      .member = &ScenarioFigures::iteration_us,
      .unit = Unit::kMicroseconds,
      .title = "iteration",
-     .meaning = "Simulated time per step.",
+     .meaning =
+         "Simulated time per step. Where replicas average, its mean over the training; where "
+         "members join and leave, that of the first members.",
      .table_place = 5,
      .chart_title = "iteration",
-     .loop_place = 9},
+     .loop_place = 9,
+     .run_place = 3,
+     .run_of = RunOf::kLearning},
     {"forward_us",
      &ScenarioFigures::forward_us,
      Unit::kMicroseconds,
@@ -194,10 +212,14 @@ inline constexpr Figure kFigures[] = {
      .meaning = "iteration_us of the baseline, the first scenario without overlap, over this one's "
                 "(plans: time per sample; workloads that share a machine: the same workload alone "
                 "without overlap; a kernel beside a collective: one loop after the other); none "
-                "for a single collective.",
+                "for a single collective, and for a run in which members join and leave unless a "
+                "scenario without overlap is one too.",
      .table_place = 8,
      .chart_title = "speed-up",
-     .loop_place = 11},
+     .loop_place = 11,
+     .run_place = 5,
+     .run_of = RunOf::kEither,
+     .pace = true},
     {.key = "loop_kernels",
      .member = &ScenarioFigures::loop_kernels,
      .unit = Unit::kCount,
@@ -320,20 +342,28 @@ inline constexpr Figure kFigures[] = {
      .member = &ScenarioFigures::samples_per_s,
      .unit = Unit::kCount,
      .title = "samples/s",
-     .meaning = "Samples per second of all ranks together; none for traces and collectives.",
+     .meaning = "Samples per second of all ranks together, over the whole run where members join "
+                "and leave or replicas average; none for traces and collectives.",
      .table_place = 10,
      .chart_title = "samples a second",
      .shown_by = "samples_per_s",
-     .more_is_better = true},
+     .more_is_better = true,
+     .run_place = 4,
+     .run_of = RunOf::kEither,
+     .pace = true},
     {.key = "tflops_per_gpu",
      .member = &ScenarioFigures::tflops_per_gpu,
      .unit = Unit::kCount,
      .title = "TFLOP/s a GPU",
      .meaning = "Arithmetic of the model per second and GPU, in 10^12 operations: three times the "
-                "forward pass's, not counting recomputation; none for traces and collectives.",
+                "forward pass's, not counting recomputation; over the whole run likewise; none for "
+                "traces and collectives.",
      .table_place = 11,
      .shown_by = "samples_per_s",
-     .of_gpus = true},
+     .of_gpus = true,
+     .run_place = 6,
+     .run_of = RunOf::kEither,
+     .pace = true},
     {.key = "run_samples_per_s",
      .member = &ScenarioFigures::run_samples_per_s,
      .unit = Unit::kCount,
@@ -345,11 +375,87 @@ inline constexpr Figure kFigures[] = {
     {.key = "run_training",
      .member = &ScenarioFigures::run_training,
      .unit = Unit::kShare,
-     .title = "of it training",
+     .title = "training",
      .meaning = "Share of such a run's time in which members train samples that count; none "
                 "without a run.",
      .chart_title = "share of the time that trains what counts",
-     .more_is_better = true},
+     .more_is_better = true,
+     .run_place = 7,
+     .run_of = RunOf::kMembers},
+    {.key = "run_us",
+     .member = &ScenarioFigures::run_us,
+     .unit = Unit::kMicroseconds,
+     .title = "time",
+     .meaning = "Simulated time of such a run; none without one, as the next six.",
+     .run_place = 1,
+     .run_of = RunOf::kMembers},
+    {.key = "run_steps",
+     .member = &ScenarioFigures::run_steps,
+     .unit = Unit::kCount,
+     .title = "steps",
+     .meaning = "Its steps that count.",
+     .decimals = 0,
+     .run_place = 2,
+     .run_of = RunOf::kMembers},
+    {.key = "run_paused_us",
+     .member = &ScenarioFigures::run_paused_us,
+     .unit = Unit::kMicroseconds,
+     .title = "paused",
+     .meaning = "Time for which members pause for changes.",
+     .chart_title = "paused for changes",
+     .run_place = 8,
+     .run_of = RunOf::kMembers},
+    {.key = "run_checkpoints_us",
+     .member = &ScenarioFigures::run_checkpoints_us,
+     .unit = Unit::kMicroseconds,
+     .title = "checkpoints",
+     .meaning = "Pauses for checkpoints, and what they add to steps.",
+     .chart_title = "time for checkpoints",
+     .run_place = 9,
+     .run_of = RunOf::kMembers},
+    {.key = "run_lost_us",
+     .member = &ScenarioFigures::run_lost_us,
+     .unit = Unit::kMicroseconds,
+     .title = "lost",
+     .meaning = "Training that is done again.",
+     .chart_title = "training done again",
+     .run_place = 10,
+     .run_of = RunOf::kMembers},
+    {.key = "run_gpu_seconds_held",
+     .member = &ScenarioFigures::run_gpu_seconds_held,
+     .unit = Unit::kCount,
+     .title = "GPU-s held",
+     .meaning = "Seconds for which GPUs are held, over all of them.",
+     .run_place = 13,
+     .run_of = RunOf::kMembers},
+    {.key = "run_gpu_seconds_lost",
+     .member = &ScenarioFigures::run_gpu_seconds_lost,
+     .unit = Unit::kCount,
+     .title = "GPU-s lost to changes",
+     .meaning = "Those of them that changes of members cost.",
+     .chart_title = "GPU-seconds lost to changes",
+     .run_place = 14,
+     .run_of = RunOf::kMembers},
+    {.key = "run_members",
+     .member = &ScenarioFigures::run_members,
+     .unit = Unit::kCount,
+     .title = "members",
+     .meaning = "Members, mean over such a run's time, or replicas, mean over the steps of the "
+                "small network.",
+     .chart_title = "members",
+     .more_is_better = true,
+     .run_place = 11,
+     .run_of = RunOf::kEither,
+     .where_it_differs = true},
+    {.key = "largest_share",
+     .member = &ScenarioFigures::largest_share,
+     .unit = Unit::kShare,
+     .title = "largest share",
+     .meaning = "Part of a batch of the small network that the replica with most samples has; none "
+                "without replicas.",
+     .run_place = 12,
+     .run_of = RunOf::kLearning,
+     .where_it_differs = true},
     {"bubble_share",
      &ScenarioFigures::bubble_share,
      Unit::kShare,
@@ -376,22 +482,27 @@ inline constexpr Figure kFigures[] = {
      .meaning = "Loss of the small network after the last step, mean over the seeds; none without "
                 "learning, or if a seed diverged.",
      .chart_title = "final loss",
-     .decimals = 9},
-    {"steps_to_target",
-     &ScenarioFigures::steps_to_target,
-     Unit::kCount,
-     "steps to target",
-     "Steps until its loss reaches the target, mean over the seeds; none if a seed does not reach "
-     "it.",
-     0,
-     "steps to the target"},
-    {"time_to_target_us",
-     &ScenarioFigures::time_to_target_us,
-     Unit::kMicroseconds,
-     "time to target",
-     "Simulated time until then, likewise.",
-     0,
-     "time to the target"},
+     .decimals = 9,
+     .run_place = 15,
+     .run_of = RunOf::kLearning},
+    {.key = "steps_to_target",
+     .member = &ScenarioFigures::steps_to_target,
+     .unit = Unit::kCount,
+     .title = "steps to target",
+     .meaning =
+         "Steps until its loss reaches the target, mean over the seeds; none if a seed does not "
+         "reach it.",
+     .chart_title = "steps to the target",
+     .run_place = 16,
+     .run_of = RunOf::kLearning},
+    {.key = "time_to_target_us",
+     .member = &ScenarioFigures::time_to_target_us,
+     .unit = Unit::kMicroseconds,
+     .title = "time to target",
+     .meaning = "Simulated time until then, likewise.",
+     .chart_title = "time to the target",
+     .run_place = 17,
+     .run_of = RunOf::kLearning},
     {"seeds_at_target",
      &ScenarioFigures::seeds_at_target,
      Unit::kCount,
@@ -399,13 +510,16 @@ inline constexpr Figure kFigures[] = {
      "Number of seeds with which the small network reaches the target; none without one.",
      0,
      "seeds that reach the target"},
-    {"diverged_seeds",
-     &ScenarioFigures::diverged_seeds,
-     Unit::kCount,
-     "seeds diverged",
-     "Number of seeds with which the small network's training diverged; none without learning.",
-     0,
-     "seeds that diverged"},
+    {.key = "diverged_seeds",
+     .member = &ScenarioFigures::diverged_seeds,
+     .unit = Unit::kCount,
+     .title = "seeds diverged",
+     .meaning = "Number of seeds with which the small network's training diverged; none without "
+                "learning.",
+     .chart_title = "seeds that diverged",
+     .run_place = 18,
+     .run_of = RunOf::kLearning,
+     .where_it_differs = true},
     {"loss_ratio",
      &ScenarioFigures::loss_ratio,
      Unit::kFactor,
@@ -449,4 +563,8 @@ inline constexpr Figure kFigures[] = {
 shown_figures(const std::vector<const ScenarioFigures*>& scenarios, bool of_gpus = true);
 /// The same of a kernel beside a collective.
 [[nodiscard]] std::vector<const Figure*> loop_figures();
+/// Those of the first table of runs over many steps; empty if no scenario is one. shown_figures()
+/// are then of a step, without those that are in the first table.
+[[nodiscard]] std::vector<const Figure*>
+run_figures(const std::vector<const ScenarioFigures*>& scenarios);
 }  // namespace switchfold

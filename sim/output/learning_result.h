@@ -96,8 +96,11 @@ struct LearningResult {
     std::string weights;  ///< weights that passes use, or how replicas average theirs
     double learning_rate = 0;
     std::optional<double> target;
-    double step_us = 0;                  ///< simulated time of a step at the steady pace
-    std::optional<SeedMean> final_loss;  ///< none if a seed diverged
+    double step_us = 0;                   ///< simulated time of a step at the steady pace
+    bool averages = false;                ///< replicas do, and step_us is the mean of the training
+    std::optional<double> members;        ///< mean over the steps; none for a pipeline
+    std::optional<double> largest_share;  ///< of a batch; none where all scenarios share equally
+    std::optional<SeedMean> final_loss;   ///< none if a seed diverged
     /// None if any seed has not reached the target.
     std::optional<SeedMean> steps_to_target;
     std::optional<SeedMean> seconds_to_target;

@@ -59,12 +59,21 @@ struct ScenarioFigures {
     std::optional<double> samples_per_s;   ///< for generated steps
     std::optional<double> tflops_per_gpu;  ///< of the model's own arithmetic, for generated steps
     std::optional<double>
-        run_samples_per_s;                  ///< without lost ones, over a run with changing members
-    std::optional<double> run_training;     ///< share of a run's time spent on training that counts
-    std::optional<double> bubble_share;     ///< of the device that is busy longest
-    std::optional<double> peak_memory_gib;  ///< of the fullest GPU, for plans
-    std::optional<double> final_loss;       ///< of the small network
-    std::optional<double> steps_to_target;  ///< of the small network
+        run_samples_per_s;                ///< without lost ones, over a run with changing members
+    std::optional<double> run_training;   ///< share of a run's time spent on training that counts
+    std::optional<double> run_us;         ///< of a run with changing members, as the next ones
+    std::optional<double> run_steps;      ///< that count
+    std::optional<double> run_paused_us;  ///< for changes
+    std::optional<double> run_checkpoints_us;  ///< pauses for them, and what they add to steps
+    std::optional<double> run_lost_us;         ///< training that is done again
+    std::optional<double> run_gpu_seconds_held;
+    std::optional<double> run_gpu_seconds_lost;  ///< to changes
+    std::optional<double> run_members;    ///< mean over a run, or over the small network's training
+    std::optional<double> largest_share;  ///< of a batch of the small network, for one replica
+    std::optional<double> bubble_share;   ///< of the device that is busy longest
+    std::optional<double> peak_memory_gib;    ///< of the fullest GPU, for plans
+    std::optional<double> final_loss;         ///< of the small network
+    std::optional<double> steps_to_target;    ///< of the small network
     std::optional<double> time_to_target_us;  ///< simulated time of the small network's training
     std::optional<double> seeds_at_target;    ///< of the small network
     std::optional<double> diverged_seeds;

@@ -88,8 +88,25 @@ void add_bars(const Row& row, ScheduleChart& chart) {
 
 }  // namespace
 
+namespace {
+
+constexpr std::array<std::string_view, 5> kKinds{"F", "BW", "B", "W", "U"};
+
+}  // namespace
+
+bool is_pass_of_a_layer(std::string_view text) {
+    const std::size_t digits = std::min(text.find_first_of("0123456789"), text.size());
+    const std::string_view kind = text.substr(0, digits);
+    text.remove_prefix(digits);
+    if (std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end() || !take_number(text))
+        return false;
+    if (text.empty())
+        return kind == "U";
+    const std::string_view layer = text.substr(1);
+    return text.front() == '@' && layer.find_first_not_of("0123456789") != std::string_view::npos;
+}
+
 std::optional<PassName> parse_pass_name(std::string_view text) {
-    static constexpr std::array<std::string_view, 5> kKinds{"F", "BW", "B", "W", "U"};
     const std::size_t digits = std::min(text.find_first_of("0123456789"), text.size());
     PassName name{std::string(text.substr(0, digits))};
     text.remove_prefix(digits);

@@ -16,6 +16,9 @@ namespace switchfold {
 namespace {
 
 std::string time_text(double us) {
+    constexpr double kSecond = 1e6;
+    if (us >= 10 * kSecond)
+        return fmt::format("{:.2f} s", us / kSecond);
     if (us >= 100'000)
         return fmt::format("{:.1f} ms", us / 1000);
     if (us >= 10'000)
@@ -33,6 +36,9 @@ std::string figure_text(const Figure& figure, std::optional<double> value) {
         return "-";
     if (figure.unit == Unit::kFactor)
         return fmt::format("{:.2f}x", *value);
+    constexpr int kOfACount = 3;  // more decimals: no count, and of any size
+    if (figure.unit == Unit::kCount && figure.decimals > kOfACount)
+        return fmt::format("{:.4g}", *value);
     if (figure.unit == Unit::kCount)
         return fmt::format("{:.{}f}", *value, std::min(figure.decimals, 1));
     if (figure.unit == Unit::kBytes)
@@ -92,6 +98,13 @@ bool shares_machine(const ExperimentResult& result) {
     return std::any_of(
         result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
             return s.alone_us.has_value();
+        });
+}
+
+bool any_speedup(const ExperimentResult& result) {
+    return std::any_of(
+        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
+            return s.speedup.has_value();
         });
 }
 
@@ -233,6 +246,31 @@ std::string counter_csv_line(std::string_view scenario, const CounterSample& sam
 
 namespace {
 
+/// The first table of runs over many steps: figures of the whole run, a scenario a row; empty if
+/// there is none.
+std::string runs_table(const ExperimentResult& result) {
+    std::vector<const ScenarioFigures*> scenarios;
+    for (const ScenarioResult& s : result.scenarios)
+        scenarios.push_back(&s);
+    const std::vector<const Figure*> figures = run_figures(scenarios);
+    if (figures.empty())
+        return "";
+    constexpr double kPercent = 100;  // two decimals: days lose little
+    std::vector<std::vector<std::string>> rows{{"run"}};
+    for (const Figure* figure : figures)
+        rows[0].emplace_back(figure->title);
+    for (const ScenarioResult& s : result.scenarios) {
+        std::vector<std::string>& row = rows.emplace_back();
+        row.push_back(s.name);
+        for (const Figure* figure : figures)
+            row.push_back(
+                figure->unit == Unit::kShare && figure->of(s)
+                    ? fmt::format("{:.2f} %", *figure->of(s) * kPercent)
+                    : figure_text(*figure, figure->of(s)));
+    }
+    return align_columns(rows) + "of the whole run; the next table is of one step.\n\n";
+}
+
 /// One row per scenario: its figures, and on GPUs the causes of its slowdown.
 std::string figures_table(const ExperimentResult& result, bool of_gpus) {
     std::vector<const ScenarioFigures*> scenarios;
@@ -358,19 +396,22 @@ std::string to_table(const ExperimentResult& result) {
                "iteration: until "
                "both loops\nhave ended. Speed-up: against one loop after the other.\n";
     } else {
+        out += runs_table(result);
         out += figures_table(result, true);
         out += slowed_table(result);
         out += learning_table(result);
         out += changes_table(result);
-        out +=
-            "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
-            "the backward pass\n"
-            "against no overlap, and its causes. Per step, mean over the ranks. Speed-up: of the "
-            "iteration\nagainst " +
-            std::string(
-                shares_machine(result) ? "the same workload alone without overlap. Alone: with the "
-                                         "rest of the machine idle.\n"
-                                       : "the first scenario without overlap.\n");
+        out += "\nforward, backward: time that the phase's kernels keep a GPU busy; slowdown: of "
+               "the backward pass\n"
+               "against no overlap, and its causes. Per step, mean over the ranks.";
+        if (any_speedup(result))
+            out += " Speed-up: of the iteration\nagainst " +
+                   std::string(
+                       shares_machine(result)
+                           ? "the same workload alone without overlap. Alone: with the "
+                             "rest of the machine idle."
+                           : "the first scenario without overlap.");
+        out += "\n";
         if (ranks_wait(result))
             out += "Waiting is for late ranks; the rest of what is exposed is transfer.\n";
         out += together_line(result);

@@ -12,7 +12,6 @@
 #include "sim/run/results/causes.h"
 #include "sim/run/results/compare_ranks.h"
 #include "sim/run/results/host_clock.h"
-#include "sim/run/results/learning.h"
 #include "sim/run/results/learning_jobs.h"
 #include "sim/run/results/loops.h"
 #include "sim/run/results/rank_timelines.h"
@@ -20,6 +19,7 @@
 #include "sim/run/results/scenario_result.h"
 #include "sim/run/results/slowdowns.h"
 #include "sim/run/results/summary.h"
+#include "sim/run/results/whole_runs.h"
 #include "sim/run/shared_machine/shared_machine.h"
 #include "sim/run/simulations.h"
 #include "sim/run/workload/prepared_variant.h"
@@ -60,6 +60,7 @@ public:
         ExperimentResult result = summarise();
         learn(result);
         change_members(result);
+        tell_speedups(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         clock.tell(result.host);
         if (folder)
@@ -208,7 +209,7 @@ private:
             scenarios, loaded_.file.parent_path(), jobs_of(options_, WorkPhase::kLearning));
         for (std::size_t i = 0; i < places.size(); ++i) {
             ScenarioResult& s = result.scenarios[places[i]];
-            set_figures(learned[i], s);
+            tell_learning(learned[i], s);
             s.notes.insert(s.notes.end(), learned[i].notes.begin(), learned[i].notes.end());
             s.learning = std::move(learned[i]);
         }
@@ -253,8 +254,7 @@ private:
         for (std::size_t i = 0; i < runs.size(); ++i) {
             ScenarioResult& s = result.scenarios[scenarios[i].index];
             s.notes.insert(s.notes.end(), runs[i].notes.begin(), runs[i].notes.end());
-            s.run_samples_per_s = runs[i].samples_per_s;
-            s.run_training = runs[i].share_of_training;
+            tell_run(runs[i], s);
             s.changes = std::move(runs[i]);
         }
     }
@@ -320,11 +320,18 @@ private:
     [[nodiscard]] static double pace_of(const ExecutionGraph& graph, double iteration) {
         return graph.training.samples > 0 ? iteration / graph.training.samples : iteration;
     }
+    /// The same of a scenario, over its whole run.
+    [[nodiscard]] double pace_of(std::size_t i, const ScenarioResult& s) const {
+        constexpr double kMicroseconds = 1e6;  // per second
+        if (!s.run_us)
+            return pace_of(graph_of(i), s.iteration_us);
+        return s.run_samples_per_s.value_or(0) > 0 ? kMicroseconds / *s.run_samples_per_s : 0;
+    }
 
-    /// Pace that speed-ups are relative to: that of the first scenario without overlap, otherwise
-    /// of the hidden baseline of the first scenario. None for workloads of collectives only, and
-    /// for loops, each of which is relative to its own.
-    [[nodiscard]] std::optional<double> baseline_pace() const {
+    /// Speed-ups are relative to the pace of the first scenario without overlap, otherwise to that
+    /// of the hidden baseline of the first scenario, of which there is only a step. Workloads of
+    /// collectives only have none; loops are each relative to their own.
+    void tell_speedups(ExperimentResult& result) const {
         const auto& scenarios = experiment_.scenarios;
         const auto first = std::find_if(
             scenarios.begin(), scenarios.end(), [](const ScenarioParams& s) { return !s.overlap; });
@@ -332,10 +339,21 @@ private:
             first == scenarios.end() ? 0 : static_cast<std::size_t>(first - scenarios.begin());
         const Shared& shared = shared_by(of);
         if (!shared.prepared.has_serial() || shared.prepared.workload.loops)
-            return std::nullopt;
-        const std::size_t run = first == scenarios.end() ? shared.baseline : planned_[of].main;
+            return;
         const ExecutionGraph& serial = shared.prepared.serial;
-        return pace_of(serial, phase_times(serial, outcomes_[run], serial.steps).iteration);
+        const bool hidden = first == scenarios.end();
+        const double baseline =
+            hidden ? pace_of(
+                         serial,
+                         phase_times(serial, outcomes_[shared.baseline], serial.steps).iteration)
+                   : pace_of(of, result.scenarios[of]);
+        const bool of_run = !hidden && result.scenarios[of].run_us.has_value();
+        for (std::size_t i = 0; i < result.scenarios.size(); ++i) {
+            ScenarioResult& s = result.scenarios[i];
+            const double pace = pace_of(i, s);
+            if (pace > 0 && s.run_us.has_value() == of_run)
+                s.speedup = baseline / pace;
+        }
     }
 
     /// Times without overlap; 0 if nothing computes or nothing runs so.
@@ -425,12 +443,8 @@ private:
         result.workload = variants_.front().prepared.workload.report;
         result.workload.notes.insert(
             result.workload.notes.end(), left_out_notes_.begin(), left_out_notes_.end());
-        const std::optional<double> baseline = baseline_pace();
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
-            ScenarioResult& s = result.scenarios.emplace_back(scenario_result(i));
-            if (baseline && s.iteration_us > 0)
-                s.speedup = *baseline / pace_of(graph_of(i), s.iteration_us);
-        }
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
+            result.scenarios.push_back(scenario_result(i));
         for (const Outcome& outcome : outcomes_)
             result.host.events += outcome.events;
         const PreparedVariant& first = variants_.front().prepared;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens reports in a headless Chromium: charts draw, nothing is complained of, keys reach everything.
+// Opens reports in a headless Chromium: charts draw, nothing is complained of, keys reach everything, nothing is cut, axes do
+// not repeat a tick.
 // usage: node report_browser_test.mjs NODE_MODULES CHROMIUM SCREENSHOT_FOLDER PAGE...
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -13,9 +14,59 @@ function expect(condition, what) {
   if (!condition) problems.push(what);
 }
 
-async function check(browser, file, colorScheme) {
-  const page = await browser.newPage({ colorScheme, viewport: { width: 1300, height: 900 } });
-  const where = `${file} (${colorScheme})`;
+// The page is as wide as the window, whatever its charts and tables: those scroll, with their first column in place.
+async function checkWidth(page, where) {
+  const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  expect(wider <= 0, `${where}: ${wider} pixels are cut at the right edge`);
+  for (const box of await page.locator("div.wide").all()) {
+    const { moved, hidden, left, shown } = await box.evaluate((node) => {
+      node.scrollLeft = node.scrollWidth;
+      const cell = node.querySelector("tbody th").getBoundingClientRect();
+      const last = node.querySelector("thead th:last-child").getBoundingClientRect();
+      const frame = node.getBoundingClientRect();
+      const told = { moved: node.scrollLeft, hidden: node.scrollWidth - node.clientWidth, left: cell.left - frame.left, shown: last.right <= frame.right + 1 };
+      node.scrollLeft = 0;
+      return told;
+    });
+    expect(Math.abs(moved - hidden) <= 1 && shown, `${where}: a table does not scroll to its last column`);
+    expect(Math.abs(left) <= 1, `${where}: the first column of a table leaves with the others`);
+  }
+}
+
+// No tick of an axis, and no entry of a legend, has the label of another.
+async function checkTicks(page, where) {
+  const repeated = await page.evaluate(() => [...document.querySelectorAll("figure g.role-axis-label, figure g.role-legend-label")].map((labels) =>
+    [...labels.querySelectorAll("text")].map((text) => text.textContent).filter((text) => text !== ""))
+    .filter((texts) => new Set(texts).size < texts.length));
+  expect(repeated.length === 0, `${where}: an axis repeats a tick: ${JSON.stringify(repeated)}`);
+}
+
+// The format of shares tells ticks apart over any range, not only those that happen to be drawn.
+async function checkShares(page, where) {
+  const repeated = await page.evaluate(() => {
+    for (let power = -7; power <= 1; ++power)
+      for (let low = 0; low < 30; ++low)
+        for (let high = low + 1; high < 31; ++high)
+          for (const count of [4, 10, 20]) {
+            const ticks = vega.scale("linear")().domain([low * 10 ** power / 7, high * 10 ** power / 7]).ticks(count);
+            const texts = ticks.map(vega.format(switchfold.percentLabel));
+            if (new Set(texts).size < texts.length) return texts;
+          }
+    return null;
+  });
+  expect(repeated === null, `${where}: shares repeat a tick: ${JSON.stringify(repeated)}`);
+}
+
+// What the sentence of each kind of run speaks of, by the folder of the run.
+const sentences = {
+  sizes: /^In-switch reduction is faster than ring /, run: /slows the backward pass by .* in .*; least in /,
+  plans: /trains .* samples a second.*bubble/, regions: / as fast as /, joins: /samples a second over .*in training that counts/,
+  averages: /^(every|All scenarios end)/, tokens: /exchanges in .* GB\/s.* times as fast as /,
+};
+
+async function check(browser, file, colorScheme, width) {
+  const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+  const where = `${file} (${colorScheme}, ${width} px)`;
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(`${where}: console: ${message.text()}`);
   });
@@ -33,9 +84,14 @@ async function check(browser, file, colorScheme) {
   expect((await page.locator("figure svg.marks").count()) === figures, `${where}: a chart did not draw`);
   expect((await page.locator("figure svg.marks path, figure svg.marks rect").count()) > figures, `${where}: charts are empty`);
   expect((await page.locator("#answer").textContent()).length > 20, `${where}: no answer`);
+  const answer = await page.locator("#answer").textContent();
+  const kind = sentences[path.basename(path.dirname(path.resolve(file)))];
+  expect(!kind || kind.test(answer), `${where}: the sentence does not speak of its kind of run: ${answer}`);
   expect((await page.locator("figure[tabindex='0'][aria-label]").count()) === figures, `${where}: a chart that keys do not reach`);
   const exports = await page.locator(".vega-actions a").allTextContents();
   expect(exports.some((t) => t.includes("SVG")) && exports.some((t) => t.includes("PNG")), `${where}: no download`);
+  await checkWidth(page, where);
+  await checkTicks(page, where);
   const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
   if ((await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)
     expect((await stretch.count()) > 0, `${where}: the worst stretch shows no collective`);
@@ -56,14 +112,18 @@ async function check(browser, file, colorScheme) {
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   expect((background === "rgb(255, 255, 255)") === (colorScheme === "light"), `${where}: colours of the other scheme`);
-  await page.screenshot({ path: path.join(shots, `${path.basename(path.dirname(path.resolve(file)))}-${colorScheme}.png`), fullPage: true });
+  await page.screenshot({ path: path.join(shots, `${path.basename(path.dirname(path.resolve(file)))}-${colorScheme}-${width}.png`), fullPage: true });
   await page.close();
   console.log(`${where}: ${figures} charts in ${seconds.toFixed(2)} s`);
 }
 
 const browser = await playwright.chromium.launch({ executablePath: chromium, args: ["--no-sandbox", "--disable-gpu"] });
 try {
-  for (const file of pages) for (const scheme of ["light", "dark"]) await check(browser, file, scheme);
+  for (const file of pages)
+    for (const [scheme, width] of [["light", 1024], ["light", 1920], ["dark", 1300]]) await check(browser, file, scheme, width);
+  const page = await browser.newPage();
+  await page.goto("file://" + path.resolve(pages[0]));
+  await checkShares(page, pages[0]);
 } finally {
   await browser.close();
 }

@@ -67,6 +67,45 @@ def pipelines(folder):
     return path
 
 
+def runs_over_many_steps(folder):
+    """A run in which members join, replicas that average, members of a small network, an exchange of tokens."""
+    system = str(SOURCE / "configs/systems/hgx_h100.json")
+    network = {"blocks": 2, "hidden": 256, "sequence": 128, "vocabulary": 1000}
+
+    def training(plan, **more):
+        return {"system": system, "workload": {"type": "training", "transformer": network, "plan": plan}, "causes": False, **more}
+    small = {"network": {"depth": 4, "width": 8}, "data": {"samples": 64, "held_out": 16}, "steps": 32, "evaluate_every": 8,
+             "seeds": 2}
+    apart = {"data": 2, "micro_batch": 2, "overlap_gradients": False}
+    experiments = {
+        "joins": training({"data": 2, "micro_batch": 2}, run={
+            "costs": str(SOURCE / "configs/costs/default.json"), "time": "60 s", "changes": [{"at": "20 s", "add": 2}]},
+            scenarios=[{"name": way, "set": {"/run/method": way}} for way in ("restart", "reconnect", "join")]),
+        "averages": training(apart, learning={"averaging": {"type": "periodic", "every": 1}, **small},
+                             scenarios=[{"name": f"every {n}", "set": {"/learning/averaging/every": n}} for n in (1, 8)]),
+        "tokens": {"system": system, "workload": {"type": "experts", "tokens": 256, "hidden": 1024, "top_k": 4, "experts": 16}, "scenarios": [
+            {"name": f"{sms} SMs", "collectives": {"experts": {"library": "deepep_normal", "sms": sms}}} for sms in (8, 20)]},
+    }
+    folders = []
+    for name, experiment in experiments.items():
+        (folder / f"{name}.json").write_text(json.dumps({"name": name, **experiment}))
+        done = subprocess.run([PROGRAM, "run", folder / f"{name}.json", "--out", folder / name], check=False,
+                              capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        folders.append(folder / name)
+    return folders
+
+
+def check_first_tables(folders):
+    """The page's first table has the figures that result.json has, and lines that differ."""
+    for run in folders[:2]:
+        data = data_of(run)
+        scenarios = json.loads((run / "result.json").read_text(encoding="utf-8"))["scenarios"]
+        lines = [[s[f["key"]] for f in data["run_figures"]] for s in scenarios]
+        assert len(lines[0]) > 3, data["run_figures"]
+        assert len({json.dumps(line) for line in lines}) == len(lines), lines
+
+
 def data_of(run):
     """The data that the page of a run draws."""
     page = (run / "report.html").read_text(encoding="utf-8")
@@ -158,6 +197,9 @@ def main():
         subprocess.run([PROGRAM, "run", SOURCE / "configs/experiments/autoencoder_on_phi.json", "--out", regions],
                        check=True, capture_output=True)
         subprocess.run([PROGRAM, "report", three, run, plans, regions], check=True, capture_output=True)
+        many = runs_over_many_steps(folder)
+        subprocess.run([PROGRAM, "report", *many], check=True, capture_output=True)
+        check_first_tables(many)
         check_schedules(plans)
         check_memory(plans)
         check_pass_that_is_none(plans)
@@ -167,7 +209,7 @@ def main():
         shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
         return subprocess.run(
             ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
-             *(f / "report.html" for f in (sizes, three, run, plans, regions))],
+             *(f / "report.html" for f in (sizes, three, run, plans, regions, *many))],
             check=False,
         ).returncode
 

@@ -25,9 +25,11 @@ const switchfold = (() => {
     return box;
   }
 
+  // The first column names the row: it stays where a wide table scrolls.
   function table(rows, columns) {
     const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col" }, c.title)));
-    const body = rows.map((row) => element("tr", {}, ...columns.map((c) => element("td", {}, c.text(row)))));
+    const body = rows.map((row) => element("tr", {}, ...columns.map((c, i) =>
+      (i === 0 ? element("th", { scope: "row" }, c.text(row)) : element("td", {}, c.text(row))))));
     return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
   }
 
@@ -37,7 +39,7 @@ const switchfold = (() => {
     return {
       background: null,
       font: "system-ui, sans-serif",
-      axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line },
+      axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line, labelLimit: 320 },
       legend: { labelColor: text, titleColor: text },
       title: { color: text },
       header: { labelColor: text, titleColor: text },
@@ -56,6 +58,9 @@ const switchfold = (() => {
     });
   }
 
+  // The width of a drawing that fits into the window beside its axis and legend; small windows scroll.
+  const fit = (width) => Math.max(320, Math.min(width, main.clientWidth - 320));
+
   // A chart with its values as a table below it, for those who do not see it. What vegaEmbed promises is kept in
   // `ready`: tests wait for it.
   function chart(box, title, spec, values, columns) {
@@ -72,7 +77,7 @@ const switchfold = (() => {
     box.append(figure);
     const made = {
       place, name: title.toLowerCase().replace(/[^a-z0-9]+/g, "_"),
-      spec: { $schema: "https://vega.github.io/schema/vega-lite/v5.json", description: title, data: { values }, ...spec },
+      spec: { $schema: "https://vega.github.io/schema/vega-lite/v5.json", description: title, data: { values }, ...spec, ...(typeof spec.width === "number" ? { width: fit(spec.width) } : {}) },
     };
     drawn.push(made);
     ready.push(embed(made));
@@ -100,6 +105,8 @@ const switchfold = (() => {
     return (Number.isInteger(bytes) ? bytes : bytes.toPrecision(3)) + " " + units[unit];
   }
   const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1).replace(/^-0\.0$/, "0.0") + " %");
+  // Of axes and legends: as many digits as tell two ticks apart, whatever the range.
+  const percentLabel = "~%";
   // Vega's expression for an axis of bytes.
   const sizeLabel =
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +
@@ -112,7 +119,7 @@ const switchfold = (() => {
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, time, timeUnit, size, percent, factor, sizeLabel, begin, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

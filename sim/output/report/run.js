@@ -2,7 +2,7 @@
 // The report of a run: its answer, what slowed the backward pass and other phases, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, factor, begin, main } = switchfold;
+  const { element, section, table, chart, time, size, percent, percentLabel, factor, begin, main } = switchfold;
   // The simulator's own list, with what charts call them.
   let causes = [];
   let causeNames = {};
@@ -16,25 +16,66 @@
       (others.length ? `: ${others.join(", ")}.` : ".");
   }
 
+  // Which scenario is fastest, by samples where they are known, and by how much communication beside it slows the backward
+  // pass of the first scenario that overlaps, and of the one that it slows least.
   function trainingAnswer(scenarios) {
-    const slowed = scenarios.filter((s) => s.overlap && s.backward_slowdown !== null);
-    if (slowed.length === 0) return `An iteration takes ${time(scenarios[0].iteration_us)}.`;
-    const first = slowed[0];
-    const by = first.slowdown_by_cause;
-    const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
-    const low = first.backward_slowdown_low;
-    let text = `Overlapped all-reduces (${first.name}) slow the backward pass by ` +
-      (low === null || low === undefined ? "" : `${percent(low)} to `) + percent(first.backward_slowdown);
-    if (worst && by[worst] > 0) text += `, most of it by ${causeNames[worst]} (${percent(by[worst])})`;
-    const better = slowed.slice(1).reduce((a, b) => (a === null || b.backward_slowdown < a.backward_slowdown ? b : a), null);
-    if (better) {
-      const back = first.backward_slowdown - better.backward_slowdown;
-      text += back > 0
-        ? `; ${better.name} gives ${percent(back)} of it back, and an iteration takes ${time(better.iteration_us)} instead of ${time(first.iteration_us)},` +
-          ` with ${better.communication_blocks.toFixed(1)} thread blocks of communication on the SMs instead of ${first.communication_blocks.toFixed(1)}`
-        : `; ${better.name} gives nothing back`;
+    const pace = (s) => (scenarios.every((one) => one.samples_per_s) ? 1 / s.samples_per_s : s.iteration_us);
+    const first = scenarios[0];
+    const best = scenarios.reduce((a, b) => (pace(b) < pace(a) ? b : a));
+    let text = best === first
+      ? `An iteration${scenarios.length > 1 ? ` of ${first.name}` : ""} takes ${time(first.iteration_us)}` + (scenarios.length > 1 ? ", and none is faster" : "")
+      : `${best.name} is fastest: an iteration takes ${time(best.iteration_us)}, ${factor(pace(first) / pace(best))} the pace of ${first.name} (${time(first.iteration_us)})`;
+    const slowed = scenarios.filter((s) => s.overlap && s.backward_slowdown > 5e-3);
+    if (slowed.length === 0) return text + ".";
+    const told = (s) => {
+      const by = s.slowdown_by_cause;
+      const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
+      const low = s.backward_slowdown_low;
+      const range = (low === null || low === undefined ? "" : `${percent(low)} to `) + percent(s.backward_slowdown);
+      return `${range} in ${s.name}` + (worst && by[worst] > 0 ? `, most of it by ${causeNames[worst]} (${percent(by[worst])})` : "");
+    };
+    text += `. What runs beside it slows the backward pass by ${told(slowed[0])}`;
+    const overlapped = scenarios.filter((s) => s.overlap && s.backward_slowdown !== null);
+    const least = overlapped.reduce((a, b) => (b.backward_slowdown < a.backward_slowdown ? b : a));
+    return text + (least === slowed[0] ? "." : `; least in ${least.name}, by ${percent(least.backward_slowdown)}.`);
+  }
+
+  // Of runs in which members come and go: which trains most, and what each loses.
+  function membersAnswer(scenarios) {
+    const runs = scenarios.filter((s) => s.run_us);
+    const best = runs.reduce((a, b) => (b.samples_per_s > a.samples_per_s ? b : a));
+    const worst = runs.reduce((a, b) => (b.samples_per_s < a.samples_per_s ? b : a));
+    const told = (s) => `${s.samples_per_s.toFixed(1)} samples a second over ${time(s.run_us)}, ${percent(s.run_training)} of the time in training that counts`;
+    const lost = (s) => `${time(s.run_paused_us)} paused, ${time(s.run_checkpoints_us)} for checkpoints, ${time(s.run_lost_us)} done again`;
+    return `${best.name} trains ${told(best)} (${lost(best)})` +
+      (worst === best ? "." : `; ${worst.name} trains least, ${told(worst)} (${lost(worst)}).`);
+  }
+
+  // Of scenarios along which a small network is trained: who reaches the target first, otherwise the least loss.
+  function learningAnswer(scenarios) {
+    const learned = scenarios.filter((s) => s.learning);
+    const reached = learned.filter((s) => s.time_to_target_us !== null);
+    const text = (s) => `${s.name} reaches the target after ${time(s.time_to_target_us)} and ${s.steps_to_target.toFixed(1)} steps of ${time(s.iteration_us)}`;
+    if (reached.length > 0) {
+      const best = reached.reduce((a, b) => (b.time_to_target_us < a.time_to_target_us ? b : a));
+      const first = reached[0];
+      return text(best) + (best === first ? (reached.length > 1 ? ", before all others." : ".") : `; ${text(first)}.`);
     }
-    return text + ".";
+    const ended = learned.filter((s) => s.final_loss !== null);
+    if (ended.length === 0) return "Every scenario diverged with some seed.";
+    const best = ended.reduce((a, b) => (b.final_loss < a.final_loss ? b : a));
+    const same = ended.filter((s) => s.final_loss === best.final_loss);
+    return same.length === ended.length && ended.length > 1
+      ? `All scenarios end at the same loss, ${best.final_loss.toPrecision(4)}; a step of ${best.name} takes ${time(best.iteration_us)}.`
+      : `${best.name} ends at the least loss, ${best.final_loss.toPrecision(4)}, with steps of ${time(best.iteration_us)}.`;
+  }
+
+  // Of an exchange of tokens: the library whose dispatch, or only exchange, is fastest.
+  function expertsAnswer(scenarios) {
+    const all = scenarios.map((s) => ({ name: s.name, us: s.exchange_us, rate: s.collectives[0]?.algorithm_bandwidth_GBps ?? 0 }));
+    const best = all.reduce((a, b) => (b.us < a.us ? b : a));
+    const others = all.filter((x) => x !== best).map((x) => `${(x.us / best.us).toFixed(2)} times as fast as ${x.name} (${time(x.us)})`);
+    return `${best.name} exchanges in ${time(best.us)}, the first at ${best.rate.toFixed(1)} GB/s` + (others.length ? `: ${others.join(", ")}.` : ".");
   }
 
   function planAnswer(scenarios) {
@@ -73,19 +114,35 @@
     if (onCoprocessor(data)) return switchfold.regionsAnswer(scenarios);
     if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
     if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
+    if (data.result.workload.type === "experts") return expertsAnswer(scenarios);
     if (loops(data)) return loopsAnswer(scenarios);
+    if (scenarios.some((s) => s.run_us)) return membersAnswer(scenarios);
+    if (scenarios.some((s) => s.learning)) return learningAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
     return pipelines && scenarios.every((s) => s.samples_per_s !== null) ? planAnswer(scenarios) : trainingAnswer(scenarios);
   }
 
-  const texts = { us: time, share: percent, factor, count: (v) => v?.toFixed(1) ?? "-" };
+  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v?.toFixed(1) ?? "-" };
+  // Of a figure in a table; what has many decimals is no count, and of any size.
+  const textOf = (f) => (s) => {
+    const value = s[f.key];
+    if (value === null || value === undefined) return "-";
+    if (f.unit !== "count") return texts[f.unit](value);
+    return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
+  };
 
   // What is rare is left out where it is next to nothing, what not every workload has where none has it.
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
     .filter((f) => !f.shown_by || scenarios.some((s) => isShown(f, s)))
     .filter((f) => !f.of_gpus || !onCoprocessor(data))
+    .filter((f) => data.run_figures.length === 0 || (!f.pace && !data.run_figures.some((above) => above.key === f.key)))
     .sort((a, b) => a.place - b.place);
+  const columnsOf = (figures) => figures.map((f) => ({ title: f.title, text: textOf(f) }));
+
+  function wide(scenarios, columns) {
+    main.append(element("div", { class: "wide", tabindex: "0" }, table(scenarios, columns)));
+  }
 
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
@@ -96,17 +153,25 @@
         { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
         { title: "time", text: (s) => time(s.collectives[0]?.time_us) },
         { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
+    else if (data.result.workload.type === "experts")
+      columns.push(
+        { title: "library", text: (s) => s.collectives[0]?.algorithm ?? "-" },
+        { title: "SMs", text: (s) => String(s.collectives[0]?.channels ?? "-") },
+        { title: "time of all exchanges", text: (s) => time(s.exchange_us) },
+        { title: "GB/s of the first", text: (s) => (s.collectives[0]?.algorithm_bandwidth_GBps ?? 0).toFixed(1) });
     else if (loops(data))
-      columns.push(...data.loop_figures.map((f) => ({
-        title: f.title, text: (s) => (f.decimals === 0 ? s[f.key]?.toFixed(0) ?? "-" : texts[f.unit](s[f.key])),
-      })));
+      columns.push(...columnsOf(data.loop_figures));
     else
       columns.push(
-        ...figuresOf(data, scenarios).map((f) => ({ title: f.title, text: (s) => texts[f.unit](s[f.key]) })),
+        ...columnsOf(figuresOf(data, scenarios)),
         ...(scenarios.some((s) => s.slowdown_by_cause) ? causes : []).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
-    main.append(element("div", { class: "wide", tabindex: "0" }, table(scenarios, columns)));
+    if (data.run_figures.length > 0) {
+      wide(scenarios, [columns[0], ...columnsOf(data.run_figures)]);
+      main.append(element("p", { class: "note" }, "Of the whole run; the next table is of one step."));
+    }
+    wide(scenarios, columns);
     for (const s of scenarios)
       if (s.set) {
         const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
@@ -130,7 +195,7 @@
       mark: "bar",
       encoding: {
         y: { field: "scenario", type: "nominal", sort: null, title: null },
-        x: { field: "share", type: "quantitative", title: `slowdown of the ${part.title} (%)`, axis: { format: ".1~%" } },
+        x: { field: "share", type: "quantitative", title: `slowdown of the ${part.title} (%)`, axis: { format: percentLabel } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
@@ -138,7 +203,7 @@
   }
 
   function stretchChart(data) {
-    if (data.stretch.bars.length === 0) return;
+    if (!data.stretch.bars.some((bar) => bar.slowdown !== null)) return;
     const box = section("The stretch that lost most",
       `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {
@@ -150,7 +215,7 @@
         x2: { field: "end_us" },
         y: { field: "track", type: "nominal", title: null, sort: null },
         color: { condition: { test: "datum.slowdown === null", value: "#56b4e9" },
-          field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: ".0%" },
+          field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: percentLabel },
           scale: { scheme: "orangered", domainMin: 0 } },
         tooltip: [{ field: "name" }, { field: "start_us", type: "quantitative", format: ".2f" },
           { field: "duration_us", type: "quantitative", format: ".2f" }, { field: "slowdown", type: "quantitative", format: ".1%" }],
@@ -188,7 +253,7 @@
       width: 900, height: { step: 26 },
       mark: { type: "tick", thickness: 2 },
       encoding: {
-        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { format: ".0%" } },
+        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { format: percentLabel } },
         y: { field: "scenario", type: "nominal", sort: null, title: null },
         row: { field: "kind", type: "nominal", title: null },
         tooltip: [{ field: "part" }, { field: "scenario" }, { field: "use", type: "quantitative", format: ".1%" }],

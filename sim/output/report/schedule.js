@@ -2,8 +2,8 @@
 // The order of passes in a pipeline, as papers draw it: a row a rank, time to the right, idle left blank.
 "use strict";
 (() => {
-  const { element, section, chart, time, percent, timeUnit } = switchfold;
-  const width = 1060;
+  const { element, section, chart, fit, time, percent, timeUnit } = switchfold;
+  const width = fit(1060);
   const rowHeight = 24;
   // Of Okabe and Ito's colours, with a lightness each, so that they differ in a grey print too.
   const colors = { F: "#0072b2", B: "#e69f00", W: "#009e73", U: "#ecb7d4" };

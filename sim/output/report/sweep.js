@@ -2,19 +2,20 @@
 // The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, factor, sizeLabel, begin, main } = switchfold;
+  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main } = switchfold;
 
-  const texts = { us: time, share: percent, factor, "GB/s": (v) => v.toFixed(1) + " GB/s" };
+  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v.toPrecision(5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   // What to draw, from the simulator's own list. Iteration time of a single collective says nothing that its time does not.
   function metricsOf(data, rows) {
     const has = (key) => rows.some((r) => r[key] !== null && r[key] !== undefined);
     const all = data.metrics.map((m) => ({
-      ...m, title: capital(m.title), share: m.unit === "share", unit: m.unit === "share" || m.unit === "factor" ? "" : m.unit, text: texts[m.unit],
+      ...m, title: capital(m.title), share: m.unit === "share", unit: ["share", "factor", "count"].includes(m.unit) ? "" : m.unit, text: texts[m.unit],
     }));
     const single = all.filter((m) => m.of_collective && has(m.key));
-    return single.length > 0 ? single : all.filter((m) => !m.of_collective && has(m.key));
+    // Where members come and go, a step is one of many kinds: the run's own figures tell what it takes.
+    return single.length > 0 ? single : all.filter((m) => !m.of_collective && has(m.key) && !(m.of_step && has("run_us")));
   }
 
   // The axes by what they are drawn as: x has numbers and most values, one colours the lines, the rest make a chart
@@ -68,7 +69,7 @@
       ? { field: series, type: "nominal", title: series, sort: null, legend: { orient: "bottom" } }
       : undefined;
     const y = { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""), scale: { type: metric.log ? "log" : "linear" } };
-    if (metric.share) y.axis = { format: ".0%" };
+    if (metric.share) y.axis = { format: percentLabel };
     const tooltip = [
       ...(series ? [{ field: series, type: "nominal" }] : []),
       { field: axis.name, type: "nominal" },

@@ -40,6 +40,16 @@ TEST(PassNames, OtherTextIsNone) {
         EXPECT_FALSE(parse_pass_name(text)) << text;
 }
 
+TEST(PassNames, ThoseOfLayersAreNoneOfStages) {
+    for (const char* text : {"F0@embedding", "B3@lstm.1 13/20", "W1@head", "U0"}) {
+        EXPECT_TRUE(is_pass_of_a_layer(text)) << text;
+        EXPECT_FALSE(parse_pass_name(text)) << text;
+    }
+    for (const char* text :
+         {"F0@1", "BW12@305", "U7@1", "X1@head", "F@head", "F1@", "F1", "", "F1 head"})
+        EXPECT_FALSE(is_pass_of_a_layer(text)) << text;
+}
+
 TEST(ScheduleChart, WithoutPassesIsEmpty) {
     const ScheduleChart chart = schedule_chart({});
     EXPECT_TRUE(chart.ranks.empty());

@@ -290,10 +290,54 @@ TEST(FiguresTable, SaysWhatScenariosSetAndTheirSpeedUp) {
     EXPECT_NE(to_table(result).find("note: ring: its own\n"), std::string::npos);
 }
 
+TEST(RunsTable, ComesFirstAndHasFiguresOfTheWholeRun) {
+    ExperimentResult result = sample_result();
+    for (ScenarioResult& s : result.scenarios) {
+        s.run_us = 300e6;
+        s.run_steps = 11201;
+        s.samples_per_s = 1194.75;
+        s.run_training = 0.9296;
+        s.run_paused_us = 0;
+        s.run_lost_us = 21.11e6;
+        s.run_members = 4;
+    }
+    result.scenarios[1].run_training = 0.9999;
+    const auto lines = lines_of(to_table(result));
+    EXPECT_EQ(lines[3], "run         time  steps  samples/s  training  paused     lost  members");
+    EXPECT_EQ(lines[4], "serial  300.00 s  11201     1194.8   92.96 %  0.0 us  21.11 s      4.0");
+    EXPECT_EQ(lines[6], "of the whole run; the next table is of one step.");
+    // Paces are of the run, not of its first step, and there is nothing to relate them to.
+    EXPECT_EQ(lines[8].rfind("scenario    forward  backward  exposed comm  iteration", 0), 0U);
+    for (const char* pace : {"samples/s", "speed-up"})
+        EXPECT_EQ(lines[8].find(pace), std::string::npos) << pace;
+    EXPECT_EQ(to_table(result).find("Speed-up"), std::string::npos);
+}
+
+TEST(RunsTable, OfASmallNetworkHasItsLossAndTheTimeOfAStep) {
+    ExperimentResult result = sample_result();
+    for (ScenarioResult& s : result.scenarios) {
+        s.diverged_seeds = 0;
+        s.run_members = 2;
+        s.samples_per_s = 800;
+        s.final_loss = 0.190812345;
+        s.steps_to_target = 243.2;
+    }
+    result.scenarios[1].iteration_us = 16142.5;
+    const auto lines = lines_of(to_table(result));
+    EXPECT_EQ(lines[3], "run     iteration  samples/s  final loss  steps to target");
+    EXPECT_EQ(lines[5], "ring     16.14 ms      800.0      0.1908            243.2");
+    result.scenarios[1].run_members = 4;  // where scenarios differ in it
+    EXPECT_NE(lines_of(to_table(result))[3].find("members"), std::string::npos);
+}
+
 TEST(FiguresTable, EveryFigureHasAKeyOfItsOwnAndAPlaceOfItsOwn) {
     std::set<std::string_view> keys;
     std::set<unsigned> places;
+    std::set<unsigned> run_places;
     for (const Figure& figure : kFigures) {
+        EXPECT_TRUE(figure.run_place == 0 || run_places.insert(figure.run_place).second)
+            << figure.key;
+        EXPECT_EQ(figure.run_place == 0, figure.run_of == RunOf::kNone) << figure.key;
         EXPECT_TRUE(keys.insert(figure.key).second) << figure.key;
         EXPECT_TRUE(figure.table_place == 0 || places.insert(figure.table_place).second)
             << figure.key;

@@ -5,7 +5,6 @@
 #include "interconnect/reduction_tree.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/describe_topology.h"
-#include "sim/run/machine/machine.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/many_core/describe_devices.h"
 
@@ -14,6 +13,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <vector>
 
 namespace switchfold {
 
@@ -56,15 +56,8 @@ std::string describe_host(const Topology& topology, const GpuParams& gpu, bool n
 std::string describe_system(const SystemParams& system) {
     if (!system.has_gpus())
         return describe_devices(system);
-    Simulation simulation;
     const Topology topology = build_topology(system.topology);
     const std::uint32_t gpus = topology.gpus();
-    Group world{"world", std::vector<std::uint32_t>(gpus)};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
-    MachineOptions options;
-    options.ranks = gpus;
-    options.groups = {world};
-    Machine machine(simulation, system, options);
     const RankGpus all(system);
     const std::set<std::uint32_t> kinds = all.used(gpus);
     std::string out = fmt::format("{}: {}\n", system.name, gpu_names(system));
@@ -73,22 +66,11 @@ std::string describe_system(const SystemParams& system) {
     out += describe_topology(topology, system.collectives->transfer_unit);
     for (const std::uint32_t kind : kinds)
         out += describe_host(topology, *all.kinds()[kind], kinds.size() > 1);
-    const std::string reason = why_no_reduction(topology, world.ranks);
-    out += fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
-    if (gpus < 2)
-        return out;
-    out += "\nall-reduce over all GPUs as auto would run it (estimate, not simulated):\n";
-    for (std::uint64_t bytes = 1024; bytes <= 4ULL << 30U; bytes *= 4) {
-        const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
-        out += fmt::format(
-            "  {:>8}  {:<9} {:<6} {:>2} blocks  {:>12.1f} us\n",
-            to_string(Bytes(bytes)),
-            enum_name(choice.algorithm),
-            choice.algorithm == Algorithm::kInSwitch ? "" : enum_name(choice.protocol),
-            choice.channels,
-            to_microseconds(choice.estimate));
-    }
-    return out;
+    std::vector<std::uint32_t> world(gpus);
+    std::iota(world.begin(), world.end(), 0U);
+    const std::string reason = why_no_reduction(topology, world);
+    return out +
+           fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
 }
 
 std::string draw_system(const SystemParams& system) {

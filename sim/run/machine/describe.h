@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// A system in words: its devices, or its GPUs, interconnect, bounds given by its graph and memory,
-/// and the algorithm of all-reduces by size.
+/// A system in words: its devices, or its GPUs, interconnect, and bounds given by its graph and
+/// memory.
 [[nodiscard]] std::string describe_system(const SystemParams& system);
 
 /// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).

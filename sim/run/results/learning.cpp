@@ -138,16 +138,6 @@ void add_stages(const std::vector<TrainingRun>& runs, LearningResult& result) {
             {change.step, change.members, change.joined, change.left, change.identical});
 }
 
-void set(
-    const std::optional<SeedMean>& value,
-    std::optional<double>& mean,
-    std::optional<double>& half_width) {
-    if (!value)
-        return;
-    mean = value->mean;
-    half_width = value->half_width;
-}
-
 }  // namespace
 
 SeedMean mean_of(std::span<const double> values) {
@@ -186,25 +176,6 @@ LearningResult learning_result(
     add_curve(runs, result);
     add_stages(runs, result);
     return result;
-}
-
-void set_figures(const LearningResult& learning, ScenarioFigures& figures) {
-    constexpr double kMicroseconds = 1e6;  // per second
-    figures.diverged_seeds = learning.diverged;
-    if (learning.target)
-        figures.seeds_at_target = learning.reached;
-    if (learning.final_loss)
-        figures.final_loss = learning.final_loss->mean;
-    if (learning.steps_to_target)
-        figures.steps_to_target = learning.steps_to_target->mean;
-    if (learning.seconds_to_target)
-        figures.time_to_target_us = learning.seconds_to_target->mean * kMicroseconds;
-    if (!learning.comparison)
-        return;
-    const LearningComparison& comparison = *learning.comparison;
-    set(comparison.loss_ratio, figures.loss_ratio, figures.loss_ratio_half_width);
-    set(comparison.seconds_ratio, figures.time_ratio, figures.time_ratio_half_width);
-    set(comparison.gap_closed, figures.gap_closed, figures.gap_closed_half_width);
 }
 
 }  // namespace switchfold

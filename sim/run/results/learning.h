@@ -25,7 +25,4 @@ ratio_of_means(std::span<const double> one, std::span<const double> other);
     WeightPolicy policy,
     const std::vector<learning::TrainingRun>& runs);
 
-/// Sets the figures that sweeps store.
-void set_figures(const LearningResult& learning, ScenarioFigures& figures);
-
 }  // namespace switchfold

@@ -17,6 +17,7 @@
 #include <cmath>
 #include <concepts>
 #include <deque>
+#include <numeric>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -133,6 +134,32 @@ void add_times(const Followed& followed, const LearningParams& learning, Learnin
             times.exchange * kMicroseconds));
 }
 
+/// Replicas, mean over the steps of the small network's training.
+std::optional<double> mean_members(const LearningScenario& scenario, const TrainingRun& run) {
+    const ParallelPlan& plan = scenario.plan->plan();
+    if (plan.pipeline > 1 || scenario.learning->steps == 0)
+        return {};
+    double members = plan.data;
+    double sum = 0;
+    double from = 0;
+    for (const learning::MembershipChange& change : run.membership) {
+        sum += members * (change.step - from);
+        from = change.step;
+        members = change.members;
+    }
+    const double steps = scenario.learning->steps;
+    return (sum + members * (steps - from)) / steps;
+}
+
+/// Of a batch, for the replica with most samples.
+double largest_share(const LearningScenario& scenario) {
+    const std::vector<std::uint32_t>& shares = scenario.learning->shares;
+    if (shares.empty())
+        return 1.0 / scenario.plan->plan().data;
+    return static_cast<double>(*std::max_element(shares.begin(), shares.end())) /
+           std::accumulate(shares.begin(), shares.end(), 0.0);
+}
+
 LearningResult result_of(const LearningScenario& scenario, const Followed& followed) {
     const ParallelPlan& plan = scenario.plan->plan();
     std::vector<TrainingRun> runs;
@@ -140,7 +167,9 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
         runs.push_back(each.run);
     LearningResult result = learning_result(*scenario.learning, plan.weights, runs);
     const TrainingRun& first = runs.front();
-    if (averages(scenario)) {
+    result.averages = averages(scenario);
+    result.members = mean_members(scenario, first);
+    if (result.averages) {
         add_times(followed, *scenario.learning, result);
     } else {
         result.step_us = followed.runs.front().step_us;
@@ -156,6 +185,10 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
             "learning: a step takes what it takes with the plan's {} replicas, however many there "
             "are",
             plan.data));
+    if (!scenario.learning->shares.empty())
+        result.notes.emplace_back(
+            "learning: a step takes what it takes with equal shares of the simulated network's "
+            "batch");
     return result;
 }
 
@@ -189,6 +222,10 @@ std::vector<LearningResult> learn_along(
     std::vector<LearningResult> results;
     for (std::size_t i = 0; i < scenarios.size(); ++i)
         results.push_back(result_of(scenarios[i], all[i]));
+    const auto unequal = [](const LearningScenario& s) { return !s.learning->shares.empty(); };
+    if (std::any_of(scenarios.begin(), scenarios.end(), unequal))
+        for (std::size_t i = 0; i < scenarios.size(); ++i)
+            results[i].largest_share = largest_share(scenarios[i]);
     compare(scenarios, results);
     return results;
 }

@@ -29,7 +29,8 @@ OrderedJson sweep_metrics() {
                  {"unit", to_string(figure.unit)},
                  {"less", !figure.more_is_better && figure.unit != Unit::kFactor},
                  {"log", false},
-                 {"of_collective", false}});
+                 {"of_collective", false},
+                 {"of_step", figure.table_place > 0 && !figure.pace}});
     return metrics;
 }
 

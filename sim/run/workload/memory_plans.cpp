@@ -62,7 +62,19 @@ void refuse_shared_layers(
 
 }  // namespace
 
-MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_backward) {
+MemoryChoice memory_choice_of(const LoadedExperiment& loaded, std::optional<UpdatePolicy> updates) {
+    MemoryChoice choice;
+    const auto* workload = workload_of<TrainingWorkloadParams>(loaded.experiment);
+    if (workload != nullptr && workload->plan && workload->plan->memory)
+        choice = *workload->plan->memory;
+    choice.updates = updates.value_or(choice.updates);
+    if (choice.updates == UpdatePolicy::kBatch)
+        choice.gradient_ring = Bytes();
+    return choice;
+}
+
+MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoice& choice) {
+    const bool update_in_backward = choice.updates != UpdatePolicy::kBatch;
     const auto* workload = workload_of<TrainingWorkloadParams>(loaded.experiment);
     if (workload == nullptr)
         throw ConfigError(
@@ -82,9 +94,20 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
         if (!problems.empty())
             throw ConfigError(std::move(problems));
     }
-    MemoryFacts facts =
-        memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan);
-    facts.options.update_in_backward = update_in_backward;
+    PlanProblems found;
+    const PlannedMemory planned = unpinned_memory(
+        memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan),
+        plan,
+        choice,
+        found);
+    if (!found.empty()) {
+        std::vector<Problem> problems;
+        for (auto& [pointer, what] : found)
+            problems.push_back(
+                {loaded.file.string(), "/workload/plan/memory" + pointer, std::move(what)});
+        throw ConfigError(std::move(problems));
+    }
+    const MemoryFacts& facts = planned.facts;
     MemoryWorkload made;
     made.network = network.name;
     made.gpu = gpu.name;
@@ -93,11 +116,9 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, bool update_in_ba
     made.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    made.schedule = network_schedule(facts.held, facts.options, facts.times);
-    made.schedule_of = [held = facts.held, options = facts.options](std::uint32_t batch) {
-        NetworkScheduleOptions other = options;
-        other.batch = batch;
-        return network_schedule(held, other);
+    made.schedule = planned.schedule;
+    made.schedule_of = [planned](std::uint32_t batch) {
+        return schedule_with_batch(planned, batch);
     };
     made.layers = facts.layers;
     made.chain = network_chain(

@@ -6,9 +6,11 @@
 #include "workloads/memory/compare/compare_planners.h"
 #include "workloads/memory/copies/copy_replay.h"
 #include "workloads/memory/recompute/recompute_chain.h"
+#include "workloads/memory/step/planned_memory.h"
 #include "workloads/memory/update/gradient_groups.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,10 +33,15 @@ struct MemoryWorkload {
     std::uint64_t first_bucket = 0;
 };
 
-/// Isolated kernel times of each layer, and the layers' access schedule. Throws ConfigError for a
+/// The memory choice of an experiment with these updates (none: its own), without planner and size.
+[[nodiscard]] MemoryChoice
+memory_choice_of(const LoadedExperiment& loaded, std::optional<UpdatePolicy> updates);
+
+/// Isolated kernel times of each layer, and the layers' access schedule, both as in a run with this
+/// choice. Throws ConfigError for a
 /// workload that is not a training, a GPU without kernel times, and plans that divide layers among
 /// ranks, which memory planners do not support.
 [[nodiscard]] MemoryWorkload
-memory_workload(const LoadedExperiment& loaded, bool update_in_backward);
+memory_workload(const LoadedExperiment& loaded, const MemoryChoice& choice);
 
 }  // namespace switchfold

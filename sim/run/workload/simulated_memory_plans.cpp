@@ -2,9 +2,16 @@
 #include "sim/run/workload/simulated_memory_plans.h"
 
 #include "sim/core/gibibytes.h"
-#include "sim/run/runner.h"
+#include "sim/run/machine/simulate.h"
+#include "sim/run/pool/value_jobs.h"
+#include "sim/run/results/memory_over_time.h"
+#include "sim/run/results/summary.h"
+#include "sim/run/simulations.h"
 #include "sim/run/workload/plan_workload.h"
+#include "sim/run/workload/prepared_variant.h"
 #include "workloads/memory/compare/compare_planners.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
@@ -50,15 +57,25 @@ refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinP
     return does_not_fit ? problems.front().second : "";
 }
 
-void simulate(
-    const Experiment& experiment, const std::filesystem::path& file, SimulatedMemoryPlan& plan) {
-    RunOptions options;
-    options.in_process = true;
-    const ExperimentResult result = run_experiment(complete_experiment(experiment, file), options);
-    const ScenarioResult& scenario = result.scenarios.front();
-    plan.seconds = scenario.iteration_us * 1e-6;
-    if (scenario.peak_memory)
-        plan.peak_gib = in_gibibytes(scenario.peak_memory->bytes.all());
+/// What a job sends back.
+struct SimulatedStep {
+    double seconds = 0;
+    double peak_gib = 0;
+};
+
+/// The iteration that a run of the experiment's only scenario says.
+SimulatedStep step_of(const LoadedExperiment& loaded) {
+    const Variant whole{&loaded.experiment, {0}};
+    const PreparedVariant variant = prepare_variant(loaded, whole, run_jobs_quietly);
+    const ScenarioParams& scenario = loaded.experiment.scenarios.front();
+    const ExecutionGraph& graph = variant.graph_of(scenario);
+    const Outcome outcome = simulate(
+        variant.system, graph, scenario.policies(), simulate_options(loaded.experiment, scenario));
+    SimulatedStep step;
+    step.seconds = phase_times(graph, outcome, graph.steps).iteration * 1e-6;
+    if (const auto peak = peak_memory(graph, outcome))
+        step.peak_gib = in_gibibytes(peak->bytes.all());
+    return step;
 }
 
 }  // namespace
@@ -72,27 +89,38 @@ simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptio
     if (!workload.plan->memory)
         workload.plan->memory.emplace();
     MemoryChoiceParams& choice = *workload.plan->memory;
-    choice.updates = options.updates;
-    choice.granule = Bytes(options.granule);
+    static_cast<MemoryChoice&>(choice) = options.choice;
     std::vector<SimulatedMemoryPlan> plans;
+    std::vector<std::size_t> of;  // plans, by job
+    std::vector<Job> jobs;
     for (const std::uint64_t memory : options.memories) {
         for (const ComparedPlanner& compared : kComparedPlanners) {
-            SimulatedMemoryPlan& plan = plans.emplace_back();
-            plan.planner = choice.planner = compared.planner;
-            plan.staging = choice.staging = compared.staging;
-            plan.memory = memory;
+            choice.planner = compared.planner;
+            choice.staging = compared.staging;
             choice.bytes = Bytes(memory);
-            if (options.before)
-                options.before(plan);
             const auto refusal = refusal_of(experiment, loaded.file, compared.planner);
-            if (!refusal) {
-                plans.pop_back();
+            if (!refusal)
                 continue;
-            }
-            plan.refusal = *refusal;
-            if (plan.refusal.empty())
-                simulate(experiment, loaded.file, plan);
+            plans.push_back({compared.planner, compared.staging, memory, *refusal, 0, 0});
+            if (!refusal->empty())
+                continue;
+            of.push_back(plans.size() - 1);
+            jobs.push_back(
+                {fmt::format(
+                     "{} with {} in {}",
+                     name_of(compared.planner),
+                     name_of(compared.staging),
+                     to_string(Bytes(memory))),
+                 [experiment, &loaded](const JobProgress&) {
+                     return value_bytes(step_of(complete_experiment(experiment, loaded.file)));
+                 },
+                 1});
         }
+    }
+    const std::vector<SimulatedStep> steps = values_of<SimulatedStep>(jobs, options.run);
+    for (std::size_t job = 0; job < steps.size(); ++job) {
+        plans[of[job]].seconds = steps[job].seconds;
+        plans[of[job]].peak_gib = steps[job].peak_gib;
     }
     return plans;
 }

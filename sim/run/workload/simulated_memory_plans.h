@@ -2,12 +2,11 @@
 #pragma once
 
 #include "sim/run/config/load.h"
+#include "sim/run/pool/pool.h"
 #include "workloads/memory/pinning/pinning_plan.h"
-#include "workloads/memory/update/update_policy.h"
+#include "workloads/memory/step/planned_memory.h"
 
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -20,15 +19,14 @@ struct SimulatedMemoryPlan {
     Staging staging = Staging::kWindow;
     std::uint64_t memory = 0;  ///< total bytes
     std::string refusal;       ///< reason why there is no plan; then the rest is empty
-    double seconds = 0;        ///< per iteration
+    double seconds = 0;        ///< per iteration, as a run of the scenario says
     double peak_gib = 0;       ///< of the fullest rank
 };
 
 struct SimulatedMemoryOptions {
     std::vector<std::uint64_t> memories;  ///< bytes
-    UpdatePolicy updates = UpdatePolicy::kBatch;
-    std::uint64_t granule = 64 * 1024;                       ///< of the exact programme, bytes
-    std::function<void(const SimulatedMemoryPlan&)> before;  ///< called before each simulation
+    MemoryChoice choice;                  ///< but planner, staging and bytes
+    RunJobs run = run_jobs_quietly;       ///< the simulations
 };
 
 /// Simulates every planner of compare_planners at every size of memory, in the experiment's first

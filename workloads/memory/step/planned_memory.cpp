@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace switchfold {
 
@@ -166,6 +167,23 @@ void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
             planned.shadow = std::max(planned.shadow, layer.weights);
 }
 
+/// Choice, facts, groups and what is set aside.
+PlannedMemory set_aside(
+    MemoryFacts facts,
+    const ParallelPlan& plan,
+    const MemoryChoice& choice,
+    PlanProblems& problems) {
+    PlannedMemory planned;
+    planned.choice = choice;
+    planned.facts = std::move(facts);
+    planned.groups =
+        plan.data > 1
+            ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
+            : layer_groups(planned.facts.layers);
+    set_gradients_aside(planned, problems);
+    return planned;
+}
+
 /// \pre facts, groups and what is set aside.
 void lay_out(PlannedMemory& planned) {
     planned.schedule =
@@ -227,18 +245,29 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
 PlannedMemory
 planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems) {
     const ParallelPlan& plan = step.plan();
-    PlannedMemory planned;
-    planned.choice = choice;
-    planned.facts = memory_facts(step.network(), step.times(), plan);
-    planned.groups =
-        plan.data > 1
-            ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
-            : layer_groups(planned.facts.layers);
-    set_gradients_aside(planned, problems);
+    PlannedMemory planned =
+        set_aside(memory_facts(step.network(), step.times(), plan), plan, choice, problems);
     if (plan.recompute == Recompute::kExact)
         choose_again(planned, step);
     lay_out(planned);
     return planned;
+}
+
+PlannedMemory unpinned_memory(
+    MemoryFacts facts,
+    const ParallelPlan& plan,
+    const MemoryChoice& choice,
+    PlanProblems& problems) {
+    PlannedMemory planned = set_aside(std::move(facts), plan, choice, problems);
+    planned.schedule =
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
+    return planned;
+}
+
+AccessSchedule schedule_with_batch(const PlannedMemory& planned, std::uint32_t micro_batch) {
+    NetworkScheduleOptions options = planned.facts.options;
+    options.batch = micro_batch;
+    return scheduled(planned, planned.facts.held, options, {});
 }
 
 PlannedMemory with_batch_updates(const PlannedMemory& planned) {
@@ -260,7 +289,7 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
                 chain_of(planned.facts.held, options, {}),
                 full_rule(step),
                 trial_of(planned, planned.facts.held, options, {}));
-        return pin(planned, scheduled(planned, planned.facts.held, options, {})).refusal.empty();
+        return pin(planned, schedule_with_batch(planned, batch)).refusal.empty();
     };
     return largest_batch(step.plan().micro_batch, fits);
 }

@@ -68,6 +68,18 @@ struct PlannedMemory {
 [[nodiscard]] PlannedMemory
 planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems);
 
+/// The same before anything is pinned, which may be planned otherwise: `plan` is empty, and the
+/// plan's layers are repeated, not chosen. `facts`: of that plan.
+[[nodiscard]] PlannedMemory unpinned_memory(
+    MemoryFacts facts,
+    const ParallelPlan& plan,
+    const MemoryChoice& choice,
+    PlanProblems& problems);
+
+/// Its schedule with micro-batches of another size, without times.
+[[nodiscard]] AccessSchedule
+schedule_with_batch(const PlannedMemory& planned, std::uint32_t micro_batch);
+
 /// The same layers again, with updates behind the backward pass and the gradients that this needs.
 [[nodiscard]] PlannedMemory with_batch_updates(const PlannedMemory& planned);
 
