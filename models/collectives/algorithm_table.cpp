@@ -20,7 +20,7 @@ Time portion(Time whole, double share) {
     return Time(static_cast<std::uint64_t>(static_cast<double>(whole.count()) * share));
 }
 
-KernelShape fifo_shape(const CollectiveParams& params, const Choice& choice) {
+ResidentShape fifo_shape(const CollectiveParams& params, const Choice& choice) {
     const ProtocolParams& protocol = params_of(params, choice.protocol);
     return {
         choice.threads != 0 ? choice.threads : protocol.threads,
@@ -30,7 +30,7 @@ KernelShape fifo_shape(const CollectiveParams& params, const Choice& choice) {
         protocol.start_overhead};
 }
 
-KernelShape switch_shape(const CollectiveParams& params, const Choice& /*choice*/) {
+ResidentShape switch_shape(const CollectiveParams& params, const Choice& /*choice*/) {
     return {
         params.in_switch_threads,
         params.registers_per_thread,
@@ -39,7 +39,7 @@ KernelShape switch_shape(const CollectiveParams& params, const Choice& /*choice*
         Time()};
 }
 
-KernelShape symmetric_shape(const CollectiveParams& params, const Choice& /*choice*/) {
+ResidentShape symmetric_shape(const CollectiveParams& params, const Choice& /*choice*/) {
     const SymmetricParams& symmetric = params.symmetric;
     return {
         symmetric.threads,
@@ -49,7 +49,7 @@ KernelShape symmetric_shape(const CollectiveParams& params, const Choice& /*choi
         Time()};
 }
 
-KernelShape experts_shape(const CollectiveParams& params, const Choice& /*choice*/) {
+ResidentShape experts_shape(const CollectiveParams& params, const Choice& /*choice*/) {
     return {
         params.experts.threads,
         params.experts.registers_per_thread,
@@ -58,14 +58,14 @@ KernelShape experts_shape(const CollectiveParams& params, const Choice& /*choice
         Time()};
 }
 
-KernelShape low_latency_shape(const CollectiveParams& params, const Choice& choice) {
-    KernelShape shape = experts_shape(params, choice);
+ResidentShape low_latency_shape(const CollectiveParams& params, const Choice& choice) {
+    ResidentShape shape = experts_shape(params, choice);
     shape.threads = kLowLatencyThreads;
     shape.registers_per_thread = kLowLatencyRegisters;
     return shape;
 }
 
-KernelShape no_shape(const CollectiveParams& /*params*/, const Choice& /*choice*/) {
+ResidentShape no_shape(const CollectiveParams& /*params*/, const Choice& /*choice*/) {
     return {};
 }
 
@@ -104,18 +104,18 @@ struct Entry {
     Algorithm algorithm;
     bool (*knows)(CollectiveKind);  ///< kinds for which a policy may name it
     MakeCollective* make;
-    KernelShape (*shape)(const CollectiveParams&, const Choice&);
+    ResidentShape (*shape)(const CollectiveParams&, const Choice&);
 };
 constexpr Entry entry(
     Kernels kernels,
     Algorithm algorithm,
     bool (*knows)(CollectiveKind),
     MakeCollective* make,
-    KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
+    ResidentShape (*shape)(const CollectiveParams&, const Choice&)) {
     return {ExpertsLibrary::kAuto, kernels, algorithm, knows, make, shape};
 }
 constexpr Entry
-experts(ExpertsLibrary library, KernelShape (*shape)(const CollectiveParams&, const Choice&)) {
+experts(ExpertsLibrary library, ResidentShape (*shape)(const CollectiveParams&, const Choice&)) {
     return {library, Choice().kernels, Choice().algorithm, nullptr, make_experts_collective, shape};
 }
 constexpr std::array kEntries{
@@ -182,11 +182,11 @@ std::vector<Algorithm> algorithms_for(CollectiveKind kind, Kernels kernels) {
     return found;
 }
 
-KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
+ResidentShape kernel_shape(const CollectiveParams& params, const Choice& choice) {
     return entry_of(choice).shape(params, choice);
 }
 
-KernelShape kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec) {
+ResidentShape kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec) {
     if (spec.given == Time())
         return kernel_shape(params, spec.choice);
     return {spec.choice.threads, spec.registers_per_thread, spec.shared_memory, Time(), Time()};

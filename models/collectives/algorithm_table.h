@@ -9,16 +9,17 @@
 namespace switchfold {
 
 /// Resources that a collective takes on a GPU, and the delays of its kernel.
-struct KernelShape {
+struct ResidentShape {
     std::uint32_t threads = 0;
     std::uint32_t registers_per_thread = 0;
     Bytes shared_memory;
     Time launch_latency;  ///< half of it precedes the first data movement, half follows the last
     Time start_overhead;  ///< additional, before the first
 };
-[[nodiscard]] KernelShape kernel_shape(const CollectiveParams& params, const Choice& choice);
+[[nodiscard]] ResidentShape kernel_shape(const CollectiveParams& params, const Choice& choice);
 /// The same of a collective that may take its traced time: its launch lies outside of that.
-[[nodiscard]] KernelShape kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec);
+[[nodiscard]] ResidentShape
+kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec);
 
 /// Constructs a collective according to its choice. Null, with the reason in `refused`, if a switch
 /// has no room for its group.

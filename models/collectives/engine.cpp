@@ -250,7 +250,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     if (++instance.arrived == instance.members.size())
         instance.record.ready = clock_.now() + instance.spec.peers_late;
     const CollectiveSpec& spec = instance.spec;
-    const KernelShape shape = kernel_shape(params_, spec);
+    const ResidentShape shape = kernel_shape(params_, spec);
     CommunicationKernel kernel;
     kernel.blocks = spec.blocks != 0 ? spec.blocks : spec.choice.channels;
     member.blocks = kernel.blocks;

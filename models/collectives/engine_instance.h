@@ -92,7 +92,7 @@ public:
     }
     /// Half of the launch latency precedes the first instruction, half follows the last.
     [[nodiscard]] Time before_work() const {
-        const KernelShape shape = kernel_shape(engine.params_, spec);
+        const ResidentShape shape = kernel_shape(engine.params_, spec);
         return shape.launch_latency / 2 + shape.start_overhead +
                latest_of(engine.params_.launch_spread, awaited_at_once(spec));
     }

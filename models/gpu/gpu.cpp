@@ -15,6 +15,7 @@ namespace switchfold {
 
 namespace {
 constexpr double kDone = 1e-9;
+constexpr float kMostHits = 0.99F;  ///< some first access always misses
 /// Solves x = f(x) for a non-increasing function with f(0) > 0; f is called last with a value next
 /// to x. Near a purely memory-bound wave, f is as steep as a square root at zero.
 template <class Function>
@@ -82,8 +83,8 @@ MemoryShare Gpu::memory_share(const Kernel& kernel, double wave_time) const {
     if (wave_time <= 0)
         return share;
     const double rate = kernel.bytes_per_block * kernel.concurrent / (wave_time * 1e-12);
-    share.l2 = rate / std::min(memory_.l2_bandwidth(), kernel.concurrent * kernel.block_draw);
-    share.hbm = rate * (1.0 - kernel.hit_alone) / memory_.hbm_bandwidth();
+    share.l2 = rate / std::min(kernel.l2_alone, kernel.concurrent * kernel.block_draw);
+    share.hbm = rate * (1.0 - kernel.hit_alone) / kernel.hbm_alone;
     return share;
 }
 
@@ -110,7 +111,7 @@ void Gpu::set_waves(Kernel& kernel, std::uint64_t slots, double body) {
         // A partial last wave is shorter than a full one, the more so the more memory matters; this
         // depends in turn on the length of a full wave.
         tail = falling_fixed_point([&](double guess) { return tail_after(waves + guess); });
-    if (kernel.roofline.clipped) {
+    if (kernel.roofline.clipped && !kernel.launch.modelled()) {
         statistics_.clipped_kernels += kernel.launch.bounded_bytes ? 0 : 1;
         kernel.bytes_per_block *= kernel.roofline.memory.l2 / share.l2;
     }
@@ -130,7 +131,11 @@ void Gpu::prepare(Kernel& kernel) {
     }
     kernel.pending = std::max<std::uint64_t>(1, kernel.launch.blocks);
     const std::uint64_t slots = std::uint64_t{limit} * params_.sms;
-    const Time overhead = std::min(kernel.launch.isolated, params_.kernel_overhead);
+    // Models count no more than the launch in which no block runs.
+    const Time idle = kernel.launch.modelled()
+                          ? std::min(params_.kernel_overhead, params_.arithmetic.launch)
+                          : params_.kernel_overhead;
+    const Time overhead = std::min(kernel.launch.isolated, idle);
     kernel.left = static_cast<double>(overhead.count());
     const std::uint64_t concurrent = std::min(kernel.pending, slots);
     kernel.concurrent = static_cast<double>(concurrent);
@@ -142,11 +147,48 @@ void Gpu::prepare(Kernel& kernel) {
         kernel.launch.shape.threads * static_cast<double>(params_.draw_per_thread.count()) *
             moved_for_a_load(kernel.launch) +
         static_cast<double>(kernel.launch.shape.shared_memory.count()) / memory_.idle_latency();
-    kernel.hit_alone = memory_.hit_share(bytes, true);
-    set_waves(kernel, slots, static_cast<double>((kernel.launch.isolated - overhead).count()));
-    if (kernel.roofline.clipped)  // the remaining bytes may fit the cache better
+    kernel.hit_alone = kernel.launch.modelled()
+                           ? double{std::min(kMostHits, kernel.launch.l2_share)}
+                           : memory_.hit_share(bytes, true);
+    kernel.hbm_alone = memory_.hbm_bandwidth();
+    kernel.l2_alone = memory_.l2_bandwidth();
+    const auto body = static_cast<double>((kernel.launch.isolated - overhead).count());
+    if (kernel.launch.modelled())
+        fit_bytes(kernel, body);
+    set_waves(kernel, slots, body);
+    if (kernel.roofline.clipped &&
+        !kernel.launch.modelled())  // the remaining bytes may fit the cache better
         kernel.hit_alone =
             memory_.hit_share(kernel.bytes_per_block * static_cast<double>(kernel.pending), true);
+}
+
+/// Takes what a modelled kernel needs of the memory from its model: HBM at the rate of its own mix
+/// of reads and writes, the L2 at that of products, and as many loads in flight as its bytes ask
+/// for. Bytes that even so do not fit the body are cut, and counted.
+void Gpu::fit_bytes(Kernel& kernel, double body) {
+    const auto read = static_cast<double>(kernel.launch.read.count());
+    const auto written = static_cast<double>(kernel.launch.written.count());
+    const double missed = (read + written) * (1 - kernel.hit_alone);
+    if (read + written == 0)
+        return;
+    // What hits are reads, as far as these suffice.
+    const double write_share = std::min(1.0, written / missed);
+    kernel.hbm_alone = std::max(
+        memory_.hbm_bandwidth(),
+        achievable_bytes_per_second(params_.memory.hbm, std::min(0.5, write_share)));
+    kernel.l2_alone = std::max(
+        memory_.l2_bandwidth(), static_cast<double>(params_.arithmetic.operand_bandwidth.count()));
+    if (body == 0)
+        return;
+    const double seconds = body * 1e-12;
+    const double fits = kernel.hbm_alone * seconds / missed;
+    constexpr double kRounding = 1e-6;
+    if (fits < 1 - kRounding) {
+        statistics_.clipped_kernels += kernel.launch.bounded_bytes ? 0 : 1;
+        kernel.bytes_per_block *= fits;
+    }
+    const double in_flight = kernel.bytes_per_block * static_cast<double>(kernel.pending) / seconds;
+    kernel.block_draw = std::max(kernel.block_draw, in_flight / kernel.concurrent);
 }
 
 void Gpu::launch(const KernelLaunch& launch, KernelListener& listener) {
@@ -359,6 +401,15 @@ double Gpu::completion_time() const {
            (exchange ? params_.exchange_accesses * memory_.idle_latency() * 1e12 : 0.0);
 }
 
+/// Hit rate beside communication buffers. A stated one loses as much of itself as the GPU's own.
+double Gpu::hits_beside(const Kernel& kernel, double bytes) const {
+    const double beside = memory_.hit_share(bytes, false);
+    if (!kernel.launch.modelled())
+        return beside;
+    const double alone = memory_.hit_share(bytes, true);
+    return alone > 0 ? kernel.hit_alone * beside / alone : kernel.hit_alone;
+}
+
 void Gpu::reshare() {
     Supply supply;
     supply.latency = contention_.latency ? 1.0 / (1.0 - memory_.queueing()) : 1.0;
@@ -370,7 +421,7 @@ void Gpu::reshare() {
         if (kernel->resident > 0 && kernel->wave_time > 0) {
             const double total =
                 kernel->bytes_per_block * static_cast<double>(kernel->launch.blocks);
-            kernel->miss = 1.0 - memory_.hit_share(total, false);
+            kernel->miss = 1.0 - hits_beside(*kernel, total);
             demand.l2 = static_cast<double>(kernel->resident) * kernel->bytes_per_block /
                         (kernel->wave_time * 1e-12);
             demand.hbm = demand.l2 * kernel->miss;

@@ -29,6 +29,10 @@ struct KernelLaunch {
     /// The bytes are a bound that shapes or the kernel's class set, not a count: what of them the
     /// memory cannot move in time is left out without counting the kernel as clipped.
     bool bounded_bytes = false;
+    /// Share of the bytes that the L2 serves alone, by the model of the kernel's time; negative: as
+    /// memory/kernel_hit_share says. A modelled kernel's bytes fit its time: nothing is left out.
+    float l2_share = -1;
+    [[nodiscard]] bool modelled() const { return l2_share >= 0; }
     /// Of a CUDA graph, and not its last: its completion waits for no memory beyond the GPU.
     bool inside_cuda_graph = false;
 };
@@ -138,6 +142,8 @@ private:
         double tail_left = 1;        ///< work of that wave, such that the total is exact when alone
         double bytes_per_block = 0;  ///< through the L2
         double block_draw = 0;       ///< bytes per second that a block can have in flight
+        double hbm_alone = 0;        ///< bytes per second that its reads and writes reach alone
+        double l2_alone = 0;
         double hit_alone = 0;
         double miss = 1;  ///< share of its bytes that currently go to the HBM
         Roofline roofline;
@@ -180,6 +186,8 @@ private:
     stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const;
     [[nodiscard]] double power_lift(const Kernel& kernel, double crowd) const;
     [[nodiscard]] double completion_time() const;
+    void fit_bytes(Kernel& kernel, double body);
+    [[nodiscard]] double hits_beside(const Kernel& kernel, double bytes) const;
 
     GpuParams params_;
     Contention contention_;

@@ -130,6 +130,7 @@ struct EnumNames<MatrixUnits> {
 /// Peak rates, from which the times of generated kernels are computed.
 struct ArithmeticParams {
     FlopRate vector_rate;
+    std::uint32_t of_sms = 0;
     double integer_ratio = 0.5;
     FlopRate half_rate;
     FlopRate float8_rate;
@@ -147,6 +148,13 @@ struct ArithmeticParams {
                 "Rate of the vector units on 32-bit numbers; 0: unknown.",
                 FlopRate(0),
                 kMost),
+            field(
+                "of_sms",
+                &ArithmeticParams::of_sms,
+                "SMs that these rates, matrix_rate and the L2's bandwidth were stated for: kernel "
+                "times of a GPU with other sms take them by the SM. 0: as sms.",
+                0U,
+                4096U),
             field(
                 "integer_ratio",
                 &ArithmeticParams::integer_ratio,
@@ -212,6 +220,7 @@ struct ArithmeticParams {
 struct GpuParams {
     std::string name;
     std::uint32_t sms = 108;
+    double clock = 1;
     SmParams sm;
     MemoryParams memory;
     CopyParams copy;
@@ -231,6 +240,13 @@ struct GpuParams {
         return list_of(
             field("name", &GpuParams::name, "The vendor's name of the GPU.").required(),
             field("sms", &GpuParams::sms, "Streaming multiprocessors.", 1U, 4096U).required(),
+            field(
+                "clock",
+                &GpuParams::clock,
+                "Clock of the SMs, relative to the one that the rates of arithmetic were stated "
+                "for; moves the times of kernels alone.",
+                0.05,
+                20.0),
             field("sm", &GpuParams::sm, "Limits of one SM."),
             field("memory", &GpuParams::memory, "L2 and HBM."),
             field("copy", &GpuParams::copy, "Copy engines."),

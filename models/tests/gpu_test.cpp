@@ -133,14 +133,17 @@ rc::Gen<KernelLaunch> any_kernel() {
             rc::gen::inRange(1U, 1025U),
             rc::gen::inRange(0U, 200U),
             rc::gen::inRange<std::uint64_t>(1'000'000, 500'000'000),
-            rc::gen::inRange<std::uint64_t>(0, 1'000'000'000)),
+            rc::gen::inRange<std::uint64_t>(0, 1'000'000'000),
+            rc::gen::inRange(-50, 101)),
         [](const auto& t) {
-            return kernel(
+            KernelLaunch launch = kernel(
                 std::get<0>(t),
                 std::get<1>(t),
                 std::get<2>(t),
                 Time(std::get<3>(t)),
                 Bytes(std::get<4>(t)));
+            launch.l2_share = std::max(-1.0F, static_cast<float>(std::get<5>(t)) / 100.0F);
+            return launch;
         });
 }
 
@@ -265,6 +268,45 @@ TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     // A kernel that demands a tenth of the bandwidth barely slows down.
     const KernelLaunch light = kernel(4000, 512, 0, microseconds(1000), Bytes(290'000'000ULL));
     EXPECT_LT(to_microseconds(Bench(h100()).run(light, 0, 800'000)), 1050.0);
+}
+
+/// Kernels that were cut when this one ran alone.
+std::uint64_t cut(const KernelLaunch& launch) {
+    Bench bench(h100());
+    bench.run(launch);
+    return bench.gpu.statistics().clipped_kernels;
+}
+
+TEST(Gpu, AModelledKernelIsCutOnlyIfItsMissesExceedTheMemory) {
+    // Eight blocks whose threads need more loads in flight than usual.
+    KernelLaunch small = kernel(8, 128, 0, microseconds(4), Bytes(256'000));
+    EXPECT_EQ(cut(small), 1U);
+    small.l2_share = 0;
+    EXPECT_EQ(cut(small), 0U);
+    // 20 MB in 5 us are more than the HBM moves, and less than the L2 does.
+    KernelLaunch cached = kernel(4000, 256, 0, microseconds(7), Bytes(20'000'000));
+    cached.l2_share = 0;
+    EXPECT_EQ(cut(cached), 1U);
+    cached.l2_share = 0.9F;
+    EXPECT_EQ(cut(cached), 0U);
+    // Reads alone turn no bus around.
+    const double reads = achievable_bytes_per_second(h100().memory.hbm, 0);
+    KernelLaunch stream = kernel(
+        4000, 512, 0, microseconds(1002), Bytes(static_cast<std::uint64_t>(reads * 0.995e-3)));
+    EXPECT_EQ(cut(stream), 1U);
+    stream.l2_share = 0;
+    EXPECT_EQ(cut(stream), 0U);
+    stream.written = stream.read;
+    EXPECT_EQ(cut(stream), 1U);
+}
+
+TEST(Gpu, WhatAKernelFindsInTheL2LeavesTheHbmToOthers) {
+    KernelLaunch stream = kernel(4000, 512, 0, microseconds(100), Bytes(250'000'000));
+    stream.l2_share = 0;
+    const Time from_hbm = Bench(h100()).run(stream, 0, 800'000);
+    stream.l2_share = 0.9F;
+    const Time from_l2 = Bench(h100()).run(stream, 0, 800'000);
+    EXPECT_GT(to_microseconds(from_hbm), to_microseconds(from_l2) + 20);
 }
 
 // hta_dlrm_v100_2r: a copy by 320 blocks of 512 threads, four an SM, is one wave. Beside two

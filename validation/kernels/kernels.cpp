@@ -2,6 +2,7 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/kernels/flash_attention.h"
+#include "validation/kernels/gpu_ratios.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/profiled_layers.h"
 #include "validation/kernels/timed_kernels.h"
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace switchfold::validation {
@@ -19,6 +21,9 @@ namespace {
 constexpr double kKernelTolerance = 0.15;  ///< mean absolute error, by GPU, type and table
 
 constexpr std::string_view kAttention = "reference/attention.csv";
+/// Sizes that several GPUs were measured with, for ratios alone.
+constexpr std::array<std::string_view, 2> kOnGpus{
+    "reference/gemm_on_gpus.csv", "reference/attention_on_gpus.csv"};
 
 std::string band(double seconds) {
     constexpr double kShort = 10e-6;
@@ -40,7 +45,9 @@ class KernelComparison {
 public:
     KernelComparison(const KernelGpus& gpus, SuiteResult& result) : gpus_(gpus), result_(result) {}
 
-    void add(const KernelTable& table) {
+    /// The table's kernels; `shown`: not for ratios alone.
+    void add(const KernelTable& table, bool shown = true) {
+        shown_ = shown;
         for (const MeasuredProduct& row : table.products)
             add(row, "products", size_of_row(row.product), row.product);
         for (const MeasuredAttention& row : table.attentions)
@@ -79,6 +86,15 @@ private:
             c.measured = row.seconds * 1e6;
             c.simulated = timed.seconds * 1e6;
             c.how = timed.how;
+            on_gpus_.push_back(
+                {row.gpu,
+                 fmt::format("{} {}", row.dtype, kind),
+                 size,
+                 row.seconds,
+                 timed.seconds,
+                 c.fitted});
+            if (!shown_)
+                return;
             tables_.push_back(fmt::format("{} {} {}", row.gpu, row.dtype, kind));
             result_.cases.push_back(std::move(c));
         } catch (const std::invalid_argument& wrong) {
@@ -113,10 +129,14 @@ public:
         }
     }
 
+    [[nodiscard]] const std::vector<KernelOnGpu>& on_gpus() const { return on_gpus_; }
+
 private:
     const KernelGpus& gpus_;
     SuiteResult& result_;
     std::vector<std::string> tables_;  ///< by case
+    std::vector<KernelOnGpu> on_gpus_;
+    bool shown_ = true;
 };
 
 }  // namespace
@@ -136,6 +156,11 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     if (const auto attention = find_data(options, kAttention); attention && !alone)
         comparison.add(read_kernel_table(*attention));
     comparison.judge();
+    if (!alone)
+        for (const std::string_view table : kOnGpus)
+            if (const auto path = find_data(options, table))
+                comparison.add(read_kernel_table(*path), false);
+    compare_gpu_ratios(comparison.on_gpus(), result);
     if (!alone) {
         compare_flash_attention(options, gpus, result);
         compare_profiled_layers(options, gpus, result);

@@ -29,6 +29,7 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
     experiment.name = folder.name;
     experiment.system.value = system;
     TraceWorkloadParams workload;
+    workload.kernel_times = TracedTimes::kAsTraced;  // its own machine, as far as known
     for (const auto& file : trace.files)
         workload.files.push_back(std::filesystem::absolute(file).string());
     workload.ranks = trace.world;

@@ -4,6 +4,7 @@
 #include "validation/harness/root.h"
 #include "validation/harness/suite.h"
 #include "validation/kernels/flash_attention.h"
+#include "validation/kernels/gpu_ratios.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/timed_kernels.h"
 
@@ -108,15 +109,41 @@ TEST(TimedKernels, EightBitsAreConvertedFirstAndPromptsAreStored) {
     EXPECT_GT(timed_kernel(a, gpu).seconds, estimate(a, gpu).seconds() + 2 * gpu.launch);
 }
 
+TEST(GpuRatios, AreThoseOfEveryTwoGpusWithTheSameSize) {
+    SuiteResult result;
+    compare_gpu_ratios(
+        {{"A", "products", "1x1x1", 10, 11, true},
+         {"B", "products", "1x1x1", 5, 5, false},
+         {"C", "products", "1x1x1", 2, 4, false},
+         {"A", "products", "2x2x2", 10, 10, false},
+         {"B", "products", "2x2x2", 4, 5, false},
+         {"A", "attention", "1x1x1", 1, 1, false},
+         {"B", "products", "1x1x1", 1000, 1, false},
+         {"C", "attention", "9x9x9", 1, 1, false}},
+        result);
+    ASSERT_EQ(result.cases.size(), 4U);
+    EXPECT_EQ(result.cases[0].id, "B over A/products/1x1x1");
+    EXPECT_DOUBLE_EQ(result.cases[0].measured, 0.5);
+    EXPECT_DOUBLE_EQ(result.cases[0].simulated, 5.0 / 11);
+    EXPECT_TRUE(result.cases[0].fitted);
+    EXPECT_EQ(result.cases[1].id, "B over A/products/2x2x2");
+    EXPECT_EQ(result.cases[3].id, "C over B/products/1x1x1");
+    ASSERT_EQ(result.verdicts.size(), 4U);
+    EXPECT_NEAR(result.verdicts[0].value, (1.0 / 11 + 0.25) / 2, 1e-12);
+    EXPECT_NEAR(result.verdicts[1].value, 0.25, 1e-12) << "without the fitted one";
+    EXPECT_FALSE(result.verdicts[2].kept()) << "C over A";
+}
+
 TEST(KernelsSuite, KeepsItsToleranceOnWhatShips) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     const SuiteResult result = suite_named("kernels").run(options);
-    EXPECT_EQ(result.cases.size(), 716U);
+    // 136 products and 92 prompts were measured on two GPUs.
+    EXPECT_EQ(result.cases.size(), 716U + 228U);
     EXPECT_TRUE(result.unmatched.empty());
     // Two GPUs x two kinds of kernel x two selections: all rows, and the rows not used for fitting;
-    // two kernels of FlashAttention, causal or not.
-    ASSERT_EQ(result.verdicts.size(), 12U);
+    // ratios of the two GPUs likewise; two kernels of FlashAttention, causal or not.
+    ASSERT_EQ(result.verdicts.size(), 16U);
     for (const Verdict& verdict : result.verdicts)
         EXPECT_TRUE(verdict.kept()) << verdict.what << ": " << verdict.value;
 }

@@ -6,6 +6,7 @@
 #include "sim/core/units.h"
 #include "workloads/graph/dependencies.h"
 #include "workloads/graph/expert_exchange.h"
+#include "workloads/graph/kernel_shape.h"
 #include "workloads/graph/short_text.h"
 #include "workloads/graph/uneven_exchange.h"
 
@@ -48,17 +49,6 @@ inline constexpr std::array kCollectiveKinds{
     CollectiveKind::kGather,
     CollectiveKind::kScatter};
 
-enum class Datatype : std::uint8_t {
-    kFloat32,
-    kFloat16,
-    kBfloat16,
-    kFloat64,
-    kInt8,
-    kUint8,
-    kInt32,
-    kInt64,
-    kFloat8,
-};
 [[nodiscard]] Bytes size_of(Datatype type);
 /// The same for arithmetic on fractional counts.
 [[nodiscard]] inline double element_bytes(Datatype type) {
@@ -121,6 +111,9 @@ struct KernelOperation {
     KernelClass kernel_class = KernelClass::kOther;
     /// Of a CUDA graph, and not its last: its successors wait on the GPU, and nobody else does.
     bool inside_cuda_graph = false;
+    /// Share of its bytes that it finds in the L2, alone on the GPU; negative: unknown.
+    float l2_share = -1;
+    KernelShape shape;  ///< what it computes, if known: its time on another GPU follows
     bool operator==(const KernelOperation&) const = default;
 };
 

@@ -175,6 +175,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(read));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(written));
     kernel.byte_source = ByteSource::kShapes;
+    kernel.l2_share = 0;
     kernel.duration_source = DurationSource::kModel;
     result.memory_bytes = read + written;
     result.l2_bytes = of_queries + 2 * steps_of_all * heads * step_keys * width * element;

@@ -48,14 +48,19 @@ struct GpuRates {
     double read_bandwidth = 0;   ///< achieved by streaming reads
     double mixed_bandwidth = 0;  ///< achieved by streams that write as much as they read
     double l2_bandwidth = 0;
+    double l2_of_sm = 0;  ///< that a single SM draws of it at most; 0: an equal part
     std::uint64_t l2_capacity = 0;
-    double memory_latency = 0;  ///< of an access that misses the L2
+    double memory_latency = 0;   ///< of an access that misses the L2
+    double draw_per_thread = 0;  ///< of a resident thread with loads of its own; 0: no limit
 
-    double launch = 0;  ///< from the end of one kernel to the first block of the next
+    double launch = 0;    ///< from the end of one kernel to the first block of the next
+    double overhead = 0;  ///< part of a measured duration in which no block runs
 
     /// The power limit has taken effect before the kernel begins, as in a running step. Kernels
     /// that are measured alone begin before it.
     bool loaded = false;
+
+    bool operator==(const GpuRates&) const = default;
 };
 
 }  // namespace switchfold

@@ -23,4 +23,10 @@ struct KernelEstimate {
 /// byte counts might overflow.
 [[nodiscard]] Time kernel_duration(double seconds);
 
+struct GpuRates;
+
+/// Raises the share of bytes that a kernel of a given time finds in the L2, as far as the memory
+/// cannot move them in that time: a time that is not the model's says what the model did not know.
+void find_in_l2(KernelOperation& kernel, const GpuRates& gpu);
+
 }  // namespace switchfold

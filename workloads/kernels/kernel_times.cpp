@@ -17,6 +17,7 @@ KernelEstimate corrected(const Shape& shape, const GpuRates& gpu, const Measured
     const std::optional<double> exact = measured->exact(shape);
     const double seconds = exact ? *exact : result.seconds() * measured->ratio(shape);
     result.kernel.isolated = kernel_duration(seconds);
+    find_in_l2(result.kernel, gpu);
     if (exact)
         result.kernel.duration_source = DurationSource::kMeasuredAlone;
     return result;

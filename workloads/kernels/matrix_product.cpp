@@ -136,8 +136,8 @@ private:
         // Reading the sums to add to runs at the rate of stores and overlaps nothing else of the
         // block.
         const double passes = sums_ > 0 ? 2 : 1;
-        const double store = passes * tile.rows * tile.columns * stored_ /
-                             (gpu_.l2_bandwidth * kStoreShare / gpu_.sms);
+        const double store =
+            passes * tile.rows * tile.columns * stored_ / (l2_rate_of_sm(gpu_) * kStoreShare);
         const double end = kEpilogue * gpu_.memory_latency;
         const double step = std::max(
             2.0 * tile.rows * tile.columns * (kStepBytes / element_) / rate_, pieces(tile));
@@ -222,7 +222,7 @@ private:
         const double hit = left_ * (1 - cold_share(p_.since_left + own, gpu_)) +
                            right_ * (1 - cold_share(p_.since_right + own, gpu_));
         c.memory_bytes = c.cold_bytes - hit;
-        const double l2 = c.l2_bytes / (gpu_.l2_bandwidth * busy / gpu_.sms);
+        const double l2 = c.l2_bytes / l2_rate(gpu_, busy);
         const double memory =
             c.memory_bytes / (kOperandShare * memory_bandwidth(gpu_, result_ / c.memory_bytes));
         const double fill = kFill * gpu_.memory_latency;
@@ -290,6 +290,7 @@ KernelEstimate estimate(const MatrixProduct& product, const GpuRates& rates) {
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(best.cold_bytes - timer.result()));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(timer.result()));
     kernel.byte_source = ByteSource::kShapes;
+    kernel.l2_share = static_cast<float>(1 - best.memory_bytes / best.cold_bytes);
     kernel.duration_source = DurationSource::kModel;
     result.l2_bytes = best.l2_bytes;
     result.memory_bytes = best.memory_bytes;

@@ -25,11 +25,12 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
         throw std::invalid_argument("a kernel has fewer than 0 bytes; expected 0 or more");
     const double bytes = kernel.read + kernel.written;
     const double blocks = std::max(1.0, bytes / kBytesOfBlock);
-    const double share = std::min(blocks, double(gpu.sms)) / gpu.sms;
+    const double busy = std::min(blocks, double(gpu.sms));
+    const double share = busy / gpu.sms;
     // The inputs were just written: the part still in the L2 causes no memory traffic.
     const double cold = cold_share(bytes, gpu) * kernel.read + kernel.written;
     const double memory = cold > 0 ? cold / memory_bandwidth(gpu, kernel.written / cold) : 0.0;
-    const double l2 = bytes / (gpu.l2_bandwidth * share);
+    const double l2 = bytes / l2_rate(gpu, busy);
     const double arithmetic =
         (kernel.flops > 0 ? kernel.flops / (gpu.vector * share) : 0.0) +
         (kernel.instructions > 0 ? kernel.instructions / (gpu.integer * share) : 0.0);
@@ -47,6 +48,7 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
     operation.bytes_read = Bytes(static_cast<std::uint64_t>(kernel.read));
     operation.bytes_written = Bytes(static_cast<std::uint64_t>(kernel.written));
     operation.byte_source = ByteSource::kShapes;
+    operation.l2_share = static_cast<float>(bytes > 0 ? 1 - cold / bytes : 0);
     operation.duration_source = DurationSource::kModel;
     result.l2_bytes = bytes;
     result.memory_bytes = cold;

@@ -20,6 +20,14 @@ Time kernel_duration(double seconds) {
     return Time(static_cast<std::uint64_t>(seconds * kPicoseconds + 0.5));
 }
 
+void find_in_l2(KernelOperation& kernel, const GpuRates& gpu) {
+    const double bytes = static_cast<double>((kernel.bytes_read + kernel.bytes_written).count());
+    const double body = std::max(0.0, to_seconds(kernel.isolated) - gpu.launch);
+    if (bytes > 0)
+        kernel.l2_share =
+            std::max(kernel.l2_share, static_cast<float>(1 - body * gpu.mixed_bandwidth / bytes));
+}
+
 double overlapped(double a, double b) {
     const double longer = std::max(a, b);
     if (longer <= 0)
@@ -33,6 +41,14 @@ double cold_share(double touched, const GpuRates& gpu) {
     if (!(touched < kL2Lost * capacity))
         return 1;
     return std::clamp((touched / capacity - kL2Kept) / (kL2Lost - kL2Kept), 0.0, 1.0);
+}
+
+double l2_rate_of_sm(const GpuRates& gpu) {
+    return gpu.l2_of_sm > 0 ? gpu.l2_of_sm : gpu.l2_bandwidth / gpu.sms;
+}
+
+double l2_rate(const GpuRates& gpu, double busy_sms) {
+    return std::min(gpu.l2_bandwidth, busy_sms * l2_rate_of_sm(gpu));
 }
 
 double memory_bandwidth(const GpuRates& gpu, double write_share) {

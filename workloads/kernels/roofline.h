@@ -12,6 +12,11 @@ namespace switchfold {
 /// 1.
 [[nodiscard]] double cold_share(double touched, const GpuRates& gpu);
 
+/// Bytes per second that this many SMs draw from the L2.
+[[nodiscard]] double l2_rate(const GpuRates& gpu, double busy_sms);
+/// What one of them draws at most.
+[[nodiscard]] double l2_rate_of_sm(const GpuRates& gpu);
+
 /// Memory bandwidth (bytes per second) for a stream with this share of writes.
 [[nodiscard]] double memory_bandwidth(const GpuRates& gpu, double write_share);
 

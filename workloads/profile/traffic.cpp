@@ -3,6 +3,7 @@
 
 #include "sim/core/big_sort.h"
 #include "workloads/profile/classify.h"
+#include "workloads/profile/kernel_shapes.h"
 #include "workloads/profile/kernel_traffic.h"
 
 #include <algorithm>
@@ -60,6 +61,34 @@ public:
 private:
     const RawTrace& raw_;
     std::map<std::pair<std::uint32_t, KernelClass>, std::optional<Traffic>> known_;
+};
+
+/// Shapes of products and attention, computed once for all runs of a kernel in such a call.
+class KnownShapes {
+public:
+    explicit KnownShapes(const RawTrace& raw) : raw_(raw) {}
+    KernelShape of(const RawGpuEvent& gpu, KernelClass kernel_class) {
+        const bool has_shape =
+            kernel_class == KernelClass::kGemmConv || kernel_class == KernelClass::kAttention;
+        if (!has_shape || gpu.op == RawGpuEvent::kNone ||
+            raw_.operator_kinds[gpu.op].input_dims == 0)
+            return {};
+        const auto [at, fresh] = known_.try_emplace({gpu.op, gpu.task});
+        if (fresh) {
+            const OperatorKind& op = raw_.operator_kinds[gpu.op];
+            at->second = shape_of(
+                             raw_.texts[op.name],
+                             parse_shapes(raw_.texts[op.input_dims], raw_.texts[op.input_types]),
+                             raw_.name_of(gpu),
+                             op.stride)
+                             .value_or(KernelShape{});
+        }
+        return at->second;
+    }
+
+private:
+    const RawTrace& raw_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, KernelShape> known_;
 };
 
 /// Total isolated duration of the kernels of one class that one operator call launched: they share
@@ -126,11 +155,13 @@ void set_traffic(
             shared.add(raw.gpu[i], *kernel);
     shared.sum_up();
     KnownTraffic known(raw);
+    KnownShapes shapes(raw);
     for (std::size_t i = 0; i < raw.gpu.size(); ++i) {
         KernelOperation* kernel = kernel_of(i);
         if (kernel == nullptr)
             continue;
         const RawGpuEvent& gpu = raw.gpu[i];
+        kernel->shape = shapes.of(gpu, kernel->kernel_class);
         if (gpu.details != RawGpuEvent::kNone) {
             const CountedTraffic& counted = raw.counted[gpu.details];
             kernel->bytes_read = Bytes(counted.read);

@@ -63,6 +63,21 @@ TEST(KernelTimes, AMeasuredSizeTakesItsTime) {
     EXPECT_EQ(measured.estimate(single).kernel, estimate(single, in_a_step()).kernel);
 }
 
+TEST(KernelTimes, AMeasuredTimeTooShortForTheMemorySaysWhatTheL2Had) {
+    MatrixProduct product;
+    product.m = product.n = 8192;
+    product.k = 64;
+    const KernelTimes model{ampere()};
+    const KernelTimes measured = times("dtype,m,n,k,time_us\nbfloat16,8192,8192,64,30\n");
+    const KernelOperation& kernel = measured.estimate(product).kernel;
+    EXPECT_EQ(kernel.isolated, microseconds(30));
+    EXPECT_GT(kernel.l2_share, model.estimate(product).kernel.l2_share + 0.1F);
+    const double bytes = static_cast<double>((kernel.bytes_read + kernel.bytes_written).count());
+    EXPECT_LE(
+        bytes * (1 - double{kernel.l2_share}),
+        ampere().mixed_bandwidth * to_seconds(kernel.isolated));
+}
+
 TEST(KernelTimes, BetweenMeasuredSizesTheRatioHolds) {
     // The measured machine is 1.5 times as slow as the model at every size, each measured alone.
     std::string text = kProducts;

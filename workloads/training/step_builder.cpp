@@ -152,6 +152,7 @@ void StepBuilder::add(
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(read));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(written));
     kernel.byte_source = ByteSource::kShapes;
+    kernel.l2_share = 0;
     kernel.duration_source = DurationSource::kModel;
     const double seconds =
         std::max(kernel.flops / options_.flops, (read + written) / options_.bytes) + kLaunchSeconds;

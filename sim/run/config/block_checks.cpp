@@ -122,7 +122,7 @@ std::uint32_t most_blocks(
                 Choice choice;
                 choice.algorithm = algorithm;
                 choice.protocol = protocol;
-                const KernelShape shape = kernel_shape(collectives, choice);
+                const ResidentShape shape = kernel_shape(collectives, choice);
                 least = std::min(
                     least,
                     sm.limit({shape.threads, shape.registers_per_thread, shape.shared_memory}));

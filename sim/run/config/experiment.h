@@ -93,6 +93,7 @@ struct TraceWorkloadParams {
     std::uint32_t ranks = 0;
     std::optional<Peers> peers;
     std::optional<PathOr<SystemParams>> traced_on;
+    std::optional<TracedTimes> kernel_times;
     static constexpr auto fields() {
         return list_of(
             field(
@@ -122,7 +123,15 @@ struct TraceWorkloadParams {
                 &TraceWorkloadParams::traced_on,
                 "The machine that the trace was recorded on, or the file that describes it. It "
                 "tells what the trace leaves open: sizes of collectives from their durations, and "
-                "how late peers came. Default: the experiment's system."));
+                "how late peers came; and on which GPU its kernels took their times. Default: the "
+                "experiment's system, if its file describes the traced GPU."),
+            field(
+                "kernel_times",
+                &TraceWorkloadParams::kernel_times,
+                "Durations of the trace's kernels alone on a GPU that differs from the traced one: "
+                "rescaled, by the ratio of the modelled times on the two GPUs "
+                "(docs/kernel_times.md); as_traced, the trace's. Default: rescaled if the traced "
+                "GPU is known and another. On the traced GPU both are the trace's, exactly."));
     }
 };
 

@@ -27,6 +27,17 @@ namespace {
 /// written out in full.
 void write_out(LoadedExperiment& loaded) {
     OrderedJson json = write_value(loaded.experiment);
+    // The file would no longer tell a changed GPU from the one that a trace was recorded on.
+    const auto name_traced_machine = [&](OrderedJson& workload) {
+        if (workload.value("type", "") == TraceWorkloadParams::kType &&
+            workload["traced_on"].is_null())
+            workload["traced_on"] = write_value(*loaded.described);
+    };
+    if (loaded.described && json.contains("workload"))
+        name_traced_machine(json["workload"]);
+    if (loaded.described && json.contains("workloads"))
+        for (OrderedJson& placed : json["workloads"])
+            name_traced_machine(placed["workload"]);
     for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
         if (!loaded.changed[i])
             continue;
@@ -409,6 +420,27 @@ void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios)
     write_out(loaded);
 }
 
+namespace {
+
+/// The system as its file describes it. A file that is complete only with the changes describes
+/// no GPU of its own.
+std::shared_ptr<const SystemParams> without_changed_gpus(const WrittenExperiment& written) {
+    std::vector<Override> others;
+    for (const Override& change : written.overrides)
+        if (!change.pointer.starts_with("/system/gpu"))
+            others.push_back(change);
+    if (others.size() == written.overrides.size())
+        return nullptr;
+    try {
+        Experiment described = read_experiment({written.json, written.file, others});
+        return std::make_shared<const SystemParams>(std::move(*described.system));
+    } catch (const ConfigError&) {
+        return nullptr;
+    }
+}
+
+}  // namespace
+
 LoadedExperiment
 load_experiment(const std::filesystem::path& file, std::span<const Override> overrides) {
     return load_experiment(load_json(file), file, overrides);
@@ -430,7 +462,12 @@ LoadedExperiment load_experiment(
     for (const ScenarioParams& scenario : experiment.scenarios)
         sets.push_back(scenario.set);
     auto changed = apply_sets(written, sets, problems);
-    return Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));
+    LoadedExperiment loaded =
+        Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));
+    loaded.described = without_changed_gpus(written);
+    if (loaded.described)
+        write_out(loaded);
+    return loaded;
 }
 
 SystemParams load_system(const std::filesystem::path& file, std::span<const Override> overrides) {

@@ -25,6 +25,8 @@ struct LoadedExperiment {
     /// By scenario: the experiment with its `set` applied, null if it sets nothing. Equal sets
     /// share one.
     std::vector<std::shared_ptr<const Experiment>> changed;
+    /// The system without what the command line or a sweep changes of its GPUs; null if nothing.
+    std::shared_ptr<const SystemParams> described;
 
     /// The experiment that a scenario runs.
     [[nodiscard]] const Experiment& of(std::size_t scenario) const {

@@ -22,6 +22,17 @@ struct EnumNames<Peers> {
         {{Peers::kAsTraced, "as_traced"}, {Peers::kTogether, "together"}}};
 };
 
+/// Durations of a trace's kernels alone.
+enum class TracedTimes : std::uint8_t {
+    kAsTraced,  ///< those of the GPU that was traced, on any GPU
+    kRescaled,  ///< those times the model's ratio between the two GPUs
+};
+template <>
+struct EnumNames<TracedTimes> {
+    static constexpr std::array<std::pair<TracedTimes, std::string_view>, 2> kNames{
+        {{TracedTimes::kAsTraced, "as_traced"}, {TracedTimes::kRescaled, "rescaled"}}};
+};
+
 // Names of collectives and datatypes in configurations.
 
 template <>

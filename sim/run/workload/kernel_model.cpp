@@ -41,12 +41,14 @@ GpuRates gpu_rates(const GpuParams& gpu) {
     rates.registers = gpu.sm.registers;
     rates.shared_memory = gpu.sm.shared_memory.count();
     rates.shared_memory_of_a_block = gpu.sm.reserved_shared_memory.count();
-    rates.vector = rate(arithmetic.vector_rate);
+    const double stated_sms = arithmetic.of_sms == 0 ? gpu.sms : arithmetic.of_sms;
+    const double pace = gpu.clock * gpu.sms / stated_sms;
+    rates.vector = rate(arithmetic.vector_rate) * pace;
     rates.integer = rates.vector * arithmetic.integer_ratio;
-    rates.half = rate(arithmetic.half_rate);
-    rates.float8 = rate(arithmetic.float8_rate);
-    rates.tf32 = rate(arithmetic.tf32_rate);
-    rates.matrix = rate(gpu.matrix_rate);
+    rates.half = rate(arithmetic.half_rate) * pace;
+    rates.float8 = rate(arithmetic.float8_rate) * pace;
+    rates.tf32 = rate(arithmetic.tf32_rate) * pace;
+    rates.matrix = rate(gpu.matrix_rate) * pace;
     rates.kernels = kernels_of(arithmetic.units);
     rates.winograd = arithmetic.winograd;
     rates.read_bandwidth = achievable_bytes_per_second(memory.hbm, 0);
@@ -54,9 +56,12 @@ GpuRates gpu_rates(const GpuParams& gpu) {
     const Bandwidth operands = arithmetic.operand_bandwidth;
     rates.l2_bandwidth =
         static_cast<double>(operands.count() == 0 ? memory.l2.bandwidth.count() : operands.count());
+    rates.l2_of_sm = rates.l2_bandwidth / stated_sms * gpu.clock;
     rates.l2_capacity = memory.l2.capacity.count();
     rates.memory_latency = to_seconds(memory.hbm.latency + memory.l2.latency);
+    rates.draw_per_thread = static_cast<double>(gpu.draw_per_thread.count());
     rates.launch = to_seconds(arithmetic.launch);
+    rates.overhead = to_seconds(gpu.kernel_overhead);
     return rates;
 }
 

@@ -39,8 +39,10 @@ looped_kernel(const MatrixProductParams& p, const GpuParams& gpu, const Workload
     // The product before it in the loop had the same factors.
     product.since_left = product.since_right = 0;
     KernelOperation kernel = kernel_times(gpu, "", "").estimate(product).kernel;
-    if (p.time)
+    if (p.time) {
         kernel.isolated = *p.time;
+        find_in_l2(kernel, gpu_rates(gpu));
+    }
     return kernel;
 }
 
@@ -65,7 +67,9 @@ looped_kernel(const LaunchedKernelParams& p, const GpuParams& gpu, const Workloa
     moved.read = static_cast<double>(p.bytes_read.count());
     moved.written = static_cast<double>(p.bytes_written.count());
     moved.flops = p.flops;
-    kernel.isolated = kernel_times(gpu, "", "").estimate(moved).kernel.isolated;
+    const KernelOperation modelled = kernel_times(gpu, "", "").estimate(moved).kernel;
+    kernel.isolated = modelled.isolated;
+    kernel.l2_share = modelled.l2_share;
     kernel.duration_source = DurationSource::kModel;
     return kernel;
 }

@@ -4,6 +4,7 @@
 #include "sim/run/workload/collective_sizes.h"
 #include "sim/run/workload/late_peers.h"
 #include "sim/run/workload/read_workload.h"
+#include "sim/run/workload/traced_kernels.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/profile/whole_run.h"
@@ -14,7 +15,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,22 +22,10 @@ namespace switchfold {
 
 namespace {
 
-/// The word that tells a GPU's model, as traces and systems both write it: A100, MI300X, 4090.
-std::string_view model_of(std::string_view gpu) {
-    constexpr std::string_view kBetween = " -_";
-    while (!gpu.empty()) {
-        const std::string_view word = gpu.substr(0, gpu.find_first_of(kBetween));
-        if (word.find_first_of("0123456789") != std::string_view::npos)
-            return word;
-        gpu.remove_prefix(std::min(gpu.size(), word.size() + 1));
-    }
-    return gpu;
-}
-
 class TraceReader {
 public:
     TraceReader(const WorkloadContext& context, PreparedWorkload& out) :
-        context_(context), traced_on_(&context.written_system()), out_(out) {}
+        context_(context), traced_on_(&context.described_system()), out_(out) {}
 
     void run(const TraceWorkloadParams& w) {
         if (w.traced_on)
@@ -113,7 +101,7 @@ public:
                 "their shortest durations: they take these in every scenario, without traffic",
                 unknown.given,
                 traced_on_->name));
-        tell_gpu(w);
+        set_traced_kernels(w, context_, *traced_on_, trace.files, out_);
         const auto overlapped = report.duration_sources.find("measured_overlapped");
         if (overlapped != report.duration_sources.end())
             report.notes.push_back(fmt::format(
@@ -143,22 +131,6 @@ private:
             out_.report.notes.push_back(fmt::format(
                 "the trace cannot be trusted: {} (`switchfold trace check` names more)",
                 contradictions.front().text()));
-    }
-
-    /// A trace of another GPU gives the network's answer, not the GPU's.
-    void tell_gpu(const TraceWorkloadParams& w) {
-        const std::string& traced = out_.graph.provenance.gpu_name;
-        const std::string& simulated = context_.system().gpu->name;
-        if (traced.empty() || model_of(traced) == model_of(simulated))
-            return;
-        out_.report.notes.push_back(fmt::format(
-            "the trace was recorded on {}: kernels alone take as long as there, on {} too{}",
-            traced,
-            simulated,
-            w.traced_on || model_of(traced) == model_of(traced_on_->gpu->name)
-                ? ""
-                : "; sizes and late ranks that it leaves open are those of this machine unless "
-                  "/workload/traced_on names the other"));
     }
 
     /// Untraced ranks are generated only at the user's request.

@@ -29,6 +29,10 @@ public:
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }
     /// Without what scenarios set.
     [[nodiscard]] const SystemParams& written_system() const { return *loaded_.experiment.system; }
+    /// Without what scenarios, the command line or a sweep change of its GPUs.
+    [[nodiscard]] const SystemParams& described_system() const {
+        return loaded_.described ? *loaded_.described : written_system();
+    }
     [[nodiscard]] const std::filesystem::path& file() const { return loaded_.file; }
     /// All scenarios; those at variant_scenarios() run this workload.
     [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/training_workload.h"
 
-#include "models/memory/hbm_timing.h"
 #include "sim/core/error.h"
+#include "sim/run/workload/kernel_model.h"
 #include "workloads/network/table.h"
 #include "workloads/training/data_parallel.h"
 #include "workloads/training/fully_sharded.h"
@@ -71,9 +71,9 @@ ExecutionGraph training_step(
     options.ranks = ranks;
     options.batch = workload.batch;
     options.sms = gpu.sms;
-    options.flops = static_cast<double>(gpu.matrix_rate.count());
-    constexpr double kHalfWritten = 0.5;
-    options.bytes = achievable_bytes_per_second(gpu.memory.hbm, kHalfWritten);
+    const GpuRates rates = gpu_rates(gpu);
+    options.flops = rates.matrix;
+    options.bytes = rates.mixed_bandwidth;
     options.activation_bytes = workload.precision == Precision::kHalf ? 2 : 4;
     options.gradient = workload.gradient;
     if (workload.strategy == TrainingStrategy::kFullySharded)

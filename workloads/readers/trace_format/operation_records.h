@@ -19,6 +19,14 @@ struct KernelRecord : OperationFields {
     double flops = 0;
     Word<KernelClass> kernel_class{KernelClass::kOther};
     bool inside_cuda_graph = false;
+    std::optional<double> l2_share;
+    std::vector<std::uint32_t> product;
+    std::vector<std::uint32_t> attention;
+    Word<Datatype> datatype;
+    bool tf32 = false;
+    bool causal = false;
+    bool backward = false;
+    bool newest = false;
     static constexpr auto fields() {
         using R = KernelRecord;
         return joined(
@@ -41,7 +49,31 @@ struct KernelRecord : OperationFields {
                 field(
                     "inside_cuda_graph",
                     &R::inside_cuda_graph,
-                    "Whether it is of a CUDA graph, and not its last.")));
+                    "Whether it is of a CUDA graph, and not its last."),
+                field(
+                    "l2_share",
+                    &R::l2_share,
+                    "Share of its bytes that it finds in the L2, alone on the GPU; without it, "
+                    "unknown.",
+                    0.0,
+                    1.0),
+                field(
+                    "product",
+                    &R::product,
+                    "m, n, k and count of the matrix products that it or its operator computes."),
+                field(
+                    "attention",
+                    &R::attention,
+                    "Batch, queries, keys, heads, heads of keys and values, and head width of the "
+                    "attention that it or its operator computes."),
+                field("datatype", &R::datatype, "Of the operands of product or attention."),
+                field("tf32", &R::tf32, "Whether a product rounds its operands of 32 bits."),
+                field("causal", &R::causal, "Whether attention is masked."),
+                field("backward", &R::backward, "Whether it makes attention's gradients."),
+                field(
+                    "newest",
+                    &R::newest,
+                    "Whether attention's kernel was written for its GPU's own generation.")));
     }
 };
 

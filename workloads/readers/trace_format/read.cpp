@@ -47,6 +47,31 @@ ShortText short_text(const char* pointer, const std::string& text) {
     return kept;
 }
 
+KernelShape shape_of(const tf::KernelRecord& r) {
+    KernelShape shape;
+    shape.datatype = r.datatype.value;
+    shape.tf32 = r.tf32;
+    shape.causal = r.causal;
+    shape.backward = r.backward;
+    shape.newest = r.newest;
+    const auto take =
+        [&](const char* pointer, const auto& sides, ShapeKind kind, std::size_t count) {
+            if (sides.empty())
+                return;
+            if (sides.size() != count || std::find(sides.begin(), sides.end(), 0U) != sides.end())
+                throw RecordError(
+                    pointer,
+                    fmt::format("is not {} sizes of 1 or more; expected those, or none", count));
+            shape.kind = kind;
+            std::copy(sides.begin(), sides.end(), shape.sides.begin());
+        };
+    take("/product", r.product, ShapeKind::kProduct, kSidesOfProduct);
+    if (shape.kind != ShapeKind::kUnknown && !r.attention.empty())
+        throw RecordError("/attention", "is given with product; expected one of them");
+    take("/attention", r.attention, ShapeKind::kAttention, kSidesOfAttention);
+    return shape;
+}
+
 OperationBody body_of(const tf::KernelRecord& r) {
     KernelOperation kernel;
     kernel.grid = dimensions("/grid", r.grid);
@@ -62,6 +87,9 @@ OperationBody body_of(const tf::KernelRecord& r) {
     kernel.flops = r.flops;
     kernel.kernel_class = r.kernel_class.value;
     kernel.inside_cuda_graph = r.inside_cuda_graph;
+    if (r.l2_share)
+        kernel.l2_share = static_cast<float>(*r.l2_share);
+    kernel.shape = shape_of(r);
     if (kernel.isolated > Time(kLongestRecord))
         throw RecordError("/isolated_ps", "is more than 53 days; expected a kernel's duration");
     return kernel;

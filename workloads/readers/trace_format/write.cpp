@@ -17,6 +17,21 @@ std::vector<std::uint32_t> sizes_of(const Dim3& dims) {
     return {dims.x, dims.y, dims.z};
 }
 
+void write_shape(const KernelShape& shape, tf::KernelRecord& record) {
+    const auto sides = [&](std::size_t count) {
+        return std::vector<std::uint32_t>(shape.sides.begin(), shape.sides.begin() + count);
+    };
+    if (shape.kind == ShapeKind::kProduct)
+        record.product = sides(kSidesOfProduct);
+    else if (shape.kind == ShapeKind::kAttention)
+        record.attention = sides(kSidesOfAttention);
+    record.datatype = {shape.datatype};
+    record.tf32 = shape.tf32;
+    record.causal = shape.causal;
+    record.backward = shape.backward;
+    record.newest = shape.newest;
+}
+
 tf::KernelRecord record_of(const KernelOperation& kernel) {
     tf::KernelRecord record;
     record.grid = sizes_of(kernel.grid);
@@ -32,6 +47,9 @@ tf::KernelRecord record_of(const KernelOperation& kernel) {
     record.flops = kernel.flops;
     record.kernel_class = {kernel.kernel_class};
     record.inside_cuda_graph = kernel.inside_cuda_graph;
+    if (kernel.l2_share >= 0)
+        record.l2_share = kernel.l2_share;
+    write_shape(kernel.shape, record);
     return record;
 }
 
