@@ -38,12 +38,6 @@ std::optional<Datatype> datatype_of(const std::string& text) {
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
 
-/// Whether ranks send to each other directly.
-bool is_exchange(CollectiveKind kind) {
-    return kind == CollectiveKind::kAllToAll || kind == CollectiveKind::kSendReceive ||
-           kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
-}
-
 constexpr std::uint64_t kPairsFrom = 4 << 20;
 
 /// A table's name without the first of these words that it contains.

@@ -90,7 +90,10 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
     out.graph = experts_step(w.operation, exchange, ranks);
     out.report.type = "experts";
     out.report.source = out.graph.names.front();
-    check_buffers({"/workload/tokens", std::to_string(w.tokens)}, context, out);
+    const BufferCheck buffers =
+        w.splits ? BufferCheck{.pointer = "/workload/splits", .size = "of this many tokens"}
+                 : BufferCheck{.pointer = "/workload/tokens", .size = std::to_string(*w.tokens)};
+    check_buffers(buffers, context, out);
     context.place(out.graph);
 }
 
