@@ -223,7 +223,6 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
 TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
     SimulatedMemoryOptions options;
     options.memories = {600ULL << 20U, 2ULL << 30U};
-    options.granule = 1ULL << 20U;
     const auto plans = simulate_memory_plans(load("\"alexnet\"", R"("micro_batch": 64)"), options);
     EXPECT_EQ(plans.size(), 16U);
     for (const SimulatedMemoryPlan& plan : plans) {
