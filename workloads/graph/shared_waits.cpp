@@ -91,7 +91,8 @@ private:
     [[nodiscard]] std::uint32_t at(const Place& place) const {
         return operations_[place.first][place.second];
     }
-    [[nodiscard]] std::tuple<std::uint32_t, std::uint32_t, std::size_t> kind(std::uint32_t i) const {
+    [[nodiscard]] std::tuple<std::uint32_t, std::uint32_t, std::size_t>
+    kind(std::uint32_t i) const {
         const Operation& operation = rank_->operations[i];
         return {operation.name, operation.step, operation.body.index()};
     }

@@ -141,8 +141,7 @@ TEST(WithoutOverlap, RanksOfOneProgramTakeOneOrder) {
 }
 
 TEST(WithoutOverlap, RanksOfOtherProgramsKeepTheirOwn) {
-    EXPECT_EQ(
-        order_of(without_overlap(two_ranks({}, 5))), (std::vector<std::uint32_t>{0, 5, 1}));
+    EXPECT_EQ(order_of(without_overlap(two_ranks({}, 5))), (std::vector<std::uint32_t>{0, 5, 1}));
 }
 
 TEST(WithoutOverlap, LeavesAGraphWithoutCollectivesAsItIs) {

@@ -265,7 +265,8 @@ private:
     /// which this rank has its place. Empty if it has another place.
     [[nodiscard]] std::vector<std::uint32_t>
     members_of(const NcclCall& call, std::uint64_t ranks) const {
-        if (const auto known = communicators_.find(call.communicator); known != communicators_.end())
+        if (const auto known = communicators_.find(call.communicator);
+            known != communicators_.end())
             return known->second;
         const std::uint32_t own = capture_.session.rank;
         const auto told = std::find_if(

@@ -20,7 +20,8 @@ inline constexpr const char* kCallsWithoutKernel = "NCCL calls whose kernel is n
 struct EventsReport {
     std::map<std::string, std::uint64_t> dropped;  ///< records, by reason
     std::vector<std::string> warnings;
-    std::uint64_t made = 0;  ///< events that stand for parts of a record: messages and their batches
+    std::uint64_t made =
+        0;  ///< events that stand for parts of a record: messages and their batches
 };
 
 /// Passes a capture's records on as events in Kineto's categories, so that the Kineto reader

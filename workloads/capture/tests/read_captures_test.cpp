@@ -193,8 +193,7 @@ TEST_F(ReadCapturesTest, SendsToEverybodyAreAnExchangeWithTheirParts) {
                     .transfer("Recv", 1'100, 100 * (peer + 1) + rank, peer);
         capture.end();
     }
-    const TraceWorkload workload =
-        read({"rank0.sfcapture", "rank1.sfcapture", "rank2.sfcapture"});
+    const TraceWorkload workload = read({"rank0.sfcapture", "rank1.sfcapture", "rank2.sfcapture"});
     const auto collectives = all<CollectiveOperation>(workload, 1);
     ASSERT_EQ(collectives.size(), 1U);
     EXPECT_EQ(collectives[0]->kind, CollectiveKind::kAllToAll);

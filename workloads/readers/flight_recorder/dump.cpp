@@ -120,8 +120,8 @@ private:
         entry.created_ns = fields.whole("time_created_ns", UINT64_MAX / 2);
         const double ms = fields.number_if_any("duration_ms", kMostMs).value_or(0);
         entry.duration = Time(static_cast<std::uint64_t>(ms * 1e9));
-        const bool lists = entry.what == Entry::What::kCollective &&
-                           entry.kind == CollectiveKind::kAllToAll;
+        const bool lists =
+            entry.what == Entry::What::kCollective && entry.kind == CollectiveKind::kAllToAll;
         entry.in = tensors(fields, "input_sizes", "input_dtypes", lists);
         entry.out = tensors(fields, "output_sizes", "output_dtypes", lists);
         const std::string state = fields.text_if_any("state");

@@ -220,8 +220,7 @@ private:
         return collective;
     }
 
-    void
-    take_parts(StatedParts::Parts parts, ListedRank& rank, CollectiveOperation& collective) {
+    void take_parts(StatedParts::Parts parts, ListedRank& rank, CollectiveOperation& collective) {
         uneven_ += parts.uneven && !parts.exchange ? 1 : 0;
         proportional_ += parts.from == StatedParts::From::kSums ? 1 : 0;
         if (!parts.exchange)

@@ -28,8 +28,8 @@ public:
     };
 
     /// Takes a call of the rank at `place` of a group of `members`. Calls of a dump in their order.
-    void add(
-        std::size_t dump,
+    void
+    add(std::size_t dump,
         const Entry& entry,
         std::uint32_t group,
         std::uint32_t place,
