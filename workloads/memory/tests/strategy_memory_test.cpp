@@ -62,7 +62,9 @@ TEST(StrategyMemory, IsThatOfAPlanThatDoesTheSame) {
             plan[MemoryClass::kActivations],
             1e-9 * plan[MemoryClass::kActivations])
             << name;
-        EXPECT_EQ(none.buckets, 2 * none.gradients) << "buckets hold 32 bits, gradients 16";
+        // Buckets hold 32 bits, gradients 16; a bucket may be padded for its ranks.
+        EXPECT_GE(none.buckets, 2 * none.gradients) << name;
+        EXPECT_LT(none.buckets, 2 * none.gradients + 4096) << name;
         const StrategyMemory shared = memory_of(network, StateShards::kOptimizer);
         EXPECT_NEAR(
             double(shared.moments),
