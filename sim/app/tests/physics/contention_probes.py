@@ -5,7 +5,6 @@ from bench import turned
 from probe import Probe, at_most, equals, holds, moves, never_falls, never_rises, same
 
 GPU = "/system/gpu/"
-CAUSES = ("sm", "l2", "hbm", "latency", "other")
 
 
 def turning(pointer, experiment, scenario, key):
@@ -15,8 +14,8 @@ def turning(pointer, experiment, scenario, key):
 def slowed(bench, experiment):
     """Slowdown of the backward pass and its causes, in points."""
     scenario = bench.result(experiment)["scenarios"][-1]
-    causes = scenario["slowdown_by_cause"] or {}
-    return 100 * scenario["backward_slowdown"], {c: 100 * (causes.get(c) or 0) for c in CAUSES}
+    causes = scenario["slowdown_by_cause"]
+    return 100 * scenario["backward_slowdown"], {cause: 100 * share for cause, share in causes.items()}
 
 
 def probes(source):
