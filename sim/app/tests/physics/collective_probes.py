@@ -71,6 +71,10 @@ def probes(source):
         latencies, turning("/system/topology/link/latency", m.collective(h100, size=4 * m.KIB, ranks=8)), never_falls,
         moves(2))
 
+    add("faster_hbm_never_slows_a_collective_in_the_switch", "Memory that is faster serves every access sooner.",
+        ["1675 GB/s", "3350 GB/s", "6700 GB/s", "13400 GB/s"], turning("/system/gpu/memory/hbm/peak", m.collective(
+            h100, size=16 * m.MIB, ranks=8, algorithm="in_switch", registered=True)), never_rises)
+
     # The unit in the switch.
     modes = {"pull": {"registered": True, "mode": "pull"}, "push": {"registered": True, "mode": "push"},
              "command": {"registered": True, "mode": "command"}, "copies": {"mode": "pull"}}
