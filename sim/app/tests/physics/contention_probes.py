@@ -22,7 +22,7 @@ def probes(source):
     h100 = m.named(source, "hgx_h100")
     example = m.overlapped(h100, m.example(source) | {"traced_on": h100})
     step = m.overlapped(h100, m.step())
-    vgg = m.overlapped(h100, m.planned("vgg16", data=4, micro_batch=32, optimizer="momentum"))
+    vgg = m.overlapped(h100, m.planned("vgg16", data=2, micro_batch=32, optimizer="momentum"))
     streams = m.beside(h100, m.stream(32 * m.MIB, 32 * m.MIB))
     products = m.beside(h100, m.product(4096, 4096, 1024))
     out = []
