@@ -61,6 +61,9 @@ class Experiments(unittest.TestCase):
     def test_the_first_table_is_read(self):
         rows = first_table("head\n\nscenario  exposed comm  iteration\nring           1.5 us   4.00 ms\n\nother  table\na  b\n")
         self.assertEqual(rows, [{"scenario": "ring", "exposed comm": "1.5 us", "iteration": "4.00 ms"}])
+        # Where many steps are run, their figures come first.
+        rows = first_table("run that is described\n\nrun    time  samples/s\njoin  2.0 s        7.5\n\nscenario  forward\njoin  1 us\n")
+        self.assertEqual(rows, [{"run": "join", "time": "2.0 s", "samples/s": "7.5"}])
 
     def test_a_seed_draws_one_machine(self):
         one, other, third = (drawn_machines.Draw(SOURCE, random.Random(seed)).machine() for seed in (1, 1, 2))

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import threading
@@ -50,6 +51,15 @@ class Bench:
         """The first table that a run prints: a dictionary a line, by the names of the columns."""
         return first_table(self._ran(experiment)["printed"])
 
+    def description(self, system):
+        """What describe prints of a system."""
+        with self._lock:
+            lock, answer = self._kept.setdefault(f"describe {system}", (threading.Lock(), {}))
+        with lock:
+            if not answer:
+                answer["printed"] = self.said("describe", system)
+        return answer["printed"]
+
     def all(self, measure, points):
         """measure(point) of all points, in their order."""
         return list(self._pool.map(measure, points))
@@ -79,7 +89,7 @@ class Bench:
 def first_table(text):
     """A dictionary a line of the first table, whose columns are at least two spaces apart."""
     lines = text.splitlines()
-    at = next(n for n, line in enumerate(lines) if line.startswith("scenario "))
+    at = next(n for n, line in enumerate(lines) if re.match(r"(scenario|run)  +\S", line))
     names = [name for name in lines[at].split("  ") if name.strip()]
     rows = []
     for line in lines[at + 1:]:

@@ -174,7 +174,7 @@ def parts_that_are_jumped_over(draw):
 @drawn("What is left out because it repeats takes what it would have taken, also where another workload begins meanwhile.",
        [True, False], same)
 def parts_that_are_jumped_over_beside_others(draw):
-    base = shared(draw, 2)
+    base = shared(draw, 1)
     return lambda bench, exact: bench.result(base | {"exact": exact})["scenarios"][0]["iteration_us"]
 
 
