@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/gpu/block_draw.h"
 #include "models/gpu/sm_array.h"
 #include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/kernel_model.h"
