@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/gpu.h"
 
+#include "models/gpu/block_draw.h"
 #include "sim/core/error.h"
 
 #include <boost/math/tools/toms748_solve.hpp>
@@ -38,16 +39,6 @@ double falling_fixed_point(Function f) {
         boost::math::tools::eps_tolerance<double>(kBits),
         rounds);
     return f((low + high) / 2);
-}
-
-/// Bytes that a thread moves for each that it loads. It waits for loads only: stores are posted. An
-/// A100's eighth of threads reads 323 GB/s, and moves 579 GB/s where it stores what it reads (RRZE
-/// gpu-stream); a larger share of stores is not measured.
-double moved_for_a_load(const KernelLaunch& launch) {
-    constexpr double kMost = 2;
-    const auto read = static_cast<double>(launch.read.count());
-    const double all = read + static_cast<double>(launch.written.count());
-    return read > 0 ? std::min(kMost, all / read) : all > 0 ? kMost : 1;
 }
 
 }  // namespace
@@ -142,11 +133,8 @@ void Gpu::prepare(Kernel& kernel) {
     kernel.level = static_cast<std::uint32_t>((concurrent + params_.sms - 1) / params_.sms);
     const double bytes = static_cast<double>((kernel.launch.read + kernel.launch.written).count());
     kernel.bytes_per_block = bytes / static_cast<double>(kernel.pending);
-    // Threads keep loads in flight; asynchronous copies keep a block's shared memory in flight.
     kernel.block_draw =
-        kernel.launch.shape.threads * static_cast<double>(params_.draw_per_thread.count()) *
-            moved_for_a_load(kernel.launch) +
-        static_cast<double>(kernel.launch.shape.shared_memory.count()) / memory_.idle_latency();
+        draw_of_block(kernel.launch.shape, kernel.launch.read, kernel.launch.written, params_);
     kernel.hit_alone = kernel.launch.modelled()
                            ? double{std::min(kMostHits, kernel.launch.l2_share)}
                            : memory_.hit_share(bytes, true);
@@ -172,10 +160,9 @@ void Gpu::fit_bytes(Kernel& kernel, double body) {
     if (read + written == 0)
         return;
     // What hits are reads, as far as these suffice.
-    const double write_share = std::min(1.0, written / missed);
-    kernel.hbm_alone = std::max(
-        memory_.hbm_bandwidth(),
-        achievable_bytes_per_second(params_.memory.hbm, std::min(0.5, write_share)));
+    const double reads = achievable_bytes_per_second(params_.memory.hbm, 0);
+    const double mixed = memory_.hbm_bandwidth();
+    kernel.hbm_alone = reads + std::min(1.0, 2 * written / missed) * (mixed - reads);
     kernel.l2_alone = std::max(
         memory_.l2_bandwidth(), static_cast<double>(params_.arithmetic.operand_bandwidth.count()));
     if (body == 0)

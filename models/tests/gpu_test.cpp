@@ -301,12 +301,13 @@ TEST(Gpu, AModelledKernelIsCutOnlyIfItsMissesExceedTheMemory) {
 }
 
 TEST(Gpu, WhatAKernelFindsInTheL2LeavesTheHbmToOthers) {
-    KernelLaunch stream = kernel(4000, 512, 0, microseconds(100), Bytes(250'000'000));
+    // Copies into shared memory keep enough on their way: no latency counts.
+    KernelLaunch stream = kernel(4000, 512, 64, microseconds(100), Bytes(250'000'000));
     stream.l2_share = 0;
     const Time from_hbm = Bench(h100()).run(stream, 0, 800'000);
     stream.l2_share = 0.9F;
     const Time from_l2 = Bench(h100()).run(stream, 0, 800'000);
-    EXPECT_GT(to_microseconds(from_hbm), to_microseconds(from_l2) + 20);
+    EXPECT_GT(to_microseconds(from_hbm), to_microseconds(from_l2) + 5);
 }
 
 // hta_dlrm_v100_2r: a copy by 320 blocks of 512 threads, four an SM, is one wave. Beside two

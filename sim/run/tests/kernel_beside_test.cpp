@@ -49,6 +49,20 @@ double sum(const SlowdownByCause& causes) {
     return all;
 }
 
+TEST(KernelBesideCollective, AKernelOfFewThreadsCannotFillTheMemory) {
+    const auto alone = [](const std::string& grid) {
+        return *run(experiment(
+                        R"({"workload": {"kernel": {"type": "launch", "grid": [)" + grid +
+                        R"(], "block": [256], "m": null, "n": null, "k": null,
+                            "bytes_read": "8 MiB", "bytes_written": "8 MiB"}}})"))
+                    .scenarios.at(0)
+                    .kernel_alone_us;
+    };
+    EXPECT_GT(alone("33"), 50);
+    EXPECT_LT(alone("33"), 100);
+    EXPECT_LT(alone("2048"), 10);
+}
+
 TEST(KernelBesideCollective, BothAreSlowedAndTheKernelsCausesAddUp) {
     const ScenarioResult ring = run(experiment()).scenarios.at(0);
     ASSERT_TRUE(ring.kernel_slowdown && ring.collective_slowdown && ring.kernel_causes);

@@ -129,7 +129,8 @@ TEST(TracedKernels, FollowWhatIsSetOfTheGpu) {
     EXPECT_NEAR(half_sms[0], 400, 40);
     EXPECT_GT(half_sms[2], 110);
     const std::vector<double> fast = with("clock=1.5");
-    EXPECT_NEAR(fast[0], 200 / 1.5, 10);
+    EXPECT_GT(fast[0], 200 / 1.5);  // the memory's part stays
+    EXPECT_LT(fast[0], 160);
     EXPECT_LT(fast[2], 95);
     const std::vector<double> memory = with("memory/hbm/peak=6700 GB/s");
     EXPECT_LT(memory[1], 120);

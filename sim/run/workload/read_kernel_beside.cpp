@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/gpu/block_draw.h"
 #include "models/gpu/sm_array.h"
 #include "sim/run/workload/buffer_check.h"
 #include "sim/run/workload/kernel_model.h"
@@ -46,6 +47,20 @@ looped_kernel(const MatrixProductParams& p, const GpuParams& gpu, const Workload
     return kernel;
 }
 
+/// Time of a kernel of which only as many bytes are on their way as its resident blocks load.
+Time time_in_flight(const KernelOperation& kernel, const GpuParams& gpu) {
+    const BlockShape block{
+        static_cast<std::uint32_t>(kernel.block.count()),
+        kernel.registers_per_thread,
+        kernel.shared_memory};
+    const double slots = static_cast<double>(SmArray(gpu.sm, gpu.sms).limit(block)) * gpu.sms;
+    const double resident = std::min(slots, static_cast<double>(kernel.grid.count()));
+    const double draw =
+        resident * draw_of_block(block, kernel.bytes_read, kernel.bytes_written, gpu);
+    const auto bytes = static_cast<double>((kernel.bytes_read + kernel.bytes_written).count());
+    return draw > 0 ? kernel_duration(bytes / draw) + gpu.arithmetic.launch : Time();
+}
+
 KernelOperation
 looped_kernel(const LaunchedKernelParams& p, const GpuParams& gpu, const WorkloadContext& context) {
     KernelOperation kernel;
@@ -68,7 +83,7 @@ looped_kernel(const LaunchedKernelParams& p, const GpuParams& gpu, const Workloa
     moved.written = static_cast<double>(p.bytes_written.count());
     moved.flops = p.flops;
     const KernelOperation modelled = kernel_times(gpu, "", "").estimate(moved).kernel;
-    kernel.isolated = modelled.isolated;
+    kernel.isolated = std::max(modelled.isolated, time_in_flight(kernel, gpu));
     kernel.l2_share = modelled.l2_share;
     kernel.duration_source = DurationSource::kModel;
     return kernel;
