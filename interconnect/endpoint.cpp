@@ -27,8 +27,7 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
         return serve(packet, PacketKind::kReadResponse, packet.reply, out);
     }
     case PacketKind::kReduceFetch:
-        answer_fetch(packet, from);
-        return now;
+        return serve(packet, PacketKind::kReduceData, packet.route, from.reverse());
     default:
         break;
     }
@@ -62,7 +61,7 @@ Time Endpoint::pass_on(const Packet& packet, Link& from) {
     passing.packet.wire = 0;
     passing.packet.tail = last_ready_.count();
     passing.link = routes_[packet.route];
-    scheduler_.at(last_ready_, *this, kAnswer);
+    scheduler_.at(last_ready_, *this, 0);
     return taken;
 }
 
@@ -79,50 +78,11 @@ Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route,
     answer.packet.values = clients_[packet.client]->supply(packet, rank_);
     answer.packet.tail = last_ready_.count();
     answer.link = &link;
-    scheduler_.at(last_ready_, *this, kAnswer);
+    scheduler_.at(last_ready_, *this, 0);
     return now;
 }
 
-void Endpoint::answer_fetch(const Packet& packet, Link& from) {
-    const Time now = scheduler_.now();
-    const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
-    last_ready_ = std::max(last_ready_, ready);
-    Fetched& fetched = fetched_[from.port()];
-    fetched.link = &from.reverse();
-    Packet& answer = fetched.packets.push_back();
-    answer = packet;
-    answer.kind = PacketKind::kReduceData;
-    answer.wire = 0;
-    answer.count = 1;
-    answer.values = clients_[packet.client]->supply(packet, rank_);
-    answer.tail = last_ready_.count();
-    if (fetched.leaving)
-        return;
-    fetched.leaving = true;
-    scheduler_.at(last_ready_, *this, kAnswer + 1 + from.port());
-}
-
-void Endpoint::send_fetched(Fetched& fetched, std::uint64_t tag) {
-    const Packet answer = fetched.packets.front();
-    fetched.packets.pop_front();
-    fetched.link->send(answer, scheduler_.now());
-    fetched.leaving = !fetched.packets.empty();
-    if (!fetched.leaving)
-        return;
-    static const bool fifo = getenv("SF_FIFO") != nullptr;
-    const Time ready(fetched.packets.front().tail);
-    scheduler_.at(
-        fifo ? std::max(ready, scheduler_.now())
-             : std::max({ready, scheduler_.now(), fetched.link->busy_until()}),
-        *this,
-        tag);
-}
-
-void Endpoint::on_event(std::uint64_t tag) {
-    if (tag != kAnswer) {
-        send_fetched(fetched_[tag - kAnswer - 1], tag);
-        return;
-    }
+void Endpoint::on_event(std::uint64_t /*tag*/) {
     const Answer answer = answers_.front();
     answers_.pop_front();
     answer.link->send(answer.packet, Time(answer.packet.tail));

@@ -88,10 +88,7 @@ public:
     }
     /// Number of packets that have arrived.
     [[nodiscard]] std::uint64_t arrived() const { return arrived_; }
-    void attach(Link& incoming) {
-        incoming.bind(*this, static_cast<std::uint32_t>(fetched_.size()), false);
-        fetched_.emplace_back();
-    }
+    void attach(Link& incoming) { incoming.bind(*this, 0, false); }
 
     OptionalTime accept(const Packet& packet, Link& from) override;
     void prepare(const Packet& packet) const override {
@@ -102,30 +99,17 @@ public:
     }
 
 private:
-    /// An event's tag; those beyond are of the fetches of a link.
-    static constexpr std::uint64_t kAnswer = 0;
     struct Answer {
         Packet packet;
         Link* link;
     };
-    /// A member's operands on their way to a switch that adds: they leave one after the other as
-    /// the wire is free, so that stores, which have a channel of their own, do not queue behind
-    /// all that a switch has asked for.
-    struct Fetched {
-        RingQueue<Packet> packets;  ///< in the order in which they are read; their tails say when
-        Link* link = nullptr;
-        bool leaving = false;  ///< an event is under way
-    };
     void on_event(std::uint64_t tag) override;
-    void answer_fetch(const Packet& packet, Link& from);
-    void send_fetched(Fetched& fetched, std::uint64_t tag);
     /// Relays a packet for another GPU: writes it to memory and then forwards it.
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    RingQueue<Answer> answers_;     ///< answers and relayed packets being read from memory, in the
-                                    ///< order in which they become ready
-    std::vector<Fetched> fetched_;  ///< by the link that the fetches come from
+    RingQueue<Answer> answers_;  ///< answers and relayed packets being read from memory, in the
+                                 ///< order in which they become ready
     Time last_ready_;
 };
 

@@ -12,7 +12,7 @@ bool Switch::open_rest(std::uint32_t port, Stalled& waiting) {
     if (waiting.request == ReductionUnit::kNone && open_pull(port, waiting.packet))
         return true;
     const SwitchGroup& members = group(waiting.packet.group);
-    if (waiting.request != ReductionUnit::kNone && (failed_ || unit.line(waiting.request).failed))
+    if (waiting.request != ReductionUnit::kNone && unit.line(waiting.request).failed)
         return give_up_rest(port, waiting);
     const TreeRole role = role_in(members);
     const std::uint32_t wide = widening(members.type, params_.reduction->accumulation);

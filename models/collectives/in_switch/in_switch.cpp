@@ -98,7 +98,7 @@ private:
     }
     [[nodiscard]] PullLoad load(const CollectiveSpec& spec) const;
     [[nodiscard]] std::uint64_t offset_of(const PieceTag& tag) const {
-        return std::uint64_t{tag.unit} * unit_;
+        return std::uint64_t{tag.unit} * kReduceGrain;
     }
     /// Of a round that begins there: all of it takes one way.
     [[nodiscard]] std::uint64_t slot_of(const Part& piece, std::uint64_t offset) const {
@@ -172,6 +172,13 @@ PullAllReduce::PullAllReduce(
         *this),
     requests_(std::size_t{n_} * spec.choice.channels),
     stores_(requests_.size()) {
+    // Where what all blocks ask for does not fit the tables each of the units' lines finds its own
+    // entry, whatever a packet may be.
+    const std::uint64_t asked =
+        std::uint64_t{group_->members} * spec.choice.channels * shape_.reduce_window;
+    if (fabric_.push_room(*group_) < asked)
+        unit_ = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(round_, fabric_.reduction_line(*group_).count()));
     if (environment.may_jump) {
         if (spec.stands_for == 0)
             rounds_ = rounds_in_packet(load(spec));
@@ -296,13 +303,13 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
                                                     : slot_of(part, b.requested);
         while (b.requested < end) {
             const auto bytes = static_cast<std::uint32_t>(std::min(largest, end - b.requested));
-            const auto unit = static_cast<std::uint32_t>(b.requested / unit_);
+            const auto place_in_piece = static_cast<std::uint32_t>(b.requested / kReduceGrain);
             fabric_.send(
                 group_in(c, b.reduced),
                 head,
                 {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
                  .payload = bytes,
-                 .tag = PieceTag{c, place, head, unit}.pack(),
+                 .tag = PieceTag{c, place, head, place_in_piece}.pack(),
                  .client = client_,
                  .slot = slot,
                  .lines = static_cast<std::uint8_t>((bytes + round_ - 1) / round_)});
