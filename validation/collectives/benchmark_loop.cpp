@@ -28,8 +28,7 @@ bool runs_along_a_chain(CollectiveKind kind) {
 
 TimedCollective time_planned(
     const PlannedRun& run, const CollectivePolicies& policies, const GraphRunOptions& options) {
-    const ExecutionGraph graph =
-        single_collective(run.kind, run.bytes, run.datatype, run.ranks);
+    const ExecutionGraph graph = single_collective(run.kind, run.bytes, run.datatype, run.ranks);
     const Outcome outcome = simulate(run.system, graph, policies, options);
     TimedCollective timed;
     timed.result = collective_results(graph, outcome).at(0);
