@@ -25,15 +25,17 @@ MachineView switched(std::uint32_t ranks) {
 
 /// Of an exchange in which a rank serves all, itself among them.
 Choice to_all(
-    const CollectiveParams& p, const CollectivePolicy& policy, const MachineView& view, Bytes bytes) {
+    const CollectiveParams& p,
+    const CollectivePolicy& policy,
+    const MachineView& view,
+    Bytes bytes) {
     return choose_exchange(p, policy, view, bytes, view.ranks);
 }
 
 /// Peers share the kernel's 32 blocks: 16, 8 and 4 blocks per peer with 2, 4 and 8 ranks.
 TEST(ExchangeChoice, PeersShareAPowerOfTwoOfBlocks) {
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
-        const Choice choice =
-            to_all(params(24, 22'903), {}, switched(ranks), mebibytes(16));
+        const Choice choice = to_all(params(24, 22'903), {}, switched(ranks), mebibytes(16));
         EXPECT_EQ(choice.channels, 32U);
         EXPECT_EQ(choice.for_a_peer, 32U / ranks);
         EXPECT_EQ(choice.peers_of_a_block, 1U);
@@ -111,7 +113,8 @@ TEST(ExchangeChoice, OneNeighbourHasTheBlocksOfItsMessageToItself) {
         return choose_exchange(params(24, 22'902), {}, switched(ranks), mebibytes(mib), 1);
     };
     for (const auto& [mib, of_two, of_four, of_eight] :
-         {std::tuple(64U, 16U, 8U, 4U), std::tuple(128U, 16U, 8U, 8U),
+         {std::tuple(64U, 16U, 8U, 4U),
+          std::tuple(128U, 16U, 8U, 8U),
           std::tuple(512U, 32U, 32U, 32U)}) {
         EXPECT_EQ(next(2, mib).for_a_peer, of_two);
         EXPECT_EQ(next(4, mib).for_a_peer, of_four);

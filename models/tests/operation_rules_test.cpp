@@ -27,8 +27,8 @@ double seconds(const CollectiveRecord& record) {
     return to_seconds(record.end - record.start);
 }
 
-/// On a switch that blocks nobody a rank's message to the next one takes as long whoever else sends,
-/// where NCCL gives it equally many channels.
+/// On a switch that blocks nobody a rank's message to the next one takes as long whoever else
+/// sends, where NCCL gives it equally many channels.
 TEST(SendReceive, TakesNoLongerBesideOthersThatSend) {
     const auto next = [](std::uint32_t ranks, std::uint64_t mib) {
         return seconds(record_of(

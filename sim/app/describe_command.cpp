@@ -60,10 +60,10 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             const RunJobs jobs = [](std::span<const Job> all, const JobEnded& ended) {
                 run_jobs(all, std::max(1U, std::thread::hardware_concurrency()), {}, ended);
             };
-            const std::string text = arguments->dot
-                                         ? draw_system(system)
-                                         : describe_system(system) + all_reduce_table(system, jobs) +
-                                               measurements_of(system);
+            const std::string text = arguments->dot ? draw_system(system)
+                                                    : describe_system(system) +
+                                                          all_reduce_table(system, jobs) +
+                                                          measurements_of(system);
             std::fwrite(text.data(), 1, text.size(), stdout);
             return 0;
         };

@@ -9,55 +9,35 @@ namespace switchfold::validation {
 
 namespace {
 
-/// nccl-tests' default; it warms up before, and divides the time of all by their number.
+/// nccl-tests' default; it divides the time of all by their number.
 constexpr double kIterations = 20;
-/// Iterations that are simulated: a chain is full after the first few, and then each takes equally
-/// long.
-constexpr std::uint32_t kFilling = 4;
-constexpr std::uint32_t kSteady = 4;
 
-/// us at which the last rank ends its part in the loop's collective `index`.
-double end_of(const Outcome& outcome, std::size_t index) {
-    std::uint64_t latest = 0;
+/// us that the rank with the shortest part in the only collective takes for it.
+double shortest_part(const Outcome& outcome) {
+    Time shortest = kTimeMax;
     for (const std::vector<OperationTimes>& rank : outcome.times)
-        latest = std::max(latest, rank.at(index).end.count());
-    return static_cast<double>(latest) * 1e-6;
+        shortest = std::min(shortest, rank.at(0).end - rank.at(0).start);
+    return to_microseconds(shortest);
 }
 
 }  // namespace
 
-bool overlaps_in_loop(CollectiveKind kind) {
-    switch (kind) {
-    case CollectiveKind::kBroadcast:
-    case CollectiveKind::kReduce:
-    case CollectiveKind::kGather:
-    case CollectiveKind::kScatter:
-    case CollectiveKind::kSendReceive:
-        return true;
-    default:
-        return false;
-    }
+bool runs_along_a_chain(CollectiveKind kind) {
+    return kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
 }
 
-TimedCollective
-time_planned(const PlannedRun& run, const CollectivePolicies& policies, GraphRunOptions options) {
-    if (!overlaps_in_loop(run.kind)) {
-        const GraphRun done = run_graph(
-            run.system,
-            single_collective(run.kind, run.bytes, run.datatype, run.ranks),
-            policies,
-            options);
-        return {done.collectives.at(0).time_us, done.collectives.at(0)};
-    }
-    const ExecutionGraph graph =
-        looped_collective(run.kind, run.bytes, run.datatype, run.ranks, kFilling + kSteady);
+TimedCollective time_planned(
+    const PlannedRun& run, const CollectivePolicies& policies, const GraphRunOptions& options) {
+    const ExecutionGraph graph = single_collective(run.kind, run.bytes, run.datatype, run.ranks);
     const Outcome outcome = simulate(run.system, graph, policies, options);
-    const double first = end_of(outcome, 0);
-    const double steady =
-        (end_of(outcome, kFilling + kSteady - 1) - end_of(outcome, kFilling - 1)) / kSteady;
-    return {
-        steady + std::max(0.0, first - steady) / kIterations,
-        collective_results(graph, outcome).at(0)};
+    TimedCollective timed;
+    timed.result = collective_results(graph, outcome).at(0);
+    timed.us = timed.result.time_us;
+    if (runs_along_a_chain(run.kind)) {
+        const double part = std::min(shortest_part(outcome), timed.us);
+        timed.us = part + (timed.us - part) / kIterations;
+    }
+    return timed;
 }
 
 }  // namespace switchfold::validation

@@ -6,19 +6,20 @@
 
 namespace switchfold::validation {
 
-/// Whether a benchmark's loop of such collectives runs them into each other: a rank ends its part
-/// before others have begun theirs, and goes on to the next one. A chain of ranks then fills once
-/// and stays full, so an iteration takes less than one collective alone.
-[[nodiscard]] bool overlaps_in_loop(CollectiveKind kind);
+/// Whether ranks pass a collective's data along a chain. A benchmark's loop runs such collectives
+/// into each other: a rank that has passed on its last chunk begins the next one, so the chain
+/// fills once and stays full.
+[[nodiscard]] bool runs_along_a_chain(CollectiveKind kind);
 
 struct TimedCollective {
     double us = 0;
-    CollectiveResult first;  ///< of the loop
+    CollectiveResult result;  ///< of one alone
 };
 
-/// Simulates the planned collective as nccl-tests measures it, in this process: alone if ranks end
-/// together, otherwise per iteration of a loop.
-[[nodiscard]] TimedCollective
-time_planned(const PlannedRun& run, const CollectivePolicies& policies, GraphRunOptions options);
+/// Simulates the planned collective, in this process, and says what nccl-tests would measure: its
+/// time alone; along a chain the time of an iteration, in which each rank is busy as long as the
+/// first of the chain, which waits for no data, and a share of filling the chain once.
+[[nodiscard]] TimedCollective time_planned(
+    const PlannedRun& run, const CollectivePolicies& policies, const GraphRunOptions& options);
 
 }  // namespace switchfold::validation

@@ -30,7 +30,7 @@ Job collective_job(const PlannedRun& run) {
                 policy.algorithm = run.algorithm;
                 policy.channels = run.channels;
                 const TimedCollective done = time_planned(run, policy, options);
-                const CollectiveResult& c = done.first;
+                const CollectiveResult& c = done.result;
                 return OrderedJson{
                     done.us,
                     c.algorithm == "in_switch"

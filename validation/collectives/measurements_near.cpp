@@ -24,8 +24,7 @@ class Owners {
 public:
     explicit Owners(const Machines& machines) : machines_(machines) {}
     [[nodiscard]] const std::string& of(const MeasuredRow& row) {
-        const auto key =
-            std::tuple(row.gpu, row.interconnect, row.gpus, row.nodes.value_or(0));
+        const auto key = std::tuple(row.gpu, row.interconnect, row.gpus, row.nodes.value_or(0));
         const auto [at, fresh] = names_.try_emplace(key);
         if (fresh)
             if (const MachineMatch found =

@@ -9,15 +9,6 @@ namespace switchfold {
 
 ExecutionGraph
 single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint32_t ranks) {
-    return looped_collective(kind, bytes, datatype, ranks, 1);
-}
-
-ExecutionGraph looped_collective(
-    CollectiveKind kind,
-    Bytes bytes,
-    Datatype datatype,
-    std::uint32_t ranks,
-    std::uint32_t times) {
     ExecutionGraph graph;
     graph.names = {fmt::format("{} {}", to_string(kind), to_string(bytes))};
     Group world{"world", std::vector<std::uint32_t>(ranks)};
@@ -30,11 +21,9 @@ ExecutionGraph looped_collective(
     collective.bytes = bytes;
     collective.datatype = datatype;
     collective.size_source = SizeSource::kUser;
-    for (; collective.sequence < times; ++collective.sequence) {
-        Operation operation;
-        operation.body = collective;
-        rank->operations.push_back(operation);
-    }
+    Operation operation;
+    operation.body = collective;
+    rank->operations = {operation};
     graph.ranks.assign(ranks, rank);
     graph.provenance.source = "collective";
     graph.provenance.traced_ranks = 0;

@@ -8,14 +8,6 @@ namespace switchfold {
 /// One collective over `ranks` ranks and nothing else.
 [[nodiscard]] ExecutionGraph
 single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint32_t ranks);
-/// The same collective `times` times, one behind the other on a stream of every rank: a rank begins
-/// its part in the next one when its part in the last has ended.
-[[nodiscard]] ExecutionGraph looped_collective(
-    CollectiveKind kind,
-    Bytes bytes,
-    Datatype datatype,
-    std::uint32_t ranks,
-    std::uint32_t times);
 
 /// Ratio of bus bandwidth to size over time (nccl-tests, doc/PERFORMANCE.md). The size is that of
 /// the larger of input and output.

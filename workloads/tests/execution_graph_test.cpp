@@ -106,17 +106,5 @@ TEST(SingleCollective, IsOneOperationOnEachRank) {
         graph.groups[collective.group].ranks, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
-TEST(LoopedCollective, RepeatsOneOnAStream) {
-    const ExecutionGraph graph =
-        looped_collective(CollectiveKind::kBroadcast, mebibytes(4), Datatype::kFloat32, 4, 3);
-    check(graph);
-    ASSERT_EQ(graph.ranks[0]->operations.size(), 3U);
-    for (std::uint64_t i = 0; i < 3; ++i) {
-        const Operation& operation = graph.ranks[0]->operations[i];
-        EXPECT_EQ(operation.stream, 0U);
-        EXPECT_EQ(std::get<CollectiveOperation>(operation.body).sequence, i);
-    }
-}
-
 }  // namespace
 }  // namespace switchfold::execution_graph_test

@@ -263,8 +263,8 @@ Time CostModel::ring(Protocol protocol, Bytes bytes) const {
     // network interfaces differ; each hop then counts as one between machines (tuning.cc,
     // sameChannels), with Simple as a tree's.
     if (chain && networked && machine_.rails > 1)
-        latency = kRingBase[p] +
-                  steps * (protocol == Protocol::kSimple ? kTreeNetwork : kRingNetwork)[p];
+        latency =
+            kRingBase[p] + steps * (protocol == Protocol::kSimple ? kTreeNetwork : kRingNetwork)[p];
     else if (chain)
         latency = kRingBase[p] + (networked ? kRingNetwork[p] + network_latency_ : hop);
     if (networked && protocol == Protocol::kSimple && kind_ == CollectiveKind::kAllReduce &&

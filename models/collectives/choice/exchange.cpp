@@ -14,9 +14,10 @@ constexpr std::uint32_t kMostPeersAtOnce = 8;
 // NCCL_P2P_LL_THRESHOLD, per channel.
 constexpr std::uint64_t kMostByLl = 16 << 10;
 
-/// Channels that NCCL opens to a peer on another machine (graph/paths.cc). Until 2.28 two, or one if
-/// a channel would serve more than four peers. From 2.29 on as many as a GPU's network interfaces
-/// need by 14 GB/s each, as long as a kernel's blocks can serve all ranks at once, eight each.
+/// Channels that NCCL opens to a peer on another machine (graph/paths.cc). Until 2.28 two, or one
+/// if a channel would serve more than four peers. From 2.29 on as many as a GPU's network
+/// interfaces need by 14 GB/s each, as long as a kernel's blocks can serve all ranks at once, eight
+/// each.
 std::uint32_t
 across_to_a_peer(const CollectiveParams& params, const MachineView& machine, std::uint32_t blocks) {
     constexpr std::uint32_t kByBandwidth = 22'900;
@@ -39,8 +40,8 @@ across_to_a_peer(const CollectiveParams& params, const MachineView& machine, std
 }
 
 /// Most channels for one peer: two per NVLink to it; two over PCIe; across machines by the network.
-std::uint32_t most_for_a_peer(
-    const CollectiveParams& params, const MachineView& machine, std::uint32_t blocks) {
+std::uint32_t
+most_for_a_peer(const CollectiveParams& params, const MachineView& machine, std::uint32_t blocks) {
     constexpr std::uint32_t kTwo = 2;
     if (machine.machines > 1)
         return across_to_a_peer(params, machine, blocks);
@@ -81,8 +82,8 @@ public:
                 : std::min(std::bit_ceil(channels_of(params, machine)), kMostExchangeBlocks)),
         most_(most_for_a_peer(params, machine, blocks_)),
         few_(most_) {
-        // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which then
-        // serve several peers at once.
+        // Until 2.12 (group.cc) each message is divided among all of its peer's channels, which
+        // then serve several peers at once.
         constexpr std::uint32_t kOneMessageAChannel = 21'300;
         while (params.nccl_version >= kOneMessageAChannel && few_ * machine.ranks > blocks_ &&
                few_ > 1)
