@@ -49,7 +49,7 @@ async function checkShares(page, where) {
         for (let high = low + 1; high < 31; ++high)
           for (const count of [4, 10, 20]) {
             const ticks = vega.scale("linear")().domain([low * 10 ** power / 7, high * 10 ** power / 7]).ticks(count);
-            const texts = ticks.map(vega.format(switchfold.percentLabel));
+            const texts = ticks.map(vega.defaultLocale().format(switchfold.percentLabel));
             if (new Set(texts).size < texts.length) return texts;
           }
     return null;

@@ -89,6 +89,7 @@ const switchfold = (() => {
 
   function time(us) {
     if (us === null || us === undefined) return "-";
+    if (us === 0) return "0 us";
     if (us >= 1e6) return (us / 1e6).toPrecision(4) + " s";
     if (us >= 1e4) return (us / 1e3).toPrecision(4) + " ms";
     return us.toPrecision(4) + " us";
@@ -106,7 +107,7 @@ const switchfold = (() => {
   }
   const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1).replace(/^-0\.0$/, "0.0") + " %");
   // Of axes and legends: as many digits as tell two ticks apart, whatever the range.
-  const percentLabel = "~%";
+  const percentLabel = "~p";
   // Vega's expression for an axis of bytes.
   const sizeLabel =
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +

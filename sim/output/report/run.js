@@ -46,7 +46,8 @@
     const best = runs.reduce((a, b) => (b.samples_per_s > a.samples_per_s ? b : a));
     const worst = runs.reduce((a, b) => (b.samples_per_s < a.samples_per_s ? b : a));
     const told = (s) => `${s.samples_per_s.toFixed(1)} samples a second over ${time(s.run_us)}, ${percent(s.run_training)} of the time in training that counts`;
-    const lost = (s) => `${time(s.run_paused_us)} paused, ${time(s.run_checkpoints_us)} for checkpoints, ${time(s.run_lost_us)} done again`;
+    const lost = (s) => [[s.run_paused_us, "paused"], [s.run_checkpoints_us, "for checkpoints"], [s.run_lost_us, "done again"]]
+      .filter(([us]) => us > 0).map(([us, what]) => `${time(us)} ${what}`).join(", ") || "nothing lost";
     return `${best.name} trains ${told(best)} (${lost(best)})` +
       (worst === best ? "." : `; ${worst.name} trains least, ${told(worst)} (${lost(worst)}).`);
   }
@@ -124,9 +125,10 @@
 
   const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v?.toFixed(1) ?? "-" };
   // Of a figure in a table; what has many decimals is no count, and of any size.
-  const textOf = (f) => (s) => {
+  const textOf = (f, decimals = 1) => (s) => {
     const value = s[f.key];
     if (value === null || value === undefined) return "-";
+    if (f.unit === "share" && decimals > 1) return `${(value * 100).toFixed(decimals)} %`;
     if (f.unit !== "count") return texts[f.unit](value);
     return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
   };
@@ -138,7 +140,7 @@
     .filter((f) => !f.of_gpus || !onCoprocessor(data))
     .filter((f) => data.run_figures.length === 0 || (!f.pace && !data.run_figures.some((above) => above.key === f.key)))
     .sort((a, b) => a.place - b.place);
-  const columnsOf = (figures) => figures.map((f) => ({ title: f.title, text: textOf(f) }));
+  const columnsOf = (figures, decimals) => figures.map((f) => ({ title: f.title, text: textOf(f, decimals) }));
 
   function wide(scenarios, columns) {
     main.append(element("div", { class: "wide", tabindex: "0" }, table(scenarios, columns)));
@@ -168,7 +170,7 @@
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     if (data.run_figures.length > 0) {
-      wide(scenarios, [columns[0], ...columnsOf(data.run_figures)]);
+      wide(scenarios, [columns[0], ...columnsOf(data.run_figures, 2)]);
       main.append(element("p", { class: "note" }, "Of the whole run; the next table is of one step."));
     }
     wide(scenarios, columns);

@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "sim/core/tests/temporary_folder.h"
+#include "sim/output/figures.h"
 
 #include <gtest/gtest.h>
 
@@ -154,6 +155,19 @@ TEST_F(Database, RefusesWhatIsNotItsOwn) {
     std::ofstream(folder_ / "text.db") << std::string(5000, 'x');
     EXPECT_THROW(SweepDatabase(folder_ / "text.db", plan_), ConfigError);
     EXPECT_THROW(SweepDatabase(folder_ / "no/such/folder.db", plan_), IoError);
+}
+
+/// The first tables of runs are of these figures: a sweep's rows have the numbers of a run's.
+TEST(Records, HaveEveryFigureOfAScenario) {
+    ExperimentResult result;
+    ScenarioResult& s = result.scenarios.emplace_back();
+    double value = 1.5;
+    for (const Figure& figure : kFigures)
+        figure.set(s, value++);
+    const RunRecord back = decode_record(encode(record_of(result)));
+    ASSERT_EQ(back.scenarios.size(), 1U);
+    for (const Figure& figure : kFigures)
+        EXPECT_EQ(figure.of(back.scenarios[0]), figure.of(s)) << figure.key;
 }
 
 TEST(RunRecordCodec, WhatGoesInComesOut) {
