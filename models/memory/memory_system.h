@@ -129,6 +129,9 @@ private:
     void settle();
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
+    /// The same as kernels notice it: with the L2's mechanism off, buffers that do not fit cost
+    /// them nothing.
+    [[nodiscard]] double noticed_miss_share() const;
 
     // Fields that every packet needs share a cache line.
     alignas(64) double free_at_ = 0;  ///< ps at which the queue becomes empty at its current rate

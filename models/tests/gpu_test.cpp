@@ -471,6 +471,21 @@ TEST(Gpu, ACompletionWaitsNoLongerThanThereIsTraffic) {
     EXPECT_LT(bench.ended.at(1), microseconds(50));
 }
 
+// Buffers of 8 MiB in a cache of 2: most of communication's bytes reach the HBM, and that they do
+// is the cache's doing.
+TEST(Gpu, WhatCommunicationMissesInASmallL2IsTheL2s) {
+    const KernelLaunch stream = kernel(4000, 512, 0, microseconds(1000), Bytes(2'900'000'000ULL));
+    GpuParams params = h100();
+    params.memory.l2.capacity = mebibytes(2);
+    Contention off;
+    off.l2 = false;
+    const double small = to_microseconds(Bench(params).run(stream, 0, 300'000));
+    EXPECT_LT(to_microseconds(Bench(params, off).run(stream, 0, 300'000)), 0.95 * small);
+    params.memory.l2.capacity = mebibytes(32);
+    const double fits = to_microseconds(Bench(params).run(stream, 0, 300'000));
+    EXPECT_NEAR(to_microseconds(Bench(params, off).run(stream, 0, 300'000)) / fits, 1, 0.01);
+}
+
 // What a kernel loses beside traffic falls with the L2's capacity, or stays.
 TEST(Gpu, ALargerL2NeverCostsAKernelMore) {
     const KernelLaunch kernels[] = {
