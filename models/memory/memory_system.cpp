@@ -168,10 +168,14 @@ double MemorySystem::packet_load() const {
     return std::min(1.0, packet_demand_ / hbm_bandwidth_);
 }
 
+double MemorySystem::hbm_load() const {
+    return std::min(1.0, packet_demand_ * noticed_miss_share() / hbm_bandwidth_);
+}
+
 double MemorySystem::queueing() const {
     // Kernels keep their fair half however many packets arrive.
     constexpr double kMost = 0.5;
-    return std::min(kMost, packet_demand_ * noticed_miss_share() / hbm_bandwidth_);
+    return std::min(kMost, hbm_load());
 }
 
 double MemorySystem::hit_share(double bytes, bool alone) const {
