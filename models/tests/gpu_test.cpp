@@ -264,6 +264,7 @@ TEST(Gpu, AMemoryBoundKernelSharesTheHbm) {
     Contention off;
     off.hbm = false;
     off.latency = false;
+    off.completion = false;
     EXPECT_NEAR(to_microseconds(Bench(h100(), off).run(stream, 0, 800'000)), 1000.0, 1.0);
     // A kernel that demands a tenth of the bandwidth barely slows down.
     const KernelLaunch light = kernel(4000, 512, 0, microseconds(1000), Bytes(290'000'000ULL));
