@@ -384,7 +384,7 @@ double Gpu::completion_time() const {
         return 0;
     const bool exchange = std::any_of(
         residents_.begin(), residents_.end(), [](const auto& r) { return r->exchange; });
-    return static_cast<double>(params_.completion_wait.count()) * memory_.packet_load() +
+    return static_cast<double>(params_.completion_wait.count()) * memory_.hbm_load() +
            (exchange ? params_.exchange_accesses * memory_.idle_latency() * 1e12 : 0.0);
 }
 

@@ -231,7 +231,7 @@ struct GpuParams {
     Bandwidth draw_per_thread{12'000'000};
     Time kernel_overhead = nanoseconds(2000);
     double lone_block_gain = 2.5;
-    Time completion_wait = microseconds(24);
+    Time completion_wait = microseconds(26);
     double exchange_accesses = 5;
     bool completion_measured = false;
     double clock_drop = 0;
@@ -292,8 +292,8 @@ struct GpuParams {
             field(
                 "completion_wait",
                 &GpuParams::completion_wait,
-                "Time that a kernel's completion waits beside communication that draws the full "
-                "HBM bandwidth; proportionally less beside less traffic.",
+                "Time that a kernel's completion waits beside communication that takes the full "
+                "HBM bandwidth; proportionally less beside less of it.",
                 Time(0),
                 microseconds(1000)),
             field(

@@ -11,6 +11,9 @@ namespace switchfold {
 namespace {
 // Half of a mixed stream is writes, as for training's kernels and communication.
 constexpr double kWriteShare = 0.5;
+// Data just written to a buffer are read again soon: they hit as far as the buffers fit in half of
+// the L2.
+constexpr double kFittingMiss = 0.5;
 // Kernels' shares are updated when the packets' demand has changed by this share of the HBM's
 // bandwidth.
 constexpr double kNoticeable = 0.02;
@@ -32,12 +35,16 @@ MemorySystem::MemorySystem(
 }
 
 double MemorySystem::packet_miss_share() const {
-    // Data just written to a buffer are read again soon: they hit as far as the buffers fit in half
-    // of the L2.
     if (footprint_ == 0)
         return 1.0;
     const double fits = static_cast<double>(params_.l2.capacity.count()) * 0.5;
-    return std::max(0.5, 1.0 - 0.5 * std::min(1.0, fits / static_cast<double>(footprint_)));
+    return std::max(
+        kFittingMiss,
+        1.0 - (1.0 - kFittingMiss) * std::min(1.0, fits / static_cast<double>(footprint_)));
+}
+
+double MemorySystem::noticed_miss_share() const {
+    return contention_.l2 || footprint_ == 0 ? packet_miss_share() : kFittingMiss;
 }
 
 void MemorySystem::update_rate() {
@@ -134,7 +141,7 @@ void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<Kern
         open_window(now);
     offers.resize(demands.size());
     const double packets = contention_.hbm ? packet_demand_ : 0.0;
-    const double miss = packet_miss_share();
+    const double miss = noticed_miss_share();
     std::vector<double> wanted(demands.size() + 1);
     std::vector<double> shares;
     const auto share_of = [&](std::size_t who, double KernelDemand::*what, double bandwidth) {
@@ -161,10 +168,14 @@ double MemorySystem::packet_load() const {
     return std::min(1.0, packet_demand_ / hbm_bandwidth_);
 }
 
+double MemorySystem::hbm_load() const {
+    return std::min(1.0, packet_demand_ * noticed_miss_share() / hbm_bandwidth_);
+}
+
 double MemorySystem::queueing() const {
     // Kernels keep their fair half however many packets arrive.
     constexpr double kMost = 0.5;
-    return std::min(kMost, packet_demand_ * packet_miss_share() / hbm_bandwidth_);
+    return std::min(kMost, hbm_load());
 }
 
 double MemorySystem::hit_share(double bytes, bool alone) const {

@@ -108,6 +108,8 @@ public:
     /// L2 traffic of communication and copies, as far as the kernels' shares account for it,
     /// relative to the HBM's bandwidth; 0 to 1.
     [[nodiscard]] double packet_load() const;
+    /// Share of the HBM's bandwidth that what misses the L2 of that takes; 0 to 1.
+    [[nodiscard]] double hbm_load() const;
     /// Share of the HBM that they keep busy: an access takes 1 / (1 - share) times as long.
     [[nodiscard]] double queueing() const;
 
@@ -129,6 +131,9 @@ private:
     void settle();
     void update_rate();
     [[nodiscard]] double packet_miss_share() const;
+    /// The same as kernels notice it: with the L2's mechanism off, buffers that do not fit cost
+    /// them nothing.
+    [[nodiscard]] double noticed_miss_share() const;
 
     // Fields that every packet needs share a cache line.
     alignas(64) double free_at_ = 0;  ///< ps at which the queue becomes empty at its current rate
