@@ -255,6 +255,10 @@ void PullAllReduce::skip_rounds(std::uint32_t block, std::uint64_t rounds) {
 void PullAllReduce::abandon() {
     InSwitchCollective::abandon();
     loops_.abandon();
+    // A command's packets have stored their values already.
+    for (const Packet& answer : open_.abandon())
+        if (!commands_)
+            fabric_.values().drop(answer.values);
 }
 
 void PullAllReduce::join(std::uint32_t position, Time start) {

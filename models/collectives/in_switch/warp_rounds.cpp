@@ -22,4 +22,14 @@ std::vector<Packet> WarpRounds::note(
     return answers;
 }
 
+std::vector<Packet> WarpRounds::abandon() {
+    std::vector<Packet> left;
+    for (std::vector<Round>& open : blocks_) {
+        for (const Round& round : open)
+            left.insert(left.end(), round.answers.begin(), round.answers.end());
+        open.clear();
+    }
+    return left;
+}
+
 }  // namespace switchfold

@@ -17,6 +17,8 @@ public:
     /// the round if this is the last one, else none.
     [[nodiscard]] std::vector<Packet>
     note(std::size_t block, std::uint64_t round, std::uint64_t bytes, const Packet& answer);
+    /// \returns the answers of all rounds that are not complete, and forgets them.
+    [[nodiscard]] std::vector<Packet> abandon();
 
 private:
     struct Round {
