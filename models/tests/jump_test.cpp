@@ -201,7 +201,7 @@ TEST(Jump, PullsOverANetworkTravelInLargerPackets) {
     ClusterTopology cluster = TestMachine::cluster_of(2, 8);
     SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);
     network.node = TestMachine::hgx(8).node;
-    network.node.reduction->entries = 1024;
+    network.node.reduction->entries = 65'536;
     network.link.format.max_payload = Bytes(4096);
     cluster.network = network;
     Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 512 * kMiB);

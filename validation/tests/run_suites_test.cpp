@@ -37,7 +37,7 @@ TEST(CollectivesSuite, ComparesEveryRowOfATable) {
     EXPECT_NEAR(ratio.simulated, result.cases[4].simulated / result.cases[3].simulated, 1e-9);
     ASSERT_EQ(result.unmatched.size(), 1U);
     EXPECT_EQ(result.unmatched[0].id, "made_up_unknown/1024/");
-    EXPECT_GE(result.verdicts.size(), 3U);
+    EXPECT_GE(result.verdicts.size(), 2U);
 }
 
 /// nccl-tests runs broadcasts and reduces into each other: the chain of ranks stays full, so that an

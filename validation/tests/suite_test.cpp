@@ -55,7 +55,7 @@ TEST(Suite, JsonHasTheKeysOfTheContractAndNoOthers) {
     const Json json = Json::parse(to_json(results));
     EXPECT_EQ(keys(json), (std::set<std::string>{"suites"}));
     const Json& suite = json["suites"][0];
-    EXPECT_EQ(keys(suite), (std::set<std::string>{"name", "mape", "cases", "groups", "unmatched"}));
+    EXPECT_EQ(keys(suite), (std::set<std::string>{"name", "mape", "cases", "groups", "verdicts", "unmatched"}));
     EXPECT_EQ(
         keys(suite["cases"][0]),
         (std::set<std::string>{

@@ -180,7 +180,8 @@ PullAllReduce::PullAllReduce(
         unit_ = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(round_, fabric_.reduction_line(*group_).count()));
     if (environment.may_jump) {
-        if (spec.stands_for == 0)
+        // Packets of several rounds need tables that never decide.
+        if (spec.stands_for == 0 && unit_ == unit_of(environment.params, shape_))
             rounds_ = rounds_in_packet(load(spec));
         count_turns();
     }

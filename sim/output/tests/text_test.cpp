@@ -139,15 +139,15 @@ TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     EXPECT_EQ(
         lines[3],
         "scenario    forward  backward  exposed comm  iteration  comm blocks  speed-up  slowdown"
-        "      sm     l2    hbm  latency  other");
+        "      sm     l2    hbm  latency  completion  other");
     EXPECT_EQ(
         lines[5],
         "ring      9000.0 us  26.23 ms      607.7 us   45.15 ms          2.2         -    18.9 %"
-        "  10.0 %  2.0 %  4.0 %    2.0 %  0.9 %");
+        "  10.0 %  2.0 %  4.0 %    2.0 %       0.0 %  0.9 %");
     EXPECT_EQ(
         lines[4],
         "serial    9000.0 us  26.23 ms      607.7 us   45.15 ms          2.2         -         -"
-        "       -      -      -        -      -");  // unknown is not zero
+        "       -      -      -        -           -      -");  // unknown is not zero
     EXPECT_EQ(lines.back(), "note: ring: a note");
     result.scenarios[0].notes = {"a note"};
     const auto shared = lines_of(to_table(result));

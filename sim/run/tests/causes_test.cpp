@@ -167,8 +167,9 @@ RC_GTEST_PROP(FindCausesProperty, TheyDoNotDependOnTheOrderOfTheList, ()) {
 RC_GTEST_PROP(FindCausesProperty, TheyAreShapleysValuesWherePairsAct, ()) {
     Game game = any_game();
     game.all = 0;
+    // A pass that is slowed: what it loses without all mechanisms counts for none of them.
+    game.none += std::max(0.0, 0.02 - game(kAllMechanisms));
     const double whole = game(kAllMechanisms);
-    RC_PRE(whole > 0.01);
     const SlowdownByCause causes = find_causes(whole, kAllMechanisms, game);
     const std::size_t i = *rc::gen::inRange(std::size_t{0}, kMechanismCount);
     RC_ASSERT(std::abs(causes.*kMechanisms[i].share - shapley(game, i)) < 1e-9);
