@@ -196,28 +196,6 @@ TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
     EXPECT_EQ(coarse.bytes, exact.bytes);
 }
 
-// Each GPU's one NIC is what all heads wait for. Its packets hold two rounds, but share none.
-TEST(Jump, PullsOverANetworkTravelInLargerPackets) {
-    ClusterTopology cluster = TestMachine::cluster_of(2, 8);
-    SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);
-    network.node = TestMachine::hgx(8).node;
-    network.node.reduction->entries = 65'536;
-    network.link.format.max_payload = Bytes(4096);
-    cluster.network = network;
-    Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 512 * kMiB);
-    for (const bool registered : {false, true}) {
-        c.policy.registered = registered;
-        const Outcome exact = run_once(c, false);
-        const Outcome coarse = run_once(c, true);
-        EXPECT_LT(coarse.events, exact.events / 4) << registered;
-        EXPECT_LT(difference(to_seconds(coarse.time), to_seconds(exact.time)), 0.004) << registered;
-        EXPECT_NEAR(
-            static_cast<double>(coarse.bytes),
-            static_cast<double>(exact.bytes),
-            0.004 * static_cast<double>(exact.bytes));
-    }
-}
-
 TEST(Jump, WhatDriftsSlowlyIsWatchedForLonger) {
     // The posts of two members drift against each other's polls, and leap once in many loops.
     Case c = all_reduce(TestMachine::hgx(2).build(), Algorithm::kInSwitch, 24'084'480);

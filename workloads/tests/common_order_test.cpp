@@ -2,6 +2,7 @@
 #include "workloads/graph/common_order.h"
 
 #include "workloads/graph/serial_order.h"
+#include "workloads/graph/shared_waits.h"
 #include "workloads/graph/without_overlap.h"
 #include "workloads/tests/random_graph.h"
 #include "workloads/tests/random_ranks.h"
@@ -184,6 +185,7 @@ RC_GTEST_PROP(CommonOrderProperty, WhatRunsWithOverlapRunsWithout, ()) {
 
 RC_GTEST_PROP(CommonOrderProperty, OrdersThatAgreeStayAsTheyAre, ()) {
     const ExecutionGraph graph = test_data::random_ranks();
+    RC_PRE(with_shared_waits(graph) == graph.ranks);
     const ExecutionGraph before = alone(graph);
     RC_PRE(runs_through(before));
     const ExecutionGraph serial = without_overlap(graph);

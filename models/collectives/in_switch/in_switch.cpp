@@ -180,8 +180,12 @@ PullAllReduce::PullAllReduce(
         unit_ = static_cast<std::uint32_t>(
             std::min<std::uint64_t>(round_, fabric_.reduction_line(*group_).count()));
     if (environment.may_jump) {
-        // Packets of several rounds need tables that never decide.
-        if (spec.stands_for == 0 && unit_ == unit_of(environment.params, shape_))
+        // Packets of several rounds need tables that never decide, and one switch: those of several
+        // pass them on in parts.
+        const bool one_switch = std::ranges::all_of(group_->planes, [](const ReductionPlane& plane) {
+            return plane.switches.size() == 1;
+        });
+        if (spec.stands_for == 0 && one_switch && unit_ == unit_of(environment.params, shape_))
             rounds_ = rounds_in_packet(load(spec));
         count_turns();
     }

@@ -90,8 +90,9 @@ TEST(Exchange, SumsAreKernelsOfTheOwner) {
 
 TEST(Exchange, SumsWaitForSmsThatKernelsHold) {
     // A kernel holds all SMs for 10 ms; the owner's sum takes microseconds alone.
-    const SystemParams system =
+    SystemParams system =
         load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/h100_4gpu.json", {});
+    system.gpu->kernel_overhead = Time();  // so that the kernel has its SMs when the sum begins
     struct End final : KernelListener {
         explicit End(const Scheduler& s) : scheduler(s) {}
         void on_kernel_end(std::uint32_t /*id*/) override { at = scheduler.now(); }
