@@ -18,8 +18,8 @@ struct PassName {
 /// \returns nothing if the text names no pass.
 [[nodiscard]] std::optional<PassName> parse_pass_name(std::string_view text);
 [[nodiscard]] std::string to_string(const PassName& name);
-/// Whether it names a pass of a network divided by layers: F0@lstm.1, or a part of it, F0@lstm.1
-/// 3/20, or a rank's update, U0. Such passes are too many for a chart.
+/// Whether it names a pass of a network divided by layers: "F0@lstm.1", or a part of it, "F0@lstm.1
+/// 3/20", or a rank's update, U0. Such passes are too many for a chart.
 [[nodiscard]] bool is_pass_of_a_layer(std::string_view text);
 
 /// A pass with its times.

@@ -164,7 +164,7 @@ std::string all_reduce_table(const SystemParams& system, const RunJobs& run) {
     constexpr std::uint64_t kFrom = 1024;
     constexpr std::uint64_t kTo = 4ULL << 30U;
     constexpr std::uint64_t kTimes = 4;
-    constexpr std::uint64_t kMostEvents = 150'000;  // some tenths of a second
+    constexpr std::uint64_t kMostEvents = 40'000;  // a tenth of a second
     std::vector<std::uint64_t> sizes;
     for (std::uint64_t bytes = kFrom; bytes <= kTo; bytes *= kTimes)
         sizes.push_back(bytes);
