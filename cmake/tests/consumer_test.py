@@ -51,7 +51,7 @@ def check_experiments(program, folder):
         star["switch"]["reduction"]["when_full"] = policy
         # One slow link: lines stay open. functional: every sum is checked bit by bit.
         said = table(program, folder, star, functional=True, workload={"type": "collective", "size": "1 MiB"},
-                     faults=[{"type": "link_degraded", "component": "gpu0_to_switch0"}],
+                     faults=[{"type": "link_degraded", "component": "gpu0_to_switch0", "bandwidth_ppm": 100_000}],
                      scenarios=[{"name": "push", "all_reduce": {"algorithm": "in_switch", "mode": "push"}}])
         early[policy] = int(re.search(r"push: (\d+) lines left early", said)[1])
     print(early)
