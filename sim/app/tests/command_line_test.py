@@ -312,6 +312,7 @@ class Failure(Folder):
         # Takes minutes, so that the run is killed before its end.
         whole = self.experiment(
             workload={"type": "collective", "collective": "all_reduce", "size": "1 TiB"},
+            memory="ignore",
             scenarios=[{"name": name} for name in ("a", "b")],
         )
         with subprocess.Popen(
