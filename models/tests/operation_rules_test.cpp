@@ -68,9 +68,9 @@ TEST(SendReceive, OneNeighbourHasAllOfABlocksStores) {
     EXPECT_NEAR(next(four) / next(two), 1, 0.02);
 }
 
-/// On one machine no rule of NCCL's makes a larger collective faster: protocols change where their
-/// times meet, and channels are added to move more. Of messages LL ends at 16 KiB a block, wherever
-/// the times meet.
+/// On one machine no rule of NCCL's makes a larger collective faster: channels are added to move
+/// more, and protocols change where NCCL estimates that their times meet, up to a tenth beside where
+/// they do. Of messages LL ends at 16 KiB a block, wherever the times meet.
 RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
     const auto kind = *rc::gen::element(
         CollectiveKind::kAllReduce,
@@ -90,8 +90,9 @@ RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
     RC_LOG() << to_string(kind) << " of " << ranks << ", 2^" << step << " B: " << seconds(small)
              << " s, " << seconds(large) << " s for twice as many\n";
     const bool message = small.choice.for_a_peer != 0;
-    if (!message || small.choice.protocol == large.choice.protocol)
-        RC_ASSERT(seconds(large) > seconds(small) * 0.98);
+    const bool alike = small.choice.protocol == large.choice.protocol;
+    if (!message || alike)
+        RC_ASSERT(seconds(large) > seconds(small) * (alike ? 0.98 : 0.9));
 }
 
 }  // namespace
