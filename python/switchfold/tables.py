@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables: DataFrames if pandas is installed, otherwise lists of dicts with the same names and values."""
+"""Tables: DataFrames if pandas is installed, otherwise lists of dicts with the same names and values, which columns index
+alike."""
 from __future__ import annotations
 
 import csv
+import difflib
 import importlib.util
 import pathlib
 import sqlite3
@@ -11,7 +13,25 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 if TYPE_CHECKING:
     import pandas
 
-Table = Union["pandas.DataFrame", "list[dict[str, Any]]"]
+Table = Union["pandas.DataFrame", "Rows"]
+
+
+class Rows(list):
+    """A list of rows, each a dict. As in a DataFrame, `rows["a"]` is a column, and `rows[["a", "b"]]` a table of columns."""
+
+    def __getitem__(self, what: Any) -> Any:
+        if isinstance(what, str):
+            return [self._cell(row, what) for row in self]
+        if isinstance(what, list):
+            return Rows({name: self._cell(row, name) for name in what} for row in self)
+        return super().__getitem__(what)
+
+    @staticmethod
+    def _cell(row: Mapping[str, Any], name: str) -> Any:
+        if name not in row:
+            near = difflib.get_close_matches(name, row, 1)
+            raise KeyError(f"{name}: no such column" + (f"; did you mean {near[0]}?" if near else ""))
+        return row[name]
 
 
 def has_pandas() -> bool:
@@ -24,7 +44,7 @@ def table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] = ()) -> Tab
     rows = list(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row)) or list(columns)
     if not has_pandas():
-        return [{name: row.get(name) for name in columns} for row in rows]
+        return Rows({name: row.get(name) for name in columns} for row in rows)
     import pandas
 
     return pandas.DataFrame(rows, columns=columns)
@@ -38,7 +58,7 @@ def read_csv(path: pathlib.Path) -> Table:
         # A kernel may be called "NA", so only an empty cell counts as unknown.
         return pandas.read_csv(path, keep_default_na=False, na_values=[""])
     with path.open(newline="", encoding="utf-8") as file:
-        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+        return Rows({name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file))
 
 
 def read_database(path: pathlib.Path, query: str) -> Table:

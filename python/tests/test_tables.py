@@ -21,6 +21,15 @@ class Tables(unittest.TestCase):
         self.assertIsInstance(kernel["rank"], int)
         self.assertIsInstance(kernel["name"], str)
 
+    def test_without_pandas_columns_index_alike(self):
+        with mock.patch("switchfold.tables.has_pandas", return_value=False):
+            scenarios = switchfold.run(EXAMPLE, {"/causes": False}).scenarios
+        names = scenarios["name"]
+        self.assertEqual(names, [row["name"] for row in scenarios])
+        self.assertEqual(scenarios[["name", "iteration_us"]][0], {"name": names[0], "iteration_us": scenarios[0]["iteration_us"]})
+        with self.assertRaisesRegex(KeyError, "iteration: no such column; did you mean iteration_us"):
+            scenarios["iteration"]
+
     @unittest.skipUnless(has_pandas(), "python3-pandas is not installed: tables are lists of dicts here")
     def test_with_pandas_they_are_the_same_values(self):
         result = switchfold.run(EXAMPLE, {"/causes": False})

@@ -4,6 +4,7 @@
 #include "sim/core/params_reader.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <functional>
 #include <set>
@@ -133,6 +134,27 @@ TEST(Judge, NoLimitPassesHalfTwiceOrNothing) {
     }
     for (const Suite& suite : suites())
         EXPECT_TRUE(named.contains(std::string(suite.name))) << suite.name << " has no limit";
+}
+
+/// Whatever was measured, and in whichever interval: a group that is judged at all cannot pass with
+/// half, twice or nothing of it.
+RC_GTEST_PROP(Judge, WrongAnswersFailWhateverWasMeasured, ()) {
+    const double nothing = *rc::gen::element(0.0, 1.0);
+    std::vector<Case> cases;
+    for (int i = *rc::gen::inRange(1, 8); i > 0; --i) {
+        const auto drawn = [](int least, int most) { return *rc::gen::inRange(least, most) / 100.0; };
+        cases.push_back(measured(drawn(1, 100'000), nothing));
+        if (*rc::gen::arbitrary<bool>()) {
+            cases.back().low = cases.back().measured * drawn(1, 100);
+            cases.back().high = cases.back().measured * drawn(100, 400);
+        }
+    }
+    const double factor = *rc::gen::element(0.5, 2.0, 0.0);
+    for (Case& c : cases)
+        c.simulated = factor * c.measured;
+    const GroupVerdict verdict = verdict_of(cases, one_limit(*rc::gen::inRange(0, 50) / 100.0));
+    RC_ASSERT(verdict.judged == 0 || !verdict.kept());
+    RC_TAG(verdict.judged > 0);
 }
 
 /// Suites that run in a second, on the shipped data: every quantity has a limit, and wrong answers
