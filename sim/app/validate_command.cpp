@@ -4,6 +4,7 @@
 #include "sim/app/progress.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "sim/intervals/coverage.h"
 #include "validation/harness/data.h"
 #include "validation/harness/judging.h"
 #include "validation/harness/root.h"
@@ -12,6 +13,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -30,6 +33,7 @@ struct ValidateArguments {
     std::string system;
     std::string root;
     bool json = false;
+    bool coverage = false;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -125,6 +129,74 @@ int validate(const ValidateArguments& arguments, const Log& log) {
     return static_cast<int>(validation::exit_code_of(results));
 }
 
+constexpr const char* kResiduals = "validation/data/residuals.csv";
+constexpr std::array kShares{0.5, 0.8, 0.9, 0.95};
+/// Of measured values in 90 % ranges.
+constexpr double kFewest = 0.85;
+constexpr double kMost = 0.95;
+
+OrderedJson coverage_json(const intervals::Coverage& c, double nominal) {
+    return {
+        {"kind", c.kind},
+        {"nominal", nominal},
+        {"machines", c.machines},
+        {"cases", c.cases},
+        {"unmeasured", c.unmeasured},
+        {"share", std::round(c.share() * 1e4) / 1e4},
+        {"median_width", std::round(std::exp(c.median_width) * 1e3) / 1e3},
+        {"tells", c.machines >= intervals::kMachinesToTell}};
+}
+
+std::string coverage_text(const OrderedJson& rows) {
+    std::string text = fmt::format(
+        "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}\n",
+        "kind",
+        "nominal",
+        "machines",
+        "cases",
+        "unmeasured",
+        "share",
+        "width");
+    for (const OrderedJson& row : rows)
+        text += fmt::format(
+            "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}{}\n",
+            row["kind"].get<std::string>(),
+            fmt::format("{:g} %", row["nominal"].get<double>() * 100),
+            row["machines"].get<std::size_t>(),
+            row["cases"].get<std::size_t>(),
+            row["unmeasured"].get<std::size_t>(),
+            fmt::format("{:.1f} %", row["share"].get<double>() * 100),
+            fmt::format("x{:.2f}", row["median_width"].get<double>()),
+            row["tells"].get<bool>() ? "" : "  too few machines to tell");
+    return text;
+}
+
+/// How often ranges hold what was measured on machines that were left out.
+int cover(const ValidateArguments& arguments) {
+    const intervals::Residuals residuals =
+        intervals::Residuals::read(validation::find_root(arguments.root) / kResiduals);
+    std::vector<intervals::Nominal> nominal;
+    for (const double share : kShares)
+        nominal.push_back({share, 1});
+    const auto found = intervals::leave_machines_out(residuals, nominal);
+    OrderedJson rows = OrderedJson::array();
+    for (std::size_t kind = 0; kind < found.front().size(); ++kind)
+        for (std::size_t i = 0; i < kShares.size(); ++i)
+            rows.push_back(coverage_json(found[i][kind], kShares[i]));
+    for (const intervals::Nominal& one : nominal)
+        rows.push_back(coverage_json(
+            intervals::leave_machines_out_of_ratios(residuals, one).coverage, one.share));
+    const std::string text =
+        arguments.json ? OrderedJson{{"coverage", rows}}.dump(2) + "\n" : coverage_text(rows);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    const bool holds = std::all_of(rows.begin(), rows.end(), [](const OrderedJson& row) {
+        const double share = row["share"];
+        return row["nominal"] != 0.9 || !row["tells"].get<bool>() ||
+               (share >= kFewest && share <= kMost);
+    });
+    return static_cast<int>(holds ? ExitCode::kDone : ExitCode::kOutOfTolerance);
+}
+
 }  // namespace
 
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
@@ -155,11 +227,19 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
         "--root",
         arguments->root,
         "Folder that holds configs/systems; without it, it is looked for");
+    command->add_flag(
+        "--coverage",
+        arguments->coverage,
+        "Simulate nothing: leave out one machine at a time of those that the shipped residuals are "
+        "from, and say how many of its measured values lie in the ranges that the others give. "
+        "Exit code 1 says that 90 % ranges hold less than 85 or more than 95 % of them");
     command->add_flag("--json", arguments->json, "Print JSON instead of tables");
     command->add_option("--jobs", arguments->jobs, "Simulations that run at the same time")
         ->check(CLI::Range(1U, 1024U));
     command->callback([arguments, &chosen, &log] {
-        chosen = [arguments, &log] { return validate(*arguments, log); };
+        chosen = [arguments, &log] {
+            return arguments->coverage ? cover(*arguments) : validate(*arguments, log);
+        };
     });
 }
 
