@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/run/uncertainty/part_kinds.h"
+
+#include "models/collectives/engine.h"
+#include "sim/run/machine/system_queries.h"
+#include "sim/run/results/collective_records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <type_traits>
+#include <variant>
+
+namespace switchfold {
+
+namespace {
+
+/// Families of one machine's wiring.
+std::string fabric_of(const TopologyParams& topology) {
+    return std::visit(
+        [](const auto& own) {
+            using T = std::decay_t<decltype(own)>;
+            if constexpr (std::is_same_v<T, ClusterTopology>)
+                return std::visit(
+                    [](const auto& one) { return std::string(std::decay_t<decltype(one)>::kType); },
+                    *own.machine);
+            else
+                return std::string(T::kType);
+        },
+        topology);
+}
+
+/// No machine with these was ever measured here: what is like it is not known.
+std::string why_unlike(const TopologyParams& topology) {
+    if (std::holds_alternative<TorusTopology>(topology))
+        return "no torus was measured";
+    if (std::holds_alternative<NetworkTopology>(topology))
+        return "no machine whose GPUs are all on one network was measured";
+    return {};
+}
+
+std::string operation_of_kernels(KernelClass kernels) {
+    switch (kernels) {
+    case KernelClass::kGemmConv:
+        return "product";
+    case KernelClass::kAttention:
+        return "attention";
+    default:
+        return std::string(to_string(kernels));
+    }
+}
+
+/// Kernels and engines are told apart where they are others than NCCL's classic ones.
+std::string ran_by(const CollectiveRecord& record) {
+    if (record.choice.library != ExpertsLibrary::kAuto || record.as_traced)
+        return algorithm_of(record);
+    if (record.choice.kernels != Kernels::kClassic)
+        return std::string(enum_name(record.choice.kernels));
+    return algorithm_of(record);
+}
+
+}  // namespace
+
+PartKinds::PartKinds(const SystemParams& system) :
+    generation_(intervals::generation_of(system.gpu->name)),
+    fabric_(fabric_of(*system.topology)),
+    unlike_(why_unlike(*system.topology)),
+    machine_gpus_(std::max(1U, gpus_of_machine(system))) {}
+
+intervals::Likeness PartKinds::on_machine(const char* kind) const {
+    intervals::Likeness like;
+    like.kind = kind;
+    like.generation = generation_;
+    return like;
+}
+
+std::size_t PartKinds::intern(const std::string& key, PartKind kind) {
+    const auto [at, fresh] = known_.try_emplace(key, kinds_.size());
+    if (fresh)
+        kinds_.push_back(std::move(kind));
+    return at->second;
+}
+
+std::size_t PartKinds::of(KernelClass kernels) {
+    PartKind kind{on_machine("kernel"), {}};
+    kind.like.operation = operation_of_kernels(kernels);
+    return intern("kernel " + kind.like.operation, kind);
+}
+
+std::size_t PartKinds::of_overlap() {
+    PartKind kind{on_machine("overlap"), {}};
+    kind.like.fabric = fabric_;
+    return intern("overlap", kind);
+}
+
+intervals::Likeness PartKinds::of_step(const std::string& operation, std::uint32_t ranks) const {
+    intervals::Likeness like = on_machine("step");
+    like.operation = operation;
+    like.fabric = fabric_;
+    like.ranks = std::max(1U, ranks);
+    like.machines = (like.ranks + machine_gpus_ - 1) / machine_gpus_;
+    return like;
+}
+
+PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) const {
+    PartKind kind{on_machine("collective"), unlike_};
+    intervals::Likeness& like = kind.like;
+    like.operation = to_string(record.kind);
+    like.algorithm = ran_by(record);
+    like.fabric = fabric_;
+    like.bytes = static_cast<double>(record.bytes.count());
+    like.ranks = std::max(1U, record.ranks);
+    std::set<std::uint32_t> machines;
+    if (record.sender != record.receiver)
+        machines = {record.sender / machine_gpus_, record.receiver / machine_gpus_};
+    else if (group != nullptr && group->stands_for == 0)
+        for (const std::uint32_t rank : group->ranks)
+            machines.insert(rank / machine_gpus_);
+    like.machines = machines.empty() ? (like.ranks + machine_gpus_ - 1) / machine_gpus_
+                                     : static_cast<std::uint32_t>(machines.size());
+    if (reduces_in_switch(record.choice.algorithm) && record.choice.mode != InSwitchMode::kPull)
+        kind.unmeasured =
+            fmt::format("no switch that reduces by {} was measured", enum_name(record.choice.mode));
+    return kind;
+}
+
+std::size_t PartKinds::of(const CollectiveRecord& record, const Group* group) {
+    PartKind kind = kind_of(record, group);
+    if (kind.like.bytes > 0)
+        kind.like.bytes = std::exp2(std::round(std::log2(kind.like.bytes)));
+    return intern(
+        fmt::format(
+            "{} {} {} {} {} {}",
+            kind.like.operation,
+            kind.like.algorithm,
+            kind.like.bytes,
+            kind.like.ranks,
+            kind.like.machines,
+            kind.unmeasured),
+        kind);
+}
+
+}  // namespace switchfold
