@@ -15,22 +15,24 @@ PROGRAM = "workloads/offload/parallel_program.h"
 ALLOWED = {
     "sim/core": CORE,
     "sim/kernel": CORE | {"sim/kernel"},
-    "sim/output": CORE | {"sim/output"},
+    "sim/intervals": CORE | {"sim/intervals"},
+    "sim/output": CORE | {"sim/intervals", "sim/output"},
     "workloads": CORE | {"workloads"},
     "interconnect": CORE | {"sim/kernel", "interconnect"},
     "models": CORE | {"sim/kernel", "interconnect", "models", GRAPH},
     # The coprocessor model stands alone: it uses no GPU parameters.
     "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
     "sim/run": CORE
-    | {"sim/kernel", "sim/output", "interconnect", "models", "workloads", "sim/run"},
-    "validation": CORE | {"sim/output", "workloads", "sim/run", "validation"},
-    "sim/app": CORE | {"sim/output", "workloads", "sim/run", "validation", "sim/app"},
+    | {"sim/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim/run"},
+    "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation"},
+    "sim/app": CORE
+    | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation", "sim/app"},
 }
 # SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
 # The headers of sim/run that validation and sim/app include must not include them either, not even
 # indirectly.
 SYSTEMC_FOLDERS = {"sim/kernel", "interconnect", "models", "sim/run"}
-NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/core", "workloads"}
+NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/intervals", "sim/core", "workloads"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")

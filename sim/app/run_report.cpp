@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/run_report.h"
 
+#include "sim/core/csv.h"
 #include "sim/core/units.h"
 #include "sim/output/figures.h"
 #include "sim/output/result.h"
@@ -8,7 +9,6 @@
 #include "sim/output/schedule_chart.h"
 #include "sim/run/config/device_params.h"
 #include "sim/run/config/parameter_units.h"
-#include "validation/harness/csv.h"
 
 #include <fmt/format.h>
 
@@ -23,9 +23,6 @@
 namespace switchfold {
 
 namespace {
-
-using validation::CsvRecord;
-using validation::CsvTable;
 
 constexpr std::size_t kMostCharts = 12;  // per kind: more would make the page too long
 
@@ -166,7 +163,7 @@ OrderedJson counters(const std::filesystem::path& file) {
     OrderedJson out = OrderedJson::array();
     if (!std::filesystem::exists(file))
         return out;
-    const CsvTable table = validation::read_csv(file);
+    const CsvTable table = read_csv(file);
     constexpr std::size_t kMostSamples = 1500;
     std::map<std::string, std::size_t> all;
     const auto key = [](const CsvRecord& row) { return row["scenario"] + '\n' + row["track"]; };
@@ -191,7 +188,7 @@ std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::p
     const auto picoseconds = [](double us) {
         return static_cast<std::uint64_t>(std::llround(std::max(us, 0.0) * 1e6));
     };
-    for (const CsvRecord& row : validation::read_csv(file).records) {
+    for (const CsvRecord& row : read_csv(file).records) {
         const auto name = parse_pass_name(row["pass"]);
         if (!name && is_pass_of_a_layer(row["pass"]))
             continue;
@@ -312,7 +309,7 @@ OrderedJson memory_charts(const std::filesystem::path& file, const OrderedJson& 
     OrderedJson charts = OrderedJson::array();
     if (!std::filesystem::exists(file))
         return charts;
-    const CsvTable table = validation::read_csv(file);
+    const CsvTable table = read_csv(file);
     for (const OrderedJson& scenario : scenarios) {
         const OrderedJson& peak = scenario.at("peak_memory");
         if (peak.is_null() || charts.size() == kMostCharts)
@@ -412,7 +409,7 @@ Bandwidth memory_peak(const std::filesystem::path& file) {
 
 OrderedJson run_report_data(const std::filesystem::path& folder) {
     OrderedJson result = load(folder / "result.json");
-    const CsvTable kernels = validation::read_csv(folder / "kernels.csv");
+    const CsvTable kernels = read_csv(folder / "kernels.csv");
     const OrderedJson& scenario = shown_scenario(result.at("scenarios"));
     const std::string name = scenario.at("name").get<std::string>();
     constexpr double kGiga = 1e9;

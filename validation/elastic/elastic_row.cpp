@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/elastic_row.h"
 
-#include "validation/harness/csv.h"
+#include "sim/core/csv.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 
 namespace switchfold::validation {
 
-std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
+std::vector<ElasticRow>
+read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
     CsvNumbers numbers(path.string(), unread);
     for (const char* column :

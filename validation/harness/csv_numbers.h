@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/core/csv.h"
 #include "sim/core/error.h"
-#include "validation/harness/csv.h"
 #include "validation/harness/suite.h"
 
 #include <charconv>
@@ -18,8 +18,8 @@ namespace switchfold::validation {
 /// Reads fields of a table as numbers and collects all problems with the table.
 class CsvNumbers {
 public:
-    /// Rows that cannot be read go to `unread`, with the reason, and do not stop the others. Without
-    /// it, they refuse the table.
+    /// Rows that cannot be read go to `unread`, with the reason, and do not stop the others.
+    /// Without it, they refuse the table.
     explicit CsvNumbers(std::string label, std::vector<Unmatched>* unread = nullptr) :
         label_(std::move(label)), unread_(unread) {}
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/judging.h"
 
+#include "sim/core/csv.h"
 #include "sim/core/params_reader.h"
-#include "validation/harness/csv.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <algorithm>
@@ -42,8 +42,7 @@ struct Sums {
             return;
         ++verdict.judged;
         effects |= c.nothing != 0;
-        const bool within =
-            c.low && c.high && c.simulated >= *c.low && c.simulated <= *c.high;
+        const bool within = c.low && c.high && c.simulated >= *c.low && c.simulated <= *c.high;
         relative += within ? 0 : std::abs(c.error());
         wrong += within ? 0 : std::abs(c.simulated - c.measured);
         effect += std::abs(c.measured - c.nothing);
@@ -51,8 +50,8 @@ struct Sums {
     void finish() {
         if (verdict.judged == 0)
             return;
-        verdict.error = effects && effect > 0 ? wrong / effect
-                                              : relative / static_cast<double>(verdict.judged);
+        verdict.error =
+            effects && effect > 0 ? wrong / effect : relative / static_cast<double>(verdict.judged);
     }
 };
 

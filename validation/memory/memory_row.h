@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "validation/harness/csv.h"
+#include "sim/core/csv.h"
 #include "validation/harness/suite.h"
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct MemoryRow {
 };
 
 /// Throws ConfigError with all problems: missing columns, invalid numbers.
-[[nodiscard]] std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread = nullptr);
+[[nodiscard]] std::vector<MemoryRow>
+read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread = nullptr);
 
 /// Elements per sample of the network's input: from `input`, or for networks with a standard input.
 /// Empty: unknown.

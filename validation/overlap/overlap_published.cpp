@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_published.h"
 
+#include "sim/core/csv.h"
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/beside.h"
 #include "sim/run/pool/pool.h"
-#include "validation/harness/csv.h"
 #include "validation/harness/data.h"
 
 #include <fmt/format.h>

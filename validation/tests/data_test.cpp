@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/data.h"
 
+#include "sim/core/csv.h"
 #include "validation/collectives/collective_tables.h"
-#include "validation/harness/csv.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/step_rows.h"
 
+#include "sim/core/csv.h"
 #include "sim/core/error.h"
 #include "sim/run/config/plan_params.h"
 #include "sim/run/config/workload_names.h"
 #include "sim/run/workload/kernel_model.h"
-#include "validation/harness/csv.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/plan_step.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "validation/harness/csv.h"
+#include "sim/core/csv.h"
 #include "validation/machines/machines.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"
@@ -36,7 +36,7 @@ struct StepRow {
     ParallelPlan plan;
     /// The file of configs/launches for its framework; empty: kernels are launched without calls.
     std::string launches;
-    std::string why;  ///< reason why it cannot be generated; empty if it can
+    std::string why;      ///< reason why it cannot be generated; empty if it can
     bool unread = false;  ///< its line is wrong; `why` says how
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::validation {
+namespace switchfold {
 
 /// One record of a CSV file by column name, with the number of its first line.
 struct CsvRecord {
@@ -29,4 +29,4 @@ struct CsvTable {
 [[nodiscard]] CsvTable read_csv(const std::filesystem::path& path);
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& label);
 
-}  // namespace switchfold::validation
+}  // namespace switchfold

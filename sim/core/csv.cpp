@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/harness/csv.h"
+#include "sim/core/csv.h"
 
 #include "sim/core/error.h"
 
@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-namespace switchfold::validation {
+namespace switchfold {
 
 namespace {
 
@@ -143,4 +143,4 @@ CsvTable read_csv(const std::filesystem::path& path) {
     return parse_csv(text.str(), path.string());
 }
 
-}  // namespace switchfold::validation
+}  // namespace switchfold

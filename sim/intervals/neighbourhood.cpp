@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/intervals/neighbourhood.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace switchfold::intervals {
+
+namespace {
+
+/// Distances at which a likeness is 1/e.
+constexpr std::array kBandwidths{0.25, 0.35, 0.5, 0.7, 1.0, 1.4};
+/// So many machines' likenesses are enough.
+constexpr double kEnough = 5;
+/// Nothing that differs by more is asked.
+constexpr double kFarthest = 3;
+/// What one machine alone widens.
+constexpr double kWidening = 0.5;
+
+struct Near {
+    std::size_t residual = 0;
+    double distance = 0;
+    std::size_t table = 0;
+    std::size_t machine = 0;
+};
+
+class Voices {
+public:
+    explicit Voices(std::vector<Near> near, std::size_t tables, std::size_t machines) :
+        near_(std::move(near)), tables_(tables), machines_(machines) {}
+
+    /// Sum of the machines' likenesses.
+    double listen(double bandwidth) {
+        likeness_.assign(near_.size(), 0);
+        rows_of_table_.assign(tables_, 0);
+        table_.assign(tables_, 0);
+        machine_.assign(machines_, 0);
+        for (std::size_t i = 0; i < near_.size(); ++i) {
+            const double k = std::exp(-near_[i].distance / bandwidth);
+            likeness_[i] = k;
+            rows_of_table_[near_[i].table] += k;
+            table_[near_[i].table] = std::max(table_[near_[i].table], k);
+            machine_[near_[i].machine] = std::max(machine_[near_[i].machine], k);
+        }
+        double sum = 0;
+        for (const double m : machine_)
+            sum += m;
+        return sum;
+    }
+
+    [[nodiscard]] std::vector<Neighbour> shares() const {
+        std::vector<double> tables_of_machine(machines_, 0);
+        std::vector<bool> counted(tables_, false);
+        double all = 0;
+        for (const Near& n : near_)
+            if (!counted[n.table]) {
+                counted[n.table] = true;
+                tables_of_machine[n.machine] += table_[n.table];
+            }
+        for (const double m : machine_)
+            all += m;
+        std::vector<Neighbour> out;
+        for (std::size_t i = 0; i < near_.size(); ++i) {
+            const Near& n = near_[i];
+            const double share = machine_[n.machine] / all * table_[n.table] /
+                                 tables_of_machine[n.machine] * likeness_[i] /
+                                 rows_of_table_[n.table];
+            if (share > 0)
+                out.push_back({n.residual, share});
+        }
+        return out;
+    }
+
+    [[nodiscard]] std::pair<std::size_t, std::size_t> alike() const {
+        const double most = *std::max_element(likeness_.begin(), likeness_.end());
+        std::size_t rows = 0;
+        std::vector<bool> machines(machines_, false);
+        for (std::size_t i = 0; i < near_.size(); ++i)
+            if (likeness_[i] >= most / 2) {
+                ++rows;
+                machines[near_[i].machine] = true;
+            }
+        return {rows, static_cast<std::size_t>(std::count(machines.begin(), machines.end(), true))};
+    }
+
+private:
+    std::vector<Near> near_;
+    std::size_t tables_;
+    std::size_t machines_;
+    std::vector<double> likeness_;
+    std::vector<double> rows_of_table_;
+    std::vector<double> table_;
+    std::vector<double> machine_;
+};
+
+}  // namespace
+
+double Neighbourhood::quantile(std::span<const Residual> residuals, double share) const {
+    std::vector<std::pair<double, double>> sorted;
+    sorted.reserve(rows.size());
+    for (const Neighbour& n : rows)
+        sorted.emplace_back(residuals[n.residual].log_ratio, n.weight);
+    std::sort(sorted.begin(), sorted.end());
+    double below = 0;
+    for (const auto& [value, weight] : sorted) {
+        below += weight;
+        if (below >= share)
+            return widened(value);
+    }
+    return widened(sorted.back().first);
+}
+
+Neighbourhood neighbourhood_of(
+    const Likeness& likeness, std::span<const Residual> residuals, std::string_view left_out) {
+    std::vector<Near> near;
+    std::map<std::pair<std::string_view, std::string_view>, std::size_t> tables;
+    std::map<std::string_view, std::size_t> machines;
+    Neighbourhood out;
+    out.nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+        const Residual& r = residuals[i];
+        const double d = distance(likeness, r.of);
+        if (d > kFarthest || (!left_out.empty() && r.machine == left_out))
+            continue;
+        const std::size_t machine = machines.try_emplace(r.machine, machines.size()).first->second;
+        const std::size_t table =
+            tables.try_emplace({r.machine, r.table}, tables.size()).first->second;
+        near.push_back({i, d, table, machine});
+        if (d < out.nearest) {
+            out.nearest = d;
+            out.nearest_row = i;
+        }
+    }
+    if (near.empty())
+        return out;
+    Voices voices(std::move(near), tables.size(), machines.size());
+    for (const double bandwidth : kBandwidths) {
+        out.machines = voices.listen(bandwidth);
+        if (out.machines >= kEnough)
+            break;
+    }
+    out.rows = voices.shares();
+    std::tie(out.alike, out.alike_machines) = voices.alike();
+    out.median = out.quantile(residuals, 0.5);
+    out.widening = 1 + kWidening / out.machines;
+    return out;
+}
+
+}  // namespace switchfold::intervals

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/intervals/residuals.h"
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::intervals {
+
+/// A residual's part in what is known of a case.
+struct Neighbour {
+    std::size_t residual = 0;
+    double weight = 0;  ///< of all neighbours: 1
+};
+
+/// The measurements that are like a case, and how much they tell.
+///
+/// A residual's likeness is exp(-distance / bandwidth). A table speaks with the likeness of its
+/// most alike row, which its rows share by their own: a hundred rows say no more than three. A
+/// machine speaks as its most alike table, and its tables share that. The bandwidth is the smallest
+/// of a fixed list at which the machines' likenesses add up to enough: where few machines are
+/// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
+/// median.
+struct Neighbourhood {
+    std::vector<Neighbour> rows;  ///< none: nothing alike was measured
+    double machines = 0;          ///< sum of the machines' likenesses
+    double median = 0;            ///< of log ratios
+    double widening = 1;          ///< of distances from the median
+    double nearest = 0;           ///< the smallest distance
+    std::size_t alike = 0;        ///< rows of at least half the most alike row's likeness
+    std::size_t alike_machines = 0;
+    std::size_t nearest_row = 0;
+
+    /// Log ratio below which a share of measured values lie.
+    [[nodiscard]] double quantile(std::span<const Residual> residuals, double share) const;
+    [[nodiscard]] double widened(double log_ratio) const {
+        return median + widening * (log_ratio - median);
+    }
+};
+
+/// \param left_out a machine that is not asked; empty: all are.
+[[nodiscard]] Neighbourhood neighbourhood_of(
+    const Likeness& likeness, std::span<const Residual> residuals, std::string_view left_out = {});
+
+}  // namespace switchfold::intervals

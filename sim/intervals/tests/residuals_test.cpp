@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/intervals/residuals.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace switchfold::intervals::residuals_test {
+namespace {
+
+Residual residual(std::string machine, double log_ratio, std::string algorithm = "ring") {
+    Residual r;
+    r.of.kind = "collective";
+    r.of.operation = "all_reduce";
+    r.of.algorithm = std::move(algorithm);
+    r.of.generation = "Hopper";
+    r.of.fabric = "switched";
+    r.of.bytes = 1 << 20;
+    r.of.ranks = 8;
+    r.machine = std::move(machine);
+    r.table = "t";
+    r.log_ratio = log_ratio;
+    r.standing = "unseen";
+    return r;
+}
+
+/// So many machines, whose errors are even from -spread to spread.
+std::vector<Residual> machines(int count, double spread) {
+    std::vector<Residual> out;
+    for (int i = 0; i < count; ++i)
+        out.push_back(residual(fmt::format("m{}", i), spread * (2.0 * i / (count - 1) - 1)));
+    return out;
+}
+
+TEST(Residuals, RangeHoldsTheMiddleOfWhatMachinesShowed) {
+    const Range range = Residuals(machines(201, 0.2)).range(residual("", 0).of);
+    ASSERT_TRUE(range.measured());
+    EXPECT_NEAR(std::log(range.low), -0.18, 0.005);
+    EXPECT_NEAR(std::log(range.high), 0.18, 0.005);
+    EXPECT_EQ(range.machines, 201U);
+}
+
+TEST(Residuals, FewMachinesMakeItWide) {
+    const Range many = Residuals(machines(101, 0.2)).range(residual("", 0).of);
+    const Range few = Residuals(machines(3, 0.2)).range(residual("", 0).of);
+    EXPECT_LT(few.low, many.low);
+    EXPECT_GT(few.high, many.high);
+}
+
+TEST(Residuals, AHundredRowsOfATableSayNoMoreThanOne) {
+    std::vector<Residual> rows = machines(21, 0.1);
+    const Range before = Residuals(rows).range(residual("", 0).of);
+    for (int i = 0; i < 100; ++i)
+        rows.push_back(residual("m20", 0.1));
+    const Range after = Residuals(rows).range(residual("", 0).of);
+    EXPECT_DOUBLE_EQ(before.low, after.low);
+    EXPECT_DOUBLE_EQ(before.high, after.high);
+}
+
+TEST(Residuals, ContainsTheSimulatedValue) {
+    std::vector<Residual> rows;
+    for (int i = 0; i < 10; ++i)
+        rows.push_back(residual(fmt::format("m{}", i), 0.3));
+    const Range range = Residuals(rows).range(residual("", 0).of);
+    EXPECT_EQ(range.low, 1);
+    EXPECT_NEAR(range.high, std::exp(0.3), 1e-9);
+}
+
+TEST(Residuals, NothingLikeItIsUnmeasured) {
+    const Residuals residuals(machines(5, 0.1));
+    Likeness other = residual("", 0).of;
+    other.kind = "kernel";
+    EXPECT_FALSE(residuals.range(other).measured());
+    EXPECT_NE(residuals.range(other).nearest.find("nothing like"), std::string::npos);
+    other = residual("", 0).of;
+    other.generation = "CDNA 3";
+    other.operation = "send_receive";
+    other.fabric = "pcie";
+    EXPECT_FALSE(residuals.range(other).measured());
+    EXPECT_FALSE(Residuals({}).range(other).measured());
+}
+
+double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size()))];
+}
+
+TEST(Residuals, DrawsAreDistributedAsTheRange) {
+    const Residuals residuals(machines(201, 0.2));
+    const std::vector<Likeness> of{residual("", 0).of};
+    const auto draws = residuals.draws(of, 4000, 1);
+    ASSERT_EQ(draws.size(), 1U);
+    const Range range = residuals.range(of[0]);
+    EXPECT_NEAR(quantile(draws[0], 0.05), range.low, 0.01);
+    EXPECT_NEAR(quantile(draws[0], 0.95), range.high, 0.01);
+    EXPECT_EQ(residuals.draws(of, 100, 7), residuals.draws(of, 100, 7));
+    EXPECT_NE(residuals.draws(of, 100, 7), residuals.draws(of, 100, 8));
+}
+
+TEST(Residuals, ARatioOfTwoAlgorithmsIsTighterThanEither) {
+    std::vector<Residual> rows = machines(41, 0.3);
+    for (int i = 0; i < 41; ++i)
+        rows.push_back(residual(fmt::format("m{}", i), rows[i].log_ratio + 0.02, "in_switch"));
+    const Residuals residuals(rows);
+    const std::vector<Likeness> of{residual("", 0).of, residual("", 0, "in_switch").of};
+    const auto draws = residuals.draws(of, 2000, 1);
+    std::vector<double> ratio;
+    for (std::size_t i = 0; i < 2000; ++i)
+        ratio.push_back(draws[1][i] / draws[0][i]);
+    const double wide = quantile(draws[0], 0.95) / quantile(draws[0], 0.05);
+    const double narrow = quantile(ratio, 0.95) / quantile(ratio, 0.05);
+    EXPECT_LT(std::log(narrow), std::log(wide) / 2);
+}
+
+TEST(Residuals, ReadsATable) {
+    const Residuals residuals = Residuals::parse(
+        "kind,operation,algorithm,generation,fabric,bytes,ranks,machines,machine,table,log_ratio,"
+        "standing\n"
+        "collective,all_reduce,ring,Hopper,switched,65536,8,1,hgx_h100,t,-0.25,unseen\n",
+        "r.csv");
+    ASSERT_EQ(residuals.all().size(), 1U);
+    EXPECT_EQ(residuals.all()[0].log_ratio, -0.25);
+    EXPECT_EQ(residuals.all()[0].of.bytes, 65536);
+    try {
+        static_cast<void>(Residuals::parse("kind,operation\na,b\n", "r.csv"));
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("r.csv: line 1: has no column algorithm"),
+            std::string::npos);
+    }
+    try {
+        static_cast<void>(Residuals::parse(
+            "kind,operation,algorithm,generation,fabric,bytes,ranks,machines,machine,table,"
+            "log_ratio,standing\nk,o,,,,x,1,1,m,t,0,unseen\n",
+            "r.csv"));
+        FAIL();
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("line 2: bytes is \"x\"; expected a number from 0"),
+            std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace switchfold::intervals::residuals_test
