@@ -46,7 +46,7 @@ const switchfold = (() => {
       text: { color: text },
       view: { stroke: line },
       range: { category: colors },
-      style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" }, mark_of_peak: { fill: text } },
+      style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" }, mark_of_peak: { fill: text }, whisker: { stroke: text, strokeWidth: 1.5 } },
     };
   }
 

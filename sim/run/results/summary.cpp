@@ -149,19 +149,19 @@ std::string_view mover_of(const Choice& choice) {
 
 }  // namespace
 
+std::string name_of(const ExecutionGraph& graph, const CollectiveRecord& record) {
+    if (record.sender != record.receiver)
+        return fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence);
+    return fmt::format(
+        "{} {} {}", graph.groups[record.group].name, to_string(record.kind), record.sequence);
+}
+
 std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
     std::vector<CollectiveResult> results;
     for (const CollectiveRecord& record : outcome.collectives) {
         CollectiveResult result;
-        const bool pair = record.sender != record.receiver;
-        result.name =
-            pair ? fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence)
-                 : fmt::format(
-                       "{} {} {}",
-                       graph.groups[record.group].name,
-                       to_string(record.kind),
-                       record.sequence);
+        result.name = name_of(graph, record);
         result.algorithm = algorithm_of(record);
         if (record.choice.library == ExpertsLibrary::kAuto && !record.as_traced)
             result.protocol = mover_of(record.choice);

@@ -31,6 +31,13 @@ constexpr PhaseFigures kPhaseFigures[] = {
      &ScenarioFigures::optimizer_slowdown_low},
     {Phase::kOther, "other_us", "other_slowdown", &ScenarioFigures::other_slowdown_low}};
 
+/// An effect of this share, with the error of effects. Errors are of shares with a hundredth added,
+/// since nobody tells smaller ones apart; what has no effect keeps none.
+double with_error(double share, double factor) {
+    constexpr double kNobodyTells = 0.01;  // as validation/harness compares them
+    return share > 0 ? std::max(0.0, (share + kNobodyTells) * factor - kNobodyTells) : share;
+}
+
 const Figure& figure_of(std::string_view key) {
     return *std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& figure) {
         return figure.key == key;
@@ -47,7 +54,7 @@ public:
 
     [[nodiscard]] const StepParts& parts() const { return parts_; }
     [[nodiscard]] double busy(const BusyParts& busy, std::size_t draw) const {
-        return alone(busy, draw) + busy.lost_us * overlap(draw);
+        return alone(busy, draw) + lost(busy.lost_us, alone(busy), draw);
     }
     [[nodiscard]] static double alone(const BusyParts& busy) {
         double us = busy.given_us;
@@ -74,8 +81,13 @@ public:
     [[nodiscard]] double step(std::size_t draw) const {
         return busy(parts_.busy, draw) + exposed(draw) + parts_.rest_us;
     }
-    [[nodiscard]] double overlap(std::size_t draw) const {
-        return parts_.kinds.empty() ? 1 : draws_.factor(rows_[parts_.overlap], draw);
+    /// What is lost beyond a time alone.
+    [[nodiscard]] double lost(double us, double alone, std::size_t draw) const {
+        return alone > 0 ? alone * slowdown(us / alone, draw) : us;
+    }
+    [[nodiscard]] double slowdown(double share, std::size_t draw) const {
+        return parts_.kinds.empty() ? share
+                                    : with_error(share, draws_.factor(rows_[parts_.overlap], draw));
     }
     /// The row of its first kind of collective.
     [[nodiscard]] std::optional<std::size_t> collective() const {
@@ -188,8 +200,11 @@ private:
 
     /// The iteration's, and those of figures that go with it or against it.
     void tell_step(const IntervalCase& one, const CaseDraws& drawn, ScenarioFigures& figures) {
-        set(figures, "iteration_us", drawn.of_step(), [&](double /*us*/, std::size_t draw) {
-            return drawn.step(draw);
+        if (!(one.parts.iteration_us > 0))
+            return;
+        // Over a whole training or run, steps are longer or shorter by the same.
+        set(figures, "iteration_us", drawn.of_step(), [&](double us, std::size_t draw) {
+            return us * drawn.step(draw) / one.parts.iteration_us;
         });
         const auto found = figures.intervals.find("iteration_us");
         if (found == figures.intervals.end() || !(figures.iteration_us > 0))
@@ -246,7 +261,7 @@ private:
         std::optional<double> low,
         ScenarioFigures& figures) {
         set(figures, key, drawn.of_overlap(), [&](double slowdown, std::size_t draw) {
-            return slowdown * drawn.overlap(draw);
+            return drawn.slowdown(slowdown, draw);
         });
         const auto found = figures.intervals.find(key);
         if (low && found != figures.intervals.end() && found->second.low)
@@ -271,7 +286,8 @@ private:
         basis.add(drawn.of_overlap());
         const double kernel_lost = *figures.kernel_beside_us - *figures.kernel_alone_us;
         set(figures, "kernel_beside_us", basis, [&](double /*us*/, std::size_t draw) {
-            return *figures.kernel_alone_us * kernel(draw) + kernel_lost * drawn.overlap(draw);
+            return *figures.kernel_alone_us * kernel(draw) +
+                   drawn.lost(kernel_lost, *figures.kernel_alone_us, draw);
         });
         tell_slowdown(drawn, "kernel_slowdown", figures.kernel_slowdown_low, figures);
         tell_slowdown(drawn, "collective_slowdown", std::nullopt, figures);
@@ -287,7 +303,7 @@ private:
         const double lost = *figures.collective_beside_us - *figures.collective_alone_us;
         set(figures, "collective_beside_us", of_collective, [&](double /*us*/, std::size_t draw) {
             return *figures.collective_alone_us * draws_.factor(*collective, draw) +
-                   lost * drawn.overlap(draw);
+                   drawn.lost(lost, *figures.collective_alone_us, draw);
         });
     }
 

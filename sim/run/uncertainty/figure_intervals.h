@@ -22,7 +22,7 @@ struct IntervalCase {
     StepParts parts;
     ScenarioFigures* figures = nullptr;  ///< null: a baseline that is not reported
     /// Index of the case that the speed-up is relative to.
-    std::optional<std::size_t> baseline;
+    std::optional<std::size_t> baseline = std::nullopt;
     /// A figure of its pace is of a whole run, of whose pauses nothing was measured.
     bool of_run = false;
 };

@@ -52,11 +52,12 @@ struct KernelSums {
 class PartsOfGraph {
 public:
     PartsOfGraph(
-        const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, bool as_traced) :
+        const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, KernelsOf kernels) :
         graph_(graph),
         outcome_(outcome),
         kinds_(std::move(kinds)),
-        as_traced_(as_traced),
+        as_traced_(kernels == KernelsOf::kTrace),
+        in_loops_(kernels == KernelsOf::kLoops),
         records_(outcome),
         us_(1e-6 / static_cast<double>(ranks_at_work(graph)) / graph.steps /
             graph.training.rounds) {}
@@ -76,7 +77,8 @@ public:
         parts.rest_us = parts.iteration_us - all_busy_us_;
         for (const ExposedChain& chain : parts.exposed)
             parts.rest_us -= chain.exposed_us;
-        parts.overlap = kinds_.of_overlap();
+        const auto ranks = static_cast<std::uint32_t>(ranks_at_work(graph_));
+        parts.overlap = kinds_.of_overlap(in_loops_ ? "" : "step", ranks);
         parts.kinds = kinds_.all();
         return parts;
     }
@@ -123,7 +125,7 @@ private:
         if (as_traced_ && kernel.duration_source != DurationSource::kModel)
             sums.given += alone;
         else
-            sums.alone[kinds_.of(kernel.kernel_class)] += alone;
+            sums.alone[kinds_.of(kernel)] += alone;
     }
 
     std::size_t kind_of(const CollectiveRecord& record) {
@@ -146,6 +148,7 @@ private:
     const Outcome& outcome_;
     PartKinds kinds_;
     bool as_traced_;
+    bool in_loops_;
     CollectiveRecords records_;
     double us_;  ///< per picosecond of a rank
     KernelSums sums_[kPhases];
@@ -157,9 +160,9 @@ private:
 
 }  // namespace
 
-StepParts
-step_parts(const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, bool as_traced) {
-    return PartsOfGraph(graph, outcome, std::move(kinds), as_traced).parts();
+StepParts step_parts(
+    const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, KernelsOf kernels) {
+    return PartsOfGraph(graph, outcome, std::move(kinds), kernels).parts();
 }
 
 std::vector<PartKind>

@@ -6,12 +6,21 @@
 #include "sim/run/uncertainty/step_parts.h"
 #include "workloads/graph/execution_graph.h"
 
+#include <cstdint>
+#include <vector>
+
 namespace switchfold {
 
+/// Where a step's kernels are from.
+enum class KernelsOf : std::uint8_t {
+    kModel,
+    kTrace,  ///< of this GPU: those whose time no model gave take what they took there
+    kLoops,  ///< one beside a collective, each in a loop
+};
+
 /// What a simulated step is made of, mean over its ranks and steps, without StepParts::step.
-/// `as_traced`: kernels whose time no model gave take what they took on this GPU.
 [[nodiscard]] StepParts
-step_parts(const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, bool as_traced);
+step_parts(const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, KernelsOf kernels);
 
 /// What one collective is like, for each in the outcome's order.
 [[nodiscard]] std::vector<PartKind>

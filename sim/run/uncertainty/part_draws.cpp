@@ -64,24 +64,13 @@ std::string measured_text(
 }
 
 std::size_t PartDraws::row(const PartKind& kind) {
-    const intervals::Likeness& of = kind.like;
-    const auto [at, fresh] = known_.try_emplace(
-        fmt::format(
-            "{}|{}|{}|{}|{}|{}|{}|{}|{}",
-            of.kind,
-            of.operation,
-            of.algorithm,
-            of.generation,
-            of.fabric,
-            of.bytes,
-            of.ranks,
-            of.machines,
-            kind.unmeasured),
-        rows_.size());
-    if (fresh)
+    const auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
+        return row.kind.like == kind.like && row.kind.unmeasured == kind.unmeasured;
+    });
+    if (at == rows_.end())
         rows_.push_back(
-            {kind, kind.unmeasured.empty() ? residuals_.range(of) : intervals::Range(), {}});
-    return at->second;
+            {kind, kind.unmeasured.empty() ? residuals_.range(kind.like) : intervals::Range(), {}});
+    return static_cast<std::size_t>(at - rows_.begin());
 }
 
 void PartDraws::draw() {

@@ -54,7 +54,6 @@ private:
 
     const intervals::Residuals& residuals_;
     std::vector<Row> rows_;
-    std::map<std::string, std::size_t> known_;
 };
 
 /// Of measurements of one kind: "212 measured collectives on 19 kinds of machine".

@@ -41,24 +41,16 @@ std::string why_unlike(const TopologyParams& topology) {
     return {};
 }
 
-std::string operation_of_kernels(KernelClass kernels) {
-    switch (kernels) {
+/// As measured tables divide kernels; empty where its operator is unknown.
+std::string operation_of_kernel(const KernelOperation& kernel) {
+    switch (kernel.kernel_class) {
     case KernelClass::kGemmConv:
-        return "product";
+        return kernel.shape.kind == ShapeKind::kProduct ? "product" : "";
     case KernelClass::kAttention:
         return "attention";
     default:
-        return std::string(to_string(kernels));
+        return "other";
     }
-}
-
-/// Kernels and engines are told apart where they are others than NCCL's classic ones.
-std::string ran_by(const CollectiveRecord& record) {
-    if (record.choice.library != ExpertsLibrary::kAuto || record.as_traced)
-        return algorithm_of(record);
-    if (record.choice.kernels != Kernels::kClassic)
-        return std::string(enum_name(record.choice.kernels));
-    return algorithm_of(record);
 }
 
 }  // namespace
@@ -83,24 +75,30 @@ std::size_t PartKinds::intern(const std::string& key, PartKind kind) {
     return at->second;
 }
 
-std::size_t PartKinds::of(KernelClass kernels) {
+std::size_t PartKinds::of(const KernelOperation& kernel) {
     PartKind kind{on_machine("kernel"), {}};
-    kind.like.operation = operation_of_kernels(kernels);
+    kind.like.operation = operation_of_kernel(kernel);
     return intern("kernel " + kind.like.operation, kind);
 }
 
-std::size_t PartKinds::of_overlap() {
+std::size_t PartKinds::of_overlap(const std::string& operation, std::uint32_t ranks) {
     PartKind kind{on_machine("overlap"), {}};
+    kind.like.operation = operation;
     kind.like.fabric = fabric_;
+    set_ranks(kind.like, ranks);
     return intern("overlap", kind);
+}
+
+void PartKinds::set_ranks(intervals::Likeness& like, std::uint32_t ranks) const {
+    like.ranks = std::max(1U, ranks);
+    like.machines = (like.ranks + machine_gpus_ - 1) / machine_gpus_;
 }
 
 intervals::Likeness PartKinds::of_step(const std::string& operation, std::uint32_t ranks) const {
     intervals::Likeness like = on_machine("step");
     like.operation = operation;
     like.fabric = fabric_;
-    like.ranks = std::max(1U, ranks);
-    like.machines = (like.ranks + machine_gpus_ - 1) / machine_gpus_;
+    set_ranks(like, ranks);
     return like;
 }
 
@@ -108,7 +106,7 @@ PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) 
     PartKind kind{on_machine("collective"), unlike_};
     intervals::Likeness& like = kind.like;
     like.operation = to_string(record.kind);
-    like.algorithm = ran_by(record);
+    like.algorithm = algorithm_of(record);
     like.fabric = fabric_;
     like.bytes = static_cast<double>(record.bytes.count());
     like.ranks = std::max(1U, record.ranks);

@@ -21,12 +21,13 @@ class PartKinds {
 public:
     explicit PartKinds(const SystemParams& system);
 
-    [[nodiscard]] std::size_t of(KernelClass kernels);
+    [[nodiscard]] std::size_t of(const KernelOperation& kernel);
     /// `group`: of the record's ranks; any for a transfer between two.
     [[nodiscard]] std::size_t of(const CollectiveRecord& record, const Group* group);
-    /// What contention takes from kernels.
-    [[nodiscard]] std::size_t of_overlap();
-    /// A whole step of `ranks`. `operation`: plan or trace.
+    /// What contention takes from kernels in a step, or from a kernel in a loop: `operation` is
+    /// "step" or empty.
+    [[nodiscard]] std::size_t of_overlap(const std::string& operation, std::uint32_t ranks);
+    /// A whole step. `operation`: "training" if it is generated, "replayed" if it was traced.
     [[nodiscard]] intervals::Likeness
     of_step(const std::string& operation, std::uint32_t ranks) const;
 
@@ -37,6 +38,7 @@ public:
 private:
     [[nodiscard]] std::size_t intern(const std::string& key, PartKind kind);
     [[nodiscard]] intervals::Likeness on_machine(const char* kind) const;
+    void set_ranks(intervals::Likeness& like, std::uint32_t ranks) const;
 
     std::string generation_;
     std::string fabric_;
