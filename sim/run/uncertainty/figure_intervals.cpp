@@ -214,8 +214,8 @@ private:
             widen(iteration, figures.iteration_us, *one.parts.step);
         for (const std::string_view key : {"time_to_target_us", "alone_us"})
             if (const auto value = figure_of(key).of(figures))
-                scale(
-                    iteration, *value / figures.iteration_us, figures.intervals[std::string(key)]);
+                figures.intervals[std::string(key)] =
+                    scaled(iteration, *value / figures.iteration_us);
         for (const std::string_view key : {"samples_per_s", "tflops_per_gpu", "run_samples_per_s"})
             if (const auto value = figure_of(key).of(figures)) {
                 FigureInterval& pace = figures.intervals[std::string(key)];
@@ -226,9 +226,9 @@ private:
     }
 
     /// Takes the range of whole steps where it is the wider.
-    void widen(FigureInterval& iteration, double us, const intervals::Likeness& step) const {
-        const intervals::Range range = residuals_.range(step);
-        if (!range.measured())
+    void widen(FigureInterval& iteration, double us, const PartKind& step) const {
+        const intervals::Range range = residuals_.range(step.like);
+        if (!step.unmeasured.empty() || !range.measured())
             return;
         const std::string steps = measured_text("step", range, range);
         if (iteration.low && *iteration.high / *iteration.low >= range.high / range.low) {
@@ -239,14 +239,6 @@ private:
         iteration.low = us * range.low;
         iteration.high = us * range.high;
         iteration.measured = true;
-    }
-
-    static void scale(const FigureInterval& from, double by, FigureInterval& to) {
-        to = from;
-        if (from.low) {
-            to.low = *from.low * by;
-            to.high = *from.high * by;
-        }
     }
 
     static void tell_of_run(FigureInterval& interval) {
@@ -352,6 +344,14 @@ time_interval(double us, const PartKind& kind, const intervals::Residuals& resid
     interval.low = us * range.low;
     interval.high = us * range.high;
     interval.like = measured_text(kind.like.kind, range, range);
+    return interval;
+}
+
+FigureInterval scaled(FigureInterval interval, double by) {
+    if (interval.low) {
+        interval.low = *interval.low * by;
+        interval.high = *interval.high * by;
+    }
     return interval;
 }
 

@@ -43,6 +43,8 @@ void tell_intervals(std::span<IntervalCase> cases, const intervals::Residuals& r
 /// Of a value that goes with the time of one collective: its time itself, or a bandwidth.
 [[nodiscard]] FigureInterval
 time_interval(double us, const PartKind& kind, const intervals::Residuals& residuals);
+/// That of a value that goes with one with this interval.
+[[nodiscard]] FigureInterval scaled(FigureInterval interval, double by);
 /// Those of a value that is inversely proportional to one with this interval.
 [[nodiscard]] FigureInterval
 inverse_interval(double value, double us, const FigureInterval& of_time);

@@ -94,12 +94,12 @@ void PartKinds::set_ranks(intervals::Likeness& like, std::uint32_t ranks) const 
     like.machines = (like.ranks + machine_gpus_ - 1) / machine_gpus_;
 }
 
-intervals::Likeness PartKinds::of_step(const std::string& operation, std::uint32_t ranks) const {
-    intervals::Likeness like = on_machine("step");
-    like.operation = operation;
-    like.fabric = fabric_;
-    set_ranks(like, ranks);
-    return like;
+PartKind PartKinds::of_step(const std::string& operation, std::uint32_t ranks) const {
+    PartKind kind{on_machine("step"), unlike_};
+    kind.like.operation = operation;
+    kind.like.fabric = fabric_;
+    set_ranks(kind.like, ranks);
+    return kind;
 }
 
 PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) const {

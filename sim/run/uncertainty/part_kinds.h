@@ -28,8 +28,7 @@ public:
     /// "step" or empty.
     [[nodiscard]] std::size_t of_overlap(const std::string& operation, std::uint32_t ranks);
     /// A whole step. `operation`: "training" if it is generated, "replayed" if it was traced.
-    [[nodiscard]] intervals::Likeness
-    of_step(const std::string& operation, std::uint32_t ranks) const;
+    [[nodiscard]] PartKind of_step(const std::string& operation, std::uint32_t ranks) const;
 
     /// With the collective's own size.
     [[nodiscard]] PartKind kind_of(const CollectiveRecord& record, const Group* group) const;

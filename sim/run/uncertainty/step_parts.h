@@ -40,8 +40,8 @@ struct StepParts {
     BusyParts busy;                   ///< of the whole step
     std::array<BusyParts, 4> phases;  ///< by Phase
     std::vector<ExposedChain> exposed;
-    double rest_us = 0;  ///< hosts, gaps and copies, whose errors were not measured
-    std::optional<intervals::Likeness> step;  ///< of the whole, if steps like it may be measured
+    double rest_us = 0;            ///< hosts, gaps and copies, whose errors were not measured
+    std::optional<PartKind> step;  ///< of the whole, if steps like it may be measured
 };
 
 }  // namespace switchfold

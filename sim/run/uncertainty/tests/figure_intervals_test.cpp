@@ -167,11 +167,11 @@ TEST(FigureIntervals, WhatNothingIsLikeIsUnmeasured) {
 
 TEST(FigureIntervals, WholeStepsCountWhereTheyAreWider) {
     StepParts parts = of_kernels(100, 0, 0);
-    parts.step = of("step").like;
+    parts.step = of("step");
     std::vector<intervals::Residual> all = residuals().all();
     for (int i = 0; i < 20; ++i) {
         intervals::Residual r;
-        r.of = *parts.step;
+        r.of = parts.step->like;
         r.machine = "machine" + std::to_string(i);
         r.table = "steps";
         r.log_ratio = 0.05 * (i - 10);
@@ -183,7 +183,7 @@ TEST(FigureIntervals, WholeStepsCountWhereTheyAreWider) {
     std::vector<IntervalCase> cases{{parts, &figures}};
     tell_intervals(cases, with_steps);
     const FigureInterval& interval = figures.intervals.at("iteration_us");
-    EXPECT_NEAR(*interval.high, 100 * with_steps.range(*parts.step).high, 1e-9);
+    EXPECT_NEAR(*interval.high, 100 * with_steps.range(parts.step->like).high, 1e-9);
     EXPECT_NE(interval.like.find("measured steps on 20 kinds of machine, wider"), std::string::npos)
         << interval.like;
     // The pace goes against the time.
