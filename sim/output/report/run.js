@@ -187,7 +187,7 @@
       layer: [
         { mark: { type: "bar", opacity: 0.75 }, encoding: { y, x: { field: "time", type: "quantitative", title: `${what} (${unit.name})` },
           tooltip: [{ field: "scenario" }, { field: "time", type: "quantitative", format: ".5~g" }, { field: "low", type: "quantitative", format: ".5~g" }, { field: "high", type: "quantitative", format: ".5~g" }] } },
-        { transform: [{ filter: "datum.low !== null" }], mark: { type: "errorbar", ticks: { size: 12 }, style: "whisker" },
+        { transform: [{ filter: "datum.low !== null" }], mark: { type: "errorbar", ticks: true },
           encoding: { y, x: { field: "low", type: "quantitative", title: `${what} (${unit.name})` }, x2: { field: "high" } } },
       ],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: what, text: (v) => time(v.us) },
@@ -257,7 +257,7 @@
     };
     chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
       width: 640, height: { step: 42 },
-      layer: [bars, ...(whiskers.length === 0 ? [] : [{ data: { values: whiskers }, mark: { type: "errorbar", ticks: { size: 12 }, style: "whisker" },
+      layer: [bars, ...(whiskers.length === 0 ? [] : [{ data: { values: whiskers }, mark: { type: "errorbar", ticks: true },
         encoding: { y, x: { field: "low", type: "quantitative", title, axis: { format: percentLabel } }, x2: { field: "high" } } }])],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "cause", text: (v) => v.cause }, { title: "share", text: (v) => percent(v.share) }]);
   }

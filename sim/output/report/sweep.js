@@ -79,7 +79,7 @@
     const [low, high] = [`${metric.key}_at_least`, `${metric.key}_at_most`];
     const hasInterval = metric.interval && rows.some((r) => r[low] !== null && r[low] !== undefined);
     if (hasInterval)
-      layer.push({ transform: [{ filter: `isValid(datum['${low}'])` }], mark: { type: "rule", style: "interval", opacity: 0.45, strokeWidth: 3 },
+      layer.push({ transform: [{ filter: `isValid(datum['${low}'])` }], mark: { type: "rule", opacity: 0.45, strokeWidth: 3 },
         encoding: { x: xEncoding(axis), y: { ...y, field: low }, y2: { field: high }, color } });
     if (marks.length > 0) {
       layer.push({ data: { values: marks }, mark: { type: "rule", strokeDash: [4, 4], strokeWidth: 1.5 },

@@ -57,8 +57,10 @@ RecordColumn end_of_interval(
             return at == all.end() || !(at->second.*end) ? Json() : Json(*(at->second.*end));
         },
         [key, end, of](RecordedScenario& s, const Json& json) {
-            if (json.is_null() || (of == IntervalsOf::kCollective && !s.collective))
+            if (json.is_null())
                 return;
+            if (of == IntervalsOf::kCollective && !s.collective)
+                s.collective.emplace();
             FigureIntervals& all =
                 of == IntervalsOf::kScenario ? s.intervals : s.collective->intervals;
             all[key].*end = json.get<double>();
@@ -174,6 +176,8 @@ std::vector<RecordColumn> record_columns() {
     for (const Figure& figure : kFigures)
         if (figure.has_interval)
             add_ends(columns, figure.key, IntervalsOf::kScenario);
+    for (const char* key : {"time_us", "algorithm_bandwidth_GBps", "bus_bandwidth_GBps"})
+        add_ends(columns, key, IntervalsOf::kCollective);
     columns.push_back(of_basis());
     for (const SlowedPart& part : kSlowedParts)
         for (const Cause& cause : kCauses)
@@ -190,8 +194,6 @@ std::vector<RecordColumn> record_columns() {
     columns.push_back(of_collective("time_us", &C::time_us));
     columns.push_back(of_collective("algorithm_bandwidth_GBps", &C::algorithm_bandwidth_GBps));
     columns.push_back(of_collective("bus_bandwidth_GBps", &C::bus_bandwidth_GBps));
-    for (const char* key : {"time_us", "algorithm_bandwidth_GBps", "bus_bandwidth_GBps"})
-        add_ends(columns, key, IntervalsOf::kCollective);
     return columns;
 }
 

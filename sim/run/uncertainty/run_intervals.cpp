@@ -12,15 +12,14 @@ namespace switchfold {
 
 namespace {
 
-void set_intervals(
-    CollectiveResult& c, const PartKind& kind, const intervals::Residuals& residuals) {
+/// `error`: of a time of 1.
+void set_intervals(CollectiveResult& c, const FigureInterval& error) {
     if (!(c.time_us > 0))
         return;
-    const FigureInterval time = time_interval(c.time_us, kind, residuals);
-    c.intervals["time_us"] = time;
+    c.intervals["time_us"] = scaled(error, c.time_us);
     c.intervals["algorithm_bandwidth_GBps"] =
-        inverse_interval(c.algorithm_bandwidth_GBps, c.time_us, time);
-    c.intervals["bus_bandwidth_GBps"] = inverse_interval(c.bus_bandwidth_GBps, c.time_us, time);
+        inverse_interval(c.algorithm_bandwidth_GBps, 1, error);
+    c.intervals["bus_bandwidth_GBps"] = inverse_interval(c.bus_bandwidth_GBps, 1, error);
 }
 
 }  // namespace
@@ -49,18 +48,21 @@ bool tell_single_collective(
     const intervals::Residuals& residuals,
     ScenarioResult& out) {
     const std::vector<PartKind> kinds = collective_kinds(graph, outcome, PartKinds(system));
+    std::vector<FigureInterval> errors;
+    for (const PartKind& kind : kinds)
+        errors.push_back(time_interval(1, kind, residuals));
     // Results are in another order than records.
     for (CollectiveResult& c : out.collectives)
         for (std::size_t i = 0; i < kinds.size(); ++i)
             if (c.name == name_of(graph, outcome.collectives[i]))
-                set_intervals(c, kinds[i], residuals);
+                set_intervals(c, errors[i]);
     if (kinds.size() != 1)
         return false;
     for (const auto& [key, us] :
          {std::pair{"iteration_us", out.iteration_us},
           std::pair{"exposed_communication_us", out.exposed_communication_us}})
         if (us > 0)
-            out.intervals[key] = time_interval(us, kinds.front(), residuals);
+            out.intervals[key] = scaled(errors.front(), us);
     return true;
 }
 
