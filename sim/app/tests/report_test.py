@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from made_up_residuals import root_with_residuals
+
 PROGRAM, SOURCE, MODULES = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 SKIPPED = 77
 
@@ -45,20 +47,6 @@ def measured(folder):
         rows.append(f"made_up,NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,Ring,2.20,float,{2**power},{20 + 2**power / 2.5e5},,,out-of-place")
     path.write_text("\n".join(rows) + "\n")
     return path
-
-
-def with_residuals(folder):
-    """A root like the repository, with made-up residuals: programs that start there find them."""
-    root = folder / "root"
-    (root / "validation/data").mkdir(parents=True)
-    (root / "configs").symlink_to(SOURCE / "configs")
-    rows = ["kind,operation,algorithm,generation,fabric,bytes,us,ranks,machines,machine,table,log_ratio,standing"]
-    for machine in range(12):
-        off = (machine - 6) / 40
-        for kind, operation, ranks in (("collective", "all_reduce", 8), ("kernel", "product", 1), ("kernel", "other", 1), ("overlap", "step", 8)):
-            rows.append(f"{kind},{operation},,Hopper,,0,0,{ranks},1,m{machine},t,{off},unseen")
-    (root / "validation/data/residuals.csv").write_text("\n".join(rows) + "\n")
-    return root
 
 
 def check_intervals(run):
@@ -205,7 +193,7 @@ def main():
         algorithm = {
             "name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["auto", "ring", "in_switch"],
         }
-        root = with_residuals(folder)
+        root = root_with_residuals(folder, SOURCE)
         sizes = sweep(folder, "sizes", root, axes=[algorithm, size])
         entries = {"name": "entries", "pointer": "/system/topology/switch/reduction/entries", "values": [4, 64]}
         three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])

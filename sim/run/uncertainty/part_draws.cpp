@@ -67,10 +67,11 @@ std::size_t PartDraws::row(const PartKind& kind) {
     const auto at = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
         return row.kind.like == kind.like && row.kind.unmeasured == kind.unmeasured;
     });
-    if (at == rows_.end())
+    const auto index = static_cast<std::size_t>(at - rows_.begin());
+    if (index == rows_.size())
         rows_.push_back(
             {kind, kind.unmeasured.empty() ? residuals_.range(kind.like) : intervals::Range(), {}});
-    return static_cast<std::size_t>(at - rows_.begin());
+    return index;
 }
 
 void PartDraws::draw() {
