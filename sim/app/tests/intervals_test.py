@@ -51,7 +51,7 @@ class Intervals(Folder):
         table = first[: first.index("\nresults: ")]
         self.assertEqual(self.done("report", "--text", self.folder / "a"), table)
         self.assertRegex(table, r"(?m)^90 % of such cases .* iteration ")
-        self.assertRegex(table, r"(?m)^ring .* \d+ to \d+")
+        self.assertRegex(table, r"(?m)^ring .* [\d.]+ to [\d.]+")
         self.assertLessEqual(max(len(line) for line in table.splitlines() if " to " in line and "us" in line), 160)
 
     def test_a_collective_has_the_range_of_those_like_it(self):
