@@ -1,56 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/intervals/coverage.h"
 
+#include "sim/intervals/drawing.h"
 #include "sim/intervals/neighbourhood.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace switchfold::intervals {
 
 namespace {
 
-struct Counts {
-    Coverage coverage;
-    std::set<std::string> machines;
-    std::vector<double> widths;
+double median(std::vector<double> values) {
+    if (values.empty())
+        return 0;
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+class Counting {
+public:
+    void unmeasured(const std::string& machine) {
+        machines_.insert(machine);
+        ++coverage_.cases;
+        ++coverage_.unmeasured;
+    }
+    void add(const std::string& machine, double log_ratio, double low, double high) {
+        machines_.insert(machine);
+        ++coverage_.cases;
+        coverage_.inside += low <= log_ratio && log_ratio <= high ? 1 : 0;
+        widths_.push_back(high - low);
+    }
+    [[nodiscard]] Coverage result(std::string kind) const {
+        Coverage out = coverage_;
+        out.kind = std::move(kind);
+        out.machines = machines_.size();
+        out.median_width = median(widths_);
+        return out;
+    }
+
+private:
+    Coverage coverage_;
+    std::set<std::string> machines_;
+    std::vector<double> widths_;
 };
+
+/// Two algorithms on one machine.
+struct Pair {
+    const Residual* one;
+    const Residual* other;
+};
+
+std::vector<Pair> pairs_of(const std::vector<Residual>& all) {
+    using Place = std::tuple<std::string, std::string, double, std::uint32_t, std::uint32_t>;
+    std::map<Place, std::map<std::string, const Residual*>> places;
+    for (const Residual& r : all)
+        if (!r.of.algorithm.empty())
+            places[{r.machine, r.of.operation, r.of.bytes, r.of.ranks, r.of.machines}].emplace(
+                r.of.algorithm, &r);
+    std::vector<Pair> pairs;
+    for (const auto& [place, algorithms] : places)
+        for (auto one = algorithms.begin(); one != algorithms.end(); ++one)
+            for (auto other = std::next(one); other != algorithms.end(); ++other)
+                pairs.push_back({one->second, other->second});
+    return pairs;
+}
+
+double quantile(std::vector<double> values, double share) {
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+    std::nth_element(values.begin(), values.begin() + at, values.end());
+    return values[static_cast<std::size_t>(at)];
+}
+
+constexpr std::size_t kDraws = 400;
 
 }  // namespace
 
-std::vector<Coverage> leave_machines_out(const Residuals& residuals, double share, double stretch) {
-    std::map<std::string, Counts> kinds;
+std::vector<std::vector<Coverage>>
+leave_machines_out(const Residuals& residuals, std::span<const Nominal> nominal) {
     const std::vector<Residual>& all = residuals.all();
-    const double tail = (1 - share) / 2;
+    std::vector<std::map<std::string, Counting>> kinds(nominal.size());
     for (const Residual& r : all) {
-        Counts& kind = kinds[r.of.kind];
-        ++kind.coverage.cases;
-        kind.machines.insert(r.machine);
         const Neighbourhood near = neighbourhood_of(r.of, all, r.machine);
-        if (near.rows.empty()) {
-            ++kind.coverage.unmeasured;
+        for (std::size_t i = 0; i < nominal.size(); ++i) {
+            Counting& kind = kinds[i][r.of.kind];
+            if (near.rows.empty()) {
+                kind.unmeasured(r.machine);
+                continue;
+            }
+            const double tail = (1 - nominal[i].share) / 2;
+            kind.add(
+                r.machine,
+                r.log_ratio,
+                nominal[i].stretch * std::min(0.0, near.quantile(all, tail)),
+                nominal[i].stretch * std::max(0.0, near.quantile(all, 1 - tail)));
+        }
+    }
+    std::vector<std::vector<Coverage>> out(nominal.size());
+    for (std::size_t i = 0; i < nominal.size(); ++i)
+        for (const auto& [name, kind] : kinds[i])
+            out[i].push_back(kind.result(name));
+    return out;
+}
+
+RatioCoverage leave_machines_out_of_ratios(const Residuals& residuals, const Nominal& nominal) {
+    const std::vector<Residual>& all = residuals.all();
+    const double tail = (1 - nominal.share) / 2;
+    Counting ratios;
+    std::vector<double> alone;
+    Drawing together(all, kDraws, 1);
+    Drawing apart(all, kDraws, 2);
+    for (const auto& [one, other] : pairs_of(all)) {
+        const Neighbourhood a = neighbourhood_of(one->of, all, one->machine);
+        const Neighbourhood b = neighbourhood_of(other->of, all, one->machine);
+        if (a.rows.empty() || b.rows.empty()) {
+            ratios.unmeasured(one->machine);
             continue;
         }
-        const double low = stretch * std::min(0.0, near.quantile(all, tail));
-        const double high = stretch * std::max(0.0, near.quantile(all, 1 - tail));
-        kind.coverage.inside += low <= r.log_ratio && r.log_ratio <= high ? 1 : 0;
-        kind.widths.push_back(high - low);
+        const std::vector<double> first = together.factors(a);
+        const auto width = [&](const std::vector<double>& second) {
+            std::vector<double> logs;
+            for (std::size_t i = 0; i < kDraws; ++i)
+                logs.push_back(std::log(first[i] / second[i]));
+            return std::pair(
+                nominal.stretch * std::min(0.0, quantile(logs, tail)),
+                nominal.stretch * std::max(0.0, quantile(logs, 1 - tail)));
+        };
+        const auto [low, high] = width(together.factors(b));
+        ratios.add(one->machine, one->log_ratio - other->log_ratio, low, high);
+        const auto [far_low, far_high] = width(apart.factors(b));
+        alone.push_back(far_high - far_low);
     }
-    std::vector<Coverage> out;
-    for (auto& [name, kind] : kinds) {
-        kind.coverage.kind = name;
-        kind.coverage.machines = kind.machines.size();
-        if (!kind.widths.empty()) {
-            const auto middle =
-                kind.widths.begin() + static_cast<std::ptrdiff_t>(kind.widths.size() / 2);
-            std::nth_element(kind.widths.begin(), middle, kind.widths.end());
-            kind.coverage.median_width = *middle;
-        }
-        out.push_back(kind.coverage);
-    }
-    return out;
+    return {ratios.result("ratio"), median(alone)};
 }
 
 }  // namespace switchfold::intervals

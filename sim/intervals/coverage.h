@@ -4,12 +4,13 @@
 #include "sim/intervals/residuals.h"
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace switchfold::intervals {
 
-/// How many measured values of one kind lie in ranges from the measurements of other machines.
+/// How many measured values lie in the ranges that the measurements of other machines give.
 struct Coverage {
     std::string kind;
     std::size_t machines = 0;
@@ -18,13 +19,30 @@ struct Coverage {
     std::size_t inside = 0;
     double median_width = 0;  ///< of ln(high / low)
     [[nodiscard]] double share() const {
-        return cases == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(cases);
+        const std::size_t asked = cases - unmeasured;
+        return asked == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(asked);
     }
 };
 
-/// Leaves out one machine at a time. \param share of measured values that ranges shall hold.
-/// \param stretch of ranges about no error: 1, except to show that a test can fail.
-[[nodiscard]] std::vector<Coverage>
-leave_machines_out(const Residuals& residuals, double share = 0.9, double stretch = 1);
+/// So many machines say how often ranges hold; of fewer, each decides too much.
+inline constexpr std::size_t kMachinesToTell = 8;
+
+struct Nominal {
+    double share = 0.9;  ///< of measured values that ranges shall hold
+    double stretch = 1;  ///< of ranges about no error; other than 1 to show that a test can fail
+};
+
+/// Leaves out one machine at a time. \returns by nominal share, then by kind.
+[[nodiscard]] std::vector<std::vector<Coverage>>
+leave_machines_out(const Residuals& residuals, std::span<const Nominal> nominal);
+
+/// The same of ratios of the times of two algorithms, measured on one machine by one operation with
+/// like ranks and sizes: by draws() without that machine.
+struct RatioCoverage {
+    Coverage coverage;
+    double median_width_alone = 0;  ///< if the two algorithms' errors had nothing in common
+};
+[[nodiscard]] RatioCoverage
+leave_machines_out_of_ratios(const Residuals& residuals, const Nominal& nominal);
 
 }  // namespace switchfold::intervals

@@ -115,7 +115,7 @@ double distance(const Likeness& a, const Likeness& b) {
         return std::numeric_limits<double>::infinity();
     return of_words(a.operation, b.operation) + of_words(a.algorithm, b.algorithm) +
            of_words(a.fabric, b.fabric) + of_generations(a.generation, b.generation) +
-           of_numbers(a.bytes, b.bytes) + of_numbers(a.ranks, b.ranks) +
+           of_numbers(a.bytes, b.bytes) + of_numbers(a.us, b.us) + of_numbers(a.ranks, b.ranks) +
            of_numbers(a.machines, b.machines) + ((a.machines > 1) != (b.machines > 1) ? 1 : 0);
 }
 
@@ -125,6 +125,8 @@ std::string to_text(const Likeness& likeness) {
         text += " by " + likeness.algorithm;
     if (likeness.bytes > 0)
         text += ", " + size_text(likeness.bytes);
+    if (likeness.us > 0)
+        text += fmt::format(", {:.3g} us", likeness.us);
     text += fmt::format(
         ", {} {}{}",
         likeness.ranks,

@@ -20,7 +20,8 @@ struct Likeness {
     std::string algorithm;
     std::string generation;  ///< generation_of() the GPU
     std::string fabric;      ///< of a machine: switched, full_mesh, direct, pcie, ...
-    double bytes = 0;        ///< 0 where it does not apply
+    double bytes = 0;        ///< 0 where it does not apply, as for kernels
+    double us = 0;           ///< simulated time of a kernel alone; 0 of others
     std::uint32_t ranks = 1;
     std::uint32_t machines = 1;
     bool operator==(const Likeness&) const = default;
@@ -33,7 +34,7 @@ struct Likeness {
 /// How unlike two measurements of one kind are, as a sum over what differs:
 ///   operation, algorithm, fabric    1 each
 ///   generation                      0.5 a step between NVIDIA's; 2 between makers
-///   bytes, ranks, machines          |ln of their ratio| / ln 16, ln 16 and ln 16, at most 2 each
+///   bytes, us, ranks, machines      |ln of their ratio| / ln 16, at most 2 each
 ///   one machine or several          1
 /// Infinite between kinds.
 [[nodiscard]] double distance(const Likeness& a, const Likeness& b);

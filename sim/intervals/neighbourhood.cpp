@@ -22,6 +22,9 @@ constexpr double kFarthest = 3;
 /// What one machine alone widens.
 constexpr double kWidening = 0.5;
 
+/// Smaller parts change no quantile.
+constexpr double kLeast = 1e-6;
+
 struct Near {
     std::size_t residual = 0;
     double distance = 0;
@@ -70,9 +73,14 @@ public:
             const double share = machine_[n.machine] / all * table_[n.table] /
                                  tables_of_machine[n.machine] * likeness_[i] /
                                  rows_of_table_[n.table];
-            if (share > 0)
+            if (share > kLeast)
                 out.push_back({n.residual, share});
         }
+        double kept = 0;
+        for (const Neighbour& n : out)
+            kept += n.weight;
+        for (Neighbour& n : out)
+            n.weight /= kept;
         return out;
     }
 

@@ -3,7 +3,7 @@
 
 #include "sim/core/csv.h"
 #include "sim/core/error.h"
-#include "sim/core/random_stream.h"
+#include "sim/intervals/drawing.h"
 #include "sim/intervals/neighbourhood.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
 #include <utility>
 
 namespace switchfold::intervals {
@@ -20,13 +19,14 @@ namespace switchfold::intervals {
 namespace {
 
 constexpr double kShare = 0.9;  ///< of measured values that a range holds
-constexpr std::array<std::string_view, 12> kColumns{
+constexpr std::array<std::string_view, 13> kColumns{
     "kind",
     "operation",
     "algorithm",
     "generation",
     "fabric",
     "bytes",
+    "us",
     "ranks",
     "machines",
     "machine",
@@ -74,6 +74,7 @@ private:
         r.of.generation = record["generation"];
         r.of.fabric = record["fabric"];
         r.of.bytes = number<double>(record, "bytes", 0);
+        r.of.us = number<double>(record, "us", 0);
         r.of.ranks = number<std::uint32_t>(record, "ranks", 1);
         r.of.machines = number<std::uint32_t>(record, "machines", 1);
         r.machine = record["machine"];
@@ -99,99 +100,6 @@ std::string what_is_near(const Neighbourhood& near, const std::vector<Residual>&
         near.nearest < kSame ? "such as" : "the nearest",
         to_text(residuals[near.nearest_row].of));
 }
-
-/// Keys of what all likenesses of a draw share: Gumbel numbers of machines, tables and sizes.
-/// Taking the largest of ln(weight) + Gumbel draws by weight; equal numbers for equal machines make
-/// different likenesses draw the same machine as often as their weights allow.
-class Drawing {
-public:
-    Drawing(const std::vector<Residual>& residuals, std::size_t count, std::uint64_t seed) :
-        residuals_(residuals), count_(count), seed_(seed) {}
-
-    std::vector<double> factors(const Neighbourhood& near) {
-        const std::vector<Group> machines = by_machine(near);
-        std::vector<double> out(count_);
-        for (std::size_t draw = 0; draw < count_; ++draw) {
-            const Group& machine = take(machines, draw);
-            const Group& table = take(machine.parts, draw);
-            const Group& row = take(table.parts, draw);
-            out[draw] = std::exp(near.widened(row.log_ratio));
-        }
-        return out;
-    }
-
-private:
-    struct Group {
-        std::string key;
-        double log_weight = 0;
-        double log_ratio = 0;
-        std::vector<Group> parts;
-        const std::vector<double>* gumbel = nullptr;
-    };
-
-    std::vector<Group> by_machine(const Neighbourhood& near) {
-        std::map<std::string_view, std::map<std::string_view, std::vector<Neighbour>>> tree;
-        for (const Neighbour& n : near.rows)
-            tree[residuals_[n.residual].machine][residuals_[n.residual].table].push_back(n);
-        std::vector<Group> machines;
-        for (const auto& [machine, tables] : tree) {
-            Group m;
-            m.key = machine;
-            double machine_weight = 0;
-            for (const auto& [table, rows] : tables) {
-                Group t;
-                t.key = fmt::format("{}/{}", machine, table);
-                double table_weight = 0;
-                for (const Neighbour& n : rows) {
-                    const Residual& r = residuals_[n.residual];
-                    Group row;
-                    row.key =
-                        fmt::format("{}/{:.1f}", t.key, r.of.bytes > 0 ? std::log2(r.of.bytes) : 0);
-                    row.log_weight = std::log(n.weight);
-                    row.log_ratio = r.log_ratio;
-                    row.gumbel = &gumbel(row.key);
-                    table_weight += n.weight;
-                    t.parts.push_back(std::move(row));
-                }
-                t.log_weight = std::log(table_weight);
-                t.gumbel = &gumbel(t.key);
-                machine_weight += table_weight;
-                m.parts.push_back(std::move(t));
-            }
-            m.log_weight = std::log(machine_weight);
-            m.gumbel = &gumbel(m.key);
-            machines.push_back(std::move(m));
-        }
-        return machines;
-    }
-
-    static const Group& take(const std::vector<Group>& groups, std::size_t draw) {
-        const Group* best = &groups.front();
-        double most = best->log_weight + (*best->gumbel)[draw];
-        for (const Group& g : groups)
-            if (const double value = g.log_weight + (*g.gumbel)[draw]; value > most) {
-                most = value;
-                best = &g;
-            }
-        return *best;
-    }
-
-    const std::vector<double>& gumbel(const std::string& key) {
-        const auto [at, fresh] = gumbels_.try_emplace(key);
-        if (fresh) {
-            RandomStream stream(seed_, "intervals/" + key);
-            constexpr double kHalf = 0x1p-54;  // share() may be 0
-            for (std::size_t i = 0; i < count_; ++i)
-                at->second.push_back(-std::log(-std::log(stream.share() + kHalf)));
-        }
-        return at->second;
-    }
-
-    const std::vector<Residual>& residuals_;
-    std::size_t count_;
-    std::uint64_t seed_;
-    std::map<std::string, std::vector<double>> gumbels_;
-};
 
 }  // namespace
 

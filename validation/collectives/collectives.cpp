@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/error.h"
 #include "sim/core/json.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "validation/collectives/benchmark_loop.h"
 #include "validation/collectives/collective_plan.h"
@@ -18,8 +19,8 @@ namespace switchfold::validation {
 namespace {
 
 /// How near the suite promises to be, as mean absolute errors.
-constexpr double kLarge = 0.12;          ///< of times from 1 MiB on
-constexpr double kSmall = 0.25;          ///< of times below
+constexpr double kLarge = 0.12;  ///< of times from 1 MiB on
+constexpr double kSmall = 0.25;  ///< of times below
 constexpr std::uint64_t kLargeFrom = 1ULL << 20U;
 
 Job collective_job(const PlannedRun& run) {
@@ -35,7 +36,8 @@ Job collective_job(const PlannedRun& run) {
                     done.us,
                     c.algorithm == "in_switch"
                         ? fmt::format("{} {}", c.algorithm, c.channels)
-                        : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels)}
+                        : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels),
+                    c.algorithm}
                     .dump();
             }};
 }
@@ -43,6 +45,7 @@ Job collective_job(const PlannedRun& run) {
 struct Simulated {
     double us = 0;
     std::string how;  ///< algorithm, protocol, thread blocks
+    std::string algorithm;
 };
 
 std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
@@ -62,12 +65,22 @@ std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOpti
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
         const OrderedJson done = OrderedJson::parse(result.bytes);
-        simulated[order[job]] = {done[0].get<double>(), done[1].get<std::string>()};
+        simulated[order[job]] = {
+            done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::string>()};
     });
     return simulated;
 }
 
-Case collective_case(const PlannedRow& planned, Simulated simulated, bool fitted) {
+intervals::Likeness likeness_of(const PlannedRun& run, const std::string& algorithm) {
+    intervals::Likeness like = likeness_on(run.system, "collective", run.ranks);
+    like.operation = to_string(run.kind);
+    like.algorithm = algorithm;
+    like.bytes = static_cast<double>(run.bytes.count());
+    return like;
+}
+
+Case collective_case(
+    const PlannedRow& planned, const PlannedRun& run, Simulated simulated, bool fitted) {
     if (const double launches = to_microseconds(planned.launches); simulated.us < launches) {
         simulated.us = launches;
         simulated.how += ", launches";
@@ -78,6 +91,8 @@ Case collective_case(const PlannedRow& planned, Simulated simulated, bool fitted
     c.group = row.table;
     c.fitted = fitted;
     c.how = simulated.how;
+    c.like = likeness_of(run, simulated.algorithm);
+    c.machine = run.system.name;
     if (const auto measured = measured_time(row)) {
         c.quantity = "time";
         c.unit = "us";
@@ -140,8 +155,8 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
     return out;
 }
 
-std::vector<Verdict> collective_verdicts(
-    const CollectivePlan& plan, const std::vector<Case>& cases) {
+std::vector<Verdict>
+collective_verdicts(const CollectivePlan& plan, const std::vector<Case>& cases) {
     std::vector<Verdict> out;
     for (const CollectiveKind kind : kCollectiveKinds) {
         std::vector<const Case*> large;
@@ -214,8 +229,7 @@ namespace {
 
 /// The measurements: nccl-tests logs or a table, whichever the user named; otherwise both tables of
 /// a folder of measurements.
-std::vector<MeasuredRow>
-measured_rows(
+std::vector<MeasuredRow> measured_rows(
     const std::filesystem::path& data,
     const SuiteOptions& options,
     std::vector<Unmatched>& unread) {
@@ -256,14 +270,13 @@ SuiteResult run_collectives(const SuiteOptions& options) {
     CollectivePlan plan = plan_collectives(rows, machines, options.system);
     const std::vector<Simulated> times = simulate_plan(plan, options);
     for (const PlannedRow& row : plan.rows)
-        result.cases.push_back(
-            collective_case(row, times[row.run], machines.fitted_on(row.row->table)));
+        result.cases.push_back(collective_case(
+            row, plan.runs[row.run], times[row.run], machines.fitted_on(row.row->table)));
     const std::vector<Case> gains = ratios(plan, result.cases);
     result.verdicts = collective_verdicts(plan, result.cases);
     const std::vector<std::string> doubts = suspects(plan, result.cases);
     result.cases.insert(result.cases.end(), gains.begin(), gains.end());
-    result.unmatched.insert(
-        result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
+    result.unmatched.insert(result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
     result.notes = std::move(plan.notes);
     result.notes.insert(result.notes.end(), doubts.begin(), doubts.end());
     return result;

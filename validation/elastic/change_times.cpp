@@ -105,6 +105,13 @@ Case change_case(const ElasticRow& row, std::string group, double ours, std::str
     c.measured = row.value;
     c.simulated = ours;
     c.how = std::move(how);
+    c.like.kind = "change";
+    c.like.operation = row.quantity;
+    c.like.ranks = std::max({1U, row.gpus, row.to_gpus});
+    c.like.machines = std::max(1U, row.nodes);
+    c.like.generation = intervals::generation_of(row.gpu);
+    // Sources do not name their machines; each has its own.
+    c.machine = row.source.substr(0, row.source.find(','));
     return c;
 }
 

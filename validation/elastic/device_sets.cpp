@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/device_sets.h"
 
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/kernel_model.h"
@@ -197,8 +198,11 @@ void compare_device_sets(
             c.unit = "1";
             c.measured = row.value / found->second.first;
             c.simulated = 1 / seconds[i] / found->second.second;
+            c.like = likeness_on(*all[i].system, "step", row.gpus);
+            c.like.operation = "scaling";
         }
         c.how = all[i].system->name;
+        c.machine = all[i].system->name;
         result.cases.push_back(std::move(c));
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/placements.h"
 
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
@@ -134,7 +135,12 @@ void compare_placements(
     Systems systems(machines);
     std::map<Step, std::size_t> jobs_of;
     std::vector<NumberJob> jobs;
-    std::vector<std::pair<const ElasticRow*, Step>> compared;
+    struct Compared {
+        const ElasticRow* row;
+        Step step;
+        const SystemParams* system;
+    };
+    std::vector<Compared> compared;
     const auto want = [&](const Step& step, const SystemParams& system) {
         if (!jobs_of.emplace(step, jobs.size()).second)
             return;
@@ -157,11 +163,11 @@ void compare_placements(
         }
         want(*step, *system);
         want({std::get<0>(*step), std::get<1>(*step), {1}}, *one);
-        compared.emplace_back(&row, *step);
+        compared.push_back({&row, *step, system});
     }
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::set<std::string> told;
-    for (const auto& [row, step] : compared) {
+    for (const auto& [row, step, system] : compared) {
         const auto& [network, samples, gpus] = step;
         const double one = seconds[jobs_of.at({network, samples, {1}})];
         if (told.insert(network).second)
@@ -181,6 +187,10 @@ void compare_placements(
         c.unit = "1";
         c.measured = row->value;
         c.simulated = seconds[jobs_of.at(step)] / one;
+        c.like = likeness_on(*system, "step", row->gpus);
+        c.like.operation = "scaling";
+        c.like.machines = static_cast<std::uint32_t>(gpus.size());
+        c.machine = system->name;
         c.how = fmt::format(
             "{} of {} GPUs each{}",
             fmt::join(gpus, "/"),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
 #include "sim/run/machine/graph_run.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/workload/experts_workload.h"
 #include "validation/experts/experts_tables.h"
@@ -160,11 +161,18 @@ Job experts_job(const ExpertsRun& run) {
                                                    : ExpertsOperation::kCombine;
             const GraphRun done = run_graph(
                 *run.system, experts_step(operation, run.exchange, run.ranks), policies, options);
-            return OrderedJson(done.collectives.at(0).time_us).dump();
+            const CollectiveResult& c = done.collectives.at(0);
+            return OrderedJson{c.time_us, c.algorithm, c.size_bytes}.dump();
         }};
 }
 
-std::vector<double> simulate_experts(const Plan& plan, const SuiteOptions& options) {
+struct TimedExchange {
+    double us = 0;
+    std::string algorithm;
+    std::uint64_t bytes = 0;
+};
+
+std::vector<TimedExchange> simulate_experts(const Plan& plan, const SuiteOptions& options) {
     // Longest first, so that short ones fill the cores at the end.
     std::vector<std::size_t> order(plan.runs.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -177,23 +185,31 @@ std::vector<double> simulate_experts(const Plan& plan, const SuiteOptions& optio
     std::vector<Job> jobs;
     for (const std::size_t i : order)
         jobs.push_back(experts_job(plan.runs[i]));
-    std::vector<double> times(plan.runs.size());
+    std::vector<TimedExchange> times(plan.runs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        times[order[job]] = OrderedJson::parse(result.bytes).get<double>();
+        const OrderedJson done = OrderedJson::parse(result.bytes);
+        times[order[job]] = {
+            done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::uint64_t>()};
     });
     return times;
 }
 
-Case time_case(const ExpertsRow& row, double simulated, bool fitted) {
+Case time_case(
+    const ExpertsRow& row, const ExpertsRun& run, const TimedExchange& simulated, bool fitted) {
     Case c;
     c.id = id_of(row);
     c.group = row.group;
     c.quantity = "time";
     c.unit = "us";
     c.measured = row.time_us;
-    c.simulated = simulated;
+    c.simulated = simulated.us;
+    c.like = likeness_on(*run.system, "collective", run.ranks);
+    c.like.operation = to_string(run.kind);
+    c.like.algorithm = simulated.algorithm;
+    c.like.bytes = static_cast<double>(simulated.bytes);
+    c.machine = run.system->name;
     c.fitted = fitted;
     c.how = row.blocks == 0 ? row.kernel : fmt::format("{}, {} SMs", row.kernel, row.blocks);
     return c;
@@ -280,10 +296,13 @@ SuiteResult run_experts(const SuiteOptions& options) {
     const Machines machines(options.root);
     ExpertsPlanner planner(machines);
     Plan plan = planner.run(rows);
-    const std::vector<double> times = simulate_experts(plan, options);
+    const std::vector<TimedExchange> times = simulate_experts(plan, options);
     for (const PlannedExperts& planned : plan.rows)
-        result.cases.push_back(
-            time_case(*planned.row, times[planned.run], machines.fitted_on(planned.row->table)));
+        result.cases.push_back(time_case(
+            *planned.row,
+            plan.runs[planned.run],
+            times[planned.run],
+            machines.fitted_on(planned.row->table)));
     const std::vector<Case> knees = knee_cases(plan, result.cases);
     result.verdicts = experts_verdicts(plan, result.cases, knees);
     const auto right = std::count_if(
@@ -296,8 +315,7 @@ SuiteResult run_experts(const SuiteOptions& options) {
             right,
             knees.size()));
     result.cases.insert(result.cases.end(), knees.begin(), knees.end());
-    result.unmatched.insert(
-        result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
+    result.unmatched.insert(result.unmatched.end(), plan.unmatched.begin(), plan.unmatched.end());
     return result;
 }
 

@@ -42,9 +42,26 @@ OrderedJson verdict_json(const GroupVerdict& v) {
     return json;
 }
 
+/// What sim/intervals needs of a case: scripts/update_residuals reads it.
+OrderedJson likeness_json(const Case& c) {
+    const intervals::Likeness& l = c.like;
+    return {
+        {"kind", l.kind},
+        {"operation", l.operation},
+        {"algorithm", l.algorithm},
+        {"generation", l.generation},
+        {"fabric", l.fabric},
+        {"bytes", number(l.bytes)},
+        {"us", number(l.us)},
+        {"ranks", l.ranks},
+        {"machines", l.machines},
+        {"machine", c.machine},
+        {"log_ratio", number(log_ratio_of(c))}};
+}
+
 OrderedJson suite_json(const SuiteResult& result) {
     OrderedJson cases = OrderedJson::array();
-    for (const Case& c : result.cases)
+    for (const Case& c : result.cases) {
         cases.push_back(
             {{"id", c.id},
              {"group", c.group},
@@ -56,6 +73,9 @@ OrderedJson suite_json(const SuiteResult& result) {
              {"simulated", number(c.simulated)},
              {"error", number(c.error())},
              {"fitted", c.fitted}});
+        if (log_ratio_of(c))
+            cases.back()["like"] = likeness_json(c);
+    }
     OrderedJson groups = OrderedJson::array();
     for (const GroupSummary& g : summarise_groups(result.cases))
         groups.push_back({{"name", g.name}, {"mape", number(g.mape)}, {"cases", g.cases}});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/core/error.h"
+#include "sim/intervals/likeness.h"
 #include "sim/run/pool/progress.h"
 
 #include <filesystem>
@@ -29,6 +30,9 @@ struct Case {
     /// What would be measured if there were no effect: 1 of a slowdown. An answer is judged by how
     /// much of the effect it gets wrong.
     double nothing = 0;
+    /// What makes cases like this one; of no kind: its error says nothing of others.
+    intervals::Likeness like = {};
+    std::string machine = {};  ///< kind of machine that it was measured on, by its system
     /// Signed, relative to the measured value: 0.1 is 10 % too large. If the measured value is 0:
     /// the difference.
     [[nodiscard]] double error() const {
@@ -40,6 +44,12 @@ struct Case {
     /// no effect, nor half, nor twice of what was measured.
     [[nodiscard]] bool tells() const;
 };
+
+/// ln of the measured over the simulated time, or of their shares of lost time if the case is of an
+/// effect, with a hundredth added to both: smaller effects nobody tells apart. None if the case has
+/// no likeness, is not above 0, or does not tell answers apart. Of rates (units with a stroke) and
+/// speed-ups the logarithm is that of the times behind them.
+[[nodiscard]] std::optional<double> log_ratio_of(const Case& c);
 
 /// A measurement that cannot be compared.
 struct Unmatched {
@@ -94,8 +104,8 @@ struct SuiteResult {
     std::vector<Unmatched> unmatched;
     std::vector<Verdict> verdicts;
     std::vector<GroupVerdict> groups;  ///< judge() of the cases
-    std::vector<std::string> notes;  ///< caveats for the reader
-    std::string skipped;             ///< reason why nothing ran; empty if the suite ran
+    std::vector<std::string> notes;    ///< caveats for the reader
+    std::string skipped;               ///< reason why nothing ran; empty if the suite ran
 };
 
 /// Mean absolute relative error; 0 without cases.
@@ -115,8 +125,8 @@ struct SuiteOptions {
     std::optional<std::filesystem::path> data;  ///< for one suite: its own file or folder
     std::filesystem::path measurements;  ///< folder with the data of all suites; may be empty
     std::filesystem::path system;        ///< system on which all data were measured; or empty
-    std::filesystem::path root;                 ///< the repository: configs/systems lies below
-    unsigned jobs = 1;                          ///< processes for run_jobs()
+    std::filesystem::path root;          ///< the repository: configs/systems lies below
+    unsigned jobs = 1;                   ///< processes for run_jobs()
     std::function<void(const WorkerProgress&)> progress;
 };
 

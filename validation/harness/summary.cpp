@@ -20,14 +20,29 @@ bool Case::tells() const {
     return !holds(nothing) && !holds(kHalf * measured) && !holds(2 * measured);
 }
 
+std::optional<double> log_ratio_of(const Case& c) {
+    if (c.like.kind.empty() || !c.tells() || !(c.measured > 0) || !(c.simulated > 0))
+        return {};
+    if (c.like.kind == "overlap") {
+        constexpr double kNobodyTells = 0.01;
+        const auto lost = [&](double value) {
+            return std::max(0.0, value - c.nothing) + kNobodyTells;
+        };
+        return std::log(lost(c.measured) / lost(c.simulated));
+    }
+    const double ratio = std::log(c.measured / c.simulated);
+    const bool rate = c.unit.find('/') != std::string::npos || c.quantity.starts_with("speed-up");
+    return rate ? -ratio : ratio;
+}
+
 std::string_view standing_word(Standing standing) {
     switch (standing) {
-        case Standing::kUnseen:
-            return "unseen";
-        case Standing::kChosen:
-            return "chosen";
-        case Standing::kFitted:
-            break;
+    case Standing::kUnseen:
+        return "unseen";
+    case Standing::kChosen:
+        return "chosen";
+    case Standing::kFitted:
+        break;
     }
     return "fitted";
 }
@@ -71,8 +86,7 @@ std::vector<GroupSummary> summarise_groups(const std::vector<Case>& cases) {
 ExitCode exit_code_of(std::span<const SuiteResult> results) {
     const auto good = [](const SuiteResult& result) {
         return !result.skipped.empty() ||
-               (!result.cases.empty() &&
-                std::ranges::all_of(result.verdicts, &Verdict::kept) &&
+               (!result.cases.empty() && std::ranges::all_of(result.verdicts, &Verdict::kept) &&
                 std::ranges::all_of(result.groups, &GroupVerdict::kept));
     };
     return std::all_of(results.begin(), results.end(), good) ? ExitCode::kDone

@@ -4,6 +4,7 @@
 #include "sim/core/units.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
+#include "validation/kernels/timed_kernels.h"
 #include "workloads/kernels/attention.h"
 
 #include <fmt/format.h>
@@ -98,7 +99,10 @@ void compare_flash_attention(
         c.quantity = "rate";
         c.unit = "TFLOP/s";
         c.measured = row.tflops;
-        c.simulated = operations / to_seconds(estimate(a, *match.gpu).kernel.isolated) * 1e-12;
+        const double seconds = to_seconds(estimate(a, *match.gpu).kernel.isolated);
+        c.simulated = operations / seconds * 1e-12;
+        c.like = kernel_likeness(row.gpu, "attention", seconds * 1e6);
+        c.machine = row.gpu;
         cases.push_back(std::move(c));
     }
     std::map<std::string, std::vector<const Case*>> groups;

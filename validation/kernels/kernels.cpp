@@ -86,6 +86,9 @@ private:
             c.measured = row.seconds * 1e6;
             c.simulated = timed.seconds * 1e6;
             c.how = timed.how;
+            c.like = kernel_likeness(
+                row.gpu, kind == std::string_view("products") ? "product" : kind, c.simulated);
+            c.machine = row.gpu;
             on_gpus_.push_back(
                 {row.gpu,
                  fmt::format("{} {}", row.dtype, kind),

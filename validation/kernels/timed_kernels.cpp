@@ -64,6 +64,16 @@ std::string size_of_row(const Attention& a) {
         "{}x{}, {} heads of {} on {}", a.batch, a.queries, a.heads, a.head_width, a.kv_heads);
 }
 
+intervals::Likeness
+kernel_likeness(std::string_view gpu, std::string operation, double simulated_us) {
+    intervals::Likeness like;
+    like.kind = "kernel";
+    like.operation = std::move(operation);
+    like.generation = intervals::generation_of(gpu);
+    like.us = simulated_us;
+    return like;
+}
+
 bool in_fitted_half(const std::string& size) {
     return (Fnv().add(size).value() >> 32U) % 2 == 0;
 }

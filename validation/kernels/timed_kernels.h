@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/intervals/likeness.h"
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/matrix_product.h"
 
 #include <string>
+#include <string_view>
 
 namespace switchfold::validation {
 
@@ -26,6 +28,10 @@ struct TimedKernel {
 /// "1024x4096x256" and "8x1024, 32 heads of 128 on 8".
 [[nodiscard]] std::string size_of_row(const MatrixProduct& product);
 [[nodiscard]] std::string size_of_row(const Attention& attention);
+
+/// What is like a kernel of these kinds: product, attention, convolution, other.
+[[nodiscard]] intervals::Likeness
+kernel_likeness(std::string_view gpu, std::string operation, double simulated_us);
 
 /// Whether the model's constants may have been fitted to a kernel of this size: a fixed half of all
 /// sizes, selected by a hash of the text.

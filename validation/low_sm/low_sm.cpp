@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/json.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/pool.h"
@@ -42,7 +43,8 @@ Job low_sm_job(const PlannedLowSm& planned) {
                         .at(0);
                 return OrderedJson{
                     done.time_us,
-                    fmt::format("{} {} {}", done.algorithm, done.protocol, done.channels)}
+                    fmt::format("{} {} {}", done.algorithm, done.protocol, done.channels),
+                    done.algorithm}
                     .dump();
             }};
 }
@@ -108,6 +110,11 @@ Case low_sm_case(const PlannedLowSm& planned, const Machines& machines, const st
     c.simulated = done[0].get<double>();
     c.how = done[1].get<std::string>();
     c.fitted = machines.fitted_on(planned.row->table);
+    c.like = likeness_on(planned.system, "collective", planned.row->gpus);
+    c.like.operation = to_string(planned.row->kind);
+    c.like.algorithm = done[2].get<std::string>();
+    c.like.bytes = static_cast<double>(planned.row->bytes);
+    c.machine = planned.system.name;
     return c;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
@@ -54,6 +55,16 @@ std::string_view class_group(KernelClass kernel_class) {
     }
 }
 
+/// "gemm_conv" of "class gemm_conv beside all_reduce"; "kernels" of sums over all classes. Single
+/// kernels ran too rarely to be of any.
+std::string operation_of(std::string_view key) {
+    constexpr std::string_view kClass = "class ";
+    if (!key.starts_with(kClass))
+        return "kernels";
+    key.remove_prefix(kClass.size());
+    return std::string(key.substr(0, key.find(' ')));
+}
+
 /// Simulates every run of a trace and forms cases of kernels, classes and the whole.
 class TraceComparison {
 public:
@@ -79,6 +90,8 @@ public:
             return skip(match.why);
         fitted_ = machines_.fitted_on(set_.name) ||
                   (set_.name.starts_with("hta_") && machines_.fitted_on(set_.name.substr(4)));
+        like_ = likeness_on(match.machine->system, "overlap", trace.group_size);
+        machine_ = match.machine->system.name;
         simulate_all(trace, match.machine->system);
         return std::move(result_);
     }
@@ -144,6 +157,9 @@ private:
             c.low = measured.low;
             c.high = measured.high;
             c.simulated = sum.simulated / sum.baseline;
+            c.like = like_;
+            c.like.operation = operation_of(key);
+            c.machine = machine_;
             result_.cases.push_back(std::move(c));
         }
     }
@@ -161,6 +177,8 @@ private:
     const TraceFolder& set_;
     const Machines& machines_;
     bool fitted_ = false;
+    intervals::Likeness like_;
+    std::string machine_;
     SuiteResult result_;
     std::map<std::string, Sum> sums_;
 };

@@ -2,6 +2,7 @@
 #include "validation/overlap/overlap_loops.h"
 
 #include "sim/core/json.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/pool.h"
 #include "validation/harness/csv_numbers.h"
@@ -77,7 +78,11 @@ OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system)
         {"whole", together.whole() / (classics + products)}};
 }
 
-void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteResult& suite) {
+void add_cases(
+    const ContentionLoop& loop,
+    const SystemParams& system,
+    const OrderedJson& simulated,
+    SuiteResult& suite) {
     const std::string alone = fmt::format(
         "alone {:.0f} us a collective, {:.0f} us a product",
         simulated["collective_alone"].get<double>(),
@@ -97,6 +102,12 @@ void add_cases(const ContentionLoop& loop, const OrderedJson& simulated, SuiteRe
         c.measured = *part / *base;
         c.simulated = simulated[key];
         c.how = alone;
+        // Products lose time to collectives, as in steps; the others are of other effects.
+        if (key == std::string_view("product")) {
+            c.like = likeness_on(system, "overlap", loop.gpus);
+            c.like.operation = "gemm_conv";
+            c.machine = system.name;
+        }
         suite.cases.push_back(std::move(c));
     };
     add("product", "product", loop.product_together, loop.product_alone);
@@ -228,7 +239,7 @@ void add_loops(const SuiteOptions& options, SuiteResult& suite) {
         results[job] = OrderedJson::parse(result.bytes);
     });
     for (std::size_t i = 0; i < loops.size(); ++i) {
-        add_cases(loops[i], results[i], suite);
+        add_cases(loops[i], systems[i], results[i], suite);
         suite.notes.push_back(fmt::format(
             "{}: assumed products in tiles of {} by {}, a block of 256 threads with 144 KiB an "
             "SM{}",

@@ -4,6 +4,7 @@
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/beside.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "validation/overlap/contention_data.h"
 #include "workloads/profile/classify.h"
@@ -105,7 +106,7 @@ OrderedJson simulate_setting(const Setting& setting, const SystemParams& system)
         {"errors", errors}};
 }
 
-Case overlap_case(const Setting& setting, const OrderedJson& result) {
+Case overlap_case(const Setting& setting, const SystemParams& system, const OrderedJson& result) {
     Case c;
     c.id = setting.id();
     c.group = "h200 time-weighted";
@@ -116,6 +117,9 @@ Case overlap_case(const Setting& setting, const OrderedJson& result) {
     c.low = result["low"].get<double>();
     c.high = result["high"].get<double>();
     c.simulated = result["simulated"];
+    c.like = likeness_on(system, "overlap", 1);
+    c.like.operation = "kernels";
+    c.machine = system.name;
     c.how = fmt::format(
         "{} kernels beside {:.0f} GB/s",
         result["errors"].size(),
@@ -160,7 +164,7 @@ void add_measured(
     });
     std::vector<double> errors;
     for (std::size_t i = 0; i < settings.size(); ++i) {
-        suite.cases.push_back(overlap_case(settings[i], results[i]));
+        suite.cases.push_back(overlap_case(settings[i], system, results[i]));
         for (const OrderedJson& error : results[i]["errors"])
             errors.push_back(error);
     }

@@ -5,6 +5,7 @@
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/beside.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "validation/harness/data.h"
 
@@ -184,15 +185,19 @@ std::optional<Range> parse_ms(std::string_view text) {
     return range;
 }
 
-/// Slowdown of the scene's kernel on its machine while the collective moves data throughout.
-double simulate_scene(const Scene& scene, const std::filesystem::path& root) {
+SystemParams system_of(const Scene& scene, const std::filesystem::path& root) {
     std::vector<Override> overrides;
     if (!scene.gpu.empty())
         overrides.push_back({"/gpu", std::string(scene.gpu)});
     if (scene.power_drop > 0)
         overrides.push_back({"/gpu/power_drop", scene.power_drop});
-    const SystemParams system = load_system(root / "configs/systems" / scene.system, overrides);
-    constexpr std::uint32_t kRanks = 8;
+    return load_system(root / "configs/systems" / scene.system, overrides);
+}
+
+constexpr std::uint32_t kRanks = 8;
+
+/// Slowdown of the scene's kernel on its machine while the collective moves data throughout.
+double simulate_scene(const Scene& scene, const SystemParams& system) {
     CollectiveOperation operation;
     operation.kind = scene.kind;
     operation.bytes = mebibytes(256);
@@ -270,10 +275,13 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
         return;
     }
     const std::vector<Scene> scenes = scenes_of(read_csv(*file), suite);
-    std::vector<Job> jobs;
+    std::vector<SystemParams> systems;
     for (const Scene& scene : scenes)
-        jobs.push_back({std::string(scene.id), [&](const JobProgress&) {
-                            return OrderedJson(simulate_scene(scene, options.root)).dump();
+        systems.push_back(system_of(scene, options.root));
+    std::vector<Job> jobs;
+    for (std::size_t i = 0; i < scenes.size(); ++i)
+        jobs.push_back({std::string(scenes[i].id), [&scenes, &systems, i](const JobProgress&) {
+                            return OrderedJson(simulate_scene(scenes[i], systems[i])).dump();
                         }});
     std::vector<double> simulated(scenes.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
@@ -292,6 +300,9 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
         c.low = scenes[i].low;
         c.high = scenes[i].high;
         c.simulated = simulated[i];
+        c.like = likeness_on(systems[i], "overlap", kRanks);
+        c.like.operation = "kernels";
+        c.machine = systems[i].name;
         suite.cases.push_back(std::move(c));
         suite.notes.push_back(fmt::format("{}: assumed {}", scenes[i].id, scenes[i].assumed));
     }

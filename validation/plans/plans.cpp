@@ -68,6 +68,8 @@ Case plan_case(const ComparedPlan& compared, double seconds) {
     c.unit = "ms";
     c.measured = row.seconds * 1e3;
     c.simulated = seconds * 1e3;
+    c.like = step_likeness(row, *compared.planned.system);
+    c.machine = compared.planned.system->name;
     c.how = fmt::format(
         "{} on {}{}",
         name_of(row.plan),

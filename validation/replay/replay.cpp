@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/workload/workload.h"
 #include "validation/harness/suite.h"
@@ -50,6 +51,9 @@ replay(const TraceFolder& folder, const Machines& machines, const JobProgress& p
     c.quantity = "iteration time";
     c.unit = "us";
     c.how = fmt::format("{}, {} ranks", match.machine->name, trace.world);
+    c.like = likeness_on(system, "step", trace.world);
+    c.like.operation = "replayed";
+    c.machine = system.name;
     c.measured = *measured;
     c.simulated = to_microseconds(Time(run.end_ps)) / prepared.graph.steps;
     SuiteResult result;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/workload/workload.h"
 #include "validation/machines/machines.h"
@@ -78,9 +79,15 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
         to_microseconds(Time(run.end_ps)) / prepared.graph.steps * 1e-3,
         prepared.report.measured_iteration_us.value_or(0) * 1e-3));
     const auto fitted = [&](const std::string& name) { return machines.fitted_on(name); };
-    for (Case& c : result.cases)
+    for (Case& c : result.cases) {
         c.fitted = fitted(folder.name) ||
                    (folder.name.starts_with("hta_") && fitted(folder.name.substr(4)));
+        if (c.quantity == "slowdown") {
+            c.like = likeness_on(system, "overlap", trace.world);
+            c.like.operation = "step";
+            c.machine = system.name;
+        }
+    }
     return result;
 }
 

@@ -10,6 +10,8 @@ TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
     SuiteResult sent;
     sent.cases.push_back({"a/1", "a", "time", "us", 0.1, 1.0 / 3, std::nullopt, 2e-300, true, "x"});
     sent.cases.push_back({"a/2", "a", "time", "us", 5, std::nullopt, 7, 6, false, ""});
+    sent.cases[1].like = {"collective", "all_reduce", "ring", "Hopper", "switched", 64, 0, 8, 2};
+    sent.cases[1].machine = "HGX H100";
     sent.unmatched.push_back({"b", "no \"machine\""});
     sent.notes = {"one", "two"};
     SuiteResult suite;
@@ -29,6 +31,9 @@ TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
     EXPECT_EQ(first.how, "x");
     EXPECT_EQ(suite.cases[1].low, std::nullopt);
     EXPECT_EQ(suite.cases[1].high, 7.0);
+    EXPECT_EQ(first.like, intervals::Likeness());
+    EXPECT_EQ(suite.cases[1].like, sent.cases[1].like);
+    EXPECT_EQ(suite.cases[1].machine, "HGX H100");
     ASSERT_EQ(suite.unmatched.size(), 1U);
     EXPECT_EQ(suite.unmatched[0].why, "no \"machine\"");
     EXPECT_EQ(suite.notes, (std::vector<std::string>{"zero", "one", "two"}));

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 namespace switchfold::validation::suite_test {
@@ -55,7 +56,9 @@ TEST(Suite, JsonHasTheKeysOfTheContractAndNoOthers) {
     const Json json = Json::parse(to_json(results));
     EXPECT_EQ(keys(json), (std::set<std::string>{"suites"}));
     const Json& suite = json["suites"][0];
-    EXPECT_EQ(keys(suite), (std::set<std::string>{"name", "mape", "cases", "groups", "verdicts", "unmatched"}));
+    EXPECT_EQ(
+        keys(suite),
+        (std::set<std::string>{"name", "mape", "cases", "groups", "verdicts", "unmatched"}));
     EXPECT_EQ(
         keys(suite["cases"][0]),
         (std::set<std::string>{
@@ -77,6 +80,61 @@ TEST(Suite, JsonHasTheKeysOfTheContractAndNoOthers) {
     EXPECT_TRUE(suite["cases"][1]["low"].is_null());
     EXPECT_EQ(suite["cases"][1]["fitted"], true);
     EXPECT_EQ(suite["groups"][1]["cases"], 1);
+}
+
+TEST(Suite, JsonSaysWhatIsLikeACaseOfAKind) {
+    std::vector<SuiteResult> results{sample()};
+    Case& c = results[0].cases[0];
+    c.like = {"collective", "all_reduce", "ring", "Hopper", "switched", 65536, 0, 8, 1};
+    c.machine = "HGX H100";
+    const Json json = Json::parse(to_json(results));
+    const Json& like = json["suites"][0]["cases"][0]["like"];
+    EXPECT_EQ(
+        keys(like),
+        (std::set<std::string>{
+            "kind",
+            "operation",
+            "algorithm",
+            "generation",
+            "fabric",
+            "bytes",
+            "us",
+            "ranks",
+            "machines",
+            "machine",
+            "log_ratio"}));
+    EXPECT_EQ(like["machine"], "HGX H100");
+    EXPECT_NEAR(like["log_ratio"].get<double>(), std::log(10.0 / 11.0), 1e-8);
+    EXPECT_FALSE(json["suites"][0]["cases"][1].contains("like"));
+}
+
+TEST(Suite, ResidualsAreOfTimes) {
+    Case c = make("a", 10, 8);
+    EXPECT_EQ(log_ratio_of(c), std::nullopt);  // of no kind
+    c.like.kind = "step";
+    EXPECT_DOUBLE_EQ(log_ratio_of(c).value(), std::log(10.0 / 8));
+    c.unit = "GB/s";
+    EXPECT_DOUBLE_EQ(log_ratio_of(c).value(), std::log(8.0 / 10));
+    c.unit = "1";
+    c.quantity = "speed-up over one GPU";
+    EXPECT_DOUBLE_EQ(log_ratio_of(c).value(), std::log(8.0 / 10));
+    c.simulated = 0;
+    EXPECT_EQ(log_ratio_of(c), std::nullopt);
+}
+
+TEST(Suite, ResidualsOfSlowdownsAreOfTheLostShare) {
+    Case c = make("a", 1.30, 1.20);
+    c.nothing = 1;
+    c.like.kind = "overlap";
+    EXPECT_NEAR(log_ratio_of(c).value(), std::log(0.31 / 0.21), 1e-9);
+    c.simulated = 1;  // none, where there is one
+    EXPECT_NEAR(log_ratio_of(c).value(), std::log(0.31 / 0.01), 1e-9);
+    c.measured = 0.98;  // noise
+    EXPECT_NEAR(log_ratio_of(c).value(), 0, 1e-9);
+    c.measured = 1.02;
+    c.low = 0.99;
+    c.high = 1.05;
+    EXPECT_EQ(log_ratio_of(c), std::nullopt);  // may be none
 }
 
 TEST(Suite, ExitCodesSayWhetherPromisesAreKept) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/planned_row.h"
 
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace switchfold::validation {
@@ -20,6 +22,13 @@ planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunche
         std::make_shared<const SystemParams>(system),
         std::make_shared<const PlannedStep>(
             *row.network, KernelTimes(gpu_rates(*system.gpu)), std::move(plan))};
+}
+
+intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system) {
+    intervals::Likeness like = likeness_on(system, "step", row.gpus);
+    like.operation = "training";
+    like.machines = std::max(1U, row.nodes);
+    return like;
 }
 
 double simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/intervals/likeness.h"
 #include "sim/run/pool/progress.h"
 #include "validation/machines/launches.h"
 #include "validation/training/step_rows.h"
@@ -19,6 +20,9 @@ struct PlannedStepRow {
 
 [[nodiscard]] PlannedStepRow
 planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
+
+/// What is like the time of a generated training step.
+[[nodiscard]] intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system);
 
 /// Seconds of a step, simulated in this process; folded if `fold` is set.
 [[nodiscard]] double

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/steps.h"
 
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/system_queries.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
@@ -92,6 +93,8 @@ void compare_steps(
         c.unit = "ms";
         c.measured = row.seconds * 1e3;
         c.simulated = seconds[i] * 1e3;
+        c.like = step_likeness(row, *planned[i].system);
+        c.machine = planned[i].system->name;
         c.how = fmt::format(
             "{} on {}, {}", row.network->name, planned[i].system->name, row.plan.schedule);
         result.cases.push_back(std::move(c));

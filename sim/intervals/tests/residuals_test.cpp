@@ -118,9 +118,10 @@ TEST(Residuals, ARatioOfTwoAlgorithmsIsTighterThanEither) {
 
 TEST(Residuals, ReadsATable) {
     const Residuals residuals = Residuals::parse(
-        "kind,operation,algorithm,generation,fabric,bytes,ranks,machines,machine,table,log_ratio,"
+        "kind,operation,algorithm,generation,fabric,bytes,us,ranks,machines,machine,table,log_"
+        "ratio,"
         "standing\n"
-        "collective,all_reduce,ring,Hopper,switched,65536,8,1,hgx_h100,t,-0.25,unseen\n",
+        "collective,all_reduce,ring,Hopper,switched,65536,0,8,1,hgx_h100,t,-0.25,unseen\n",
         "r.csv");
     ASSERT_EQ(residuals.all().size(), 1U);
     EXPECT_EQ(residuals.all()[0].log_ratio, -0.25);
@@ -135,8 +136,8 @@ TEST(Residuals, ReadsATable) {
     }
     try {
         static_cast<void>(Residuals::parse(
-            "kind,operation,algorithm,generation,fabric,bytes,ranks,machines,machine,table,"
-            "log_ratio,standing\nk,o,,,,x,1,1,m,t,0,unseen\n",
+            "kind,operation,algorithm,generation,fabric,bytes,us,ranks,machines,machine,table,"
+            "log_ratio,standing\nk,o,,,,x,0,1,1,m,t,0,unseen\n",
             "r.csv"));
         FAIL();
     } catch (const ConfigError& error) {

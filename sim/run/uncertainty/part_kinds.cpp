@@ -2,6 +2,7 @@
 #include "sim/run/uncertainty/part_kinds.h"
 
 #include "models/collectives/engine.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/results/collective_records.h"
 
@@ -10,27 +11,11 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <type_traits>
 #include <variant>
 
 namespace switchfold {
 
 namespace {
-
-/// Families of one machine's wiring.
-std::string fabric_of(const TopologyParams& topology) {
-    return std::visit(
-        [](const auto& own) {
-            using T = std::decay_t<decltype(own)>;
-            if constexpr (std::is_same_v<T, ClusterTopology>)
-                return std::visit(
-                    [](const auto& one) { return std::string(std::decay_t<decltype(one)>::kType); },
-                    *own.machine);
-            else
-                return std::string(T::kType);
-        },
-        topology);
-}
 
 /// No machine with these was ever measured here: what is like it is not known.
 std::string why_unlike(const TopologyParams& topology) {
@@ -57,7 +42,7 @@ std::string operation_of_kernel(const KernelOperation& kernel) {
 
 PartKinds::PartKinds(const SystemParams& system) :
     generation_(intervals::generation_of(system.gpu->name)),
-    fabric_(fabric_of(*system.topology)),
+    fabric_(fabric_of(system)),
     unlike_(why_unlike(*system.topology)),
     machine_gpus_(std::max(1U, gpus_of_machine(system))) {}
 
@@ -78,7 +63,12 @@ std::size_t PartKinds::intern(const std::string& key, PartKind kind) {
 std::size_t PartKinds::of(const KernelOperation& kernel) {
     PartKind kind{on_machine("kernel"), {}};
     kind.like.operation = operation_of_kernel(kernel);
-    return intern("kernel " + kind.like.operation, kind);
+    // By powers of four: steps have thousands of kernels.
+    constexpr double kStep = 2;
+    const double us = to_microseconds(kernel.isolated);
+    if (us > 0)
+        kind.like.us = std::exp2(kStep * std::round(std::log2(us) / kStep));
+    return intern(fmt::format("kernel {} {}", kind.like.operation, kind.like.us), kind);
 }
 
 std::size_t PartKinds::of_overlap(const std::string& operation, std::uint32_t ranks) {

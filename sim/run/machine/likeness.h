@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/intervals/likeness.h"
+#include "sim/run/config/experiment.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace switchfold {
+
+/// What is alike of all measurements of a kind on the first `ranks` GPUs of a system: generation,
+/// fabric, ranks and machines.
+[[nodiscard]] intervals::Likeness
+likeness_on(const SystemParams& system, std::string kind, std::uint32_t ranks);
+
+/// The type of a machine's topology: "switched", "full_mesh", "pcie", ... NVSwitches on boards are
+/// switched.
+[[nodiscard]] std::string_view fabric_of(const SystemParams& system);
+
+}  // namespace switchfold
