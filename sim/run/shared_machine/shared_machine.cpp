@@ -292,7 +292,7 @@ private:
     }
 
     /// With what its step is made of, if intervals are wanted.
-    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w, StepParts& parts) const {
+    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w, PartsOfStep& parts) const {
         const Shared& shared = scenarios_[i];
         const Tenant& tenant = shared.sharing->tenants[w];
         const Outcome& outcome = outcomes_[shared.together];

@@ -47,12 +47,12 @@ const Figure& figure_of(std::string_view key) {
 /// A case's parts in each draw.
 class CaseDraws {
 public:
-    CaseDraws(const StepParts& parts, PartDraws& draws) : parts_(parts), draws_(draws) {
+    CaseDraws(const PartsOfStep& parts, PartDraws& draws) : parts_(parts), draws_(draws) {
         for (const PartKind& kind : parts.kinds)
             rows_.push_back(draws.row(kind));
     }
 
-    [[nodiscard]] const StepParts& parts() const { return parts_; }
+    [[nodiscard]] const PartsOfStep& parts() const { return parts_; }
     [[nodiscard]] double busy(const BusyParts& busy, std::size_t draw) const {
         return alone(busy, draw) + lost(busy.lost_us, alone(busy), draw);
     }
@@ -128,7 +128,7 @@ public:
     }
 
 private:
-    const StepParts& parts_;
+    const PartsOfStep& parts_;
     PartDraws& draws_;
     std::vector<std::size_t> rows_;  ///< by index of kind
 };

@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kIntervalSeed = 1;
 
 /// A scenario whose intervals are wanted, or only its parts as a baseline.
 struct IntervalCase {
-    StepParts parts;
+    PartsOfStep parts;
     ScenarioFigures* figures = nullptr;  ///< null: a baseline that is not reported
     /// Index of the case that the speed-up is relative to.
     std::optional<std::size_t> baseline = std::nullopt;

@@ -62,10 +62,10 @@ public:
         us_(1e-6 / static_cast<double>(ranks_at_work(graph)) / graph.steps /
             graph.training.rounds) {}
 
-    StepParts parts() {
+    PartsOfStep parts() {
         for (std::uint32_t r = 0; r < graph_.ranks.size(); ++r)
             add(r);
-        StepParts parts;
+        PartsOfStep parts;
         parts.iteration_us = round_us(graph_, outcome_);
         KernelSums all;
         for (std::size_t phase = 0; phase < kPhases; ++phase) {
@@ -160,7 +160,7 @@ private:
 
 }  // namespace
 
-StepParts step_parts(
+PartsOfStep step_parts(
     const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, KernelsOf kernels) {
     return PartsOfGraph(graph, outcome, std::move(kinds), kernels).parts();
 }

@@ -18,8 +18,8 @@ enum class KernelsOf : std::uint8_t {
     kLoops,  ///< one beside a collective, each in a loop
 };
 
-/// What a simulated step is made of, mean over its ranks and steps, without StepParts::step.
-[[nodiscard]] StepParts
+/// What a simulated step is made of, mean over its ranks and steps, without PartsOfStep::step.
+[[nodiscard]] PartsOfStep
 step_parts(const ExecutionGraph& graph, const Outcome& outcome, PartKinds kinds, KernelsOf kernels);
 
 /// What one collective is like, for each in the outcome's order.

@@ -16,8 +16,7 @@ namespace switchfold {
 struct CollectiveRecord;  // defined in models/collectives/engine.h, which needs SystemC
 
 /// What the parts of steps on a system are like among what was measured. Sizes of collectives are
-/// told apart by powers
-/// of two, times of kernels by powers of four.
+/// told apart by powers of two, times of kernels by powers of four.
 class PartKinds {
 public:
     explicit PartKinds(const SystemParams& system);

@@ -24,7 +24,7 @@ void set_intervals(CollectiveResult& c, const FigureInterval& error) {
 
 }  // namespace
 
-StepParts parts_of_run(
+PartsOfStep parts_of_run(
     const ExecutionGraph& graph,
     const Outcome& outcome,
     const SystemParams& system,
@@ -33,7 +33,7 @@ StepParts parts_of_run(
     const KernelsOf kernels = workload.loops               ? KernelsOf::kLoops
                               : workload.kernels_as_traced ? KernelsOf::kTrace
                                                            : KernelsOf::kModel;
-    StepParts parts = step_parts(graph, outcome, kinds, kernels);
+    PartsOfStep parts = step_parts(graph, outcome, kinds, kernels);
     const std::string& type = workload.report.type;
     if (type == "training" || type == "trace")
         parts.step =

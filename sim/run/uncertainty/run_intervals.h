@@ -15,7 +15,7 @@
 namespace switchfold {
 
 /// A scenario's run without its results: what its step is made of.
-[[nodiscard]] StepParts parts_of_run(
+[[nodiscard]] PartsOfStep parts_of_run(
     const ExecutionGraph& graph,
     const Outcome& outcome,
     const SystemParams& system,

@@ -33,7 +33,7 @@ struct ExposedChain {
 };
 
 /// What a scenario's step is made of.
-struct StepParts {
+struct PartsOfStep {
     double iteration_us = 0;
     std::vector<PartKind> kinds;
     std::size_t overlap = 0;          ///< index of the kind whose error lost time has

@@ -44,8 +44,8 @@ intervals::Residuals residuals() {
 }
 
 /// A step of one exposed collective and nothing else.
-StepParts of_collective(double us, PartKind kind = collective()) {
-    StepParts parts;
+PartsOfStep of_collective(double us, PartKind kind = collective()) {
+    PartsOfStep parts;
     parts.iteration_us = us;
     parts.kinds = {std::move(kind), of("overlap")};
     parts.overlap = 1;
@@ -54,8 +54,8 @@ StepParts of_collective(double us, PartKind kind = collective()) {
 }
 
 /// A step of kernels alone, of which some are slowed.
-StepParts of_kernels(double given, double alone, double lost) {
-    StepParts parts;
+PartsOfStep of_kernels(double given, double alone, double lost) {
+    PartsOfStep parts;
     parts.iteration_us = given + alone + lost;
     parts.kinds = {of("kernel"), of("overlap")};
     parts.overlap = 1;
@@ -71,14 +71,14 @@ ScenarioFigures tell(IntervalCase one, ScenarioFigures figures) {
     return figures;
 }
 
-ScenarioFigures figures_of(const StepParts& parts) {
+ScenarioFigures figures_of(const PartsOfStep& parts) {
     ScenarioFigures figures;
     figures.iteration_us = parts.iteration_us;
     return figures;
 }
 
 TEST(FigureIntervals, OnePartHasTheRangeOfCasesLikeIt) {
-    const StepParts parts = of_collective(200);
+    const PartsOfStep parts = of_collective(200);
     const auto told = tell({parts}, figures_of(parts));
     const FigureInterval& interval = told.intervals.at("iteration_us");
     const intervals::Range range = residuals().range(collective().like);
@@ -92,8 +92,8 @@ TEST(FigureIntervals, OnePartHasTheRangeOfCasesLikeIt) {
 }
 
 TEST(FigureIntervals, AGainIsTighterThanEitherTime) {
-    StepParts slow = of_collective(200);
-    StepParts fast = of_collective(160);
+    PartsOfStep slow = of_collective(200);
+    PartsOfStep fast = of_collective(160);
     ScenarioFigures first = figures_of(slow);
     ScenarioFigures second = figures_of(fast);
     second.speedup = 1.25;
@@ -108,7 +108,7 @@ TEST(FigureIntervals, AGainIsTighterThanEitherTime) {
 
 TEST(FigureIntervals, FasterCollectivesLeaveNothingExposedButNotLess) {
     // A hundredth of the chain is exposed: a machine that is 2 % faster hides all of it.
-    StepParts parts = of_collective(1);
+    PartsOfStep parts = of_collective(1);
     parts.exposed = {{1, {{0, 100}}}};
     const auto told = tell({parts}, figures_of(parts));
     EXPECT_EQ(told.intervals.at("iteration_us").low, 0);
@@ -116,21 +116,21 @@ TEST(FigureIntervals, FasterCollectivesLeaveNothingExposedButNotLess) {
 }
 
 TEST(FigureIntervals, KernelsAsTracedHaveNoError) {
-    const StepParts traced = of_kernels(100, 0, 0);
+    const PartsOfStep traced = of_kernels(100, 0, 0);
     ScenarioFigures figures = figures_of(traced);
     figures.backward_us = 100;
     const auto told = tell({traced}, figures);
     EXPECT_EQ(told.intervals.at("backward_us").low, 100);
     EXPECT_EQ(told.intervals.at("backward_us").high, 100);
     EXPECT_EQ(told.intervals.at("backward_us").like, "kernels as traced");
-    const StepParts modelled = of_kernels(0, 100, 0);
+    const PartsOfStep modelled = of_kernels(0, 100, 0);
     const auto other = tell({modelled}, figures);
     EXPECT_LT(*other.intervals.at("backward_us").low, 90);
     EXPECT_GT(*other.intervals.at("backward_us").high, 110);
 }
 
 TEST(FigureIntervals, ASlowdownCoversWhatItsUnmeasuredCausesLeave) {
-    const StepParts parts = of_kernels(100, 0, 10);
+    const PartsOfStep parts = of_kernels(100, 0, 10);
     ScenarioFigures figures = figures_of(parts);
     figures.backward_slowdown = 0.1;
     const auto plain = tell({parts}, figures);
@@ -143,7 +143,7 @@ TEST(FigureIntervals, ASlowdownCoversWhatItsUnmeasuredCausesLeave) {
 TEST(FigureIntervals, WhatNothingIsLikeIsUnmeasured) {
     PartKind unknown = collective();
     unknown.unmeasured = "no torus was measured";
-    StepParts parts = of_collective(50, unknown);
+    PartsOfStep parts = of_collective(50, unknown);
     const auto alone = tell({parts}, figures_of(parts)).intervals.at("iteration_us");
     EXPECT_FALSE(alone.measured);
     EXPECT_FALSE(alone.low || alone.high);
@@ -166,7 +166,7 @@ TEST(FigureIntervals, WhatNothingIsLikeIsUnmeasured) {
 }
 
 TEST(FigureIntervals, WholeStepsCountWhereTheyAreWider) {
-    StepParts parts = of_kernels(100, 0, 0);
+    PartsOfStep parts = of_kernels(100, 0, 0);
     parts.step = of("step");
     std::vector<intervals::Residual> all = residuals().all();
     for (int i = 0; i < 20; ++i) {
@@ -191,7 +191,7 @@ TEST(FigureIntervals, WholeStepsCountWhereTheyAreWider) {
 }
 
 TEST(FigureIntervals, EqualInputGivesEqualIntervals) {
-    const StepParts parts = of_collective(200);
+    const PartsOfStep parts = of_collective(200);
     EXPECT_EQ(
         tell({parts}, figures_of(parts)).intervals, tell({parts}, figures_of(parts)).intervals);
 }
@@ -205,7 +205,7 @@ TEST(FigureIntervals, ABandwidthGoesAgainstItsTime) {
 }
 
 TEST(FigureIntervals, EveryKeyIsOfAFigureThatDeclaresIt) {
-    StepParts parts = of_kernels(100, 50, 10);
+    PartsOfStep parts = of_kernels(100, 50, 10);
     ScenarioFigures figures = figures_of(parts);
     for (const Figure& figure : kFigures)
         if (figure.is_optional())
