@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 
 set(SWITCHFOLD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/switchfold)
 set(SWITCHFOLD_LIBRARIES
-  core intervals kernel output interconnect workloads capture_format plan cut memory learning eigen changes offload coprocessor
+  core intervals uncertainty kernel output interconnect workloads capture_format plan cut memory learning eigen changes offload coprocessor
   models run sweep planner)
 
 foreach(name IN LISTS SWITCHFOLD_LIBRARIES)

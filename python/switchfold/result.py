@@ -72,13 +72,24 @@ class Result:
         `backward_slowdown`, `speedup`, `samples_per_s`; of a run in which members come and go `run_us`, `run_members`,
         `run_paused_us` and so on (docs/statistics.md); of a small network `final_loss`, `time_to_target_us`; causes of the slowdown as `cause_sm` ... `cause_other`, those of the other phases
         as `forward_cause_sm` and so on (`optimizer_`, `other_`, and `kernel_` of a kernel beside a collective), the peak
-        memory of the fullest GPU as `peak_memory_bytes`, and so on."""
+        memory of the fullest GPU as `peak_memory_bytes`, and so on. 90 % of such cases lie between `iteration_us_at_least` and
+        `iteration_us_at_most`, and likewise for other times, slowdowns and gains (`intervals` says what this rests on)."""
         return table(_flat(scenario) for scenario in self.raw["scenarios"])
+
+    @cached_property
+    def intervals(self) -> Table:
+        """One row per scenario and figure that has an interval: `scenario`, `figure`, its `value`, and the ends `at_least`
+        and `at_most` between which 90 % of measured values lie in cases like it; `like` says which cases these are. Where
+        `measured` is False, no case is like a part of it: the ends are those of its other parts, or missing."""
+        return table((_interval_row(scenario["name"], figure, scenario.get(figure), interval)
+                      for scenario in self.raw["scenarios"] for figure, interval in (scenario.get("intervals") or {}).items()),
+                     ("scenario", "figure", "value", "at_least", "at_most", "measured", "like"))
 
     @cached_property
     def collectives(self) -> Table:
         """One row per collective: `algorithm`, `protocol`, `size_bytes`, `start_us`, `time_us`,
-        `algorithm_bandwidth_GBps`, `bus_bandwidth_GBps`."""
+        `algorithm_bandwidth_GBps`, `bus_bandwidth_GBps`; where a scenario runs one or a few alone also their intervals, as
+        `time_us_at_least` and `time_us_at_most`."""
         return self._of_scenarios("collectives")
 
     @cached_property
@@ -143,7 +154,7 @@ class Result:
         return table(_energy_row(scenario) for scenario in told["scenarios"])
 
     def _of_scenarios(self, key: str) -> Table:
-        return table({"scenario": scenario["name"], **_plain(row)}
+        return table({"scenario": scenario["name"], **_plain(row), **_ends(row)}
                      for scenario in self.raw["scenarios"] for row in scenario.get(key) or [])
 
     def __repr__(self) -> str:
@@ -161,6 +172,20 @@ def _plain(row: Mapping[str, Any]) -> Dict[str, Any]:
     return {name: value for name, value in row.items() if not isinstance(value, (dict, list))}
 
 
+def _ends(row: Mapping[str, Any]) -> Dict[str, Any]:
+    """The ends of a row's intervals, by the names that databases give them."""
+    ends: Dict[str, Any] = {}
+    for figure, interval in (row.get("intervals") or {}).items():
+        ends[f"{figure}_at_least"] = interval["low"]
+        ends[f"{figure}_at_most"] = interval["high"]
+    return ends
+
+
+def _interval_row(scenario: str, figure: str, value: Optional[float], interval: Mapping[str, Any]) -> Dict[str, Any]:
+    return {"scenario": scenario, "figure": figure, "value": value, "at_least": interval["low"],
+            "at_most": interval["high"], "measured": interval["measured"], "like": interval["like"]}
+
+
 def _energy_row(scenario: Mapping[str, Any]) -> Dict[str, Any]:
     estimates = {name: scenario[name] for name in ("gpu_watts", "step_joules")}
     estimates.update({f"{part}_joules": estimate for part, estimate in scenario["parts_joules"].items()})
@@ -172,7 +197,7 @@ def _energy_row(scenario: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _flat(scenario: Mapping[str, Any]) -> Dict[str, Any]:
     """A scenario without the entries that have their own tables."""
-    flat = _plain(scenario)
+    flat = {**_plain(scenario), **_ends(scenario)}
     for cause, share in (scenario.get("slowdown_by_cause") or {}).items():
         flat[f"cause_{cause}"] = share
     for phase, shares in (scenario.get("causes_by_phase") or {}).items():

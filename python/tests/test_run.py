@@ -52,6 +52,26 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(KeyError, "the kinds are"):
             self.example.components("wires")
 
+    def test_intervals_are_columns_and_a_table(self):
+        interval = {"low": 90.5, "high": 120.0, "measured": True, "like": "3 measured collectives on 2 kinds of machine"}
+        raw = dict(self.example.raw)
+        raw["scenarios"] = [dict(scenario) for scenario in raw["scenarios"]]
+        raw["scenarios"][1]["intervals"] = {"iteration_us": interval, "speedup": {**interval, "low": None, "high": None, "measured": False}}
+        raw["scenarios"][1]["collectives"] = [{**raw["scenarios"][1]["collectives"][0], "intervals": {"time_us": interval}}]
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "result.json").write_text(json.dumps(raw))
+            result = switchfold.load(folder)
+            ring = rows(result.scenarios)[1]
+            self.assertEqual((ring["iteration_us_at_least"], ring["iteration_us_at_most"]), (90.5, 120.0))
+            self.assertNotIn("intervals", ring)
+            told = {row["figure"]: row for row in rows(result.intervals) if row["scenario"] == "ring"}
+            self.assertEqual(told["iteration_us"]["at_most"], 120.0)
+            self.assertEqual(told["iteration_us"]["value"], ring["iteration_us"])
+            self.assertIn("3 measured collectives", told["iteration_us"]["like"])
+            self.assertFalse(told["speedup"]["measured"])
+            one = [row for row in rows(result.collectives) if row["scenario"] == "ring"][0]
+            self.assertEqual(one["time_us_at_least"], 90.5)
+
     def test_energy_has_its_ends(self):
         energy = {row["scenario"]: row for row in rows(self.example.energy())}
         self.assertEqual(list(energy), ["serial", "ring", "in_switch"])

@@ -3,6 +3,7 @@
 #include "sim/app/log.h"
 #include "sim/app/planner_report.h"
 #include "sim/app/progress.h"
+#include "sim/app/shipped_residuals.h"
 #include "sim/app/slurm_arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/units.h"
@@ -78,6 +79,7 @@ int plan(const PlannerArguments& arguments, const Log& log) {
     if (arguments.slurm.slurm())
         options.slurm = slurm_of(arguments);
     options.budget = budget_of(arguments.budget);
+    options.intervals = shipped_residuals();
     if (!arguments.out.empty())
         options.out = arguments.out;
     log.step(fmt::format("reading {}", arguments.file));

@@ -5,6 +5,7 @@
 #include "sim/core/json.h"
 #include "sim/core/units.h"
 #include "sim/run/planner/plan_files.h"
+#include "sim/run/uncertainty/figure_intervals.h"
 
 #include <fmt/format.h>
 
@@ -36,6 +37,7 @@ public:
 
     std::string text() const {
         std::string out = space() + "\n" + table() + "\n" + proof() + free_overlap();
+        out += intervals();
         for (const std::string& note : result_.space.notes)
             out += "note: " + note + "\n";
         if (result_.failed > 0)
@@ -148,6 +150,23 @@ private:
         return out;
     }
 
+    /// Of a step's time: the same factors for all plans.
+    [[nodiscard]] std::string intervals() const {
+        if (!result_.step_error)
+            return "";
+        const FigureInterval& error = *result_.step_error;
+        if (!error.low)
+            return "intervals: " + error.like + "\n";
+        return fmt::format(
+            "intervals: 90 % of {}, between {:.2f} and {:.2f} times the simulated step, the best "
+            "plan's between {:.3f} and {:.3f} ms; run of a plan says more\n",
+            error.like,
+            *error.low,
+            *error.high,
+            to_milliseconds(best() * *error.low),
+            to_milliseconds(best() * *error.high));
+    }
+
     [[nodiscard]] std::string proof() const {
         const std::size_t others = result_.space.candidates.size() - result_.simulated.size();
         if (result_.proved())
@@ -198,6 +217,17 @@ private:
             {"bound_links_s", c.bound.links},
             {"bound_path_s", c.bound.path},
             {"memory_bytes", c.memory_bytes}};
+        if (result_.step_error) {
+            const FigureInterval step = scaled(*result_.step_error, plan.seconds);
+            const auto end = [](const std::optional<double>& value) {
+                return value ? OrderedJson(*value) : OrderedJson(nullptr);
+            };
+            out["intervals"]["step_s"] = {
+                {"low", end(step.low)},
+                {"high", end(step.high)},
+                {"measured", step.measured},
+                {"like", step.like}};
+        }
         out["step_without_contention_s"] =
             plan.alone_seconds ? OrderedJson(*plan.alone_seconds) : OrderedJson(nullptr);
         return out;

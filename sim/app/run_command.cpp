@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/progress.h"
+#include "sim/app/shipped_residuals.h"
 #include "sim/output/writers.h"
 #include "sim/run/runner.h"
 
@@ -36,6 +37,7 @@ int run_one(const RunArguments& arguments, const Log& log) {
     options.jobs = arguments.jobs;
     options.timeline = arguments.timeline;
     options.rank_timelines = arguments.rank_timelines;
+    options.intervals = shipped_residuals();
     if (!arguments.out.empty())
         options.out = arguments.out;
     for (const auto& [name, given] :

@@ -346,6 +346,7 @@ OrderedJson figures_json() {
                  {"shown_where_known", is_optional(figure.shown_by)},
                  {"decimals", figure.decimals},
                  {"pace", figure.pace},
+                 {"interval", figure.has_interval},
                  {"of_gpus", figure.of_gpus}});
     return out;
 }

@@ -2,6 +2,7 @@
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/progress.h"
+#include "sim/app/shipped_residuals.h"
 #include "sim/app/slurm_arguments.h"
 #include "sim/core/error.h"
 #include "sim/core/units.h"
@@ -50,6 +51,7 @@ int run_sweep(const SweepArguments& arguments, const Log& log) {
     options.jobs = arguments.slurm.jobs(arguments.jobs);
     options.only = arguments.slurm.only();
     options.worker_bytes = bytes_of(arguments.memory);
+    options.intervals = shipped_residuals();
     log.step(fmt::format("reading {}", arguments.file));
     const SweepPlan plan = plan_sweep(arguments.file);
     SweepSummary summary;

@@ -44,6 +44,18 @@ bool any_knows(const Scenarios& scenarios, const std::optional<double> ScenarioF
 
 }  // namespace
 
+const FigureInterval* interval_of(const Figure& figure, const ScenarioFigures& scenario) {
+    const auto at = scenario.intervals.find(figure.key);
+    return at == scenario.intervals.end() ? nullptr : &at->second;
+}
+
+std::string at_least(std::string_view key) {
+    return std::string(key) + "_at_least";
+}
+std::string at_most(std::string_view key) {
+    return std::string(key) + "_at_most";
+}
+
 std::vector<const Figure*> shown_figures(const Scenarios& scenarios, bool of_gpus) {
     const std::vector<const Figure*> above = run_figures(scenarios);
     return columns(&Figure::table_place, [&](const Figure& figure) {

@@ -45,7 +45,8 @@ struct CollectiveResult {
     double time_us = 0;   ///< from ready_us to the end
     double algorithm_bandwidth_GBps = 0;
     double bus_bandwidth_GBps = 0;
-    std::string fallback;  ///< reason why it did not run as requested; empty if it did
+    std::string fallback;            ///< reason why it did not run as requested; empty if it did
+    FigureIntervals intervals = {};  ///< of time_us and both bandwidths; for workloads of few
 };
 
 struct KernelRow {

@@ -84,6 +84,40 @@ OrderedJson legend_json(const ExperimentResult& r) {
     return out;
 }
 
+/// Rounded as figures are, to as many decimals as the finest.
+OrderedJson intervals_json(const FigureIntervals& intervals) {
+    const auto end = [](const std::optional<double>& value) {
+        return value ? rate(*value) : OrderedJson(nullptr);
+    };
+    OrderedJson out = OrderedJson::object();
+    for (const auto& [key, interval] : intervals)
+        out[key] = {
+            {"low", end(interval.low)},
+            {"high", end(interval.high)},
+            {"measured", interval.measured},
+            {"like", interval.like}};
+    return out;
+}
+
+OrderedJson collective_json(const CollectiveResult& c) {
+    OrderedJson out{
+        {"name", c.name},
+        {"algorithm", c.algorithm},
+        {"protocol", c.protocol},
+        {"fallback", c.fallback.empty() ? OrderedJson() : OrderedJson(c.fallback)},
+        {"channels", c.channels},
+        {"ranks", c.ranks},
+        {"size_bytes", c.size_bytes},
+        {"start_us", microseconds_of(c.start_us)},
+        {"ready_us", microseconds_of(c.ready_us)},
+        {"time_us", microseconds_of(c.time_us)},
+        {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
+        {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}};
+    if (!c.intervals.empty())
+        out["intervals"] = intervals_json(c.intervals);
+    return out;
+}
+
 OrderedJson classes_json(const std::vector<KernelClassResult>& classes) {
     OrderedJson out = OrderedJson::array();
     for (const KernelClassResult& c : classes)
@@ -155,19 +189,7 @@ OrderedJson set_json(const std::map<std::string, std::string>& set) {
 OrderedJson scenario_json(const ScenarioResult& s) {
     OrderedJson collectives = OrderedJson::array();
     for (const CollectiveResult& c : s.collectives)
-        collectives.push_back(
-            {{"name", c.name},
-             {"algorithm", c.algorithm},
-             {"protocol", c.protocol},
-             {"fallback", c.fallback.empty() ? OrderedJson() : OrderedJson(c.fallback)},
-             {"channels", c.channels},
-             {"ranks", c.ranks},
-             {"size_bytes", c.size_bytes},
-             {"start_us", microseconds_of(c.start_us)},
-             {"ready_us", microseconds_of(c.ready_us)},
-             {"time_us", microseconds_of(c.time_us)},
-             {"algorithm_bandwidth_GBps", rate(c.algorithm_bandwidth_GBps)},
-             {"bus_bandwidth_GBps", rate(c.bus_bandwidth_GBps)}});
+        collectives.push_back(collective_json(c));
     OrderedJson out{{"name", s.name}, {"overlap", s.overlap}};
     // Present only if a scenario differs from the experiment.
     if (!s.set.empty())
@@ -181,6 +203,8 @@ OrderedJson scenario_json(const ScenarioResult& s) {
             json = figure.unit == Unit::kCount ? number(*value, figure.decimals)
                                                : statistic_json(*value, figure.unit);
     }
+    if (!s.intervals.empty())
+        out["intervals"] = intervals_json(s.intervals);
     out["peak_memory"] = s.peak_memory ? peak_memory_json(*s.peak_memory) : nullptr;
     out["slowdown_by_cause"] = s.causes ? causes_json(*s.causes) : nullptr;
     OrderedJson& by_phase = out["causes_by_phase"] = OrderedJson::object();

@@ -38,6 +38,12 @@ public:
         for (std::size_t i = 0; i < json_.size(); ++i)
             visit(Node(json_[i], file_, fmt::format("{}/{}", pointer_, i)));
     }
+    template <class Visit>
+    void for_each_member(Visit visit) const {
+        expect(json_.is_object(), "an object");
+        for (const auto& [key, value] : json_.items())
+            visit(key, Node(value, file_, pointer_ + "/" + key));
+    }
     [[nodiscard]] bool is_null() const { return json_.is_null(); }
     [[noreturn]] void fail(std::string message) const {
         throw ConfigError(file_, pointer_, std::move(message));
@@ -114,6 +120,21 @@ void read(const Node& node, WorkloadResult& w) {
     node["notes"].to(w.notes);
 }
 
+/// Results of programs that knew no intervals have none.
+void read_intervals(const Node& node, FigureIntervals& intervals) {
+    if (!node.has("intervals"))
+        return;
+    node["intervals"].for_each_member([&](const std::string& key, const Node& one) {
+        FigureInterval& interval = intervals[key];
+        if (const Node low = one["low"]; !low.is_null())
+            low.to(interval.low.emplace());
+        if (const Node high = one["high"]; !high.is_null())
+            high.to(interval.high.emplace());
+        one["measured"].to(interval.measured);
+        one["like"].to(interval.like);
+    });
+}
+
 void read(const Node& node, CollectiveResult& c) {
     node["name"].to(c.name);
     node["algorithm"].to(c.algorithm);
@@ -128,6 +149,7 @@ void read(const Node& node, CollectiveResult& c) {
     node["time_us"].to(c.time_us);
     node["algorithm_bandwidth_GBps"].to(c.algorithm_bandwidth_GBps);
     node["bus_bandwidth_GBps"].to(c.bus_bandwidth_GBps);
+    read_intervals(node, c.intervals);
 }
 
 template <class T>
@@ -188,6 +210,7 @@ void read(const Node& node, ScenarioResult& s) {
         value.to(number);
         figure.set(s, number);
     }
+    read_intervals(node, s.intervals);
     if (const Node peak = node["peak_memory"]; !peak.is_null())
         read(peak, s.peak_memory.emplace());
     if (const Node causes = node["slowdown_by_cause"]; !causes.is_null())

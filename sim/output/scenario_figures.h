@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/output/figure_interval.h"
 #include "sim/output/slowdown_causes.h"
 
 #include <cstdint>
@@ -92,6 +93,7 @@ struct ScenarioFigures {
     std::optional<SlowdownByCause> other_causes;
     std::optional<SlowdownByCause> kernel_causes;
     std::uint64_t events = 0;
+    FigureIntervals intervals;  ///< of the figures that Figure::has_interval names
 };
 
 /// A part of the work that communication slows, declared once like a cause.

@@ -55,6 +55,26 @@ std::string figure_text(const Figure& figure, const ScenarioFigures& scenario) {
     return low == text ? text : fmt::format("{} to {}", low.substr(0, low.find(' ')), text);
 }
 
+/// "12.1 to 13.4 ms": the unit once, where both ends have the same.
+std::string range_text(const std::string& low, const std::string& high) {
+    if (low == high)
+        return high;
+    const auto unit_of = [](const std::string& text) {
+        const std::size_t at = text.find_first_not_of("-0123456789.");
+        return at == std::string::npos ? std::string() : text.substr(at);
+    };
+    const std::string unit = unit_of(high);
+    return fmt::format(
+        "{} to {}", unit_of(low) == unit ? low.substr(0, low.size() - unit.size()) : low, high);
+}
+
+std::string interval_text(const Figure& figure, const ScenarioFigures& scenario) {
+    const FigureInterval* const interval = interval_of(figure, scenario);
+    if (interval == nullptr || !interval->low)
+        return "-";
+    return range_text(figure_text(figure, interval->low), figure_text(figure, interval->high));
+}
+
 /// Notes of the workload and the scenarios; a note common to all scenarios appears once.
 std::vector<std::string> all_notes(const ExperimentResult& result) {
     std::vector<std::string> notes = result.workload.notes;
@@ -246,12 +266,17 @@ std::string counter_csv_line(std::string_view scenario, const CounterSample& sam
 
 namespace {
 
-/// The first table of runs over many steps: figures of the whole run, a scenario a row; empty if
-/// there is none.
-std::string runs_table(const ExperimentResult& result) {
+std::vector<const ScenarioFigures*> figures_of(const ExperimentResult& result) {
     std::vector<const ScenarioFigures*> scenarios;
     for (const ScenarioResult& s : result.scenarios)
         scenarios.push_back(&s);
+    return scenarios;
+}
+
+/// The first table of runs over many steps: figures of the whole run, a scenario a row; empty if
+/// there is none.
+std::string runs_table(const ExperimentResult& result) {
+    const std::vector<const ScenarioFigures*> scenarios = figures_of(result);
     const std::vector<const Figure*> figures = run_figures(scenarios);
     if (figures.empty())
         return "";
@@ -273,9 +298,7 @@ std::string runs_table(const ExperimentResult& result) {
 
 /// One row per scenario: its figures, and on GPUs the causes of its slowdown.
 std::string figures_table(const ExperimentResult& result, bool of_gpus) {
-    std::vector<const ScenarioFigures*> scenarios;
-    for (const ScenarioResult& s : result.scenarios)
-        scenarios.push_back(&s);
+    const std::vector<const ScenarioFigures*> scenarios = figures_of(result);
     const std::vector<const Figure*> figures = shown_figures(scenarios, of_gpus);
     std::vector<const SlowdownByCause*> known;
     for (const ScenarioFigures* s : scenarios)
@@ -313,6 +336,88 @@ std::string loops_table(const ExperimentResult& result) {
     return align_columns(rows);
 }
 
+/// The intervals of a table's figures; empty if no scenario has one of them.
+std::string
+intervals_table(const ExperimentResult& result, const std::vector<const Figure*>& figures) {
+    std::vector<const Figure*> known;
+    for (const Figure* figure : figures)
+        if (std::any_of(
+                result.scenarios.begin(), result.scenarios.end(), [&](const ScenarioResult& s) {
+                    const FigureInterval* const interval = interval_of(*figure, s);
+                    return interval != nullptr && interval->low;
+                }))
+            known.push_back(figure);
+    if (known.empty())
+        return "";
+    std::vector<std::vector<std::string>> rows{{"90 % of such cases"}};
+    for (const Figure* figure : known)
+        rows[0].emplace_back(figure->title);
+    for (const ScenarioResult& s : result.scenarios) {
+        std::vector<std::string>& row = rows.emplace_back();
+        row.push_back(s.name);
+        for (const Figure* figure : known)
+            row.push_back(interval_text(*figure, s));
+    }
+    return "\n" + align_columns(rows);
+}
+
+/// The same of collectives' times and bandwidths.
+std::string collective_intervals_table(const ExperimentResult& result) {
+    std::vector<std::vector<std::string>> rows{
+        {"90 % of such cases", "time", "algorithm GB/s", "bus GB/s"}};
+    bool known = false;
+    for (const ScenarioResult& s : result.scenarios)
+        for (const CollectiveResult& c : s.collectives) {
+            std::vector<std::string>& row = rows.emplace_back();
+            row.push_back(s.collectives.size() == 1 ? s.name : s.name + " " + c.name);
+            for (const char* key : {"time_us", "algorithm_bandwidth_GBps", "bus_bandwidth_GBps"}) {
+                const auto at = c.intervals.find(key);
+                const bool has = at != c.intervals.end() && at->second.low;
+                known = known || has;
+                const bool time = at != c.intervals.end() && at->first == "time_us";
+                const auto text = [&](double value) {
+                    return time ? time_text(value) : fmt::format("{:.1f}", value);
+                };
+                row.push_back(
+                    has ? range_text(text(*at->second.low), text(*at->second.high)) : "-");
+            }
+        }
+    return known ? "\n" + align_columns(rows) : "";
+}
+
+/// What a scenario's intervals rest on: those of its time, which is of all its parts.
+std::string basis_of(const ScenarioResult& s) {
+    for (const CollectiveResult& c : s.collectives)
+        if (const auto at = c.intervals.find("time_us"); at != c.intervals.end())
+            return at->second.like;
+    const auto at = s.intervals.find("iteration_us");
+    return at == s.intervals.end() ? "" : at->second.like;
+}
+
+/// What intervals rest on: a line for all scenarios with the same basis.
+std::string basis_lines(const ExperimentResult& result) {
+    std::vector<std::pair<std::string, std::string>> lines;  // basis, scenarios
+    for (const ScenarioResult& s : result.scenarios) {
+        const std::string basis = basis_of(s);
+        if (basis.empty())
+            continue;
+        const auto same = std::find_if(
+            lines.begin(), lines.end(), [&](const auto& line) { return line.first == basis; });
+        if (same == lines.end())
+            lines.emplace_back(basis, s.name);
+        else
+            same->second += ", " + s.name;
+    }
+    std::string text;
+    for (const auto& [basis, scenarios] : lines)
+        text += fmt::format(
+            "intervals{}: {}{}\n",
+            lines.size() == 1 ? "" : " of " + scenarios,
+            basis.starts_with("unmeasured") ? "" : "90 % of ",
+            basis);
+    return text;
+}
+
 std::string slowdown_text(const SlowedPart& part, const ScenarioFigures& scenario) {
     const auto* const figure =
         std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& f) {
@@ -325,9 +430,7 @@ std::string slowdown_text(const SlowedPart& part, const ScenarioFigures& scenari
 
 /// The causes of what is slowed beside the backward pass, if anything is.
 std::string slowed_table(const ExperimentResult& result) {
-    std::vector<const ScenarioFigures*> scenarios;
-    for (const ScenarioResult& s : result.scenarios)
-        scenarios.push_back(&s);
+    const std::vector<const ScenarioFigures*> scenarios = figures_of(result);
     const std::vector<SlowedRow> slowed = slowed_rows(scenarios);
     if (slowed.empty())
         return "";
@@ -370,6 +473,7 @@ std::string to_table(const ExperimentResult& result) {
                      fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
                      fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
         out += align_columns(rows);
+        out += collective_intervals_table(result);
     } else if (w.type == "experts") {
         std::vector<std::vector<std::string>> rows{
             {"scenario", "exchange", "library", "SMs", "time", "GB/s"}};
@@ -383,6 +487,7 @@ std::string to_table(const ExperimentResult& result) {
                      time_text(c.time_us),
                      fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
         out += align_columns(rows);
+        out += collective_intervals_table(result);
         out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";
     } else if (w.type == "many_core") {
         out += figures_table(result, false);
@@ -391,6 +496,7 @@ std::string to_table(const ExperimentResult& result) {
             "second, over\nthe first scenario without overlap.\n";
     } else if (w.type == "kernel_beside_collective") {
         out += loops_table(result);
+        out += intervals_table(result, loop_figures());
         out += slowed_table(result);
         out += "\nalone, beside: time of one, in its loop alone and beside the other loop. "
                "iteration: until "
@@ -398,6 +504,7 @@ std::string to_table(const ExperimentResult& result) {
     } else {
         out += runs_table(result);
         out += figures_table(result, true);
+        out += intervals_table(result, shown_figures(figures_of(result), true));
         out += slowed_table(result);
         out += learning_table(result);
         out += changes_table(result);
@@ -420,6 +527,7 @@ std::string to_table(const ExperimentResult& result) {
             out += fmt::format(
                 "The trace's own iteration took {}.\n", time_text(*w.measured_iteration_us));
     }
+    out += basis_lines(result);
     for (const std::string& note : all_notes(result))
         out += "note: " + note + "\n";
     return out;

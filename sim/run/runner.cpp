@@ -22,6 +22,7 @@
 #include "sim/run/results/whole_runs.h"
 #include "sim/run/shared_machine/shared_machine.h"
 #include "sim/run/simulations.h"
+#include "sim/run/uncertainty/run_intervals.h"
 #include "sim/run/workload/prepared_variant.h"
 
 #include <fmt/format.h>
@@ -61,6 +62,7 @@ public:
         learn(result);
         change_members(result);
         tell_speedups(result);
+        tell_intervals(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         clock.tell(result.host);
         if (folder)
@@ -328,20 +330,27 @@ private:
         return s.run_samples_per_s.value_or(0) > 0 ? kMicroseconds / *s.run_samples_per_s : 0;
     }
 
+    /// The first without overlap.
+    [[nodiscard]] std::optional<std::size_t> baseline_scenario() const {
+        const auto& scenarios = experiment_.scenarios;
+        const auto first = std::find_if(
+            scenarios.begin(), scenarios.end(), [](const ScenarioParams& s) { return !s.overlap; });
+        return first == scenarios.end()
+                   ? std::nullopt
+                   : std::optional(static_cast<std::size_t>(first - scenarios.begin()));
+    }
+
     /// Speed-ups are relative to the pace of the first scenario without overlap, otherwise to that
     /// of the hidden baseline of the first scenario, of which there is only a step. Workloads of
     /// collectives only have none; loops are each relative to their own.
     void tell_speedups(ExperimentResult& result) const {
-        const auto& scenarios = experiment_.scenarios;
-        const auto first = std::find_if(
-            scenarios.begin(), scenarios.end(), [](const ScenarioParams& s) { return !s.overlap; });
-        const std::size_t of =
-            first == scenarios.end() ? 0 : static_cast<std::size_t>(first - scenarios.begin());
+        const std::optional<std::size_t> first = baseline_scenario();
+        const std::size_t of = first.value_or(0);
         const Shared& shared = shared_by(of);
         if (!shared.prepared.has_serial() || shared.prepared.workload.loops)
             return;
         const ExecutionGraph& serial = shared.prepared.serial;
-        const bool hidden = first == scenarios.end();
+        const bool hidden = !first;
         const double baseline =
             hidden ? pace_of(
                          serial,
@@ -354,6 +363,42 @@ private:
             if (pace > 0 && s.run_us.has_value() == of_run)
                 s.speedup = baseline / pace;
         }
+    }
+
+    /// Intervals of all figures. Speed-ups are relative to what tell_speedups() and loops take.
+    void tell_intervals(ExperimentResult& result) const {
+        const intervals::Residuals* residuals = options_.intervals.residuals.get();
+        std::vector<IntervalCase> cases;
+        std::map<std::size_t, std::size_t> case_of;  // by simulation
+        const auto case_of_run =
+            [&](const PreparedVariant& variant, const ExecutionGraph& graph, std::size_t task) {
+                const auto [at, fresh] = case_of.try_emplace(task, cases.size());
+                if (fresh)
+                    cases.push_back(
+                        {parts_of_run(graph, outcomes_[task], variant.system, variant.workload)});
+                return at->second;
+            };
+        for (std::size_t i = 0; residuals != nullptr && i < result.scenarios.size(); ++i) {
+            const PreparedVariant& variant = prepared_of(i);
+            ScenarioResult& s = result.scenarios[i];
+            const std::size_t task = planned_[i].main;
+            if (!variant.computes() &&
+                tell_single_collective(graph_of(i), outcomes_[task], variant.system, *residuals, s))
+                continue;
+            IntervalCase& own = cases[case_of_run(variant, graph_of(i), task)];
+            own.figures = &s;
+            own.of_run = s.run_us.has_value();
+        }
+        for (std::size_t i = 0; residuals != nullptr && i < result.scenarios.size(); ++i) {
+            if (!result.scenarios[i].speedup)
+                continue;
+            const Shared& shared =
+                shared_by(prepared_of(i).workload.loops ? i : baseline_scenario().value_or(0));
+            const std::size_t baseline =
+                case_of_run(shared.prepared, shared.prepared.serial, shared.baseline);
+            cases[case_of.at(planned_[i].main)].baseline = baseline;
+        }
+        add_intervals(cases, options_.intervals, result);
     }
 
     /// Times without overlap; 0 if nothing computes or nothing runs so.

@@ -4,6 +4,7 @@
 #include "sim/output/result.h"
 #include "sim/run/config/load.h"
 #include "sim/run/pool/progress.h"
+#include "sim/run/results/interval_source.h"
 
 #include <filesystem>
 #include <functional>
@@ -19,6 +20,7 @@ struct RunOptions {
     bool timeline = false;
     bool rank_timelines = false;               ///< rank-timelines in the folder: a file a rank
     std::optional<std::filesystem::path> out;  ///< folder for result.json and its companions
+    IntervalSource intervals;
     std::function<void(const WorkerProgress&)> progress;
     std::function<void(const std::string&)> log;  ///< receives one line per step of the work
 };

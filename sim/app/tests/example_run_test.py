@@ -32,6 +32,22 @@ class Example(Folder):
         for word in ("serial", "ring", "in_switch", "synthetic", str(self.out / "result.json")):
             self.assertIn(word, self.ran.stdout)
 
+    def test_its_figures_have_intervals(self):
+        if not (SOURCE / "validation/data/residuals.csv").is_file():
+            self.assertIn("note: no intervals: validation/data/residuals.csv was not found", self.ran.stdout)
+            return
+        self.assertRegex(self.ran.stdout, r"(?m)^90 % of such cases .* iteration ")
+        self.assertRegex(self.ran.stdout, r"(?m)^intervals( of .*)?: 90 % of .*measured collectives")
+        for scenario in self.result["scenarios"]:
+            for figure in ("iteration_us", "backward_slowdown", "speedup"):
+                interval = scenario["intervals"][figure]
+                self.assertTrue(interval["measured"], interval)
+                self.assertLessEqual(interval["low"], scenario[figure] + 1e-6)
+                self.assertGreaterEqual(interval["high"], scenario[figure] - 1e-6)
+        ring = self.result["scenarios"][1]
+        share = {f: ring["intervals"][f]["high"] / ring["intervals"][f]["low"] for f in ("iteration_us", "speedup")}
+        self.assertLess(share["speedup"], share["iteration_us"])  # what both scenarios share cancels
+
     def test_the_readme_names_the_largest_cause(self):
         # scripts/quoted_output compares the table itself.
         causes = self.result["scenarios"][1]["slowdown_by_cause"]

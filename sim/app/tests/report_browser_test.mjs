@@ -57,6 +57,18 @@ async function checkShares(page, where) {
   expect(repeated === null, `${where}: shares repeat a tick: ${JSON.stringify(repeated)}`);
 }
 
+// Intervals are whiskers at bars and bars at points, in those pages that have some.
+async function checkWhiskers(page, where, folder) {
+  const drawn = (label, width) => page.locator(`figure[aria-label^='${label}'] svg.marks .mark-rule.role-mark line[stroke-width='${width}']`).count();
+  if (folder === "run") {
+    expect((await drawn("The iteration by scenario", 1.5)) >= 3, `${where}: times without whiskers`);
+    expect((await drawn("Slowdown of the backward pass by cause", 1.5)) >= 2, `${where}: slowdowns without whiskers`);
+    expect((await page.locator("td", { hasText: / \(.* to .*\)$/ }).count()) > 6, `${where}: a table without intervals`);
+  }
+  if (folder === "sizes") expect((await drawn("Time against size", 3)) > 20, `${where}: points without intervals`);
+  if (folder === "three") expect((await drawn("Time against size", 3)) === 0, `${where}: intervals that nothing tells`);
+}
+
 // What the sentence of each kind of run speaks of, by the folder of the run.
 const sentences = {
   sizes: /^In-switch reduction is faster than ring /, run: /slows the backward pass by .* in .*; least in /,
@@ -102,6 +114,7 @@ async function check(browser, file, colorScheme, width) {
     expect(/ peak [0-9.]+ [GM]iB at .* in [A-Z]+[0-9]/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);
     expect((await chart.locator("svg.marks .mark-symbol.role-mark path").count()) === 1, `${where}: a peak without a mark`);
   }
+  await checkWhiskers(page, where, path.basename(path.dirname(path.resolve(file))));
   const parts = page.locator("figure[aria-label^='Parts of a step']");
   if ((await parts.count()) > 0) {
     expect((await parts.locator("svg.marks .mark-rect path").count()) > 12, `${where}: a step without parts`);

@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tempfile
 
+from made_up_residuals import root_with_residuals
+
 PROGRAM, SOURCE, MODULES = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 SKIPPED = 77
 
 
-def sweep(folder, name, **changes):
+def sweep(folder, name, root=None, **changes):
     path = folder / f"{name}.json"
     content = {
         "name": name,
@@ -32,7 +34,7 @@ def sweep(folder, name, **changes):
         **changes,
     }
     path.write_text(json.dumps(content))
-    done = subprocess.run([PROGRAM, "sweep", path, "--out", folder / name], check=True, capture_output=True)
+    done = subprocess.run([PROGRAM, "sweep", path, "--out", folder / name], check=True, capture_output=True, cwd=root)
     assert b" 0 failed" in done.stdout, done.stdout
     return folder / name
 
@@ -45,6 +47,14 @@ def measured(folder):
         rows.append(f"made_up,NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,Ring,2.20,float,{2**power},{20 + 2**power / 2.5e5},,,out-of-place")
     path.write_text("\n".join(rows) + "\n")
     return path
+
+
+def check_intervals(run):
+    """The page's scenarios have the intervals that result.json has."""
+    scenarios = json.loads((run / "result.json").read_text(encoding="utf-8"))["scenarios"]
+    for drawn, scenario in zip(data_of(run)["result"]["scenarios"], scenarios):
+        assert drawn["intervals"] == scenario["intervals"]
+        assert scenario["intervals"]["iteration_us"]["high"] > scenario["iteration_us"], scenario["intervals"]
 
 
 def pipelines(folder):
@@ -183,13 +193,14 @@ def main():
         algorithm = {
             "name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["auto", "ring", "in_switch"],
         }
-        sizes = sweep(folder, "sizes", axes=[algorithm, size])
+        root = root_with_residuals(folder, SOURCE)
+        sizes = sweep(folder, "sizes", root, axes=[algorithm, size])
         entries = {"name": "entries", "pointer": "/system/topology/switch/reduction/entries", "values": [4, 64]}
         three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])
         run = folder / "run"
         subprocess.run(
             [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run, "--timeline"],
-            check=True, capture_output=True,
+            check=True, capture_output=True, cwd=root,
         )
         plans = folder / "plans"
         subprocess.run([PROGRAM, "run", pipelines(folder), "--out", plans], check=True, capture_output=True)
@@ -200,6 +211,7 @@ def main():
         many = runs_over_many_steps(folder)
         subprocess.run([PROGRAM, "report", *many], check=True, capture_output=True)
         check_first_tables(many)
+        check_intervals(run)
         check_schedules(plans)
         check_memory(plans)
         check_pass_that_is_none(plans)

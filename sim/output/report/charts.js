@@ -47,6 +47,7 @@ const switchfold = (() => {
       view: { stroke: line },
       range: { category: colors },
       style: { bar_of_pass: { stroke: dark.matches ? "#0d1117" : "#ffffff" }, mark_of_peak: { fill: text } },
+      errorbar: { rule: { stroke: text, strokeWidth: 1.5 }, ticks: { stroke: text, strokeWidth: 1.5, size: 12 } },
     };
   }
 

@@ -2,7 +2,7 @@
 // The report of a run: its answer, what slowed the backward pass and other phases, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, percentLabel, factor, begin, main } = switchfold;
+  const { element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, begin, main } = switchfold;
   // The simulator's own list, with what charts call them.
   let causes = [];
   let causeNames = {};
@@ -133,6 +133,14 @@
     return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
   };
 
+  // The same with the interval in which 90 % of such cases lie, if there is one.
+  const withInterval = (f, text) => (s) => {
+    const interval = s.intervals?.[f.key];
+    if (!interval || interval.low === null) return text(s);
+    const end = (value) => text({ [f.key]: value });
+    return `${text(s)} (${end(interval.low)} to ${end(interval.high)})`;
+  };
+
   // What is rare is left out where it is next to nothing, what not every workload has where none has it.
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
@@ -140,10 +148,50 @@
     .filter((f) => !f.of_gpus || !onCoprocessor(data))
     .filter((f) => data.run_figures.length === 0 || (!f.pace && !data.run_figures.some((above) => above.key === f.key)))
     .sort((a, b) => a.place - b.place);
-  const columnsOf = (figures, decimals) => figures.map((f) => ({ title: f.title, text: textOf(f, decimals) }));
+  const columnsOf = (figures, decimals) => figures.map((f) => ({ title: f.title, text: withInterval(f, textOf(f, decimals)) }));
+  // Likewise of a value of the first collective.
+  const ofCollective = (key, text) => (s) => {
+    const c = s.collectives[0];
+    const interval = c?.intervals?.[key];
+    return text(c?.[key]) + (interval && interval.low !== null ? ` (${text(interval.low)} to ${text(interval.high)})` : "");
+  };
+  const rateText = (value) => (value ?? 0).toFixed(1);
 
   function wide(scenarios, columns) {
     main.append(element("div", { class: "wide", tabindex: "0" }, table(scenarios, columns)));
+  }
+
+  // What intervals rest on: those of a scenario's time, which is of all its parts.
+  function basesOf(scenarios) {
+    const bases = new Map();
+    for (const s of scenarios) {
+      const basis = (s.collectives[0]?.intervals?.time_us ?? s.intervals?.iteration_us)?.like;
+      if (basis) bases.set(basis, [...(bases.get(basis) || []), s.name]);
+    }
+    return bases;
+  }
+
+  // The time of each scenario, with a whisker over 90 % of such cases.
+  function timeChart(data, scenarios) {
+    const one = ["collective", "experts"].includes(data.result.workload.type) && scenarios.every((s) => s.collectives.length > 0);
+    const of = (s) => (one ? { us: s.collectives[0].time_us, interval: s.collectives[0].intervals?.time_us } : { us: s.iteration_us, interval: s.intervals?.iteration_us });
+    const all = scenarios.map((s) => ({ scenario: s.name, ...of(s) }));
+    if (!all.some((v) => v.interval && v.interval.low !== null)) return;
+    const unit = timeUnit(Math.max(...all.map((v) => v.us)));
+    const values = all.map((v) => ({ scenario: v.scenario, time: v.us / unit.us, us: v.us,
+      low: v.interval && v.interval.low !== null ? v.interval.low / unit.us : null, high: v.interval && v.interval.low !== null ? v.interval.high / unit.us : null }));
+    const what = one ? "time of the collective" : "iteration";
+    const y = { field: "scenario", type: "nominal", sort: null, title: null };
+    chart(section(`The ${what}, and where 90 % of such cases lie`), `The ${what} by scenario`, {
+      width: 640, height: { step: 34 },
+      layer: [
+        { mark: { type: "bar", opacity: 0.75 }, encoding: { y, x: { field: "time", type: "quantitative", title: `${what} (${unit.name})` },
+          tooltip: [{ field: "scenario" }, { field: "time", type: "quantitative", format: ".5~g" }, { field: "low", type: "quantitative", format: ".5~g" }, { field: "high", type: "quantitative", format: ".5~g" }] } },
+        { transform: [{ filter: "datum.low !== null" }], mark: { type: "errorbar", ticks: true },
+          encoding: { y, x: { field: "low", type: "quantitative", title: `${what} (${unit.name})` }, x2: { field: "high" } } },
+      ],
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: what, text: (v) => time(v.us) },
+      { title: "at least", text: (v) => (v.low === null ? "-" : time(v.low * unit.us)) }, { title: "at most", text: (v) => (v.high === null ? "-" : time(v.high * unit.us)) }]);
   }
 
   function summary(data, scenarios) {
@@ -153,14 +201,14 @@
       columns.push(
         { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
-        { title: "time", text: (s) => time(s.collectives[0]?.time_us) },
-        { title: "bus GB/s", text: (s) => (s.collectives[0]?.bus_bandwidth_GBps ?? 0).toFixed(1) });
+        { title: "time", text: ofCollective("time_us", time) },
+        { title: "bus GB/s", text: ofCollective("bus_bandwidth_GBps", rateText) });
     else if (data.result.workload.type === "experts")
       columns.push(
         { title: "library", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "SMs", text: (s) => String(s.collectives[0]?.channels ?? "-") },
         { title: "time of all exchanges", text: (s) => time(s.exchange_us) },
-        { title: "GB/s of the first", text: (s) => (s.collectives[0]?.algorithm_bandwidth_GBps ?? 0).toFixed(1) });
+        { title: "GB/s of the first", text: ofCollective("algorithm_bandwidth_GBps", rateText) });
     else if (loops(data))
       columns.push(...columnsOf(data.loop_figures));
     else
@@ -181,6 +229,9 @@
         const own = s.workload ? `: ${ranks}${s.workload.source}` : "";
         main.append(element("p", { class: "note" }, `${s.name} sets ${sets}${own}`));
       }
+    for (const [basis, names] of basesOf(scenarios))
+      main.append(element("p", { class: "note" }, `Intervals${names.length < scenarios.length ? ` of ${names.join(", ")}` : ""}: ` +
+        (basis.startsWith("unmeasured") ? "" : "90 % of ") + basis));
     for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
   }
 
@@ -192,15 +243,22 @@
       ? causes.map((c, i) => ({ scenario: s.name, cause: causeNames[c], order: i, share: s.causes[c] })) : []))
       .filter((v) => Math.abs(v.share) > 5e-4);
     if (values.length === 0) return;
-    chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
-      width: 640, height: { step: 42 },
+    const whiskers = scenarios.map((s) => ({ scenario: s.name, ...s.intervals?.[`${part.key}_slowdown`] }))
+      .filter((w) => typeof w.low === "number" && w.high > w.low && values.some((v) => v.scenario === w.scenario));
+    const y = { field: "scenario", type: "nominal", sort: null, title: null };
+    const title = `slowdown of the ${part.title} (%)`;
+    const bars = {
       mark: "bar",
       encoding: {
-        y: { field: "scenario", type: "nominal", sort: null, title: null },
-        x: { field: "share", type: "quantitative", title: `slowdown of the ${part.title} (%)`, axis: { format: percentLabel } },
+        y, x: { field: "share", type: "quantitative", title, axis: { format: percentLabel } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
+    };
+    chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
+      width: 640, height: { step: 42 },
+      layer: [bars, ...(whiskers.length === 0 ? [] : [{ data: { values: whiskers }, mark: { type: "errorbar", ticks: true },
+        encoding: { y, x: { field: "low", type: "quantitative", title, axis: { format: percentLabel } }, x2: { field: "high" } } }])],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "cause", text: (v) => v.cause }, { title: "share", text: (v) => percent(v.share) }]);
   }
 
@@ -295,6 +353,7 @@
     causes = data.causes.map((c) => c.key);
     causeNames = Object.fromEntries(data.causes.map((c) => [c.key, c.title]));
     summary(data, scenarios);
+    timeChart(data, scenarios);
     for (const part of data.slowed) causeChart(scenarios, part);
     switchfold.schedules(data, scenarios);
     switchfold.memory(data, scenarios);

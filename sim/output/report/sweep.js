@@ -76,6 +76,11 @@
       { field: metric.key, type: "quantitative", title: y.title, format: metric.share ? ".1%" : ".5~g" },
     ];
     const layer = [{ mark: { type: "line", point: true }, encoding: { x: xEncoding(axis), y, color, tooltip } }];
+    const [low, high] = [`${metric.key}_at_least`, `${metric.key}_at_most`];
+    const hasInterval = metric.interval && rows.some((r) => r[low] !== null && r[low] !== undefined);
+    if (hasInterval)
+      layer.push({ transform: [{ filter: `isValid(datum['${low}'])` }], mark: { type: "rule", opacity: 0.45, strokeWidth: 3 },
+        encoding: { x: xEncoding(axis), y: { ...y, field: low }, y2: { field: high }, color } });
     if (marks.length > 0) {
       layer.push({ data: { values: marks }, mark: { type: "rule", strokeDash: [4, 4], strokeWidth: 1.5 },
         encoding: { x: xEncoding(axis), color, tooltip: [{ field: "what", type: "nominal", title: "crossover" }] } });
@@ -91,6 +96,8 @@
       ...(series ? [{ title: series, text: (r) => r[series] }] : []),
       { title: axis.name, text: (r) => r[axis.name] },
       { title: metric.title, text: (r) => (r[metric.key] === null ? "-" : metric.text(r[metric.key])) },
+      ...(hasInterval ? [[low, "at least"], [high, "at most"]] : [])
+        .map(([key, name]) => ({ title: name, text: (r) => (r[key] === null ? "-" : metric.text(r[key])) })),
     ];
     chart(box, title, { width: 430, height: 280, layer }, rows, columns);
   }
@@ -208,6 +215,7 @@
         ...data.axes.map((a) => ({ title: a.name, text: (r) => r[a.name] })), { title: "error", text: (r) => r.error || "has not run" }])));
     if (data.left_out > 0) main.append(element("p", { class: "note" }, `${data.left_out} rows beyond the first ${data.rows.length} are left out; sweep.db holds all.`));
     main.append(element("p", { class: "note" }, `switchfold ${data.version}; ${data.done} of ${data.points} points. ` +
+      (rows.some((r) => names.some((m) => m.interval && typeof r[`${m.key}_at_least`] === "number")) ? "Bars: 90 % of such cases. " : "") +
       (data.measured.length > 0 ? `Crosses: ${data.measured.length} measured points of ${data.data_file}.` : "")));
   };
 })();

@@ -45,6 +45,20 @@ TEST_F(ResultReader, ReadsBackEverythingThatIsWritten) {
     EXPECT_EQ(to_result_json(read_result(folder_)), to_result_json(sample_result()));
 }
 
+TEST_F(ResultReader, ReadsIntervalsBackAndNoneOfOldResults) {
+    const ExperimentResult result = read_result(folder_);
+    const ExperimentResult sample = sample_result();
+    EXPECT_EQ(result.scenarios[1].intervals, sample.scenarios[1].intervals);
+    EXPECT_EQ(result.scenarios[1].intervals.size(), 3U);
+    Json json = Json::parse(to_result_json(sample));
+    json["scenarios"][1].erase("intervals");
+    write(json.dump());
+    EXPECT_TRUE(read_result(folder_).scenarios[1].intervals.empty());
+    json["scenarios"][1]["intervals"]["iteration_us"] = {{"low", "small"}};
+    write(json.dump());
+    EXPECT_EQ(problem().pointer, "/scenarios/1/intervals/iteration_us/low");
+}
+
 TEST_F(ResultReader, ReadsBackWhatScenariosSet) {
     ExperimentResult result = sample_result();
     result.scenarios[1].set = {{"/workload/bucket", "\"50 MiB\""}, {"/workload/ranks", "2"}};

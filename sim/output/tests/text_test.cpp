@@ -130,6 +130,45 @@ TEST(Table, OfACoprocessorHasNoFiguresOfGpus) {
         EXPECT_EQ(whole.find(word), std::string::npos) << word;
 }
 
+TEST(Table, ShowsIntervalsBelowAndWhatTheyRestOn) {
+    ExperimentResult result = sample_result();
+    const auto lines = lines_of(to_table(result));
+    const auto at = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+        return line.starts_with("90 % of such cases");
+    });
+    ASSERT_LT(lines.end() - at, 40);
+    ASSERT_GE(lines.end() - at, 4);
+    EXPECT_EQ(at[0], "90 % of such cases          iteration        slowdown");
+    EXPECT_EQ(at[1], "serial                              -               -");
+    EXPECT_EQ(at[2], "ring                43.00 to 47.25 ms  15.0 to 25.0 %");
+    EXPECT_NE(
+        std::find(
+            lines.begin(),
+            lines.end(),
+            "intervals: 90 % of 12 to 80 measured collectives on 3 kinds of machine"),
+        lines.end());
+    for (ScenarioResult& s : result.scenarios)
+        s.intervals.clear();
+    EXPECT_EQ(to_table(result).find("90 %"), std::string::npos);
+}
+
+TEST(Table, IntervalsOfACollectiveAreOfItsTimeAndBandwidths) {
+    ExperimentResult result = sample_result();
+    result.workload.type = "collective";
+    result.scenarios[1].collectives[0].intervals["time_us"] = {36, 44, true, "9 measured ones"};
+    result.scenarios[1].collectives[0].intervals["bus_bandwidth_GBps"] = {41, 51, true, ""};
+    const std::string text = to_table(result);
+    EXPECT_NE(
+        text.find("90 % of such cases             time  algorithm GB/s        bus GB/s"),
+        std::string::npos)
+        << text;
+    EXPECT_NE(
+        text.find("ring                36.0 to 44.0 us               -    41.0 to 51.0"),
+        std::string::npos)
+        << text;
+    EXPECT_NE(text.find("intervals: 90 % of 9 measured ones\n"), std::string::npos) << text;
+}
+
 TEST(Table, ShowsEachScenarioAndWhatSlowsIt) {
     ExperimentResult result = sample_result();
     const auto lines = lines_of(to_table(result));

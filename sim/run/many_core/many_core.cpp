@@ -122,6 +122,10 @@ private:
                 s.workload = own;
             result.scenarios.push_back(std::move(s));
         }
+        if (options_.intervals.residuals)
+            result.workload.notes.emplace_back("no intervals: no many-core processor was measured");
+        else if (!options_.intervals.why_none.empty())
+            result.workload.notes.push_back(options_.intervals.why_none);
         return result;
     }
 

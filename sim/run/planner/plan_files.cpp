@@ -116,11 +116,16 @@ std::string experiment_text(
 std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& result) {
     std::string text =
         "plan,step_ms,samples_per_s,step_ms_without_contention,bound_ms,bound_arithmetic_ms,"
-        "bound_links_ms,bound_path_ms,memory_bytes,folded\n";
+        "bound_links_ms,bound_path_ms,memory_bytes,folded,step_ms_at_least,step_ms_at_most\n";
+    const auto end = [&](const SimulatedPlan& plan, std::optional<double> FigureInterval::*which) {
+        return result.step_error && (*result.step_error).*which
+                   ? fmt::format("{:.6f}", plan.seconds * *((*result.step_error).*which) * 1e3)
+                   : std::string();
+    };
     for (const SimulatedPlan& plan : result.simulated) {
         const PlanCandidate& candidate = result.candidate(plan);
         text += fmt::format(
-            "{},{:.6f},{:.6g},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.0f},{}\n",
+            "{},{:.6f},{:.6g},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.0f},{},{},{}\n",
             csv_field(name_of(candidate, loaded.experiment)),
             plan.seconds * 1e3,
             loaded.experiment.planner->global_batch / plan.seconds,
@@ -130,7 +135,9 @@ std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& resul
             candidate.bound.links * 1e3,
             candidate.bound.path * 1e3,
             candidate.memory_bytes,
-            candidate.fold);
+            candidate.fold,
+            end(plan, &FigureInterval::low),
+            end(plan, &FigureInterval::high));
     }
     return text;
 }

@@ -5,6 +5,7 @@
 #include "sim/core/json.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/sweep/digest.h"
+#include "sim/run/uncertainty/figure_intervals.h"
 
 #include <fmt/format.h>
 
@@ -135,7 +136,11 @@ RunRecord PlanStore::record(std::size_t candidate, bool contention) const {
     return record;
 }
 
-void PlanStore::keep(std::size_t candidate, bool contention, double seconds) {
+void PlanStore::keep(
+    std::size_t candidate,
+    bool contention,
+    double seconds,
+    const std::optional<FigureInterval>& error) {
     if (!database_)
         return;
     RunRecord run = record(candidate, contention);
@@ -144,6 +149,10 @@ void PlanStore::keep(std::size_t candidate, bool contention, double seconds) {
     scenario.overlap = true;
     scenario.iteration_us = seconds * kMicroseconds;
     scenario.samples_per_s = loaded_.experiment.planner->global_batch / seconds;
+    if (contention && error) {
+        scenario.intervals["iteration_us"] = scaled(*error, scenario.iteration_us);
+        scenario.intervals["samples_per_s"] = inverse_interval(*scenario.samples_per_s, 1, *error);
+    }
     database_->record(run);
 }
 

@@ -33,7 +33,12 @@ public:
 
     /// Seconds of a step, if stored.
     [[nodiscard]] std::optional<double> known(std::size_t candidate, bool contention) const;
-    void keep(std::size_t candidate, bool contention, double seconds);
+    /// With the interval of a step with contention, `error` times it.
+    void keep(
+        std::size_t candidate,
+        bool contention,
+        double seconds,
+        const std::optional<FigureInterval>& error);
     void fail(std::size_t candidate, bool contention, const JobResult& result);
     void tick();
     void flush();

@@ -7,6 +7,8 @@
 #include "sim/run/pool/pool.h"
 #include "sim/run/results/training.h"
 #include "sim/run/simulations.h"
+#include "sim/run/uncertainty/figure_intervals.h"
+#include "sim/run/uncertainty/part_kinds.h"
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/prepared_variant.h"
 #include "sim/run/workload/workload.h"
@@ -95,6 +97,13 @@ private:
             result_.space.candidates.size(),
             result_.space.combinations));
         store_.emplace(loaded_, result_.space, options_.out);
+        if (options_.intervals.residuals)
+            result_.step_error = time_interval(
+                1,
+                PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus),
+                *options_.intervals.residuals);
+        else if (!options_.intervals.why_none.empty())
+            result_.space.notes.push_back(options_.intervals.why_none);
         seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
         failed_.assign(candidates().size(), false);
         for (const bool contention : {true, false})
@@ -207,7 +216,7 @@ private:
                 ++begun_;
                 double seconds = 0;
                 std::memcpy(&seconds, result.bytes.data(), sizeof seconds);
-                store_->keep(i, contention, seconds);
+                store_->keep(i, contention, seconds, result_.step_error);
                 // Rounded as when reading stored results.
                 seconds_[contention ? 1 : 0][i] = seconds * kMicroseconds / kMicroseconds;
             }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/output/figure_interval.h"
 #include "sim/run/planner/candidate.h"
+#include "sim/run/results/interval_source.h"
 #include "sim/run/sweep/slurm.h"
 
 #include <cstdint>
@@ -39,6 +41,7 @@ struct PlannerOptions {
     /// Runs simulations as cluster jobs instead of locally; requires a folder. Its `command` must
     /// plan the same experiment.
     std::optional<SlurmOptions> slurm;
+    IntervalSource intervals;
     std::function<void(const PlannerProgress&)> progress;
     std::function<void(const std::string&)> log;
 };
@@ -61,6 +64,9 @@ struct PlannerResult {
     /// Plans that may still be faster: their bound is below the best time.
     std::uint64_t open = 0;
     double least_bound = 0;  ///< of open plans; the best time if there are none
+    /// Times a plan's step between which 90 % of measured ones lie: all plans are steps of as many
+    /// GPUs, and what tells their errors apart was not measured. None if nothing was.
+    std::optional<FigureInterval> step_error;
     /// Index in `simulated` of the plan that would win with free overlap; none if the budget ended
     /// first.
     std::optional<std::size_t> alone_best;

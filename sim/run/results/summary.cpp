@@ -2,72 +2,18 @@
 #include "sim/run/results/summary.h"
 
 #include "models/collectives/engine.h"
+#include "sim/run/results/collective_records.h"
 #include "sim/run/results/training.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
-
-/// Finds the record of an operation that communicates.
-class Records {
-public:
-    explicit Records(const Outcome& outcome) {
-        for (const CollectiveRecord& record : outcome.collectives)
-            if (record.sender == record.receiver)
-                of_groups_[{record.group, record.sequence}] = &record;
-            else
-                transfers_[{record.sender, record.receiver, record.tag, record.sequence}] = &record;
-    }
-    /// Null if it does not communicate, or has no record. Each rank asks for all its operations, in
-    /// order: transfers of one tag are counted.
-    const CollectiveRecord* of(std::uint32_t rank, const OperationBody& body) {
-        if (const auto* c = std::get_if<CollectiveOperation>(&body))
-            return found(of_groups_, {c->group, c->sequence});
-        if (const auto* send = std::get_if<SendOperation>(&body))
-            return transfer({rank, send->peer, send->tag, 0});
-        if (const auto* receive = std::get_if<ReceiveOperation>(&body))
-            return transfer({receive->peer, rank, receive->tag, 1});
-        return nullptr;
-    }
-
-private:
-    using Channel = std::array<std::uint64_t, 4>;
-
-    template <class Map>
-    static const CollectiveRecord* found(const Map& map, const typename Map::key_type& key) {
-        const auto at = map.find(key);
-        return at == map.end() ? nullptr : at->second;
-    }
-    /// The next of those from a rank to another of a tag, at one end.
-    const CollectiveRecord* transfer(const Channel& end) {
-        return found(transfers_, {end[0], end[1], end[2], counts_[end]++});
-    }
-
-    std::map<std::pair<std::uint32_t, std::uint64_t>, const CollectiveRecord*> of_groups_;
-    std::map<Channel, const CollectiveRecord*> transfers_;  ///< sender, receiver, tag, sequence
-    std::map<Channel, std::uint64_t> counts_;
-};
-
-/// Time in which an operation of a collective or transfer waits for another rank. A late rank
-/// delays a single peer of a group's send and receive; a sender that fills the receiver's buffers
-/// and ends does not wait.
-Interval waiting_of(const CollectiveRecord& record, const Interval& resident) {
-    const bool transfer = record.sender != record.receiver;
-    if (transfer ? record.ready.count() > resident.end
-                 : record.kind == CollectiveKind::kSendReceive)
-        return {};
-    return {
-        std::max(resident.start, record.stalled.count()),
-        std::min(resident.end, record.ready.count())};
-}
 
 bool communicates(const OperationBody& body) {
     return std::holds_alternative<CollectiveOperation>(body) ||
@@ -104,7 +50,7 @@ communication_stretches(const RankGraph& rank, const std::vector<OperationTimes>
 
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
-    Records records(outcome);
+    CollectiveRecords records(outcome);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
         std::vector<Interval> phases[4];
@@ -203,30 +149,22 @@ std::string_view mover_of(const Choice& choice) {
 
 }  // namespace
 
+std::string name_of(const ExecutionGraph& graph, const CollectiveRecord& record) {
+    if (record.sender != record.receiver)
+        return fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence);
+    return fmt::format(
+        "{} {} {}", graph.groups[record.group].name, to_string(record.kind), record.sequence);
+}
+
 std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
     std::vector<CollectiveResult> results;
     for (const CollectiveRecord& record : outcome.collectives) {
         CollectiveResult result;
-        const bool pair = record.sender != record.receiver;
-        result.name =
-            pair ? fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence)
-                 : fmt::format(
-                       "{} {} {}",
-                       graph.groups[record.group].name,
-                       to_string(record.kind),
-                       record.sequence);
-        result.algorithm =
-            pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm);
-        result.protocol = mover_of(record.choice);
-        if (record.choice.library != ExpertsLibrary::kAuto) {
-            result.algorithm = enum_name(record.choice.library);
-            result.protocol.clear();
-        }
-        if (record.as_traced) {
-            result.algorithm = "as_traced";
-            result.protocol.clear();
-        }
+        result.name = name_of(graph, record);
+        result.algorithm = algorithm_of(record);
+        if (record.choice.library == ExpertsLibrary::kAuto && !record.as_traced)
+            result.protocol = mover_of(record.choice);
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

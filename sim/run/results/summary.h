@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace switchfold {
@@ -28,6 +29,9 @@ struct PhaseTimes {
 /// For the first `steps` steps; `iteration` is always over the whole run.
 [[nodiscard]] PhaseTimes
 phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
+
+/// Of a collective or transfer in results: group, kind and its number.
+[[nodiscard]] std::string name_of(const ExecutionGraph& graph, const CollectiveRecord& record);
 
 [[nodiscard]] std::vector<CollectiveResult>
 collective_results(const ExecutionGraph& graph, const Outcome& outcome);

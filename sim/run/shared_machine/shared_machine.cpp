@@ -14,6 +14,7 @@
 #include "sim/run/results/summary.h"
 #include "sim/run/shared_machine/share_of.h"
 #include "sim/run/simulations.h"
+#include "sim/run/uncertainty/run_intervals.h"
 #include "sim/run/workload/prepared_variant.h"
 #include "workloads/graph/join.h"
 #include "workloads/graph/without_overlap.h"
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -289,7 +291,8 @@ private:
             [&](const Time& end) { return end <= others; }));
     }
 
-    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w) const {
+    /// With what its step is made of, if intervals are wanted.
+    [[nodiscard]] ScenarioResult row(std::size_t i, std::size_t w, PartsOfStep& parts) const {
         const Shared& shared = scenarios_[i];
         const Tenant& tenant = shared.sharing->tenants[w];
         const Outcome& outcome = outcomes_[shared.together];
@@ -322,6 +325,8 @@ private:
             tell_uncrowded(shared, w, outcome, own, s);
         if (tenant.has_serial())
             tell_slowdowns_of(i, w, share, own, now, s);
+        if (options_.intervals.residuals)
+            parts = parts_of_run(own.graph, own.outcome, shared.sharing->system, tenant.workload);
         return s;
     }
 
@@ -381,13 +386,38 @@ private:
         result.config_digest = loaded_.digest;
         result.effective_config = loaded_.effective_config;
         result.workload = whole_report();
+        std::vector<IntervalCase> cases;
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
-                result.scenarios.push_back(row(i, w));
+                result.scenarios.push_back(row(i, w, cases.emplace_back().parts));
+        tell_intervals(cases, result);
         for (const auto* outcomes : {&once_, &outcomes_})
             for (const Outcome& outcome : *outcomes)
                 result.host.events += outcome.events;
         return result;
+    }
+
+    /// `cases` are those of the result's rows. Speed-ups are relative to each workload alone
+    /// without overlap.
+    void tell_intervals(std::vector<IntervalCase>& cases, ExperimentResult& result) const {
+        std::map<const Tenant*, std::size_t> baselines;
+        std::size_t at = 0;
+        for (const Shared& shared : scenarios_)
+            for (const Tenant& tenant : shared.sharing->tenants) {
+                const std::size_t own = at++;
+                cases[own].figures = &result.scenarios[own];
+                if (!options_.intervals.residuals || !tenant.has_serial())
+                    continue;
+                const auto [known, fresh] = baselines.try_emplace(&tenant, cases.size());
+                cases[own].baseline = known->second;
+                if (fresh)
+                    cases.emplace_back().parts = parts_of_run(
+                        tenant.serial,
+                        once_[tenant.serial_once],
+                        shared.sharing->system,
+                        tenant.workload);
+            }
+        add_intervals(cases, options_.intervals, result);
     }
 
     /// Report on all workloads that share the machine.

@@ -15,7 +15,7 @@
 namespace switchfold {
 
 /// Changes whenever a table or column changes its meaning or is removed.
-inline constexpr const char* kSweepSchema = "switchfold-sweep-2";
+inline constexpr const char* kSweepSchema = "switchfold-sweep-3";
 inline constexpr const char* kDatabaseName = "sweep.db";
 
 /// State of a sweep's points.

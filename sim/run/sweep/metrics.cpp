@@ -14,12 +14,14 @@ OrderedJson sweep_metrics() {
           {"unit", "us"},
           {"less", true},
           {"log", true},
+          {"interval", true},
           {"of_collective", true}},
          {{"key", "bus_bandwidth_GBps"},
           {"title", "bus bandwidth"},
           {"unit", "GB/s"},
           {"less", false},
           {"log", false},
+          {"interval", true},
           {"of_collective", true}}});
     for (const Figure& figure : kFigures)
         if (!figure.chart_title.empty())
@@ -29,6 +31,7 @@ OrderedJson sweep_metrics() {
                  {"unit", to_string(figure.unit)},
                  {"less", !figure.more_is_better && figure.unit != Unit::kFactor},
                  {"log", false},
+                 {"interval", figure.has_interval},
                  {"of_collective", false},
                  {"of_step", figure.table_place > 0 && !figure.pace}});
     return metrics;

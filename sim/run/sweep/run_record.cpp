@@ -40,6 +40,54 @@ RecordColumn of_figure(const Figure& figure) {
         }};
 }
 
+enum class IntervalsOf { kScenario, kCollective };
+
+/// One end of an interval; null where there is none.
+RecordColumn end_of_interval(
+    std::string name, std::string key, std::optional<double> FigureInterval::*end, IntervalsOf of) {
+    return {
+        std::move(name),
+        sql_type<double>(),
+        [key, end, of](const RecordedScenario& s) {
+            if (of == IntervalsOf::kCollective && !s.collective)
+                return Json();
+            const FigureIntervals& all =
+                of == IntervalsOf::kScenario ? s.intervals : s.collective->intervals;
+            const auto at = all.find(key);
+            return at == all.end() || !(at->second.*end) ? Json() : Json(*(at->second.*end));
+        },
+        [key, end, of](RecordedScenario& s, const Json& json) {
+            if (json.is_null())
+                return;
+            if (of == IntervalsOf::kCollective && !s.collective)
+                s.collective.emplace();
+            FigureIntervals& all =
+                of == IntervalsOf::kScenario ? s.intervals : s.collective->intervals;
+            all[key].*end = json.get<double>();
+        }};
+}
+
+void add_ends(std::vector<RecordColumn>& columns, std::string_view key, IntervalsOf of) {
+    columns.push_back(end_of_interval(at_least(key), std::string(key), &FigureInterval::low, of));
+    columns.push_back(end_of_interval(at_most(key), std::string(key), &FigureInterval::high, of));
+}
+
+/// What the interval of the iteration rests on.
+RecordColumn of_basis() {
+    static constexpr std::string_view kOf = "iteration_us";
+    return {
+        "intervals_like",
+        sql_type<std::string>(),
+        [](const RecordedScenario& s) {
+            const auto at = s.intervals.find(kOf);
+            return at == s.intervals.end() ? Json() : Json(at->second.like);
+        },
+        [](RecordedScenario& s, const Json& json) {
+            if (!json.is_null())
+                s.intervals[std::string(kOf)].like = json.get<std::string>();
+        }};
+}
+
 RecordColumn of_cause(const SlowedPart& part, const Cause& cause) {
     const std::string of = part.key == kMainPart ? "" : std::string(part.key) + "_";
     return {
@@ -112,7 +160,8 @@ RunRecord record_of(const ExperimentResult& result) {
                 c.size_bytes,
                 c.time_us,
                 c.algorithm_bandwidth_GBps,
-                c.bus_bandwidth_GBps};
+                c.bus_bandwidth_GBps,
+                c.intervals};
         }
     }
     return record;
@@ -124,6 +173,12 @@ std::vector<RecordColumn> record_columns() {
     std::vector<RecordColumn> columns{own("scenario", &S::name), own("overlap", &S::overlap)};
     for (const Figure& figure : kFigures)
         columns.push_back(of_figure(figure));
+    for (const Figure& figure : kFigures)
+        if (figure.has_interval)
+            add_ends(columns, figure.key, IntervalsOf::kScenario);
+    for (const char* key : {"time_us", "algorithm_bandwidth_GBps", "bus_bandwidth_GBps"})
+        add_ends(columns, key, IntervalsOf::kCollective);
+    columns.push_back(of_basis());
     for (const SlowedPart& part : kSlowedParts)
         for (const Cause& cause : kCauses)
             columns.push_back(of_cause(part, cause));

@@ -24,6 +24,7 @@ struct RecordedCollective {
     double time_us = 0;
     double algorithm_bandwidth_GBps = 0;
     double bus_bandwidth_GBps = 0;
+    FigureIntervals intervals = {};
 };
 
 /// The results of a scenario that a sweep stores.

@@ -34,10 +34,12 @@ std::string run_point(
     const SweepPlan& plan,
     const SweepPoint& point,
     const std::string& host,
+    const IntervalSource& intervals,
     const JobProgress& report) {
     const LoadedExperiment loaded = load_point(plan, point);
     RunOptions options;
     options.in_process = true;
+    options.intervals = intervals;
     // Where something is trained, that takes most of the time.
     const WorkPhase longest =
         loaded.experiment.learning ? WorkPhase::kLearning : WorkPhase::kSimulating;
@@ -99,8 +101,8 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
     const std::string host = host_name();
     std::vector<Job> jobs;
     for (const SweepPoint* point : missing)
-        jobs.push_back({point->digest, [&plan, point, &host](const JobProgress& report) {
-                            return run_point(plan, *point, host, report);
+        jobs.push_back({point->digest, [&plan, &options, point, &host](const JobProgress& report) {
+                            return run_point(plan, *point, host, options.intervals, report);
                         }});
     SweepProgress told;
     told.runs = missing.size();

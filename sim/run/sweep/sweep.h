@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/results/interval_source.h"
 #include "sim/run/sweep/database.h"
 #include "sim/run/sweep/plan.h"
 
@@ -28,6 +29,7 @@ struct SweepOptions {
     unsigned jobs = 1;
     std::uint64_t worker_bytes = 0;  ///< memory limit per worker; 0: an equal part of the machine's
     std::optional<std::set<std::string>> only;  ///< digests to run; none: all
+    IntervalSource intervals;
     std::function<void(const SweepProgress&)> progress;
     std::function<void(const std::string&)> log;
 };

@@ -2,6 +2,7 @@
 #include "sim/run/sweep/sweep_report.h"
 
 #include "sim/core/error.h"
+#include "sim/output/figures.h"
 #include "sim/run/sweep/database.h"
 #include "sim/run/sweep/sqlite.h"
 
@@ -60,8 +61,11 @@ void add_rows(Sqlite& database, OrderedJson& data) {
             columns.push_back(columns.back() + "_number");
     }
     columns.insert(columns.end(), kColumns.begin(), kColumns.end());
-    for (const OrderedJson& metric : data["metrics"])
+    for (const OrderedJson& metric : data["metrics"]) {
         columns.push_back(metric["key"].get<std::string>());
+        if (const std::string key = columns.back(); metric["interval"].get<bool>())
+            columns.insert(columns.end(), {at_least(key), at_most(key)});
+    }
     std::string list;
     for (const std::string& column : columns)
         list += (list.empty() ? "" : ", ") + sql_name(column);

@@ -216,8 +216,10 @@ private:
     void note_as_traced(const std::string& why) {
         const std::string& traced = out_.graph.provenance.gpu_name;
         const std::string& simulated = context_.system().gpu->name;
-        if (why.empty() && (traced.empty() || gpu_model(traced) == gpu_model(simulated)))
+        if (why.empty() && (traced.empty() || gpu_model(traced) == gpu_model(simulated))) {
+            out_.kernels_as_traced = !traced.empty();
             return;
+        }
         out_.report.notes.push_back(fmt::format(
             "the trace was recorded on {}: kernels alone take as long as there, on {} too{}{}",
             traced.empty() ? traced_on_.gpu->name : traced,

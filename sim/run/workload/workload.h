@@ -23,8 +23,10 @@ struct PreparedWorkload {
     std::shared_ptr<const PlannedStep> plan;   ///< kept for experiments with learning
     std::optional<Loops> loops;  ///< of a kernel beside a collective; counts of 0 are to be found
     WorkloadResult report;
-    bool unequal = false;            ///< ranks differ in GPUs, samples or speed
-    bool peers_late = false;         ///< some untraced rank is late
+    bool unequal = false;     ///< ranks differ in GPUs, samples or speed
+    bool peers_late = false;  ///< some untraced rank is late
+    /// Kernels take what they took where the trace was recorded, on this GPU.
+    bool kernels_as_traced = false;
     std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
 };
 

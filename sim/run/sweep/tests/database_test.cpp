@@ -116,6 +116,32 @@ TEST_F(Database, CausesOfEveryPhaseAreColumns) {
     EXPECT_TRUE(read.is_null(2));
 }
 
+TEST_F(Database, IntervalsAreColumns) {
+    RunRecord record = run("d1");
+    record.scenarios[0].intervals["iteration_us"] = {1.25, 1.75, true, "3 measured steps"};
+    record.scenarios[0].intervals["speedup"] = {{}, {}, false, "unmeasured"};
+    record.scenarios[1].collective->intervals["time_us"] = {2.0, 3.0, true, ""};
+    SweepDatabase database(folder_ / "a.db", plan_);
+    database.record(decode_record(encode(record)));  // as from a worker
+    database.flush();
+    Sqlite file(folder_ / "a.db", Sqlite::Mode::kRead);
+    Statement read(
+        file,
+        "SELECT iteration_us_at_least, iteration_us_at_most, intervals_like, speedup_at_least,"
+        " time_us_at_least, time_us_at_most FROM results WHERE status = 'done'"
+        " ORDER BY scenario");
+    ASSERT_TRUE(read.step());
+    EXPECT_EQ(read.text(0), "1.25");
+    EXPECT_EQ(read.text(1), "1.75");
+    EXPECT_EQ(read.text(2), "3 measured steps");
+    EXPECT_TRUE(read.is_null(3));
+    EXPECT_TRUE(read.is_null(4));
+    ASSERT_TRUE(read.step());
+    EXPECT_TRUE(read.is_null(0));
+    EXPECT_EQ(read.text(4), "2.0");
+    EXPECT_EQ(read.text(5), "3.0");
+}
+
 TEST_F(Database, AChangedSweepKeepsWhatItStillNeeds) {
     {
         SweepDatabase database(folder_ / "a.db", plan_);
