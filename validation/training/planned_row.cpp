@@ -6,20 +6,14 @@
 #include "sim/run/workload/folded_plan.h"
 #include "sim/run/workload/kernel_model.h"
 
-#include <utility>
-
 namespace switchfold::validation {
 
-PlannedStepRow
-planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches) {
-    ParallelPlan plan = row.plan;
-    if (!row.launches.empty())
-        plan.launches = launches.at(row.launches);
+PlannedStepRow planned_row(const StepRow& row, const SystemParams& system) {
     return {
         &row,
         std::make_shared<const SystemParams>(system),
         std::make_shared<const PlannedStep>(
-            *row.network, KernelTimes(gpu_rates(*system.gpu)), std::move(plan))};
+            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
 }
 
 double simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress) {

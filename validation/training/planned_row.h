@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/run/pool/progress.h"
-#include "validation/machines/launches.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -17,8 +16,7 @@ struct PlannedStepRow {
     std::shared_ptr<const PlannedStep> step;
 };
 
-[[nodiscard]] PlannedStepRow
-planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
+[[nodiscard]] PlannedStepRow planned_row(const StepRow& row, const SystemParams& system);
 
 /// Seconds of a step, simulated in this process; folded if `fold` is set.
 [[nodiscard]] double
