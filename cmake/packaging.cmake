@@ -22,7 +22,7 @@ if(TARGET switchfold-capture-cupti)  # not in the package: it needs NVIDIA's lib
 endif()
 
 install(DIRECTORY configs DESTINATION ${SWITCHFOLD_SHARE} COMPONENT program)
-install(DIRECTORY validation/data DESTINATION ${SWITCHFOLD_SHARE}/validation COMPONENT program)
+install(DIRECTORY validation/data validation/maps DESTINATION ${SWITCHFOLD_SHARE}/validation COMPONENT program)
 install(DIRECTORY python/notebooks DESTINATION ${SWITCHFOLD_SHARE} COMPONENT program)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
 install(FILES README.md CHANGELOG.md SECURITY.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
+#include "sim/app/named_system.h"
 #include "sim/app/progress.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/intervals/coverage.h"
+#include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
 #include "validation/harness/judging.h"
+#include "validation/harness/kept_suites.h"
 #include "validation/harness/root.h"
 #include "validation/harness/suite.h"
 
@@ -15,10 +18,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -32,6 +37,10 @@ struct ValidateArguments {
     std::string data;
     std::string system;
     std::string root;
+    std::string map;
+    std::string cache;
+    std::optional<std::uint32_t> row_seconds;
+    bool no_cache = false;
     bool json = false;
     bool coverage = false;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
@@ -63,6 +72,42 @@ std::vector<const validation::Suite*> chosen_suites(const ValidateArguments& arg
     return chosen;
 }
 
+/// Whose own tables a user brings.
+constexpr const char* kTables = "experiments";
+
+/// A single file without a suite: a log of nccl-tests, or a table that says what its columns are.
+void choose_by_data(ValidateArguments& arguments) {
+    std::error_code ignored;
+    const bool file = std::filesystem::is_regular_file(arguments.data, ignored);
+    if (!arguments.suites.empty() || (arguments.map.empty() && !file))
+        return;
+    const bool log = file && arguments.map.empty() && validation::is_nccl_log(arguments.data);
+    arguments.suites.emplace_back(log ? "collectives" : kTables);
+}
+
+/// --map: how the table of the one suite that reads such tables is read.
+std::filesystem::path
+map_of(const ValidateArguments& arguments, const std::vector<const validation::Suite*>& chosen) {
+    if (arguments.map.empty())
+        return {};
+    if (chosen.size() != 1 || chosen.front()->name != kTables)
+        throw ConfigError(
+            "--map", "", fmt::format("is of tables of suite {}; expected that alone", kTables));
+    if (arguments.data.empty())
+        throw ConfigError("--map", "", "is given without --data; expected the table that it maps");
+    return arguments.map;
+}
+
+validation::KeptResults kept_results(const ValidateArguments& arguments) {
+    if (arguments.no_cache)
+        return {};
+    const std::filesystem::path folder = arguments.cache.empty()
+                                             ? validation::default_cache_folder()
+                                             : std::filesystem::path(arguments.cache);
+    return folder.empty() ? validation::KeptResults()
+                          : validation::KeptResults(folder / "validate");
+}
+
 constexpr const char* kDataVariable = "SWITCHFOLD_DATA";
 
 /// --data for several suites: a folder of measurements.
@@ -82,8 +127,10 @@ std::filesystem::path folder_of_all(const std::string& data) {
 /// --system: the machine of all data that the single suite reads.
 std::filesystem::path
 system_of(const ValidateArguments& arguments, const std::vector<const validation::Suite*>& chosen) {
-    if (arguments.system.empty() || (chosen.size() == 1 && chosen.front()->takes_system))
-        return arguments.system;
+    if (arguments.system.empty())
+        return {};
+    if (chosen.size() == 1 && chosen.front()->takes_system)
+        return named_system(arguments.system);
     std::vector<std::string_view> able;
     for (const validation::Suite& suite : validation::suites())
         if (suite.takes_system)
@@ -96,12 +143,16 @@ system_of(const ValidateArguments& arguments, const std::vector<const validation
             fmt::join(able, ", ")));
 }
 
-int validate(const ValidateArguments& arguments, const Log& log) {
+int validate(ValidateArguments arguments, const Log& log) {
+    choose_by_data(arguments);
     const auto chosen = chosen_suites(arguments);
     validation::SuiteOptions options;
     options.system = system_of(arguments, chosen);
     options.root = validation::find_root(arguments.root);
     options.jobs = arguments.jobs;
+    options.map = map_of(arguments, chosen);
+    options.row_seconds = arguments.row_seconds;
+    options.kept = kept_results(arguments);
     if (const char* folder = std::getenv(kDataVariable))
         options.measurements = folder;
     if (!arguments.data.empty() && chosen.size() == 1)
@@ -111,12 +162,18 @@ int validate(const ValidateArguments& arguments, const Log& log) {
     // Looks for all data before anything long runs.
     for (const validation::Suite* suite : chosen)
         static_cast<void>(validation::data_of(*suite, options));
+    const std::string inputs =
+        arguments.no_cache ? std::string() : validation::digest_of_inputs(options);
     std::vector<validation::SuiteResult> results;
     for (const validation::Suite* suite : chosen) {
         ProgressLine line(log.quiet());
+        options.log = [&](const std::string& text) {
+            line.clear();
+            log.step(fmt::format("suite {}: {}", suite->name, text));
+        };
         log.step(fmt::format("suite {}", suite->name));
         options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
-        results.push_back(suite->run(options));
+        results.push_back(validation::run_or_take(*suite, options, inputs));
     }
     validation::judge_all(results, options.root);
     std::string text;
@@ -211,7 +268,9 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
         "validate",
         what + "\nExamples:\n  switchfold validate collectives --data my_tables.csv\n"
                "  switchfold validate collectives --data all_reduce.txt --system "
-               "configs/systems/hgx_h100.json");
+               "configs/systems/hgx_h100.json\n"
+               "  switchfold validate --data my.csv --map my.map.json\n"
+               "  switchfold validate --data columns_named_by_pointer.csv --system hgx_h100.json");
     command->add_option("SUITE", arguments->suites, "Suites to run; without any: all");
     command->add_option(
         "--data",
@@ -219,10 +278,28 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
         "Measurements: a folder that holds reference/ and traces/, or what the one suite that is "
         "named reads. Without it, the folder in SWITCHFOLD_DATA, and what the repository holds");
     command->add_option(
+        "--map",
+        arguments->map,
+        "experiments: the file that says what the table's columns are; without: NAME.map.json beside "
+        "the table, or columns named by JSON pointer (docs/validation.md)");
+    command
+        ->add_option(
+            "--row-seconds",
+            arguments->row_seconds,
+            "collectives, experiments: processor time of a row's simulation, above which the row is "
+            "left out; 0: any. Without: 120 s in experiments, any in collectives")
+        ->check(CLI::Range(0U, 1U << 30U));
+    command->add_option(
+        "--cache",
+        arguments->cache,
+        "Folder that keeps results for later runs; without: switchfold in XDG_CACHE_HOME or "
+        "~/.cache");
+    command->add_flag("--no-cache", arguments->no_cache, "Neither take results from there nor keep any");
+    command->add_option(
         "--system",
         arguments->system,
-        "collectives: the machine that was measured. Logs of nccl-tests need it; of tables it "
-        "stands for what their columns say");
+        "collectives, experiments: the machine that was measured. Logs of nccl-tests need it; of "
+        "tables it stands for what their columns say");
     command->add_option(
         "--root",
         arguments->root,

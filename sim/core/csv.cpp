@@ -2,6 +2,7 @@
 #include "sim/core/csv.h"
 
 #include "sim/core/error.h"
+#include "validation/harness/csv_rows.h"
 
 #include <fmt/format.h>
 
@@ -20,7 +21,10 @@ std::string at_line(std::size_t line) {
 
 class Parser {
 public:
-    Parser(std::string_view text, const std::string& label) : text_(text), label_(label) {}
+    /// `left_out`: records of a wrong number of fields go there instead of refusing the table.
+    Parser(
+        std::string_view text, const std::string& label, std::vector<Problem>* left_out = nullptr) :
+        text_(text), label_(label), left_out_(left_out) {}
 
     CsvTable run() {
         constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -35,12 +39,14 @@ public:
             if (fields.size() == 1 && fields[0].empty())
                 continue;  // an empty line
             if (fields.size() != table.columns.size()) {
-                fail(
-                    line,
-                    fmt::format(
-                        "has {} fields; expected {}, as the header has",
-                        fields.size(),
-                        table.columns.size()));
+                (left_out_ != nullptr ? *left_out_ : problems_)
+                    .push_back(
+                        {label_,
+                         at_line(line),
+                         fmt::format(
+                             "has {} fields; expected {}, as the header has",
+                             fields.size(),
+                             table.columns.size())});
                 continue;
             }
             CsvRecord r;
@@ -114,6 +120,7 @@ private:
 
     std::string_view text_;
     const std::string& label_;
+    std::vector<Problem>* left_out_;
     std::size_t at_ = 0;
     std::size_t line_ = 1;
     std::vector<Problem> problems_;
@@ -135,12 +142,25 @@ CsvTable parse_csv(std::string_view text, const std::string& label) {
     return Parser(text, label).run();
 }
 
-CsvTable read_csv(const std::filesystem::path& path) {
+namespace {
+
+std::string text_of_table(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     if (!file || !(text << file.rdbuf()))
         throw ConfigError(path.string(), "", "cannot be read or is empty; expected a CSV file");
-    return parse_csv(text.str(), path.string());
+    return text.str();
+}
+
+}  // namespace
+
+CsvTable read_csv(const std::filesystem::path& path) {
+    return parse_csv(text_of_table(path), path.string());
+}
+
+CsvTable read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& left_out) {
+    const std::string text = text_of_table(path);
+    return Parser(text, path.string(), &left_out).run();
 }
 
 }  // namespace switchfold

@@ -7,6 +7,7 @@
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
+#include "validation/machines/bounds.h"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ struct Simulated {
     double us = 0;
     std::string how;  ///< algorithm, protocol, thread blocks
     std::string algorithm;
+    std::string why;  ///< reason why it has no time; empty if it has one
 };
 
 std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
@@ -61,12 +63,17 @@ std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOpti
     for (const std::size_t i : order)
         jobs.push_back(collective_job(plan.runs[i]));
     std::vector<Simulated> simulated(plan.runs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
+    const PoolOptions pool{options.jobs, false, 0, options.row_seconds.value_or(0)};
+    run_jobs(jobs, pool, options.progress, [&](std::size_t job, const JobResult& result) {
+        if (result.out_of_time) {
+            simulated[order[job]].why = result.error;
+            return;
+        }
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
         const OrderedJson done = OrderedJson::parse(result.bytes);
         simulated[order[job]] = {
-            done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::string>()};
+            done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::string>(), {}};
     });
     return simulated;
 }
@@ -112,6 +119,32 @@ Case collective_case(
         c.simulated = bus_bandwidth_GBps(*row.collective, kPeakBytes, row.gpus, simulated.us);
     }
     return c;
+}
+
+/// Takes rows out of the plan that no machine can have measured, or that `why` says a reason of.
+template <class Why>
+void leave_out_rows(CollectivePlan& plan, const Why& why) {
+    std::erase_if(plan.rows, [&](const PlannedRow& row) {
+        const std::string reason = why(row);
+        if (!reason.empty())
+            plan.unmatched.push_back(
+                {row.id, fmt::format("line {}: {}", row.row->line, reason)});
+        return !reason.empty();
+    });
+}
+
+/// Why the links of the row's machine cannot be as fast as it says.
+std::string why_too_fast(const CollectivePlan& plan, const PlannedRow& planned) {
+    const PlannedRun& run = plan.runs[planned.run];
+    const auto measured = measured_time(*planned.row);
+    if (!measured)
+        return {};
+    return why_impossible(
+        run.system,
+        run.kind,
+        run.bytes.count(),
+        run.ranks,
+        measured->high.value_or(measured->us) * 1e-6);
 }
 
 /// Ratio of bus bandwidth with in-switch reduction to that without, for each pair of rows.
@@ -268,7 +301,9 @@ SuiteResult run_collectives(const SuiteOptions& options) {
     const std::vector<MeasuredRow> rows = measured_rows(*data, options, result.unmatched);
     const Machines machines(options.root);
     CollectivePlan plan = plan_collectives(rows, machines, options.system);
+    leave_out_rows(plan, [&](const PlannedRow& row) { return why_too_fast(plan, row); });
     const std::vector<Simulated> times = simulate_plan(plan, options);
+    leave_out_rows(plan, [&](const PlannedRow& row) { return times[row.run].why; });
     for (const PlannedRow& row : plan.rows)
         result.cases.push_back(collective_case(
             row, plan.runs[row.run], times[row.run], machines.fitted_on(row.row->table)));

@@ -124,6 +124,8 @@ void judge_all(std::span<SuiteResult> results, const std::filesystem::path& root
     const auto judging = read_params_file<Judging>(root / kJudging);
     const FirstComparisons first = read_first(root / kFirst);
     for (SuiteResult& result : results) {
+        if (!result.judged)
+            continue;
         result.groups = judge(result, judging);
         for (GroupVerdict& verdict : result.groups)
             if (const auto found = first.find({result.name, verdict.group}); found != first.end())

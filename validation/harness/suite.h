@@ -4,7 +4,9 @@
 #include "sim/core/error.h"
 #include "sim/intervals/likeness.h"
 #include "sim/run/pool/progress.h"
+#include "validation/harness/kept_results.h"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -106,6 +108,7 @@ struct SuiteResult {
     std::vector<GroupVerdict> groups;  ///< judge() of the cases
     std::vector<std::string> notes;    ///< caveats for the reader
     std::string skipped;               ///< reason why nothing ran; empty if the suite ran
+    bool judged = true;                ///< false: a user's own table, for which no limits are stated
 };
 
 /// Mean absolute relative error; 0 without cases.
@@ -128,6 +131,11 @@ struct SuiteOptions {
     std::filesystem::path root;          ///< the repository: configs/systems lies below
     unsigned jobs = 1;                   ///< processes for run_jobs()
     std::function<void(const WorkerProgress&)> progress;
+    std::filesystem::path map;  ///< of a user's table; empty: the table names its columns itself
+    /// Processor time of one row, above which it is left out; none: the suite's own.
+    std::optional<std::uint32_t> row_seconds;
+    KeptResults kept;
+    std::function<void(const std::string&)> log;  ///< receives a line on what is done; may be empty
 };
 
 /// Kind of a suite's input; kFiles: a file, or a folder of files that the user names.
@@ -146,6 +154,7 @@ struct Suite {
     std::string_view data;  ///< relative to a folder of measurements (data.h)
     SuiteResult (*run)(const SuiteOptions& options) = nullptr;
     bool takes_system = false;  ///< whether SuiteOptions::system applies to it
+    bool keeps_rows = false;    ///< it keeps each row's result by itself, whose files may lie anywhere
 };
 [[nodiscard]] std::span<const Suite> suites();
 /// The suite of that name. \pre it exists.

@@ -20,9 +20,10 @@ SuiteResult run_memory(const SuiteOptions& options);
 SuiteResult run_kernels(const SuiteOptions& options);
 SuiteResult run_elastic(const SuiteOptions& options);
 SuiteResult run_averaging(const SuiteOptions& options);
+SuiteResult run_experiments(const SuiteOptions& options);
 
 std::span<const Suite> suites() {
-    static constexpr std::array<Suite, 12> kSuites{
+    static constexpr std::array<Suite, 13> kSuites{
         {{"collectives",
           "times of collectives against logs of nccl-tests and tables",
           DataKind::kFiles,
@@ -83,7 +84,14 @@ std::span<const Suite> suites() {
           "rates of a many-core coprocessor, and claimed speed-ups beside a sweep",
           DataKind::kFile,
           "reference/training/averaging.csv",
-          run_averaging}}};
+          run_averaging},
+         {"experiments",
+          "rows of any table whose columns name parameters, or that a map describes",
+          DataKind::kFiles,
+          "reference/experiments",
+          run_experiments,
+          true,
+          true}}};
     return kSuites;
 }
 

@@ -45,7 +45,10 @@ KernelGpus::KernelGpus(const std::filesystem::path& root) {
                 });
             if (!is_known)
                 known_.push_back(
-                    {gpu_words(gpu->name), gpu_rates(*gpu), why_no_kernel_times(*gpu)});
+                    {gpu_words(gpu->name),
+                     gpu_rates(*gpu),
+                     why_no_kernel_times(*gpu),
+                     static_cast<double>(gpu->memory.hbm.peak.count())});
         }
     }
 }
@@ -72,7 +75,7 @@ KernelGpus::Match KernelGpus::find(std::string_view name) const {
         return {nullptr, fmt::format("no GPU of configs/systems is a {}", name)};
     if (!best->lacks.empty())
         return {nullptr, best->lacks};
-    return {&best->rates, {}};
+    return {&best->rates, {}, best->memory_bandwidth};
 }
 
 }  // namespace switchfold::validation

@@ -31,6 +31,7 @@ public:
     struct Match {
         const GpuRates* gpu = nullptr;
         std::string why;
+        double memory_bandwidth = 0;  ///< peak, B/s
     };
     /// The GPU that a table refers to: same model and same form factor (a module if the table does
     /// not say); same memory size if available.
@@ -41,6 +42,7 @@ private:
         GpuWords words;
         GpuRates rates;
         std::string lacks;
+        double memory_bandwidth = 0;
     };
     std::vector<Known> known_;
 };

@@ -6,6 +6,7 @@
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/profiled_layers.h"
 #include "validation/kernels/timed_kernels.h"
+#include "validation/machines/bounds.h"
 #include "workloads/kernels/kernel_table.h"
 
 #include <fmt/format.h>
@@ -55,6 +56,21 @@ public:
     }
 
 private:
+    static std::string impossible(
+        const MeasuredKernel& row,
+        const GpuRates& gpu,
+        double memory_bandwidth,
+        const MatrixProduct& product) {
+        return why_impossible(product, gpu, memory_bandwidth, row.seconds);
+    }
+    static std::string impossible(
+        const MeasuredKernel& row,
+        const GpuRates& gpu,
+        double /*memory_bandwidth*/,
+        const Attention& attention) {
+        return why_impossible(attention, gpu, row.seconds);
+    }
+
     template <class Shape>
     void
     add(const MeasuredKernel& row, const char* kind, const std::string& size, const Shape& shape) {
@@ -67,6 +83,11 @@ private:
         const KernelGpus::Match match = gpus_.find(row.gpu);
         if (match.gpu == nullptr) {
             result_.unmatched.push_back({id, match.why});
+            return;
+        }
+        if (std::string why = impossible(row, *match.gpu, match.memory_bandwidth, shape);
+            !why.empty()) {
+            result_.unmatched.push_back({id, fmt::format("line {}: {}", row.line, why)});
             return;
         }
         try {

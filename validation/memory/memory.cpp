@@ -2,7 +2,6 @@
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/memory/accounting_rows.h"
-#include "validation/memory/g10_rows.h"
 #include "validation/memory/gradient_rows.h"
 #include "validation/memory/host_copy_rows.h"
 #include "validation/memory/memory_row.h"
@@ -22,7 +21,7 @@ namespace switchfold::validation {
 namespace {
 
 /// Reasons why rows of a source are not answered, by the beginning of their ids.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNotAnswered{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnswered{
     {{"pcie_", "is of a machine, not of a plan: the rates of copies are parameters"},
      {"zero_infinity_", "is of a machine, or a range whose terms are not published"},
      {"dtr_", "recomputes by a heuristic while it runs; times of its GPU are not modelled"},
@@ -30,6 +29,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 10> kNotAnsw
      {"sn_", "counts tensors in place and workspaces by rules that are not published"},
      {"vdnn_", "hangs on workspaces of cuDNN's algorithms"},
      {"checkmate_", "is the largest batch of a graph that is not published"},
+     {"g10_",
+      "is of another simulator, of pages that move between a GPU and an SSD, which no plan here does"},
      {"flashneuron_", "is of networks that are not described layer by layer"},
      {"pt_bucket_", "is a whole process; what a view saves is one copy of the gradients"},
      {"zero_offload_", "is a time of a host's processors, or a largest model"}}};
@@ -79,9 +80,6 @@ SuiteResult run_memory(const SuiteOptions& options) {
     AccountingRows accounting;
     const std::vector<MemoryRow> rows = read_memory_rows(*data, &result.unmatched);
     PublishedRows published(options);
-    G10Rows g10([&](const std::string& name) {
-        return find_data(options, "reference/training/profiles/" + name);
-    });
     compare_simulated_gradients(rows, options, result);
     const std::vector<std::string> copies = compare_host_copies(rows, options, result);
     for (const MemoryRow& row : rows) {
@@ -96,12 +94,10 @@ SuiteResult run_memory(const SuiteOptions& options) {
         if (row.known) {
             const bool pin = row.id.starts_with("pin_");
             const bool gradient = row.id.starts_with("grad_");
-            const bool of_g10 = row.id.starts_with("g10_");
             why = pin        ? pins.answer(row, c)
                   : gradient ? gradients.answer(row, c)
-                  : of_g10   ? g10.answer(row, c)
                              : accounting.answer(row, c);
-            if (!why.empty() && !pin && !gradient && !of_g10) {
+            if (!why.empty() && !pin && !gradient) {
                 why = published.answer(row, c);
                 if (!why.empty() && !published.knows(row))
                     why = why_not_compared(row);
@@ -116,7 +112,6 @@ SuiteResult run_memory(const SuiteOptions& options) {
     gradients.verdicts(result);
     accounting.verdicts(result);
     published.verdicts(result);
-    g10.verdicts(result);
     result.notes.push_back(fmt::format(
         "{} of {} rows are answered; the others are listed with the reason",
         rows.size() - result.unmatched.size(),

@@ -23,7 +23,8 @@ void complete_column(CsvTable& table, const char* column, const char* value) {
 
 }  // namespace
 
-std::vector<PlanRow> read_plan_rows(const std::filesystem::path& path) {
+std::vector<PlanRow> read_plan_rows(
+    const std::filesystem::path& path, const std::filesystem::path& root) {
     CsvTable table = read_csv(path);
     std::vector<Problem> problems;
     for (const char* column : {"task", "tp", "dp", "pp", "micro_batch", "micro_batches", "step_ms"})
@@ -40,7 +41,7 @@ std::vector<PlanRow> read_plan_rows(const std::filesystem::path& path) {
     complete_column(table, "framework", "Megatron-DeepSpeed");
     complete_column(table, "schedule", "1f1b");
     complete_column(table, "precision", "16-bit");
-    std::vector<StepRow> steps = step_rows(table, path.string());
+    std::vector<StepRow> steps = step_rows(table, path.string(), root);
     std::vector<PlanRow> rows;
     for (std::size_t i = 0; i < steps.size(); ++i)
         rows.push_back({table.records[i]["task"], std::move(steps[i])});

@@ -31,10 +31,7 @@ struct ComparedPlan {
 };
 
 std::vector<ComparedPlan> comparable(
-    const std::vector<PlanRow>& rows,
-    const Machines& machines,
-    const ShippedLaunches& launches,
-    SuiteResult& result) {
+    const std::vector<PlanRow>& rows, const Machines& machines, SuiteResult& result) {
     std::vector<ComparedPlan> all;
     for (const PlanRow& row : rows) {
         std::string why = row.step.why;
@@ -44,7 +41,7 @@ std::vector<ComparedPlan> comparable(
             const MachineMatch match = machine_of(row.step, machines);
             why = match.why;
             if (why.empty()) {
-                ComparedPlan compared{&row, planned_row(row.step, match.machine->system, launches)};
+                ComparedPlan compared{&row, planned_row(row.step, match.machine->system)};
                 // Folding makes a step of many micro-batches as fast to simulate as one of few.
                 compared.fold =
                     why_not_folded(
@@ -132,10 +129,9 @@ SuiteResult run_plans(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    const std::vector<PlanRow> rows = read_plan_rows(*data);
+    const std::vector<PlanRow> rows = read_plan_rows(*data, options.root);
     const Machines machines(options.root);
-    const std::vector<ComparedPlan> all =
-        comparable(rows, machines, shipped_launches(options.root), result);
+    const std::vector<ComparedPlan> all = comparable(rows, machines, result);
     std::vector<NumberJob> jobs;
     for (const ComparedPlan& compared : all)
         jobs.push_back({compared.row->step.id, [&compared](const JobProgress& progress) {

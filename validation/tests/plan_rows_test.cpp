@@ -3,7 +3,6 @@
 
 #include "sim/core/error.h"
 #include "sim/core/tests/temporary_folder.h"
-#include "validation/machines/launches.h"
 #include "validation/machines/machines.h"
 #include "validation/plans/regret.h"
 
@@ -31,7 +30,8 @@ TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {
         "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
         "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
         "a,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,2,2,2,2,full,70\n"
-        "b,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,60\n"));
+        "b,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,60\n"),
+        SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].task, "t");
     const ParallelPlan& plan = rows[0].step.plan;
@@ -51,7 +51,8 @@ TEST_F(PlanRows, OfVtrainHaveTheVocabularyOfItsConfigurations) {
         "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
         "a,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
         "b,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,4,1,1,2,4,full,60\n"
-        "c,other,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"));
+        "c,other,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
+        SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 3U);
     const auto words = [](const PlanRow& row) {
         return row.step.network->layers.front().parameters / 1024;
@@ -69,12 +70,12 @@ TEST_F(PlanRows, OfMegatronDeepSpeedWaitAroundRecomputedLayers) {
         write("id,source,gpu,n_gpus,interconnect,framework,model,layers,hidden,heads,sequence,task,"
               "global_batch,tp,dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
               "a,x,A100,2,NVLink,Megatron-DeepSpeed,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"
-              "b,x,A100,2,NVLink,Megatron-LM,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"));
+              "b,x,A100,2,NVLink,Megatron-LM,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"),
+        SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
-    const ShippedLaunches launches = shipped_launches(SWITCHFOLD_SOURCE_DIR);
-    EXPECT_TRUE(launches.at(rows[0].step.launches).wait_around_recomputed);
-    EXPECT_TRUE(launches.at(rows[0].step.launches).wait_after_pass);
-    EXPECT_FALSE(launches.at(rows[1].step.launches).wait_around_recomputed);
+    EXPECT_TRUE(rows[0].step.plan.launches.wait_around_recomputed);
+    EXPECT_TRUE(rows[0].step.plan.launches.wait_after_pass);
+    EXPECT_FALSE(rows[1].step.plan.launches.wait_around_recomputed);
 }
 
 TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
@@ -86,7 +87,8 @@ TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
         "1024,t,8,1,4,1,2,1,full,70\n"
         "b,other,A100-SXM4 (memory not stated),4,NVLink "
         "(NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,"
-        "full,70\n"));
+        "full,70\n"),
+        SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     const Machines machines(SWITCHFOLD_SOURCE_DIR);
     const auto capacity = [&](const PlanRow& row) {
@@ -103,7 +105,8 @@ TEST_F(PlanRows, OfVtrainOnOneNodeHaveNoDropout) {
         "a,VIA-Research/vTrain@f:data/ground_truth_single.csv,A100-SXM4 (memory not stated),4,"
         "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
         "b,VIA-Research/vTrain@f:data/ground_truth_multi.csv,A100-SXM4 (memory not stated),4,"
-        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"));
+        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
+        SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_FALSE(rows[0].step.plan.attention_dropout);
     EXPECT_FALSE(rows[0].step.plan.residual_dropout);
@@ -113,7 +116,8 @@ TEST_F(PlanRows, OfVtrainOnOneNodeHaveNoDropout) {
 
 TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
     try {
-        static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n")));
+        static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n"),
+        SWITCHFOLD_SOURCE_DIR));
         FAIL();
     } catch (const ConfigError& error) {
         ASSERT_EQ(error.problems().size(), 2U);

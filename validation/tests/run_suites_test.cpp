@@ -54,7 +54,7 @@ TEST(CollectivesSuite, AnIterationOfALoopTakesWhatItsBytesTake) {
             for (const std::uint64_t mib : {16U, 64U, 256U})
                 csv << kind << "," << kind << ",NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch,"
                     << (std::string_view(kind) == "all_reduce" ? "ring" : "auto") << ","
-                    << (mib << 20U) << ",100\n";
+                    << (mib << 20U) << ",100000\n";
     }
     const SuiteResult result = run("collectives", table);
     ASSERT_EQ(result.cases.size(), 12U);

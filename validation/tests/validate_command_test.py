@@ -16,6 +16,7 @@ import unittest
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 TABLE = SOURCE / "validation/tests/synthetic_allreduce.csv"
+CACHE = tempfile.TemporaryDirectory()  # results of this test alone
 HEADER = "id,gpu,n_gpus,interconnect,algo,size_bytes,time_us\n"
 
 
@@ -28,7 +29,8 @@ def validate(*arguments, program=PROGRAM, cwd=SOURCE, **variables):
         timeout=250,
         check=False,
         cwd=cwd,
-        env={**{k: v for k, v in os.environ.items() if k != "SWITCHFOLD_DATA"}, **variables},
+        env={**{k: v for k, v in os.environ.items() if k != "SWITCHFOLD_DATA"},
+             "XDG_CACHE_HOME": CACHE.name, **variables},
     )
 
 

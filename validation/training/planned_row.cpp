@@ -8,20 +8,15 @@
 #include "sim/run/workload/kernel_model.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace switchfold::validation {
 
-PlannedStepRow
-planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches) {
-    ParallelPlan plan = row.plan;
-    if (!row.launches.empty())
-        plan.launches = launches.at(row.launches);
+PlannedStepRow planned_row(const StepRow& row, const SystemParams& system) {
     return {
         &row,
         std::make_shared<const SystemParams>(system),
         std::make_shared<const PlannedStep>(
-            *row.network, KernelTimes(gpu_rates(*system.gpu)), std::move(plan))};
+            *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
 }
 
 intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system) {

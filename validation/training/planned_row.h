@@ -3,7 +3,6 @@
 
 #include "sim/intervals/likeness.h"
 #include "sim/run/pool/progress.h"
-#include "validation/machines/launches.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"
 
@@ -18,8 +17,7 @@ struct PlannedStepRow {
     std::shared_ptr<const PlannedStep> step;
 };
 
-[[nodiscard]] PlannedStepRow
-planned_row(const StepRow& row, const SystemParams& system, const ShippedLaunches& launches);
+[[nodiscard]] PlannedStepRow planned_row(const StepRow& row, const SystemParams& system);
 
 /// What is like the time of a generated training step.
 [[nodiscard]] intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system);

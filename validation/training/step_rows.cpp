@@ -3,9 +3,12 @@
 
 #include "sim/core/csv.h"
 #include "sim/core/error.h"
+#include "sim/core/params_reader.h"
 #include "sim/run/config/plan_params.h"
-#include "sim/run/config/workload_names.h"
+#include "sim/run/config/training_params.h"
 #include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/plan_workload.h"
+#include "validation/experiments/row_values.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/zoo/zoo.h"
 #include "workloads/plan/step/plan_step.h"
@@ -25,7 +28,8 @@ constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if
 /// vTrain's configurations (src/config.py), whose network gives each tensor-parallel rank as many
 /// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
 constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
-constexpr std::string_view kZeroBubblePaper = "arXiv 2401.10241";
+constexpr const char* kMap = "validation/maps/training_steps.json";
+constexpr std::string_view kWorkload = "/workload";
 constexpr std::string_view kVtrain = "VIA-Research/vTrain";
 constexpr std::string_view kVtrainCluster = "hgx_a100_hdr_4_nics";
 /// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
@@ -34,8 +38,14 @@ constexpr std::uint32_t kForkVocabulary = 32'000;
 
 class StepRowReader {
 public:
-    StepRowReader(const CsvTable& table, std::string label) :
-        table_(table), label_(std::move(label)) {}
+    StepRowReader(const CsvTable& table, std::string label, const std::filesystem::path& root) :
+        table_(table),
+        label_(std::move(label)),
+        map_(read_params_file<TableMap>(root / kMap)),
+        places_(root, map_.places),
+        workload_(map_.experiment.json.at("workload")) {
+        workload_.erase("type");
+    }
 
     std::vector<StepRow> run() {
         for (const char* column : {"id", "gpu", "n_gpus", "model", "schedule"})
@@ -135,139 +145,25 @@ private:
         }
     }
 
+    /// What the map makes of the row: validation/maps/training_steps.json.
     void plan(const CsvRecord& record, StepRow& r) {
-        ParallelPlan& p = r.plan;
-        p.tensor = count(record, "tp", 1);
-        p.pipeline = count(record, "pp", 1);
-        p.data = count(record, "dp", 1);
-        p.chunks = count(record, "chunks", 1);
-        p.micro_batch = count(record, "micro_batch", 1);
-        p.accumulate = count(record, "micro_batches", 1);
-        const std::string& schedule = record["schedule"];
-        // For a single device, the column names what is divided instead.
-        p.schedule = p.pipeline == 1 ? "1f1b" : schedule;
-        if (p.schedule == "1f1b" || p.schedule == "gpipe")
-            p.messages = Messages::kBlocking;
-        // Megatron-LM posts the next receive before the pass that it overlaps with
-        // (overlap_p2p_comm, on by default).
-        if (p.schedule == "interleaved_1f1b")
-            p.messages = Messages::kAhead;
-        const std::string& recompute = record["recompute"];
-        p.recompute = recompute == "full"        ? Recompute::kFull
-                      : recompute == "selective" ? Recompute::kSelective
-                                                 : Recompute::kNone;
-        p.sequence = p.tensor > 1 &&
-                     record["note"].find("sequence parallel") != std::string::npos &&
-                     record["note"].find("no sequence parallel") == std::string::npos;
-        const std::string& framework = record["framework"];
-        for (const std::string_view name : {"DeepSpeed", "PyTorch", "torchgpipe"})
-            if (framework.find(name) != std::string::npos)
-                r.launches = "pytorch_eager.json";
-        if (framework.find("Megatron") != std::string::npos)
-            r.launches = "megatron_lm.json";
-        if (framework ==
-            "Megatron-LM fork")  // Qi et al.: a version of 2023, with Megatron-Core's timers
-            r.launches = "megatron_core.json";
-        if (framework == "Megatron-DeepSpeed" && p.recompute == Recompute::kFull)
-            r.launches = "megatron_deepspeed_by_layer.json";
-        const bool one_flow = framework == "OneFlow";
-        // The others reduce gradients after the backward pass. OneFlow does so beside it, unless
-        // tensor-parallel ranks put its collectives on the stream of the kernels (DLPerf's scripts:
-        // nccl_use_compute_stream).
-        p.overlap_gradients =
-            framework.find("PyTorch") != std::string::npos || (one_flow && p.tensor == 1);
-        const std::string& precision = record["precision"];
-        const bool single =
-            precision.find("32") != std::string::npos && precision.find("16") == std::string::npos;
-        p.datatype = single ? Datatype::kFloat32 : Datatype::kBfloat16;
-        // Megatron-LM and the forks in these papers keep the scores in memory: their formula for
-        // activations has 5 a s^2 b. Their loss is not fused.
-        if (framework.find("Megatron") != std::string::npos) {
-            p.attention = AttentionKernels::kUnfused;
-            p.loss = LossKernels::kUnfused;
+        const auto fail = [&](const std::string& what) {
+            problems_.push_back({label_, fmt::format("line {}", record.line), what});
+        };
+        try {
+            RowValues values;
+            set_mapped(map_, record, places_, label_, values);
+            std::vector<Override> own;
+            for (const Override& change : values.overrides())
+                own.push_back({change.pointer.substr(kWorkload.size()), change.value});
+            r.plan =
+                plan_without_network(read_params<TrainingWorkloadParams>(workload_, label_, own));
+        } catch (const RowProblem& problem) {
+            fail(problem.why);
+        } catch (const ConfigError& wrong) {
+            for (const Problem& problem : wrong.problems())
+                fail(fmt::format("{} {}", problem.pointer, problem.message));
         }
-        // Their own optimizer; DeepSpeed's replaces it.
-        if (framework.starts_with("Megatron-LM"))
-            p.update = UpdateKernels::kUnfused;
-        // A copy of Apex's layer norm until 2022 (megatron/model/fused_layer_norm.py): DLPerf's
-        // Megatron-LM is of 2021, and Megatron-DeepSpeed branched off before. Later versions of
-        // both take Apex's fast one where it is installed; which one vTrain's rows had is not
-        // stated.
-        if (framework == "Megatron-DeepSpeed" || is_megatron_of_dlperf(record))
-            p.norm = NormKernels::kApex;
-        // Megatron-LM and Megatron-DeepSpeed drop out a tenth of the scores and of what is added to
-        // the residual stream unless told otherwise, and neither the formula for activations of
-        // Korthikanti et al. nor Zero Bubble's script tells it. DLPerf's scripts give OneFlow the
-        // same tenth.
-        const bool drops = !leaves_no_time_for_dropout(record);
-        p.attention_dropout = drops;
-        p.residual_dropout = drops && (framework.starts_with("Megatron") || one_flow);
-        // Zero Bubble's paper was submitted in September 2023, while Megatron-LM did so
-        // (Megatron-LM#537). Which of its versions these runs had is not stated; its table 9 has
-        // 0.6 ms a layer in forward passes that no kernel explains, whatever the width and the
-        // tokens, and the memory of its steps has room for the copies.
-        p.repeat_keys = record["source"].find(kZeroBubblePaper) != std::string::npos;
-        if (!single && sums_gradients_in_16_bits(record))
-            p.gradient = Datatype::kBfloat16;
-        p.pad_vocabulary = !record["source"].starts_with(kVtrain);
-        // OneFlow's steps are of 2021, before FlashAttention, on GPUs that it does not support.
-        if (one_flow)
-            p.attention = AttentionKernels::kUnfused;
-        if (schedule == "fully_sharded")
-            p.sharding = Sharding::kParameters;
-        // PyTorch's own cross entropy, which automatic mixed precision runs in 32 bits, and an
-        // optimizer in Python, an operator after the other (llm-foundry's decoupled AdamW).
-        if (framework.find("Composer") != std::string::npos) {
-            p.loss = LossKernels::kUnfused;
-            p.update = UpdateKernels::kUnfused;
-        }
-        stated(record, p);
-    }
-
-    /// What optional columns say themselves.
-    void stated(const CsvRecord& record, ParallelPlan& p) {
-        named(record, "attention", p.attention);
-        named(record, "sharding", p.sharding);
-        named(record, "gradient", p.gradient);
-    }
-    template <class Enum>
-    void named(const CsvRecord& record, const char* column, Enum& value) {
-        const std::string& word = record[column];
-        if (word.empty())
-            return;
-        std::string names;
-        for (const auto& [known, name] : EnumNames<Enum>::kNames) {
-            names += (names.empty() ? "" : ", ") + std::string(name);
-            if (name == word) {
-                value = known;
-                return;
-            }
-        }
-        problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected one of {}", column, word, names)});
-    }
-
-    static bool is_megatron_of_dlperf(const CsvRecord& record) {
-        return record["framework"] == "Megatron-LM" &&
-               record["source"].find("DLPerf") != std::string::npos;
-    }
-
-    /// vTrain's rows of one node: with dropout of the scores alone a layer of 8 samples on one GPU,
-    /// which no host holds up, takes 23 % longer here than measured; without, 3 %.
-    static bool leaves_no_time_for_dropout(const CsvRecord& record) {
-        return record["source"].starts_with(kVtrain) &&
-               record["source"].find("ground_truth_single") != std::string::npos;
-    }
-
-    /// DeepSpeed does, and OneFlow (it reduces before it widens a type), and Megatron-LM with fp16
-    /// unless told otherwise (accumulate-allreduce-grads-in-fp32): the scripts of DLPerf and Zero
-    /// Bubble do not. Korthikanti et al. count 4 B a gradient.
-    static bool sums_gradients_in_16_bits(const CsvRecord& record) {
-        const std::string& framework = record["framework"];
-        return framework.find("DeepSpeed") != std::string::npos || framework == "OneFlow" ||
-               framework == "Megatron-LM fork" || is_megatron_of_dlperf(record);
     }
 
     /// Words of a row that states none.
@@ -348,6 +244,9 @@ private:
 
     const CsvTable& table_;
     std::string label_;
+    TableMap map_;
+    NamedPlaces places_;
+    Json workload_;  ///< what the plans of all rows begin from
     std::vector<Problem> problems_;
 };
 
@@ -367,12 +266,14 @@ MachineMatch machine_of(const StepRow& row, const Machines& machines) {
     return match;
 }
 
-std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label) {
-    return StepRowReader(table, label).run();
+std::vector<StepRow>
+step_rows(const CsvTable& table, const std::string& label, const std::filesystem::path& root) {
+    return StepRowReader(table, label, root).run();
 }
 
-std::vector<StepRow> read_step_rows(const std::filesystem::path& path) {
-    return step_rows(read_csv(path), path.string());
+std::vector<StepRow>
+read_step_rows(const std::filesystem::path& path, const std::filesystem::path& root) {
+    return step_rows(read_csv(path), path.string(), root);
 }
 
 }  // namespace switchfold::validation

@@ -34,17 +34,18 @@ struct StepRow {
     bool chosen = false;  ///< `stages` or data parallelism was chosen by the source's planner
     std::optional<switchfold::Network> network;  ///< empty: see `why`
     ParallelPlan plan;
-    /// The file of configs/launches for its framework; empty: kernels are launched without calls.
-    std::string launches;
     std::string why;      ///< reason why it cannot be generated; empty if it can
     bool unread = false;  ///< its line is wrong; `why` says how
 };
 
-/// Reads rows of measured steps (docs/validation.md lists the columns). Throws ConfigError "file:
-/// line N: ..." with all problems if the header is wrong or no row can be read.
-[[nodiscard]] std::vector<StepRow> read_step_rows(const std::filesystem::path& path);
+/// Reads rows of measured steps (docs/validation.md lists the columns), whose plans the map in the
+/// repository `root` makes. Throws ConfigError "file: line N: ..." with all problems if the header is
+/// wrong or no row can be read.
+[[nodiscard]] std::vector<StepRow>
+read_step_rows(const std::filesystem::path& path, const std::filesystem::path& root);
 /// The same for a table that errors call `label`.
-[[nodiscard]] std::vector<StepRow> step_rows(const CsvTable& table, const std::string& label);
+[[nodiscard]] std::vector<StepRow> step_rows(
+    const CsvTable& table, const std::string& label, const std::filesystem::path& root);
 
 /// The machine that a row was measured on, if kernel times are available for it.
 [[nodiscard]] MachineMatch machine_of(const StepRow& row, const Machines& machines);

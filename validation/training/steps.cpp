@@ -52,9 +52,8 @@ std::string group_of(const StepRow& row) {
 
 void compare_steps(
     const std::filesystem::path& table, const SuiteOptions& options, SuiteResult& result) {
-    const std::vector<StepRow> rows = read_step_rows(table);
+    const std::vector<StepRow> rows = read_step_rows(table, options.root);
     const Machines machines(options.root);
-    const ShippedLaunches launches = shipped_launches(options.root);
     std::vector<PlannedStepRow> planned;
     for (const StepRow& row : rows) {
         if (states_speedup(row))
@@ -68,7 +67,7 @@ void compare_steps(
             why = match.why;
         }
         if (why.empty()) {
-            planned.push_back(planned_row(row, match.machine->system, launches));
+            planned.push_back(planned_row(row, match.machine->system));
             if (row.gpus > kMostUnfolded)
                 why = why_not_folded(planned.back());
             if (!why.empty())

@@ -117,6 +117,10 @@ void confine(const PoolOptions& options, pid_t parent) {
         ::setrlimit(RLIMIT_DATA, &limit);
         use_huge_pages();
     }
+    if (options.most_seconds > 0) {
+        const rlimit limit{options.most_seconds, options.most_seconds + 1};
+        ::setrlimit(RLIMIT_CPU, &limit);
+    }
 }
 
 /// Reads the number of the next job. \returns false if there is none.
@@ -363,6 +367,14 @@ private:
         if (!worker.busy)
             return;
         worker.result.code = ExitCode::kUnfinished;
+        worker.result.out_of_time = options_.most_seconds > 0 && WIFSIGNALED(status) &&
+                                    WTERMSIG(status) == SIGXCPU;
+        if (worker.result.out_of_time) {
+            worker.result.error = fmt::format(
+                "did not end in {} s of processor time", options_.most_seconds);
+            finish(worker);
+            return;
+        }
         worker.result.error = fmt::format(
             "the worker process ended before its result ({})",
             WIFSIGNALED(status) ? fmt::format("signal {}", WTERMSIG(status))

@@ -24,6 +24,7 @@ struct JobResult {
     std::string bytes;
     ExitCode code = ExitCode::kDone;
     std::string error;
+    bool out_of_time = false;  ///< ended by PoolOptions::most_seconds
 };
 
 /// Receives the results of jobs as they end, in any order.
@@ -31,17 +32,20 @@ using JobEnded = std::function<void(std::size_t job, JobResult result)>;
 /// Runs jobs as run_jobs() does. Whoever gives it has chosen where, and who is told.
 using RunJobs = std::function<void(std::span<const Job> jobs, const JobEnded& ended)>;
 
-/// Number, reuse and memory limit of the workers.
+/// Number, reuse and limits of the workers.
 struct PoolOptions {
     unsigned processes = 1;
     bool reuse = false;            ///< workers run several jobs in turn instead of one each
     std::uint64_t most_bytes = 0;  ///< limit on the data that a worker may allocate; 0: unlimited
+    /// Limit on a worker's processor time, so that a busy machine changes nothing; 0: unlimited. For
+    /// workers that run one job each.
+    std::uint32_t most_seconds = 0;
 };
 
 /// Runs jobs in forked processes, at most `processes` at a time; each sees the parent's memory as
 /// of its start. `ended` is called in the parent as each job ends, in any order; if it throws,
 /// running jobs are killed and the exception propagates. A worker that dies is a failed job
-/// (kUnfinished) naming the signal; so is one that exceeds its memory limit. Workers die with their
+/// (kUnfinished) naming the signal; so is one that exceeds its limit of memory or time. Workers die with their
 /// parent.
 void run_jobs(
     std::span<const Job> jobs,

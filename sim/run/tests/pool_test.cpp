@@ -101,6 +101,37 @@ TEST(Pool, AJobThatNeedsMoreMemoryThanItMayFailsAlone) {
     EXPECT_EQ(results[1].bytes, "x");
 }
 
+TEST(Pool, AJobThatTakesMoreProcessorTimeThanItMayFailsAlone) {
+    const std::vector<Job> jobs{
+        {"spins",
+         [](const JobProgress&) -> std::string {
+             for (volatile std::uint64_t i = 0;; i = i + 1) {
+             }
+         }},
+        {"waits",
+         [](const JobProgress&) -> std::string {
+             std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+             return "done";
+         }},
+        {"dies", [](const JobProgress&) -> std::string {
+             std::raise(SIGKILL);
+             return "never";
+         }}};
+    std::vector<JobResult> results(jobs.size());
+    PoolOptions options;
+    options.processes = 3;
+    options.most_seconds = 1;
+    run_jobs(jobs, options, {}, [&](std::size_t job, const JobResult& result) {
+        results[job] = result;
+    });
+    EXPECT_EQ(results[0].code, ExitCode::kUnfinished);
+    EXPECT_TRUE(results[0].out_of_time);
+    EXPECT_EQ(results[0].error, "did not end in 1 s of processor time");
+    EXPECT_EQ(results[1].bytes, "done") << "a wait takes none";
+    EXPECT_FALSE(results[2].out_of_time);
+    EXPECT_NE(results[2].error.find("signal 9"), std::string::npos);
+}
+
 TEST(Pool, WhatTheCallerThrowsEndsEverything) {
     const std::vector<Job> jobs(4, Job{"job", [](const JobProgress&) { return std::string("x"); }});
     int ended = 0;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/csv.h"
+#include "sim/core/json.h"
+#include "sim/run/config/load.h"
+#include "validation/experiments/measured_figure.h"
+#include "validation/experiments/row_values.h"
+#include "validation/experiments/table_map.h"
+#include "validation/machines/machines.h"
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold::validation {
+
+struct MeasuredNumber {
+    MeasuredFigure figure;
+    double value = 0;  ///< in the figure's unit
+    std::optional<double> low;
+    std::optional<double> high;
+};
+
+/// A row as an experiment, and what was measured of it.
+struct MeasuredExperiment {
+    std::string id;  ///< TABLE/ID, or TABLE/line N
+    std::string group;
+    std::size_t line = 0;
+    Json base;
+    std::filesystem::path file;  ///< that relative paths of the experiment are relative to
+    RowValues values;
+    std::vector<MeasuredNumber> numbers;
+    std::string why;  ///< reason why it is left out; empty if it is not
+};
+
+/// What tables of a run have in common.
+struct TableContext {
+    std::filesystem::path table;   ///< or the log
+    std::filesystem::path map;     ///< file of the map; empty: the table names all itself
+    std::filesystem::path root;    ///< the repository
+    std::filesystem::path system;  ///< the machine of all rows; empty: rows say it
+};
+
+/// Turns rows into experiments. A row that cannot be read has its reason, with its line. Throws
+/// ConfigError for a map or header that is wrong.
+[[nodiscard]] std::vector<MeasuredExperiment>
+measured_experiments(const CsvTable& table, TableMap map, const TableContext& context);
+
+/// Reads a row's experiment; a problem names the column that its value comes from. Throws
+/// ConfigError.
+[[nodiscard]] LoadedExperiment load_row(const MeasuredExperiment& row);
+
+}  // namespace switchfold::validation

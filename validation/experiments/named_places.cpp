@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/experiments/named_places.h"
+
+#include "sim/core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::string_view kConfigs = "configs/";
+
+bool is_a_file(const std::filesystem::path& path) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(path, ignored);
+}
+
+}  // namespace
+
+NamedPlaces::NamedPlaces(std::filesystem::path root, std::map<std::string, std::string> places) :
+    root_(std::filesystem::absolute(root)), places_(std::move(places)) {}
+
+std::string NamedPlaces::placed_text(const std::string& text) const {
+    std::string out = text;
+    for (const auto& [beginning, folder] : places_)
+        if (out.starts_with(beginning)) {
+            out = folder + out.substr(beginning.size());
+            break;
+        }
+    return out.starts_with(kConfigs) ? (root_ / out).string() : out;
+}
+
+Json NamedPlaces::placed(const Json& value) const {
+    if (value.is_string())
+        return placed_text(value.get<std::string>());
+    Json out = value;
+    if (value.is_structured())
+        for (Json& part : out)
+            part = placed(part);
+    return out;
+}
+
+std::filesystem::path
+NamedPlaces::file(const std::string& text, const std::filesystem::path& from) const {
+    const std::filesystem::path path = placed_text(text);
+    return path.is_absolute() ? path : std::filesystem::absolute(from).parent_path() / path;
+}
+
+std::string
+NamedPlaces::system(const std::string& text, const std::filesystem::path& from) const {
+    if (const auto path = file(text, from); is_a_file(path))
+        return path.string();
+    const std::filesystem::path folder = root_ / "configs/systems";
+    if (const auto path = folder / (text + ".json"); is_a_file(path))
+        return path.string();
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (entry.path().extension() == ".json")
+            names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    const std::vector<std::string_view> views(names.begin(), names.end());
+    const std::string near = nearest(text, views);
+    throw ConfigError(
+        from.string(),
+        "/system",
+        fmt::format(
+            "/system is \"{}\", which is neither a file nor a system of configs/systems{}; expected "
+            "one of the two",
+            text,
+            near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
+}
+
+}  // namespace switchfold::validation

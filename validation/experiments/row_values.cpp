@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/experiments/row_values.h"
+
+#include "sim/core/error.h"
+#include "sim/run/config/pointers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+/// A cell as JSON: a number, a word of JSON, or a text. Plain numbers get the column's unit.
+Json json_of_cell(const std::string& cell, const std::string& unit) {
+    const std::optional<double> number = plain_number(cell);
+    if (number && !unit.empty())
+        return fmt::format("{} {}", cell, unit);
+    if (number) {
+        // Counts do not accept 8.0.
+        constexpr double kExact = 1LL << 53U;
+        if (*number > -kExact && *number < kExact) {
+            const auto whole = static_cast<std::int64_t>(*number);
+            if (static_cast<double>(whole) == *number)
+                return whole;
+        }
+        return *number;
+    }
+    if (cell == "true" || cell == "false")
+        return cell == "true";
+    return cell;
+}
+
+Json word_of_cell(const MapColumn& column, const std::string& cell) {
+    const std::pair<const std::string, AnyValue>* best = nullptr;
+    for (const auto& word : column.words)
+        if (meets(word.first, cell) && (best == nullptr || word.first.size() > best->first.size()))
+            best = &word;
+    if (best != nullptr)
+        return best->second.json;
+    std::vector<std::string_view> known;
+    for (const auto& [word, value] : column.words)
+        known.push_back(word);
+    const std::string near = nearest(cell, known);
+    throw RowProblem{fmt::format(
+        "{} is \"{}\"{}; expected one of: {}",
+        column.column,
+        cell,
+        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+        fmt::join(known, ", "))};
+}
+
+Json value_of_cell(
+    const MapColumn& column,
+    const std::string& cell,
+    const NamedPlaces& places,
+    const std::filesystem::path& table) {
+    if (!column.words.empty())
+        return word_of_cell(column, cell);
+    Json value = json_of_cell(cell, column.unit);
+    if (column.pointer == "/system" && value.is_string())
+        try {
+            return places.system(cell, table);
+        } catch (const ConfigError& wrong) {
+            throw RowProblem{wrong.problems().front().message};
+        }
+    return value;
+}
+
+}  // namespace
+
+void RowValues::set(const std::string& pointer, const Json& value, std::string from) {
+    values_[pointer] = {value, std::move(from)};
+}
+
+std::vector<Override> RowValues::overrides() const {
+    std::vector<Override> all;
+    for (const auto& [pointer, value] : values_)
+        all.push_back({pointer, value.value});
+    order_overrides(all);
+    return all;
+}
+
+const std::string& RowValues::from(const std::string& pointer) const {
+    return values_.at(pointer).from;
+}
+
+void set_mapped(
+    const TableMap& map,
+    const CsvRecord& record,
+    const NamedPlaces& places,
+    const std::filesystem::path& table,
+    RowValues& values) {
+    for (const MapColumn& column : map.columns)
+        if (const std::string& cell = record[column.column]; !cell.empty())
+            values.set(
+                column.pointer,
+                places.placed(value_of_cell(column, cell, places, table)),
+                "column " + column.column);
+    for (std::size_t i = 0; i < map.rules.size(); ++i) {
+        const MapRule& rule = map.rules[i];
+        if (!fits_row(rule.when, record))
+            continue;
+        if (!rule.leave_out.empty())
+            throw RowProblem{rule.leave_out};
+        for (const auto& [pointer, value] : rule.set)
+            values.set(
+                pointer, places.placed(value.json), fmt::format("rule {} of the map", i + 1));
+    }
+}
+
+bool fits_row(const std::map<std::string, std::string>& when, const CsvRecord& record) {
+    return std::ranges::all_of(when, [&](const auto& condition) {
+        return meets(condition.second, record[condition.first]);
+    });
+}
+
+std::optional<double> plain_number(std::string_view cell) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+    if (error != std::errc() || end != cell.data() + cell.size())
+        return std::nullopt;
+    return value;
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/core/csv.h"
+#include "sim/core/json.h"
+#include "validation/experiments/named_places.h"
+#include "validation/experiments/table_map.h"
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::validation {
+
+/// A row that is left out, and why.
+struct RowProblem {
+    std::string why;
+};
+
+/// The values that a row sets, by pointer; the last for a pointer counts.
+class RowValues {
+public:
+    void set(const std::string& pointer, const Json& value, std::string from);
+    /// In the order of application: a value before the values inside it.
+    [[nodiscard]] std::vector<Override> overrides() const;
+    /// Where a pointer's value comes from: "column size".
+    [[nodiscard]] const std::string& from(const std::string& pointer) const;
+
+private:
+    struct Value {
+        Json value;
+        std::string from;
+    };
+    std::map<std::string, Value> values_;
+};
+
+/// Sets what the map's columns and rules say of a row. Throws RowProblem: a cell that is none of
+/// the map's words, a row that a rule leaves out.
+void set_mapped(
+    const TableMap& map,
+    const CsvRecord& record,
+    const NamedPlaces& places,
+    const std::filesystem::path& table,
+    RowValues& values);
+
+/// Whether a row's cells fit all conditions.
+[[nodiscard]] bool
+fits_row(const std::map<std::string, std::string>& when, const CsvRecord& record);
+
+/// A cell that is nothing but a number.
+[[nodiscard]] std::optional<double> plain_number(std::string_view cell);
+
+}  // namespace switchfold::validation

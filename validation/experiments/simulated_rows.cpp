@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/experiments/simulated_rows.h"
+
+#include "sim/core/error.h"
+#include "sim/run/pool/pool.h"
+#include "sim/run/runner.h"
+#include "sim/run/sweep/digest.h"
+#include "sim/run/workload/kernel_model.h"
+#include "sim/run/workload/prepared_variant.h"
+#include "validation/machines/bounds.h"
+#include "workloads/graph/collective.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::uint32_t kMostSeconds = 120;  ///< of a row, if the user states no limit
+constexpr std::size_t kMostToldProblems = 10;
+constexpr const char* kNotEnded = "did not end: ";
+
+/// An experiment that one or more rows measured.
+struct RowRun {
+    LoadedExperiment loaded;
+    std::string digest;
+    std::string label;  ///< the first row's id
+    std::optional<RunRecord> record;
+    std::string why;  ///< reason why there is no record; empty if there is one
+};
+
+std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& report) {
+    RunOptions options;
+    options.in_process = true;
+    options.progress = [&](const WorkerProgress& p) {
+        if (p.phase == WorkPhase::kSimulating)
+            report(p.share, p.events);
+    };
+    return encode(record_of(run_experiment(loaded, options)));
+}
+
+std::string texts_of(const ConfigError& error) {
+    std::string text;
+    for (const Problem& problem : error.problems())
+        text += (text.empty() ? "" : "; ") + problem.text();
+    return text;
+}
+
+class RowComparison {
+public:
+    RowComparison(
+        const std::vector<MeasuredExperiment>& rows,
+        const SuiteOptions& options,
+        SuiteResult& result,
+        std::vector<Problem>& problems) :
+        rows_(rows), options_(options), result_(result), problems_(problems) {}
+
+    void run() {
+        for (const MeasuredExperiment& row : rows_)
+            load(row);
+        simulate();
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (const auto at = run_of_[i])
+                compare(rows_[i], runs_[*at]);
+    }
+
+private:
+    void leave_out(const MeasuredExperiment& row, const std::string& why) {
+        const std::string line = fmt::format("line {}: ", row.line);
+        result_.unmatched.push_back({row.id, why.starts_with(line) ? why : line + why});
+    }
+
+    void load(const MeasuredExperiment& row) {
+        run_of_.emplace_back();
+        if (!row.why.empty()) {
+            leave_out(row, row.why);
+            if (problems_.size() < kMostToldProblems)
+                problems_.push_back({row.id, fmt::format("line {}", row.line), row.why});
+            return;
+        }
+        try {
+            LoadedExperiment loaded = load_row(row);
+            if (std::string why = why_too_fast(row, loaded); !why.empty()) {
+                leave_out(row, why);
+                return;
+            }
+            // Traces are not read here, since they may be large.
+            for (const Variant& variant : variants_of(loaded))
+                if (const auto& workload = variant.experiment->workload;
+                    workload && !computes(*workload))
+                    static_cast<void>(prepare_workload(loaded, variant));
+            std::string digest = digests_.of(loaded);
+            const auto [at, fresh] = index_.try_emplace(digest, runs_.size());
+            if (fresh)
+                runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}});
+            run_of_.back() = at->second;
+        } catch (const ConfigError& error) {
+            leave_out(row, texts_of(error));
+            for (const Problem& problem : error.problems())
+                if (problems_.size() < kMostToldProblems && told_.insert(problem.text()).second)
+                    problems_.push_back(problem);
+        }
+    }
+
+    /// Collectives are held against the links before anything runs.
+    static std::string
+    why_too_fast(const MeasuredExperiment& row, const LoadedExperiment& loaded) {
+        const Experiment& experiment = loaded.experiment;
+        const auto* one = workload_of<CollectiveWorkloadParams>(experiment);
+        if (one == nullptr)
+            return {};
+        const SystemParams& system = *experiment.system;
+        const std::uint32_t ranks =
+            one->ranks > 0 ? one->ranks : build_topology(system.topology).gpus();
+        for (const MeasuredNumber& number : row.numbers) {
+            const double bytes = static_cast<double>(one->size.count());
+            const std::string& key = number.figure.key;
+            double seconds = 0;
+            if (key == "time")
+                seconds = number.high.value_or(number.value) * 1e-6;
+            else if (key == "bus_bandwidth_GBps")
+                seconds = bytes * bus_factor(one->collective, ranks) /
+                          (number.low.value_or(number.value) * 1e9);
+            else if (key == "algorithm_bandwidth_GBps")
+                seconds = bytes / (number.low.value_or(number.value) * 1e9);
+            else
+                continue;
+            if (std::string why = why_impossible(
+                    system, one->collective, one->size.count(), ranks, seconds);
+                !why.empty())
+                return why;
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::uint32_t most_seconds() const {
+        return options_.row_seconds.value_or(kMostSeconds);
+    }
+    /// A row that did not end in some time does not end in less.
+    [[nodiscard]] std::string ended_key(const RowRun& run) const {
+        return fmt::format("experiment {} ended", run.digest);
+    }
+
+    bool take_kept(RowRun& run) const {
+        const auto kept = options_.kept.find(ended_key(run));
+        if (!kept)
+            return false;
+        if (!kept->starts_with(kNotEnded)) {
+            try {
+                run.record = decode_record(*kept);
+            } catch (const std::logic_error&) {
+                return false;  // a file that was cut
+            }
+            return true;
+        }
+        const auto tried = std::stoul(kept->substr(std::string_view(kNotEnded).size()));
+        if (most_seconds() == 0 || tried < most_seconds())
+            return false;
+        run.why = fmt::format("did not end in {} s of processor time", most_seconds());
+        return true;
+    }
+
+    void simulate() {
+        std::vector<Job> jobs;
+        std::vector<std::size_t> of;
+        for (std::size_t i = 0; i < runs_.size(); ++i) {
+            if (take_kept(runs_[i]))
+                continue;
+            of.push_back(i);
+            jobs.push_back({runs_[i].label, [this, i](const JobProgress& report) {
+                                return record_bytes(runs_[i].loaded, report);
+                            }});
+        }
+        if (options_.log)
+            options_.log(fmt::format(
+                "{} rows, {} experiments, {} kept from earlier runs, {} to simulate",
+                rows_.size(),
+                runs_.size(),
+                runs_.size() - jobs.size(),
+                jobs.size()));
+        const PoolOptions pool{std::max(1U, options_.jobs), false, 0, most_seconds()};
+        run_jobs(jobs, pool, options_.progress, [&](std::size_t job, const JobResult& done) {
+            RowRun& run = runs_[of[job]];
+            if (done.code == ExitCode::kInternal)
+                rethrow(jobs[job], done);
+            if (done.code == ExitCode::kDone) {
+                run.record = decode_record(done.bytes);
+                options_.kept.keep(ended_key(run), done.bytes);
+                return;
+            }
+            run.why = done.error;
+            if (done.out_of_time)
+                options_.kept.keep(ended_key(run), fmt::format("{}{}", kNotEnded, most_seconds()));
+        });
+    }
+
+    void compare(const MeasuredExperiment& row, const RowRun& run) {
+        if (!run.record) {
+            leave_out(row, run.why);
+            return;
+        }
+        if (run.record->scenarios.empty()) {
+            leave_out(row, "no scenario of its experiment can run on the machine");
+            return;
+        }
+        const RecordedScenario& scenario = run.record->scenarios.front();
+        for (const MeasuredNumber& number : row.numbers) {
+            if (const auto simulated = value_of(number.figure, scenario))
+                add(row, run, number, scenario, *simulated);
+            else
+                leave_out(row, fmt::format("its result has no {}", number.figure.name));
+        }
+    }
+
+    void add(
+        const MeasuredExperiment& row,
+        const RowRun& run,
+        const MeasuredNumber& number,
+        const RecordedScenario& scenario,
+        double simulated) {
+        if (std::string why = why_too_much(run, number, scenario); !why.empty()) {
+            leave_out(row, why);
+            return;
+        }
+        Case c;
+        c.id = row.numbers.size() == 1 ? row.id : fmt::format("{}/{}", row.id, number.figure.name);
+        c.group = row.group;
+        c.quantity = number.figure.name;
+        c.unit = number.figure.unit;
+        c.measured = number.value;
+        c.low = number.low;
+        c.high = number.high;
+        c.simulated = simulated;
+        c.how = run.loaded.experiment.system->name;
+        if (scenario.collective)
+            c.how += fmt::format(
+                ", {} {} {}",
+                scenario.collective->algorithm,
+                scenario.collective->protocol,
+                scenario.collective->channels);
+        result_.cases.push_back(std::move(c));
+    }
+
+    /// The model's arithmetic in the measured time, beside what the GPU has at most.
+    static std::string why_too_much(
+        const RowRun& run, const MeasuredNumber& number, const RecordedScenario& scenario) {
+        const Experiment& experiment = run.loaded.experiment;
+        const auto* training = workload_of<TrainingWorkloadParams>(experiment);
+        if (training == nullptr || !scenario.tflops_per_gpu)
+            return {};
+        double teraflops = 0;
+        if (number.figure.key == "time" || number.figure.key == "iteration_us")
+            teraflops = *scenario.tflops_per_gpu * scenario.iteration_us /
+                        number.high.value_or(number.value);
+        else if (number.figure.key == "samples_per_s" && scenario.samples_per_s)
+            teraflops = *scenario.tflops_per_gpu * number.low.value_or(number.value) /
+                        *scenario.samples_per_s;
+        else if (number.figure.key == "tflops_per_gpu")
+            teraflops = number.low.value_or(number.value);
+        constexpr double kTeraflops = 1e12;
+        // Whatever a network's precision, its products may run in 16 bits.
+        return why_impossible_rate(
+            teraflops * kTeraflops, gpu_rates(*experiment.system->gpu), Datatype::kBfloat16);
+    }
+
+    const std::vector<MeasuredExperiment>& rows_;
+    const SuiteOptions& options_;
+    SuiteResult& result_;
+    std::vector<Problem>& problems_;
+    DigestMaker digests_;
+    std::vector<RowRun> runs_;
+    std::map<std::string, std::size_t> index_;                ///< of a digest's run
+    std::vector<std::optional<std::size_t>> run_of_;  ///< by row
+    std::set<std::string> told_;
+};
+
+}  // namespace
+
+void compare_rows(
+    const std::vector<MeasuredExperiment>& rows,
+    const SuiteOptions& options,
+    SuiteResult& result,
+    std::vector<Problem>& problems) {
+    RowComparison(rows, options, result, problems).run();
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/experiments/table_map.h"
+
+#include "sim/core/error.h"
+#include "validation/experiments/measured_figure.h"
+#include "validation/harness/judging.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace switchfold::validation {
+
+namespace {
+
+constexpr std::string_view kMeasured = "measured/";
+
+/// "/workload/size (B)" sets /workload/size with that unit.
+MapColumn pointer_column(const std::string& header) {
+    const std::size_t open = header.find(" (");
+    if (open == std::string::npos || !header.ends_with(')'))
+        return {header, header, {}, {}};
+    return {
+        header, header.substr(0, open), header.substr(open + 2, header.size() - open - 3), {}};
+}
+
+}  // namespace
+
+void add_named_columns(const CsvTable& table, const std::string& label, TableMap& map) {
+    std::vector<Problem> problems;
+    for (const std::string& header : table.columns) {
+        if (header.starts_with('/'))
+            map.columns.push_back(pointer_column(header));
+        if (!header.starts_with(kMeasured) || header.ends_with("/low") || header.ends_with("/high"))
+            continue;
+        const std::string figure = header.substr(kMeasured.size());
+        try {
+            static_cast<void>(measured_figure(figure, ""));
+        } catch (const std::invalid_argument& wrong) {
+            problems.push_back(
+                {label, "line 1", fmt::format("the column {} {}", header, wrong.what())});
+            continue;
+        }
+        const auto end = [&](const char* which) {
+            return table.has(header + which) ? header + which : std::string();
+        };
+        map.measured.push_back({header, figure, {}, end("/low"), end("/high"), {}});
+    }
+    if (!problems.empty())
+        throw ConfigError(std::move(problems));
+}
+
+bool meets(std::string_view condition, std::string_view cell) {
+    const bool none = condition.starts_with('!');
+    if (none)
+        condition.remove_prefix(1);
+    for (;;) {
+        const std::size_t bar = std::min(condition.find('|'), condition.size());
+        if (fits(condition.substr(0, bar), cell))
+            return !none;
+        if (bar == condition.size())
+            return none;
+        condition.remove_prefix(bar + 1);
+    }
+}
+
+}  // namespace switchfold::validation

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/harness/kept_suites.h"
+
+#include "sim/core/json.h"
+#include "validation/harness/suite_codec.h"
+
+#include <fmt/format.h>
+
+namespace switchfold::validation {
+
+namespace {
+
+std::string whole_result(const SuiteResult& result) {
+    OrderedJson verdicts = OrderedJson::array();
+    for (const Verdict& v : result.verdicts)
+        verdicts.push_back({v.what, v.value, v.limit});
+    return OrderedJson{
+        {"parts", encode(result)},
+        {"verdicts", std::move(verdicts)},
+        {"skipped", result.skipped},
+        {"judged", result.judged}}
+        .dump();
+}
+
+SuiteResult read_whole(const Suite& suite, const std::string& bytes) {
+    const OrderedJson json = OrderedJson::parse(bytes);
+    SuiteResult result;
+    result.name = suite.name;
+    append(json["parts"].get<std::string>(), result);
+    for (const OrderedJson& v : json["verdicts"])
+        result.verdicts.push_back({v[0], v[1], v[2]});
+    result.skipped = json["skipped"];
+    result.judged = json["judged"];
+    return result;
+}
+
+}  // namespace
+
+std::string digest_of_inputs(const SuiteOptions& options) {
+    std::string digests;
+    for (const auto& path :
+         {options.root / "configs",
+          options.root / "validation/data",
+          options.root / "validation/maps",
+          options.root / "validation/h200/data",
+          options.measurements,
+          options.data.value_or(""),
+          options.system,
+          options.map})
+        digests += fmt::format("{}={}\n", path.string(), digest_of_files(path));
+    return digests;
+}
+
+SuiteResult
+run_or_take(const Suite& suite, const SuiteOptions& options, const std::string& inputs) {
+    if (suite.keeps_rows)
+        return suite.run(options);
+    const std::string key = fmt::format(
+        "suite {}, {} s a row\n{}",
+        suite.name,
+        options.row_seconds ? fmt::format("{}", *options.row_seconds) : "any",
+        inputs);
+    if (const auto kept = options.kept.find(key)) {
+        try {
+            SuiteResult result = read_whole(suite, *kept);
+            if (options.log)
+                options.log("kept from an earlier run");
+            return result;
+        } catch (const OrderedJson::exception&) {
+            // A file that was cut: run it.
+        }
+    }
+    SuiteResult result = suite.run(options);
+    options.kept.keep(key, whole_result(result));
+    return result;
+}
+
+}  // namespace switchfold::validation
