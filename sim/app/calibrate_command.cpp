@@ -28,8 +28,9 @@ struct CalibrateArguments {
     std::vector<std::string> tables;
     std::vector<std::string> traces;
     std::string out;
+    std::string points_out;
     std::string largest = "256 MiB";
-    std::size_t points = 64;
+    std::size_t points = 128;
     unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
 };
 
@@ -107,6 +108,8 @@ int calibrate_system(const CalibrateArguments& arguments, const Log& log) {
         replace_file(arguments.out, validation::overlay_text(done, data, arguments.out));
         text += fmt::format("\nwritten: {}\n", arguments.out);
     }
+    if (!arguments.points_out.empty())
+        replace_file(arguments.points_out, validation::points_text(done));
     std::fwrite(text.data(), 1, text.size(), stdout);
     return static_cast<int>(
         done.verdict == validation::CalibrationVerdict::kUnexplained ? ExitCode::kOutOfTolerance
@@ -138,6 +141,10 @@ void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_option(
         "--trace", arguments->traces, "Traces: their matrix products and copies are used");
     command->add_option("--out", arguments->out, "The system to write")->required();
+    command->add_option(
+        "--points-out",
+        arguments->points_out,
+        "A CSV file of all points: measured, and simulated before and after");
     command->add_option(
         "--largest", arguments->largest, "Largest size of collectives that is used");
     command->add_option("--points", arguments->points, "About how many points to fit")

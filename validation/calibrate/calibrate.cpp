@@ -95,7 +95,8 @@ private:
         if (at != out_.groups.end())
             return *at;
         limits_.push_back(limit_of(point));
-        out_.groups.push_back({point.group, point.large, {}, {}});
+        out_.groups.push_back(
+            {point.group, point.told() == Told::kCollectives, point.large, {}, {}});
         return out_.groups.back();
     }
 
@@ -138,7 +139,7 @@ Calibration calibrate(const CalibrationData& data, const CalibrationOptions& opt
         {dials.size(),
          fitted.size(),
          left_out.size(),
-         once * static_cast<double>(dials.size() + kUsualSteps) +
+         once * static_cast<double>(usual_evaluations(dials.size())) +
              2 * once * static_cast<double>(left_out.size()) / static_cast<double>(fitted.size())});
 
     std::vector<Unknown> unknowns;
@@ -161,8 +162,10 @@ Calibration calibrate(const CalibrationData& data, const CalibrationOptions& opt
     ErrorTable errors(out);
     for (const auto& half : {fitted, left_out}) {
         const auto times = simulated.times(half, {shipped, fit.values});
-        for (std::size_t i = 0; i < half.size(); ++i)
+        for (std::size_t i = 0; i < half.size(); ++i) {
             errors.add(points[half[i]], times[0][i], times[1][i]);
+            out.times.push_back({half[i], times[0][i], times[1][i]});
+        }
     }
     errors.end();
     out.verdict = verdict_of(out);

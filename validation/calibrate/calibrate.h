@@ -21,9 +21,17 @@ struct ErrorChange {
 /// Errors of points that are alike: an operation below or from 1 MiB, a kind of kernels.
 struct GroupErrors {
     std::string group;
-    bool large = false;
+    bool collectives = false;
+    bool large = false;  ///< of collectives: from 1 MiB on
     ErrorChange fitted;
     ErrorChange left_out;
+};
+
+/// A point and what was simulated of it, us.
+struct PointTimes {
+    std::size_t point = 0;
+    double before = 0;
+    double after = 0;
 };
 
 struct CalibratedKnob {
@@ -49,6 +57,7 @@ struct Calibration {
     CalibrationVerdict verdict = CalibrationVerdict::kNothing;
     /// Groups whose left-out points stay further off than `validate collectives` allows.
     std::vector<std::string> unexplained;
+    std::vector<PointTimes> times;  ///< of all points
     std::size_t simulations = 0;
 };
 
@@ -79,6 +88,9 @@ calibrate(const CalibrationData& data, const CalibrationOptions& options);
     const Calibration& calibration,
     const CalibrationData& data,
     const std::filesystem::path& out);
+
+/// CSV, a point a line: group, size, fitted or left_out, measured_us, before_us, after_us.
+[[nodiscard]] std::string points_text(const Calibration& calibration);
 
 /// For a terminal.
 [[nodiscard]] std::string to_text(const Calibration& calibration);

@@ -18,7 +18,7 @@ struct CalibrationData {
     std::vector<std::string> tables;  ///< names (a star for any text) of tables of collectives
     std::vector<std::filesystem::path> traces;
     std::uint64_t largest = 256ULL << 20U;  ///< collectives' size in bytes; larger ones only slow
-    std::size_t most = 64;                  ///< points to fit
+    std::size_t most = 128;                 ///< points to fit
 };
 
 struct Observations {

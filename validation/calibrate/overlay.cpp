@@ -64,8 +64,8 @@ std::string overlay_text(
             json[at] = parameter.at(std::exp(knob.logarithm));
             OrderedJson& object = json[at.parent_pointer()];
             object["$source"][parameter.pointer.substr(slash + 1)] = fmt::format(
-                "fitted by switchfold calibrate on {} ({}): {} times {:.3f} +- {:.0f} %; points "
-                "left out to check: {:.1f} % of error, {:.1f} before",
+                "fitted by switchfold calibrate on {} ({}): {} x {:.3f} +- {:.0f} %; what was left "
+                "out is {:.1f} % off, {:.1f} before",
                 sources,
                 day,
                 knob.dial.knob->name,

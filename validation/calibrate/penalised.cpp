@@ -67,9 +67,6 @@ public:
         residuals_ = at({at_}).front();
         told_.assign(unknowns_.size(), true);
         differentiate();
-        const Vector before = deviations();
-        for (std::size_t k = 0; k < unknowns_.size(); ++k)
-            told_[k] = before[k] < kToldShare * unknowns_[k].sigma;
         for (int rounds = 0; rounds < kMostRounds; ++rounds) {
             search();
             const double left = std::clamp(error_left(), kLeastError, kModelError);
@@ -78,9 +75,12 @@ public:
             if (same)
                 break;
         }
+        // What seemed told elsewhere may not be here.
+        while (leave_untold())
+            search();
         PenalisedFit fit;
         fit.values = at_;
-        fit.deviations = deviations();
+        fit.deviations = final_deviations();
         fit.told = told_;
         fit.error = error_;
         fit.evaluations = evaluations_;
@@ -88,6 +88,25 @@ public:
     }
 
 private:
+    /// Returns to 0 what the data do not tell. \returns whether that is any more.
+    bool leave_untold() {
+        if (!fresh_)
+            differentiate();
+        const Vector now = final_deviations();
+        bool any = false;
+        for (std::size_t k = 0; k < unknowns_.size(); ++k) {
+            if (!told_[k] || now[k] < kToldShare * unknowns_[k].sigma)
+                continue;
+            told_[k] = false;
+            any = true;
+            fresh_ = fresh_ && at_[k] == 0;
+            at_[k] = 0;
+        }
+        if (any && !fresh_)
+            residuals_ = at({at_}).front();
+        return any;
+    }
+
     /// Steps until they gain little.
     void search() {
         for (int steps = 0; steps < kMostSteps;) {
@@ -104,14 +123,17 @@ private:
         }
     }
 
-    /// Root of the weighted mean square of the residuals, for what the unknowns took of it.
+    /// Root of the mean square of the residuals as far as they count, for what the unknowns took of
+    /// it: each as much of one point as its variance became less.
     [[nodiscard]] double error_left() const {
         double squares = 0;
         for (const double r : residuals_)
-            squares += weight(r / error_) * r * r;
-        const auto unknowns = static_cast<double>(std::count(told_.begin(), told_.end(), true));
-        const auto points = static_cast<double>(residuals_.size());
-        return std::sqrt(squares / std::max(1.0, points - unknowns));
+            squares += std::pow(weight(r / error_) * r, 2);
+        double taken = 0;
+        const Vector now = deviations();
+        for (std::size_t k = 0; k < now.size(); ++k)
+            taken += 1 - std::pow(now[k] / unknowns_[k].sigma, 2);
+        return std::sqrt(squares / std::max(1.0, static_cast<double>(residuals_.size()) - taken));
     }
 
     Matrix at(const Matrix& places) {
@@ -170,7 +192,7 @@ private:
         return a;
     }
 
-    /// Wider where the residuals are larger than the error.
+    /// Of the unknowns, if points have the error that is assumed.
     [[nodiscard]] Vector deviations() const {
         std::vector<std::size_t> all;
         Vector out;
@@ -179,10 +201,18 @@ private:
             if (told_[k])
                 all.push_back(k);
         }
-        const double wider = residuals_.empty() ? 1.0 : std::max(1.0, error_left() / error_);
         const Matrix covariance = inverse(curvature(all));
         for (std::size_t k = 0; k < all.size(); ++k)
-            out[all[k]] = std::min(out[all[k]], wider * std::sqrt(covariance[k][k]));
+            out[all[k]] = std::sqrt(covariance[k][k]);
+        return out;
+    }
+
+    /// Wider where the residuals are larger than the error.
+    [[nodiscard]] Vector final_deviations() const {
+        const double wider = residuals_.empty() ? 1.0 : std::max(1.0, error_left() / error_);
+        Vector out = deviations();
+        for (std::size_t k = 0; k < out.size(); ++k)
+            out[k] = std::min(unknowns_[k].sigma, out[k] * wider);
         return out;
     }
 

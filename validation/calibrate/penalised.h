@@ -31,11 +31,15 @@ struct PenalisedFit {
 /// error that points are first taken to have.
 inline constexpr double kModelError = 0.1;
 /// What repeated measurements differ by: no fit is trusted to be better.
-inline constexpr double kLeastError = 0.02;
+inline constexpr double kLeastError = 0.01;
 /// The data tell an unknown if they leave less than this share of its deviation.
 inline constexpr double kToldShare = 0.8;
-/// Evaluations for the steps, beside those for derivatives: for an estimate of time.
-inline constexpr std::size_t kUsualSteps = 5;
+/// Evaluations that a fit of `unknowns` usually takes, for an estimate of time: derivatives twice,
+/// and some steps.
+[[nodiscard]] constexpr std::size_t usual_evaluations(std::size_t unknowns) {
+    constexpr std::size_t kSteps = 8;
+    return 2 * unknowns + kSteps;
+}
 
 /// Finds the unknowns for which the sum of (residual / error)^2 + (unknown / sigma)^2 is least:
 /// Gauss-Newton steps with derivatives by finite differences, which steps update after Broyden. A

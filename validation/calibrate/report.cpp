@@ -17,6 +17,13 @@ std::string change_text(const ErrorChange& change) {
         "{:>6}{:>7.1f} %{:>7.1f} %", change.points, change.before * 100, change.after * 100);
 }
 
+/// "all_reduce of 8 GPUs from 1 MiB".
+std::string name_of(const GroupErrors& group) {
+    if (!group.collectives)
+        return group.group;
+    return group.group + (group.large ? " from 1 MiB" : " below 1 MiB");
+}
+
 std::string plain(const Json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -24,18 +31,21 @@ std::string plain(const Json& value) {
 std::string errors_text(const Calibration& calibration) {
     constexpr const char* kLine = "{:<44}{}   {}\n";
     std::string text = fmt::format(
-        "\nmean absolute errors, before and after\n{:<44}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
-        "",
+        "\n{:<44}{:>24}   {:>24}\n{:<44}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
+        "mean absolute errors",
         "fitted",
+        "left out to check",
+        "",
+        "points",
         "before",
         "after",
-        "left",
-        "out",
+        "points",
+        "before",
         "after");
     for (const GroupErrors& group : calibration.groups)
         text += fmt::format(
             kLine,
-            fmt::format("  {}{}", group.group, group.large ? " from 1 MiB" : ""),
+            "  " + name_of(group),
             change_text(group.fitted),
             change_text(group.left_out));
     return text +
@@ -52,12 +62,16 @@ std::string knobs_text(const Calibration& calibration) {
                 "  {:<24} {}\n", knob.dial.knob->name, knob.dial.knob->tells);
             continue;
         }
+        constexpr double kFar = 2.5;  // deviations
         text += fmt::format(
-            "  {:<24} x {:.3f} +- {:.0f} % ({:.0f} % before)\n",
+            "  {:<24} x {:.3f} +- {:.0f} % ({:.0f} % before){}\n",
             knob.dial.knob->name,
             std::exp(knob.logarithm),
             knob.deviation * 100,
-            knob.dial.knob->sigma * 100);
+            knob.dial.knob->sigma * 100,
+            std::abs(knob.logarithm) > kFar * knob.dial.knob->sigma
+                ? "; far from what is usual: is the system the right one?"
+                : "");
         if (knob.logarithm == 0)
             continue;
         for (const Turned& parameter : knob.dial.parameters)
@@ -73,6 +87,22 @@ std::string knobs_text(const Calibration& calibration) {
 }
 
 }  // namespace
+
+std::string points_text(const Calibration& calibration) {
+    std::string text = "group,size,half,measured_us,before_us,after_us\n";
+    for (const PointTimes& times : calibration.times) {
+        const CalibrationPoint& point = calibration.data.points[times.point];
+        text += fmt::format(
+            "{},{:.0f},{},{:.3f},{:.3f},{:.3f}\n",
+            point.group,
+            point.size,
+            point.fitted ? "fitted" : "left_out",
+            point.measured_us,
+            times.before,
+            times.after);
+    }
+    return text;
+}
 
 std::string to_text(const Calibration& calibration) {
     const Observations& data = calibration.data;

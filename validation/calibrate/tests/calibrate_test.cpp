@@ -126,7 +126,7 @@ TEST(Calibrate, FindsTheParametersThatMadeTheLogs) {
     const CalibrationData data = data_of(
         {folder.write("all_reduce.txt", log_of("all_reduce", simulated(CollectiveKind::kAllReduce, truth)))});
     const Calibration done = calibrate(data, options());
-    EXPECT_EQ(done.verdict, CalibrationVerdict::kBetter);
+    ASSERT_EQ(done.verdict, CalibrationVerdict::kBetter) << to_text(done);
     EXPECT_NEAR(std::exp(knob(done, "links between GPUs").logarithm), 790.0 / 871, 0.02);
     EXPECT_NEAR(std::exp(knob(done, "launch").logarithm), 7 / 5.1, 0.02 * 7 / 5.1);
     EXPECT_GT(done.left_out.before, 0.05);
