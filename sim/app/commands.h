@@ -23,6 +23,7 @@ void add_planner(CLI::App& plan, Chosen& chosen, const Log& log);
 void add_describe(CLI::App& app, Chosen& chosen);
 void add_schema(CLI::App& app, Chosen& chosen);
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log);
+void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log);
 void add_new(CLI::App& app, Chosen& chosen);
 void add_doctor(CLI::App& app, Chosen& chosen);
 

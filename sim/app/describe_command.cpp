@@ -6,12 +6,14 @@
 #include "sim/run/machine/system_queries.h"
 #include "validation/collectives/measurements_near.h"
 #include "validation/harness/root.h"
+#include "validation/known/known_systems.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <thread>
 
@@ -21,12 +23,15 @@ namespace {
 
 /// What was measured of the system's operations; a sentence if there is no folder to look into.
 std::string measurements_of(const SystemParams& system) {
-    if (!system.has_gpus() || gpus_of(system) < 2)
+    if (!system.has_gpus())
         return "";
-    const char* const folder = std::getenv("SWITCHFOLD_DATA");
+    const char* const named = std::getenv("SWITCHFOLD_DATA");
+    const std::filesystem::path folder = named == nullptr ? "" : named;
     try {
-        return validation::describe_measurements(
-            system, validation::find_root({}), folder == nullptr ? "" : folder);
+        const std::filesystem::path root = validation::find_root({});
+        const std::string near =
+            gpus_of(system) < 2 ? "" : validation::describe_measurements(system, root, folder);
+        return near + validation::describe_known(system, validation::KnownSystems(root, folder));
     } catch (const ConfigError& error) {
         return fmt::format("\nmeasurements are not shown: {}\n", error.what());
     }
@@ -43,8 +48,8 @@ void add_describe(CLI::App& app, Chosen& chosen) {
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
         "describe",
-        "Say what a system is, how all-reduces would run on its GPUs, and which of its operations "
-        "were measured.\n\nExample:\n"
+        "Say what a system is, how all-reduces would run on its GPUs, which of its operations were "
+        "measured, and how well it is known.\n\nExample:\n"
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
     command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();

@@ -5,6 +5,7 @@
 #include "sim/output/report_assets.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"
+#include "validation/known/known_systems.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -140,14 +142,30 @@ std::vector<Finding> findings() {
          "none of the tests' own; any browser opens a report"}};
 }
 
+/// What is known of the systems, or why that cannot be said.
+std::string known_systems(bool all) {
+    const char* const folder = std::getenv("SWITCHFOLD_DATA");
+    try {
+        const validation::KnownSystems known(
+            validation::find_root({}), folder == nullptr ? "" : folder);
+        return fmt::format("  {:<16} {}\n", "measured", validation::summary_of_known(known)) +
+               (all ? validation::table_of_known(known) : "");
+    } catch (const ConfigError& error) {
+        return fmt::format("  {:<16} missing: {}\n", "measured", error.what());
+    }
+}
+
 }  // namespace
 
 void add_doctor(CLI::App& app, Chosen& chosen) {
+    auto systems = std::make_shared<bool>(false);
     CLI::App* command = app.add_subcommand(
         "doctor",
-        "Say what is installed and what is missing for what.\n\nExample:\n  switchfold doctor");
-    command->callback([&chosen] {
-        chosen = [] {
+        "Say what is installed, what is missing for what, and how well systems are known.\n\n"
+        "Example:\n  switchfold doctor");
+    command->add_flag("--systems", *systems, "List what was measured on every system");
+    command->callback([systems, &chosen] {
+        chosen = [systems] {
             fmt::print(
                 "switchfold {}\n{} cores, {:.1f} GiB of memory free\n",
                 version(),
@@ -158,6 +176,7 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
                     fmt::print("  {:<16} {}\n", finding.what, *finding.found);
                 else
                     fmt::print("  {:<16} missing: {}\n", finding.what, finding.without);
+            fmt::print("{}", known_systems(*systems));
             return 0;
         };
     });

@@ -397,6 +397,11 @@ class Looks(Folder):
         measured = {line.split()[0]: line for line in lines if line.startswith("  ") and ("no measurement" in line or "  from " in line)}
         self.assertIn("no measurement", measured["scatter"])
         self.assertIn("from h100_8g_xxrjun_sr", measured["send_receive"])
+        known = lines[lines.index("how well it is known:"):]
+        self.assertTrue(any(line.startswith("  collectives ") and " rows of " in line for line in known), known)
+        self.assertTrue(any(line.startswith("  kernels of H100 ") for line in known), known)
+        unknown = self.done("describe", SOURCE / "configs/systems/klenk_16.json")
+        self.assertIn("nothing was measured on this system", unknown)
         self.assertNotIn("measured times", self.done("describe", SOURCE / "configs/systems/xeon_phi_5110p.json"))
 
     def test_describe_every_system_that_ships(self):

@@ -106,6 +106,13 @@ class StartFiles(unittest.TestCase):
         for what in ("configurations", "GPU", "CUPTI", "NCCL", "Slurm", "cores"):
             self.assertIn(what, told)
 
+    def test_doctor_says_how_well_systems_are_known(self):
+        told = self.done("doctor")
+        self.assertRegex(told, r"measured +\d+ rows on \d+ of \d+ systems")
+        listed = self.done("doctor", "--systems").splitlines()
+        self.assertTrue(any(line.startswith("  hgx_h100 ") and "collectives: " in line for line in listed))
+        self.assertTrue(any(line.startswith("  k40_ethernet ") and "not measured" in line for line in listed))
+
 
 if __name__ == "__main__":
     unittest.main()

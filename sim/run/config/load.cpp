@@ -3,6 +3,7 @@
 
 #include "sim/core/fnv.h"
 #include "sim/run/config/block_checks.h"
+#include "sim/run/config/changed_system.h"
 #include "sim/run/config/many_core_checks.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/config/rank_gpus.h"
@@ -487,6 +488,18 @@ load_any_system(const std::filesystem::path& file, std::span<const Override> ove
 
 OrderedJson system_json(const SystemParams& system) {
     return write_value(system);
+}
+
+SystemParams changed_system(const SystemParams& system, std::span<const Override> changes) {
+    Json json = system_json(system);
+    for (const Override& change : changes) {
+        const Json::json_pointer at(change.pointer);
+        if (!json.contains(at))
+            throw ConfigError(
+                system.name, change.pointer, "is not there; expected a parameter of the system");
+        json[at] = change.value;
+    }
+    return read_params<SystemParams>(json, system.name);
 }
 
 }  // namespace switchfold

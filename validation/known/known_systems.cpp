@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "validation/known/known_systems.h"
+
+#include "sim/run/config/load.h"
+#include "validation/collectives/collective_tables.h"
+#include "sim/core/csv.h"
+#include "validation/harness/data.h"
+#include "validation/kernels/kernel_gpus.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <regex>
+#include <string_view>
+#include <tuple>
+
+namespace switchfold::validation {
+
+namespace {
+
+struct KnownTable {
+    std::string_view file;
+    std::string_view kind;
+    bool of_gpu = false;  ///< its rows name a GPU alone
+};
+
+constexpr std::array kKnownTables{
+    KnownTable{"reference/nccl_allreduce.csv", "collectives"},
+    KnownTable{"reference/nccl_collectives.csv", "collectives"},
+    KnownTable{"reference/nccl_issues.csv", "collectives"},
+    KnownTable{"reference/low_sm.csv", "kernels of few SMs"},
+    KnownTable{"reference/copy_engines.csv", "copy engines"},
+    KnownTable{"reference/expert_exchanges.csv", "expert exchanges"},
+    KnownTable{"reference/hopper_contention.csv", "kernels beside collectives"},
+    KnownTable{"reference/training/training_steps.csv", "training steps"},
+    KnownTable{"reference/training/training_steps_public.csv", "training steps"},
+    KnownTable{"reference/gemm.csv", "kernels", true},
+    KnownTable{"reference/gemm_on_gpus.csv", "kernels", true},
+    KnownTable{"reference/attention.csv", "kernels", true},
+    KnownTable{"reference/attention_on_gpus.csv", "kernels", true},
+    KnownTable{"reference/flash_attention.csv", "kernels", true}};
+
+std::uint32_t count_in(const std::string& text) {
+    std::uint32_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+void note_row(const CsvRecord& record, const std::string& table, KnownKind& kind) {
+    ++kind.rows;
+    kind.tables.insert(record["id"].empty() ? table : record["id"]);
+    if (const std::uint32_t gpus = count_in(record["n_gpus"]); gpus > 0)
+        kind.gpus.insert(gpus);
+    if (const auto version = library_version(record["nccl_version"]))
+        kind.versions.insert(*version);
+    static const std::regex kDate(R"(\b(20[12]\d-(?:0\d|1[0-2]))\b)");
+    for (const char* column : {"source", "source_url", "library", "placement", "note"}) {
+        std::smatch found;
+        const std::string& text = record[column];
+        if (std::regex_search(text, found, kDate)) {
+            kind.dates.insert(found[1].str());
+            break;
+        }
+    }
+}
+
+}  // namespace
+
+KnownSystems::KnownSystems(
+    const std::filesystem::path& root, const std::filesystem::path& measurements) :
+    machines_(root) {
+    SuiteOptions options;
+    options.root = root;
+    options.measurements = measurements;
+    for (const KnownTable& table : kKnownTables)
+        if (const auto found = find_data(options, table.file))
+            read(*found, std::string(table.kind), table.of_gpu);
+}
+
+std::vector<std::string> KnownSystems::kinds() {
+    std::vector<std::string> all;
+    for (const KnownTable& table : kKnownTables)
+        if (std::find(all.begin(), all.end(), table.kind) == all.end())
+            all.emplace_back(table.kind);
+    return all;
+}
+
+void KnownSystems::read(
+    const std::filesystem::path& table, const std::string& kind, bool of_gpu) {
+    // Tables repeat what they say of a machine in every row.
+    std::map<std::tuple<std::string, std::string, std::string, std::string>, std::string> owners;
+    const std::string stem = table.stem().string();
+    for (const CsvRecord& record : read_csv(table).records) {
+        if (of_gpu) {
+            note_row(record, stem, kernels_[gpu_words(record["gpu"]).model]);
+            continue;
+        }
+        const auto [at, fresh] = owners.try_emplace(
+            {record["gpu"], record["interconnect"], record["n_gpus"], record["n_nodes"]});
+        if (fresh) {
+            WantedMachine wanted{
+                record["gpu"], record["interconnect"], count_in(record["n_gpus"]), std::nullopt};
+            if (const std::uint32_t nodes = count_in(record["n_nodes"]); nodes > 0)
+                wanted.nodes = nodes;
+            if (wanted.gpus > 0)
+                if (const MachineMatch found = machines_.find(wanted); found.machine)
+                    at->second = found.machine->name;
+        }
+        if (!at->second.empty())
+            note_row(record, stem, systems_[at->second][kind]);
+    }
+}
+
+const std::map<std::string, KnownKind>& KnownSystems::of_system(const std::string& name) const {
+    static const std::map<std::string, KnownKind> kNone;
+    const auto at = systems_.find(name);
+    return at == systems_.end() ? kNone : at->second;
+}
+
+const KnownKind& KnownSystems::kernels_of(const std::string& gpu) const {
+    static const KnownKind kNone;
+    const auto at = kernels_.find(gpu_words(gpu).model);
+    return at == kernels_.end() ? kNone : at->second;
+}
+
+std::size_t KnownSystems::rows_of(const std::string& name) const {
+    std::size_t rows = 0;
+    for (const auto& [kind, known] : of_system(name))
+        rows += known.rows;
+    return rows;
+}
+
+}  // namespace switchfold::validation
