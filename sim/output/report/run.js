@@ -133,12 +133,17 @@
     return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
   };
 
+  // "(5.9 to 7.0 ms)": the unit once where both ends have the same.
+  const rangeText = (low, high) => {
+    const unit = high.match(/[^0-9.]*$/)[0];
+    return ` (${unit && low.endsWith(unit) ? low.slice(0, -unit.length) : low} to ${high})`;
+  };
   // The same with the interval in which 90 % of such cases lie, if there is one.
   const withInterval = (f, text) => (s) => {
     const interval = s.intervals?.[f.key];
     if (!interval || interval.low === null) return text(s);
     const end = (value) => text({ [f.key]: value });
-    return `${text(s)} (${end(interval.low)} to ${end(interval.high)})`;
+    return text(s) + rangeText(end(interval.low), end(interval.high));
   };
 
   // What is rare is left out where it is next to nothing, what not every workload has where none has it.
@@ -153,7 +158,7 @@
   const ofCollective = (key, text) => (s) => {
     const c = s.collectives[0];
     const interval = c?.intervals?.[key];
-    return text(c?.[key]) + (interval && interval.low !== null ? ` (${text(interval.low)} to ${text(interval.high)})` : "");
+    return text(c?.[key]) + (interval && interval.low !== null ? rangeText(text(interval.low), text(interval.high)) : "");
   };
   const rateText = (value) => (value ?? 0).toFixed(1);
 
