@@ -108,6 +108,20 @@ validation::KeptResults kept_results(const ValidateArguments& arguments) {
                           : validation::KeptResults(folder / "validate");
 }
 
+/// What results of suites are kept by. Files that cannot be read may be of no suite: then nothing
+/// is kept.
+std::string digest_of_inputs(validation::SuiteOptions& options, const Log& log) {
+    try {
+        return validation::digest_of_inputs(options);
+    } catch (const IoError& error) {
+        log.step(fmt::format("no results are kept: {}", error.what()));
+    } catch (const std::filesystem::filesystem_error& error) {
+        log.step(fmt::format("no results are kept: {}", error.what()));
+    }
+    options.kept = {};
+    return {};
+}
+
 constexpr const char* kDataVariable = "SWITCHFOLD_DATA";
 
 /// --data for several suites: a folder of measurements.
@@ -162,8 +176,7 @@ int validate(ValidateArguments arguments, const Log& log) {
     // Looks for all data before anything long runs.
     for (const validation::Suite* suite : chosen)
         static_cast<void>(validation::data_of(*suite, options));
-    const std::string inputs =
-        arguments.no_cache ? std::string() : validation::digest_of_inputs(options);
+    const std::string inputs = digest_of_inputs(options, log);
     std::vector<validation::SuiteResult> results;
     for (const validation::Suite* suite : chosen) {
         ProgressLine line(log.quiet());

@@ -121,6 +121,8 @@ std::vector<GroupVerdict> judge(const SuiteResult& result, const Judging& judgin
 }
 
 void judge_all(std::span<SuiteResult> results, const std::filesystem::path& root) {
+    if (std::ranges::none_of(results, &SuiteResult::judged))
+        return;
     const auto judging = read_params_file<Judging>(root / kJudging);
     const FirstComparisons first = read_first(root / kFirst);
     for (SuiteResult& result : results) {

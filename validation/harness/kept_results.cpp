@@ -100,7 +100,7 @@ std::string digest_of_files(const std::filesystem::path& path) {
     if (std::filesystem::is_directory(path, error)) {
         std::vector<std::filesystem::path> files;
         for (const auto& entry : std::filesystem::recursive_directory_iterator(
-                 path, std::filesystem::directory_options::skip_permission_denied))
+                 path, std::filesystem::directory_options::follow_directory_symlink))
             if (entry.is_regular_file())
                 files.push_back(entry.path());
         std::ranges::sort(files);

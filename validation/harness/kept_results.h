@@ -32,7 +32,7 @@ private:
 [[nodiscard]] std::filesystem::path default_cache_folder();
 
 /// Digest of the bytes of a file, or of all files below a folder with their names; of nothing if
-/// there is none. Throws IoError if one cannot be read.
+/// there is none. Throws IoError or filesystem_error if one cannot be read.
 [[nodiscard]] std::string digest_of_files(const std::filesystem::path& path);
 
 }  // namespace switchfold::validation

@@ -2,6 +2,7 @@
 #include "validation/harness/kept_suites.h"
 
 #include "sim/core/json.h"
+#include "sim/run/config/load.h"
 #include "validation/harness/suite_codec.h"
 
 #include <fmt/format.h>
@@ -45,9 +46,11 @@ std::string digest_of_inputs(const SuiteOptions& options) {
           options.root / "validation/h200/data",
           options.measurements,
           options.data.value_or(""),
-          options.system,
           options.map})
         digests += fmt::format("{}={}\n", path.string(), digest_of_files(path));
+    // A system may be made of other files.
+    if (!options.system.empty())
+        digests += system_json(load_any_system(options.system, {})).dump();
     return digests;
 }
 

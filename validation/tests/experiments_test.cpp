@@ -234,13 +234,13 @@ TEST(Bounds, ArithmeticAndMemoryHaveTheirPeaks) {
     expect_part(why_impossible(attention, gpu, 2e9 / 100e12), "");
 }
 
-class KeptResultsTest : public testing::Test {
+class KeptResultsTest : public ::testing::Test {
 protected:
     void SetUp() override { std::filesystem::remove_all(folder_); }
     void TearDown() override { std::filesystem::remove_all(folder_); }
     std::filesystem::path folder_ =
         std::filesystem::temp_directory_path() /
-        fmt::format("kept_{}", testing::UnitTest::GetInstance()->current_test_info()->name());
+        fmt::format("kept_{}", ::testing::UnitTest::GetInstance()->current_test_info()->name());
 };
 
 TEST_F(KeptResultsTest, HitsWhatWasKeptAndNothingElse) {

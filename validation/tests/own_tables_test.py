@@ -189,6 +189,32 @@ class OwnTables(unittest.TestCase):
         table.write_text(rows + "\n")
         self.assertNotIn("kept from", self.validate("collectives", "--data", table, before=("-v",)).stderr)
 
+    def test_a_suite_is_kept_until_a_file_behind_its_system_changes(self):
+        table = self.write("t.csv", (SOURCE / "validation/tests/synthetic_allreduce.csv").read_text())
+        links = self.write("links.json", {"$base": str(SOURCE / "configs/systems/hgx_h100.json"), "name": "a"})
+        system = self.write("s.json", {"$base": "links.json", "name": "mine"})
+        arguments = ("collectives", "--data", table, "--system", system, "--json")
+        first = self.validate(*arguments, before=("-v",))
+        self.assertIn("kept from an earlier run", self.validate(*arguments, before=("-v",)).stderr, first.stderr)
+        links.write_text(links.read_text().replace('"a"', '"a", "collectives": {"nccl_version": 21903}'))
+        self.assertNotIn("kept from an earlier run", self.validate(*arguments, before=("-v",)).stderr)
+
+    def test_a_suite_is_kept_until_a_folder_behind_a_link_changes(self):
+        behind = self.folder / "behind"
+        behind.mkdir()
+        (behind / "nccl_allreduce.csv").write_text(
+            (SOURCE / "validation/tests/synthetic_allreduce.csv").read_text())
+        (behind / "nccl_issues.csv").write_text("id,n_gpus,size_bytes,time_us\nx,4,1024,10\n")
+        measured = self.folder / "measured"
+        measured.mkdir()
+        (measured / "reference").symlink_to(behind)
+        arguments = ("collectives", "--data", measured, "--json")
+        self.validate(*arguments)
+        self.assertIn("kept from an earlier run", self.validate(*arguments, before=("-v",)).stderr)
+        with open(behind / "nccl_issues.csv", "a") as file:
+            file.write("y,4,1024,10\n")
+        self.assertNotIn("kept from an earlier run", self.validate(*arguments, before=("-v",)).stderr)
+
     def test_a_row_that_does_not_end_in_time_is_left_out(self):
         table = self.write("my.csv", "id,/system,/exact,/workload/size,measured/time_us\n"
                                      "long,hgx_h100,true,4 GiB,20000\nshort,hgx_h100,false,64 KiB,30\n")
