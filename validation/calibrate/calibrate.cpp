@@ -70,17 +70,9 @@ public:
             change.before /= static_cast<double>(change.points);
             change.after /= static_cast<double>(change.points);
         };
-        for (std::size_t i = 0; i < out_.groups.size(); ++i) {
-            GroupErrors& group = out_.groups[i];
+        for (GroupErrors& group : out_.groups) {
             mean(group.fitted);
             mean(group.left_out);
-            if (group.left_out.points > 0 && group.left_out.after > limits_[i])
-                out_.unexplained.push_back(fmt::format(
-                    "{}{}: {:.0f} % of error is left, {:.0f} are usual",
-                    group.group,
-                    group.large ? " from 1 MiB" : "",
-                    group.left_out.after * 100,
-                    limits_[i] * 100));
         }
         mean(out_.fitted);
         mean(out_.left_out);
@@ -94,18 +86,25 @@ private:
             });
         if (at != out_.groups.end())
             return *at;
-        limits_.push_back(limit_of(point));
         out_.groups.push_back(
-            {point.group, point.told() == Told::kCollectives, point.large, {}, {}});
+            {point.group,
+             point.told() == Told::kCollectives,
+             point.large,
+             limit_of(point),
+             {},
+             {}});
         return out_.groups.back();
     }
 
     Calibration& out_;
-    std::vector<double> limits_;
 };
 
 CalibrationVerdict verdict_of(const Calibration& calibration) {
-    if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed)
+    if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed ||
+        std::any_of(
+            calibration.groups.begin(), calibration.groups.end(), [](const GroupErrors& group) {
+                return group.paid();
+            }))
         return CalibrationVerdict::kUnexplained;
     const bool turned = std::any_of(
         calibration.knobs.begin(), calibration.knobs.end(), [](const CalibratedKnob& knob) {
@@ -114,10 +113,29 @@ CalibrationVerdict verdict_of(const Calibration& calibration) {
     const bool gained =
         calibration.fitted.before - calibration.fitted.after > kLeastGain &&
         calibration.left_out.after <= calibration.left_out.before;
-    return turned && gained ? CalibrationVerdict::kBetter : CalibrationVerdict::kNothing;
+    if (turned && gained)
+        return CalibrationVerdict::kBetter;
+    return std::any_of(
+               calibration.groups.begin(), calibration.groups.end(), [](const GroupErrors& group) {
+                   return group.left_out.points > 0 && group.left_out.before > group.limit;
+               })
+               ? CalibrationVerdict::kUnexplained
+               : CalibrationVerdict::kNothing;
 }
 
 }  // namespace
+
+std::string GroupErrors::name() const {
+    if (!collectives)
+        return group;
+    return group + (large ? " from 1 MiB" : " below 1 MiB");
+}
+
+bool GroupErrors::paid() const {
+    constexpr std::size_t kLeastPoints = 2;  // one may be a wrong row
+    return left_out.points >= kLeastPoints && left_out.before <= limit &&
+           left_out.after > std::max(limit, left_out.before + kWorseAllowed);
+}
 
 Calibration calibrate(const CalibrationData& data, const CalibrationOptions& options) {
     Calibration out;

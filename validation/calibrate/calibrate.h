@@ -23,8 +23,13 @@ struct GroupErrors {
     std::string group;
     bool collectives = false;
     bool large = false;  ///< of collectives: from 1 MiB on
+    double limit = 0;    ///< of the error that is usual (a share)
     ErrorChange fitted;
     ErrorChange left_out;
+    /// "all_reduce of 8 GPUs from 1 MiB".
+    [[nodiscard]] std::string name() const;
+    /// Whether its left-out points were within the limit and are not any more.
+    [[nodiscard]] bool paid() const;
 };
 
 /// A point and what was simulated of it, us.
@@ -44,7 +49,8 @@ struct CalibratedKnob {
 enum class CalibrationVerdict {
     kBetter,       ///< an overlay is worth writing
     kNothing,      ///< the shipped values are within the data's scatter
-    kUnexplained,  ///< parameters that fit make what was left out worse
+    /// What fits makes the left-out points worse, or a group of them, or nothing fits that is far off.
+    kUnexplained,
 };
 
 struct Calibration {
@@ -55,8 +61,6 @@ struct Calibration {
     ErrorChange left_out;
     std::vector<CalibratedKnob> knobs;
     CalibrationVerdict verdict = CalibrationVerdict::kNothing;
-    /// Groups whose left-out points stay further off than `validate collectives` allows.
-    std::vector<std::string> unexplained;
     std::vector<PointTimes> times;  ///< of all points
     std::size_t simulations = 0;
 };

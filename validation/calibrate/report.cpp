@@ -17,13 +17,6 @@ std::string change_text(const ErrorChange& change) {
         "{:>6}{:>7.1f} %{:>7.1f} %", change.points, change.before * 100, change.after * 100);
 }
 
-/// "all_reduce of 8 GPUs from 1 MiB".
-std::string name_of(const GroupErrors& group) {
-    if (!group.collectives)
-        return group.group;
-    return group.group + (group.large ? " from 1 MiB" : " below 1 MiB");
-}
-
 std::string plain(const Json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -45,7 +38,7 @@ std::string errors_text(const Calibration& calibration) {
     for (const GroupErrors& group : calibration.groups)
         text += fmt::format(
             kLine,
-            "  " + name_of(group),
+            "  " + group.name(),
             change_text(group.fitted),
             change_text(group.left_out));
     return text +
@@ -86,6 +79,36 @@ std::string knobs_text(const Calibration& calibration) {
     return text;
 }
 
+std::string verdict_text(const Calibration& calibration) {
+    std::string text;
+    if (calibration.verdict == CalibrationVerdict::kNothing)
+        text = "\nthe shipped values are within these data's scatter: nothing is written\n";
+    if (calibration.verdict == CalibrationVerdict::kUnexplained) {
+        text = "\nno parameter set explains the data: nothing is written\n";
+        if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed)
+            text += fmt::format(
+                "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} before\n",
+                calibration.left_out.after * 100,
+                calibration.left_out.before * 100);
+        for (const GroupErrors& group : calibration.groups)
+            if (group.paid())
+                text += fmt::format(
+                    "  what brings others nearer takes {} from {:.0f} to {:.0f} %\n",
+                    group.name(),
+                    group.left_out.before * 100,
+                    group.left_out.after * 100);
+    }
+    std::string far;
+    for (const GroupErrors& group : calibration.groups)
+        if (group.left_out.points > 0 && group.left_out.after > group.limit)
+            far += fmt::format(
+                "  {}: {:.0f} % of error is left, {:.0f} are usual\n",
+                group.name(),
+                group.left_out.after * 100,
+                group.limit * 100);
+    return far.empty() ? text : text + "\nnot explained within the bounds\n" + far;
+}
+
 }  // namespace
 
 std::string points_text(const Calibration& calibration) {
@@ -121,26 +144,7 @@ std::string to_text(const Calibration& calibration) {
     if (data.left_out.size() > kShown)
         text += fmt::format("  not used: {} more rows\n", data.left_out.size() - kShown);
     text += errors_text(calibration) + knobs_text(calibration);
-    switch (calibration.verdict) {
-    case CalibrationVerdict::kBetter:
-        break;
-    case CalibrationVerdict::kNothing:
-        text += "\nthe shipped values are within these data's scatter: nothing is written\n";
-        break;
-    case CalibrationVerdict::kUnexplained:
-        text += fmt::format(
-            "\nno parameter set explains the data: what fits one half of the sizes makes the other "
-            "worse ({:.1f} %, {:.1f} before): nothing is written\n",
-            calibration.left_out.after * 100,
-            calibration.left_out.before * 100);
-        break;
-    }
-    if (!calibration.unexplained.empty()) {
-        text += "\nno parameter set within the bounds explains\n";
-        for (const std::string& group : calibration.unexplained)
-            text += "  " + group + "\n";
-    }
-    return text;
+    return text + verdict_text(calibration);
 }
 
 }  // namespace switchfold::validation

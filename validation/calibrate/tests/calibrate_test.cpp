@@ -174,6 +174,43 @@ TEST(Calibrate, ContradictoryDataAreRefused) {
     EXPECT_NE(to_text(done).find("no parameter set explains the data"), std::string::npos);
 }
 
+/// All-reduces from 256 KiB on are twice as slow as the links, all-gathers are not.
+TEST(Calibrate, OperationsThatContradictEachOther) {
+    std::vector<double> slow = simulated(CollectiveKind::kAllReduce, {});
+    for (std::size_t i = 6; i < slow.size(); ++i)
+        slow[i] *= 2;
+    const Folder folder;
+    const Calibration done = calibrate(
+        data_of(
+            {folder.write("reduce.txt", log_of("all_reduce", slow)),
+             folder.write(
+                 "gather.txt", log_of("all_gather", simulated(CollectiveKind::kAllGather, {})))}),
+        options());
+    EXPECT_EQ(done.verdict, CalibrationVerdict::kUnexplained) << to_text(done);
+    EXPECT_NE(
+        to_text(done).find("  all_reduce of 4 GPUs from 1 MiB: "), std::string::npos)
+        << to_text(done);
+}
+
+TEST(Calibrate, NoGroupPaysForAnother) {
+    const auto group = [](std::size_t points, double before, double after) {
+        return GroupErrors{"all_gather of 2 GPUs", true, true, 0.12, {}, {points, before, after}};
+    };
+    EXPECT_TRUE(group(4, 0.08, 0.25).paid());
+    EXPECT_FALSE(group(4, 0.08, 0.11).paid());   // still usual
+    EXPECT_FALSE(group(4, 0.30, 0.32).paid());   // was far off before
+    EXPECT_FALSE(group(4, 0.115, 0.123).paid()); // less than a point
+    EXPECT_FALSE(group(1, 0.08, 0.25).paid());   // a single row
+    Calibration traded;
+    traded.groups = {group(4, 0.08, 0.25)};
+    traded.verdict = CalibrationVerdict::kUnexplained;
+    EXPECT_NE(
+        to_text(traded).find(
+            "what brings others nearer takes all_gather of 2 GPUs from 1 MiB from 8 to 25 %"),
+        std::string::npos)
+        << to_text(traded);
+}
+
 TEST(Calibrate, ImpossibleRowsAreLeftOut) {
     std::vector<double> times = simulated(CollectiveKind::kAllGather, {});
     times.back() = 1;  // 64 MiB in a microsecond
