@@ -2,7 +2,6 @@
 #include "validation/experiments/measured_experiments.h"
 
 #include "sim/core/error.h"
-#include "sim/run/config/pointers.h"
 
 #include <fmt/format.h>
 
@@ -238,9 +237,8 @@ LoadedExperiment load_row(const MeasuredExperiment& row) {
     } catch (const ConfigError& error) {
         std::vector<Problem> problems;
         for (Problem problem : error.problems()) {
-            for (const Override& change : overrides)
-                if (problem.file == "--set" && related(problem.pointer, change.pointer))
-                    problem.file = row.values.from(change.pointer);
+            if (problem.file == "--set")
+                problem.file = row.values.from_near(problem.pointer);
             problems.push_back(std::move(problem));
         }
         throw ConfigError(std::move(problems));

@@ -86,8 +86,12 @@ std::vector<Override> RowValues::overrides() const {
     return all;
 }
 
-const std::string& RowValues::from(const std::string& pointer) const {
-    return values_.at(pointer).from;
+std::string RowValues::from_near(std::string_view pointer) const {
+    std::string found;
+    for (const auto& [own, value] : values_)
+        if (related(pointer, own))
+            found = value.from;
+    return found.empty() ? std::string(pointer) : found;
 }
 
 void set_mapped(

@@ -26,8 +26,9 @@ public:
     void set(const std::string& pointer, const Json& value, std::string from);
     /// In the order of application: a value before the values inside it.
     [[nodiscard]] std::vector<Override> overrides() const;
-    /// Where a pointer's value comes from: "column size".
-    [[nodiscard]] const std::string& from(const std::string& pointer) const;
+    /// Where a pointer's value comes from: "column size"; the pointer itself if no value of the row
+    /// is there, below or above.
+    [[nodiscard]] std::string from_near(std::string_view pointer) const;
 
 private:
     struct Value {

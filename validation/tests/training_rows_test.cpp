@@ -122,7 +122,7 @@ TEST_F(TrainingRows, AStepThatCannotBeReadDoesNotStopTheOthers) {
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 3U);
     EXPECT_NE(rows[0].why.find("line 2: n_gpus is \"many\""), std::string::npos) << rows[0].why;
-    EXPECT_NE(rows[1].why.find("line 3: sharding is \"some\""), std::string::npos) << rows[1].why;
+    EXPECT_NE(rows[1].why.find("line 3: column sharding: unknown value \"some\""), std::string::npos) << rows[1].why;
     EXPECT_FALSE(rows[2].unread);
     EXPECT_THROW(
         static_cast<void>(read_step_rows(write(header + "a,H100,many,GPT,1f1b,\n"),

@@ -150,8 +150,8 @@ private:
         const auto fail = [&](const std::string& what) {
             problems_.push_back({label_, fmt::format("line {}", record.line), what});
         };
+        RowValues values;
         try {
-            RowValues values;
             set_mapped(map_, record, places_, label_, values);
             std::vector<Override> own;
             for (const Override& change : values.overrides())
@@ -162,7 +162,10 @@ private:
             fail(problem.why);
         } catch (const ConfigError& wrong) {
             for (const Problem& problem : wrong.problems())
-                fail(fmt::format("{} {}", problem.pointer, problem.message));
+                fail(fmt::format(
+                    "{}: {}",
+                    values.from_near(std::string(kWorkload) + problem.pointer),
+                    problem.message));
         }
     }
 
