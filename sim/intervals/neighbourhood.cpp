@@ -14,13 +14,13 @@ namespace switchfold::intervals {
 namespace {
 
 /// Distances at which a likeness is 1/e.
-constexpr std::array kBandwidths{0.25, 0.35, 0.5, 0.7, 1.0, 1.4};
+constexpr std::array kBandwidths{0.5, 0.7, 1.0, 1.4, 2.0};
 /// So many machines' likenesses are enough.
-constexpr double kEnough = 5;
+constexpr double kEnough = 4;
 /// Nothing that differs by more is asked.
-constexpr double kFarthest = 3;
+constexpr double kFarthest = 4;
 /// What one machine alone widens.
-constexpr double kWidening = 0.5;
+constexpr double kWidening = 0.7;
 
 /// Smaller parts change no quantile.
 constexpr double kLeast = 1e-6;
@@ -44,7 +44,8 @@ public:
         table_.assign(tables_, 0);
         machine_.assign(machines_, 0);
         for (std::size_t i = 0; i < near_.size(); ++i) {
-            const double k = std::exp(-near_[i].distance / bandwidth);
+            const double d = near_[i].distance / bandwidth;
+            const double k = std::exp(-d * d);
             likeness_[i] = k;
             rows_of_table_[near_[i].table] += k;
             table_[near_[i].table] = std::max(table_[near_[i].table], k);
