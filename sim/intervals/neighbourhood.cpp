@@ -110,18 +110,13 @@ private:
 }  // namespace
 
 double Neighbourhood::quantile(std::span<const Residual> residuals, double share) const {
-    std::vector<std::pair<double, double>> sorted;
-    sorted.reserve(rows.size());
-    for (const Neighbour& n : rows)
-        sorted.emplace_back(residuals[n.residual].log_ratio, n.weight);
-    std::sort(sorted.begin(), sorted.end());
     double below = 0;
-    for (const auto& [value, weight] : sorted) {
-        below += weight;
+    for (const Neighbour& n : rows) {
+        below += n.weight;
         if (below >= share)
-            return widened(value);
+            return widened(residuals[n.residual].log_ratio);
     }
-    return widened(sorted.back().first);
+    return widened(residuals[rows.back().residual].log_ratio);
 }
 
 Neighbourhood neighbourhood_of(
@@ -154,6 +149,10 @@ Neighbourhood neighbourhood_of(
             break;
     }
     out.rows = voices.shares();
+    std::sort(out.rows.begin(), out.rows.end(), [&](const Neighbour& a, const Neighbour& b) {
+        return std::pair(residuals[a.residual].log_ratio, a.residual) <
+               std::pair(residuals[b.residual].log_ratio, b.residual);
+    });
     std::tie(out.alike, out.alike_machines) = voices.alike();
     out.median = out.quantile(residuals, 0.5);
     out.widening = 1 + kWidening / out.machines;

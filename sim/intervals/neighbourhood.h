@@ -25,7 +25,7 @@ struct Neighbour {
 /// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
 /// median.
 struct Neighbourhood {
-    std::vector<Neighbour> rows;  ///< none: nothing alike was measured
+    std::vector<Neighbour> rows;  ///< by log ratio; none: nothing alike was measured
     double machines = 0;          ///< sum of the machines' likenesses
     double median = 0;            ///< of log ratios
     double widening = 1;          ///< of distances from the median
