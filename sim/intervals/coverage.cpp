@@ -122,7 +122,7 @@ RatioCoverage leave_machines_out_of_ratios(const Residuals& residuals, const Nom
             ratios.unmeasured(one->machine);
             continue;
         }
-        const std::vector<double> first = together.factors(a);
+        const std::vector<double> first = together.factors(one->of, a);
         const auto width = [&](const std::vector<double>& second) {
             std::vector<double> logs;
             for (std::size_t i = 0; i < kDraws; ++i)
@@ -131,9 +131,9 @@ RatioCoverage leave_machines_out_of_ratios(const Residuals& residuals, const Nom
                 nominal.stretch * std::min(0.0, quantile(logs, tail)),
                 nominal.stretch * std::max(0.0, quantile(logs, 1 - tail)));
         };
-        const auto [low, high] = width(together.factors(b));
+        const auto [low, high] = width(together.factors(other->of, b));
         ratios.add(one->machine, one->log_ratio - other->log_ratio, low, high);
-        const auto [far_low, far_high] = width(apart.factors(b));
+        const auto [far_low, far_high] = width(apart.factors(other->of, b));
         alone.push_back(far_high - far_low);
     }
     return {ratios.result("ratio"), median(alone)};

@@ -12,10 +12,22 @@
 
 namespace switchfold::intervals {
 
-std::vector<double> Drawing::factors(const Neighbourhood& near) {
+std::vector<double> Drawing::factors(const Likeness& likeness, const Neighbourhood& near) {
     const std::vector<Choice> machines = machines_of(near);
+    RandomStream own(seed_, "intervals/of " + to_text(likeness));
     std::vector<double> out(count_);
     for (std::size_t draw = 0; draw < count_; ++draw) {
+        const double place = own.share();
+        if (own.share() * (near.machines + 1) < 1) {
+            double below = 0;
+            for (const Neighbour& n : near.rows) {
+                out[draw] = std::exp(near.widened(residuals_[n.residual].log_ratio));
+                below += n.weight;
+                if (below > place)
+                    break;
+            }
+            continue;
+        }
         const Choice& machine = take(machines, draw);
         const Choice& table = take(machine.parts, draw);
         out[draw] = std::exp(near.widened(take(table.parts, draw).log_ratio));

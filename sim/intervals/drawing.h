@@ -18,14 +18,16 @@ namespace switchfold::intervals {
 ///
 /// The largest of ln(weight) + Gumbel number is drawn by weight. Each machine, table and size has
 /// its own Gumbel numbers, the same in all neighbourhoods: so each neighbourhood is drawn from by
-/// its weights exactly, and two neighbourhoods of similar weights draw the same machine.
+/// its weights exactly, and two neighbourhoods of similar weights draw the same machine. How much
+/// of their errors algorithms share, few machines cannot tell: of n machines, one draw in n + 1 is
+/// of the neighbourhood alone.
 class Drawing {
 public:
     Drawing(std::span<const Residual> residuals, std::size_t count, std::uint64_t seed) :
         residuals_(residuals), count_(count), seed_(seed) {}
 
-    /// Factors on simulated values. \pre the neighbourhood is not empty.
-    [[nodiscard]] std::vector<double> factors(const Neighbourhood& near);
+    /// Factors on simulated values of what is like this. \pre the neighbourhood is not empty.
+    [[nodiscard]] std::vector<double> factors(const Likeness& likeness, const Neighbourhood& near);
 
 private:
     /// Something to draw, with what to draw within it.

@@ -69,6 +69,8 @@ const Generation* known(std::string_view name) {
 constexpr double kOneStep = 0.5;
 constexpr double kOtherMaker = 2;
 constexpr double kMostOfNumber = 2;
+constexpr double kFabric = 2;
+constexpr double kCrossing = 2;
 
 double of_words(std::string_view a, std::string_view b) {
     if (a == b)
@@ -114,9 +116,10 @@ double distance(const Likeness& a, const Likeness& b) {
     if (a.kind != b.kind)
         return std::numeric_limits<double>::infinity();
     return of_words(a.operation, b.operation) + of_words(a.algorithm, b.algorithm) +
-           of_words(a.fabric, b.fabric) + of_generations(a.generation, b.generation) +
+           kFabric * of_words(a.fabric, b.fabric) + of_generations(a.generation, b.generation) +
            of_numbers(a.bytes, b.bytes) + of_numbers(a.us, b.us) + of_numbers(a.ranks, b.ranks) +
-           of_numbers(a.machines, b.machines) + ((a.machines > 1) != (b.machines > 1) ? 1 : 0);
+           of_numbers(a.machines, b.machines) +
+           ((a.machines > 1) != (b.machines > 1) ? kCrossing : 0);
 }
 
 std::string to_text(const Likeness& likeness) {

@@ -32,10 +32,11 @@ struct Likeness {
 [[nodiscard]] std::string_view generation_of(std::string_view gpu);
 
 /// How unlike two measurements of one kind are, as a sum over what differs:
-///   operation, algorithm, fabric    1 each
+///   operation, algorithm            1 each
+///   fabric                          2
 ///   generation                      0.5 a step between NVIDIA's; 2 between makers
 ///   bytes, us, ranks, machines      |ln of their ratio| / ln 16, at most 2 each
-///   one machine or several          1
+///   one machine or several          2
 /// Infinite between kinds.
 [[nodiscard]] double distance(const Likeness& a, const Likeness& b);
 

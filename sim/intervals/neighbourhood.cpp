@@ -14,13 +14,13 @@ namespace switchfold::intervals {
 namespace {
 
 /// Distances at which a likeness is 1/e.
-constexpr std::array kBandwidths{0.25, 0.35, 0.5, 0.7, 1.0, 1.4};
+constexpr std::array kBandwidths{0.5, 0.7, 1.0, 1.4, 2.0};
 /// So many machines' likenesses are enough.
-constexpr double kEnough = 5;
+constexpr double kEnough = 4;
 /// Nothing that differs by more is asked.
-constexpr double kFarthest = 3;
+constexpr double kFarthest = 4;
 /// What one machine alone widens.
-constexpr double kWidening = 0.5;
+constexpr double kWidening = 0.7;
 
 /// Smaller parts change no quantile.
 constexpr double kLeast = 1e-6;
@@ -44,7 +44,8 @@ public:
         table_.assign(tables_, 0);
         machine_.assign(machines_, 0);
         for (std::size_t i = 0; i < near_.size(); ++i) {
-            const double k = std::exp(-near_[i].distance / bandwidth);
+            const double d = near_[i].distance / bandwidth;
+            const double k = std::exp(-d * d);
             likeness_[i] = k;
             rows_of_table_[near_[i].table] += k;
             table_[near_[i].table] = std::max(table_[near_[i].table], k);
@@ -109,18 +110,13 @@ private:
 }  // namespace
 
 double Neighbourhood::quantile(std::span<const Residual> residuals, double share) const {
-    std::vector<std::pair<double, double>> sorted;
-    sorted.reserve(rows.size());
-    for (const Neighbour& n : rows)
-        sorted.emplace_back(residuals[n.residual].log_ratio, n.weight);
-    std::sort(sorted.begin(), sorted.end());
     double below = 0;
-    for (const auto& [value, weight] : sorted) {
-        below += weight;
+    for (const Neighbour& n : rows) {
+        below += n.weight;
         if (below >= share)
-            return widened(value);
+            return widened(residuals[n.residual].log_ratio);
     }
-    return widened(sorted.back().first);
+    return widened(residuals[rows.back().residual].log_ratio);
 }
 
 Neighbourhood neighbourhood_of(
@@ -153,6 +149,10 @@ Neighbourhood neighbourhood_of(
             break;
     }
     out.rows = voices.shares();
+    std::sort(out.rows.begin(), out.rows.end(), [&](const Neighbour& a, const Neighbour& b) {
+        return std::pair(residuals[a.residual].log_ratio, a.residual) <
+               std::pair(residuals[b.residual].log_ratio, b.residual);
+    });
     std::tie(out.alike, out.alike_machines) = voices.alike();
     out.median = out.quantile(residuals, 0.5);
     out.widening = 1 + kWidening / out.machines;

@@ -18,14 +18,14 @@ struct Neighbour {
 
 /// The measurements that are like a case, and how much they tell.
 ///
-/// A residual's likeness is exp(-distance / bandwidth). A table speaks with the likeness of its
+/// A residual's likeness is exp(-(distance / bandwidth)^2). A table speaks with the likeness of its
 /// most alike row, which its rows share by their own: a hundred rows say no more than three. A
 /// machine speaks as its most alike table, and its tables share that. The bandwidth is the smallest
 /// of a fixed list at which the machines' likenesses add up to enough: where few machines are
 /// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
 /// median.
 struct Neighbourhood {
-    std::vector<Neighbour> rows;  ///< none: nothing alike was measured
+    std::vector<Neighbour> rows;  ///< by log ratio; none: nothing alike was measured
     double machines = 0;          ///< sum of the machines' likenesses
     double median = 0;            ///< of log ratios
     double widening = 1;          ///< of distances from the median

@@ -139,7 +139,8 @@ std::vector<std::vector<double>> Residuals::draws(
     std::vector<std::vector<double>> out;
     for (const Likeness& likeness : likenesses) {
         const Neighbourhood near = neighbourhood_of(likeness, residuals_);
-        out.push_back(near.rows.empty() ? std::vector<double>(count, 1.0) : drawing.factors(near));
+        out.push_back(
+            near.rows.empty() ? std::vector<double>(count, 1.0) : drawing.factors(likeness, near));
     }
     return out;
 }

@@ -51,6 +51,10 @@ TEST(Likeness, DistanceAddsUpWhatDiffers) {
     EXPECT_DOUBLE_EQ(distance(ring(), other), 2.5);
     other.generation = "CDNA 3";
     EXPECT_DOUBLE_EQ(distance(ring(), other), 4);
+    other.fabric = "pcie";
+    EXPECT_DOUBLE_EQ(distance(ring(), other), 6);
+    other.fabric = "";  // unknown
+    EXPECT_DOUBLE_EQ(distance(ring(), other), 5);
 }
 
 TEST(Likeness, SeveralMachinesDifferFromOne) {
@@ -59,7 +63,7 @@ TEST(Likeness, SeveralMachinesDifferFromOne) {
     Likeness four = ring();
     four.machines = 4;
     EXPECT_DOUBLE_EQ(distance(two, four), 0.25);
-    EXPECT_DOUBLE_EQ(distance(ring(), two), 1.25);
+    EXPECT_DOUBLE_EQ(distance(ring(), two), 2.25);
 }
 
 TEST(Likeness, SaysWhatItIs) {
