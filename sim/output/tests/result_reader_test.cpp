@@ -46,8 +46,9 @@ TEST_F(ResultReader, ReadsBackEverythingThatIsWritten) {
 }
 
 TEST_F(ResultReader, ReadsIntervalsBackAndNoneOfOldResults) {
+    const ExperimentResult sample = sample_with_intervals();
+    write(to_result_json(sample));
     const ExperimentResult result = read_result(folder_);
-    const ExperimentResult sample = sample_result();
     EXPECT_EQ(result.scenarios[1].intervals, sample.scenarios[1].intervals);
     EXPECT_EQ(result.scenarios[1].intervals.size(), 3U);
     Json json = Json::parse(to_result_json(sample));

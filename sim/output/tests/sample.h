@@ -31,10 +31,6 @@ inline ExperimentResult sample_result() {
     ring.name = "ring";
     ring.overlap = true;
     ring.backward_slowdown = 0.189;
-    ring.intervals["iteration_us"] = {
-        43'000.5, 47'250, true, "12 to 80 measured collectives on 3 kinds of machine"};
-    ring.intervals["backward_slowdown"] = {0.15, 0.25, true, "40 measured slowdowns"};
-    ring.intervals["exposed_copies_us"] = {{}, {}, false, "unmeasured: no copies with hosts"};
     ring.waiting_us = 12.5;
     ring.exposed_waiting_us = 7.25;
     ring.together = TogetherResult{44'000, 500, 0.05};
@@ -64,6 +60,17 @@ inline ExperimentResult sample_result() {
     ring.notes = {"a note"};
     r.scenarios.push_back(ring);
     r.host = {1.5, 1024, 99};
+    return r;
+}
+
+/// The same with intervals of its second scenario.
+inline ExperimentResult sample_with_intervals() {
+    ExperimentResult r = sample_result();
+    ScenarioResult& ring = r.scenarios[1];
+    ring.intervals["iteration_us"] = {
+        43'000.5, 47'250, true, "12 to 80 measured collectives on 3 kinds of machine"};
+    ring.intervals["backward_slowdown"] = {0.15, 0.25, true, "40 measured slowdowns"};
+    ring.intervals["exposed_copies_us"] = {{}, {}, false, "unmeasured: no copies with hosts"};
     return r;
 }
 

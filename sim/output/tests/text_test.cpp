@@ -131,7 +131,7 @@ TEST(Table, OfACoprocessorHasNoFiguresOfGpus) {
 }
 
 TEST(Table, ShowsIntervalsBelowAndWhatTheyRestOn) {
-    ExperimentResult result = sample_result();
+    ExperimentResult result = sample_with_intervals();
     const auto lines = lines_of(to_table(result));
     const auto at = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
         return line.starts_with("90 % of such cases");
@@ -159,11 +159,11 @@ TEST(Table, IntervalsOfACollectiveAreOfItsTimeAndBandwidths) {
     result.scenarios[1].collectives[0].intervals["bus_bandwidth_GBps"] = {41, 51, true, ""};
     const std::string text = to_table(result);
     EXPECT_NE(
-        text.find("90 % of such cases             time  algorithm GB/s        bus GB/s"),
+        text.find("90 % of such cases             time  algorithm GB/s      bus GB/s"),
         std::string::npos)
         << text;
     EXPECT_NE(
-        text.find("ring                36.0 to 44.0 us               -    41.0 to 51.0"),
+        text.find("ring                36.0 to 44.0 us               -  41.0 to 51.0"),
         std::string::npos)
         << text;
     EXPECT_NE(text.find("intervals: 90 % of 9 measured ones\n"), std::string::npos) << text;
