@@ -22,9 +22,9 @@ std::string plain(const Json& value) {
 }
 
 std::string errors_text(const Calibration& calibration) {
-    constexpr const char* kLine = "{:<44}{}   {}\n";
+    constexpr const char* kLine = "{:<50}{}   {}\n";
     std::string text = fmt::format(
-        "\n{:<44}{:>24}   {:>24}\n{:<44}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
+        "\n{:<50}{:>24}   {:>24}\n{:<50}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
         "mean absolute errors",
         "fitted",
         "left out to check",
