@@ -90,6 +90,8 @@ std::string verdict_text(const Calibration& calibration) {
                 "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} before\n",
                 calibration.left_out.after * 100,
                 calibration.left_out.before * 100);
+        if (much_is_far(calibration))
+            text += "  what fits best leaves a quarter of the points at twice the usual error\n";
         for (const GroupErrors& group : calibration.groups)
             if (group.paid())
                 text += fmt::format(

@@ -211,6 +211,19 @@ TEST(Calibrate, NoGroupPaysForAnother) {
         << to_text(traded);
 }
 
+TEST(Calibrate, AFitThatLeavesMuchFarOffExplainsNothing) {
+    const auto group = [](std::size_t points, double after) {
+        return GroupErrors{"all_gather of 4 GPUs", true, true, 0.12, {}, {points, 0.8, after}};
+    };
+    Calibration calibration;
+    calibration.groups = {group(9, 0.05), group(3, 0.5)};
+    EXPECT_TRUE(much_is_far(calibration));
+    calibration.groups = {group(10, 0.05), group(3, 0.5)};
+    EXPECT_FALSE(much_is_far(calibration));
+    calibration.groups = {group(1, 0.05), group(3, 0.2)};  // off, but less than twice the usual
+    EXPECT_FALSE(much_is_far(calibration));
+}
+
 TEST(Calibrate, ImpossibleRowsAreLeftOut) {
     std::vector<double> times = simulated(CollectiveKind::kAllGather, {});
     times.back() = 1;  // 64 MiB in a microsecond
