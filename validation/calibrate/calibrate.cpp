@@ -101,6 +101,7 @@ private:
 
 CalibrationVerdict verdict_of(const Calibration& calibration) {
     if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed ||
+        much_is_far(calibration) ||
         std::any_of(
             calibration.groups.begin(), calibration.groups.end(), [](const GroupErrors& group) {
                 return group.paid();
@@ -135,6 +136,16 @@ bool GroupErrors::paid() const {
     constexpr std::size_t kLeastPoints = 2;  // one may be a wrong row
     return left_out.points >= kLeastPoints && left_out.before <= limit &&
            left_out.after > std::max(limit, left_out.before + kWorseAllowed);
+}
+
+bool much_is_far(const Calibration& calibration) {
+    std::size_t far = 0;
+    std::size_t all = 0;
+    for (const GroupErrors& group : calibration.groups) {
+        all += group.left_out.points;
+        far += group.far() ? group.left_out.points : 0;
+    }
+    return far > 0 && static_cast<double>(far) >= kFarAllowed * static_cast<double>(all);
 }
 
 Calibration calibrate(const CalibrationData& data, const CalibrationOptions& options) {

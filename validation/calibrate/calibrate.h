@@ -30,6 +30,8 @@ struct GroupErrors {
     [[nodiscard]] std::string name() const;
     /// Whether its left-out points were within the limit and are not any more.
     [[nodiscard]] bool paid() const;
+    /// Whether they stay off by more than twice the limit.
+    [[nodiscard]] bool far() const { return left_out.points > 0 && left_out.after > 2 * limit; }
 };
 
 /// A point and what was simulated of it, us.
@@ -49,7 +51,7 @@ struct CalibratedKnob {
 enum class CalibrationVerdict {
     kBetter,       ///< an overlay is worth writing
     kNothing,      ///< the shipped values are within the data's scatter
-    /// What fits makes the left-out points worse, or a group of them, or nothing fits that is far off.
+    /// What fits makes the left-out points worse, or a group of them, or leaves much far off.
     kUnexplained,
 };
 
@@ -81,6 +83,13 @@ struct CalibrationOptions {
 
 /// Left-out points may become worse by this much (a share) before an answer is refused.
 inline constexpr double kWorseAllowed = 0.01;
+
+/// A fit that leaves this share of the left-out points in groups that are far off explains nothing:
+/// its parameters are a compromise.
+inline constexpr double kFarAllowed = 0.25;
+
+/// Whether that many are.
+[[nodiscard]] bool much_is_far(const Calibration& calibration);
 
 /// Throws ConfigError if the data are no good, and what simulations throw.
 [[nodiscard]] Calibration

@@ -128,6 +128,7 @@ public:
             ++collectives_;
     }
     [[nodiscard]] std::size_t collectives() const { return collectives_; }
+    [[nodiscard]] std::size_t wide_products() const { return wide_products_; }
 
 private:
     void add(const KernelOperation& kernel) {
@@ -135,6 +136,11 @@ private:
             kernel.duration_source == DurationSource::kMeasuredOverlapped ||
             kernel.duration_source == DurationSource::kModel)
             return;
+        // A trace does not say whether products in 32 bits were rounded to TF32.
+        if (size_of(kernel.shape.datatype) >= Bytes(4)) {
+            ++wide_products_;
+            return;
+        }
         MatrixProduct product;
         product.m = kernel.shape.sides[0];
         product.n = kernel.shape.sides[1];
@@ -177,6 +183,7 @@ private:
     Observations& out_;
     PointMerger merger_;
     std::size_t collectives_ = 0;
+    std::size_t wide_products_ = 0;
 };
 
 }  // namespace
@@ -264,6 +271,11 @@ void observe_traces(
         if (rank)
             for (const Operation& operation : rank->operations)
                 operations.add(operation);
+    if (operations.wide_products() > 0)
+        out.notes.push_back(fmt::format(
+            "{} products in 32 bits of the traces are not used: traces do not say whether they were "
+            "rounded to TF32",
+            operations.wide_products()));
     if (operations.collectives() > 0)
         out.notes.push_back(fmt::format(
             "{} collectives of the traces are not used: their times hold waiting for other ranks "

@@ -22,9 +22,9 @@ std::string plain(const Json& value) {
 }
 
 std::string errors_text(const Calibration& calibration) {
-    constexpr const char* kLine = "{:<44}{}   {}\n";
+    constexpr const char* kLine = "{:<50}{}   {}\n";
     std::string text = fmt::format(
-        "\n{:<44}{:>24}   {:>24}\n{:<44}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
+        "\n{:<50}{:>24}   {:>24}\n{:<50}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
         "mean absolute errors",
         "fitted",
         "left out to check",
@@ -90,6 +90,8 @@ std::string verdict_text(const Calibration& calibration) {
                 "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} before\n",
                 calibration.left_out.after * 100,
                 calibration.left_out.before * 100);
+        if (much_is_far(calibration))
+            text += "  what fits best leaves a quarter of the points at twice the usual error\n";
         for (const GroupErrors& group : calibration.groups)
             if (group.paid())
                 text += fmt::format(

@@ -35,6 +35,10 @@ private:
     using Key = std::pair<std::size_t, std::vector<double>>;
     [[nodiscard]] Key key_of(std::size_t point, const std::vector<double>& setting) const;
 
+    /// us, in this process.
+    [[nodiscard]] double
+    time_of(const CalibrationPoint& point, std::span<const Override> turned) const;
+
     const SystemParams& system_;
     std::span<const Dial> dials_;
     std::span<const CalibrationPoint> points_;

@@ -404,6 +404,16 @@ class Looks(Folder):
         self.assertIn("nothing was measured on this system", unknown)
         self.assertNotIn("measured times", self.done("describe", SOURCE / "configs/systems/xeon_phi_5110p.json"))
 
+    def test_calibrate_refuses_what_it_cannot_use(self):
+        out = self.folder / "mine.json"
+        self.refused("calibrate", "hgx_h100", "--out", out, says="has no measurements; expected --data or --trace")
+        self.refused("calibrate", "hgx_h100", "--data", self.folder / "none.txt", "--out", out, says="none.txt")
+        self.refused("calibrate", "hgx_h1000", "--data", "x", "--out", out, says="expected a system")
+        table = self.folder / "table.csv"
+        table.write_text("a,b\n1,2\n")
+        self.refused("calibrate", "hgx_h100", "--data", table, "--out", out, says="is no table that is known")
+        self.assertFalse(out.exists())
+
     def test_describe_every_system_that_ships(self):
         systems = sorted((SOURCE / "configs/systems").glob("*.json"))
         self.assertTrue(systems)

@@ -211,6 +211,19 @@ TEST(Calibrate, NoGroupPaysForAnother) {
         << to_text(traded);
 }
 
+TEST(Calibrate, AFitThatLeavesMuchFarOffExplainsNothing) {
+    const auto group = [](std::size_t points, double after) {
+        return GroupErrors{"all_gather of 4 GPUs", true, true, 0.12, {}, {points, 0.8, after}};
+    };
+    Calibration calibration;
+    calibration.groups = {group(9, 0.05), group(3, 0.5)};
+    EXPECT_TRUE(much_is_far(calibration));
+    calibration.groups = {group(10, 0.05), group(3, 0.5)};
+    EXPECT_FALSE(much_is_far(calibration));
+    calibration.groups = {group(1, 0.05), group(3, 0.2)};  // off, but less than twice the usual
+    EXPECT_FALSE(much_is_far(calibration));
+}
+
 TEST(Calibrate, ImpossibleRowsAreLeftOut) {
     std::vector<double> times = simulated(CollectiveKind::kAllGather, {});
     times.back() = 1;  // 64 MiB in a microsecond
@@ -233,6 +246,29 @@ TEST(Calibrate, CopiesTellTheHostsLink) {
     EXPECT_EQ(done.verdict, CalibrationVerdict::kBetter);
     EXPECT_NEAR(std::exp(knob(done, "copies from the host").logarithm), 44 / 55.4, 0.02);
     EXPECT_EQ(done.data.left_out.size(), 1U);
+}
+
+/// Products that take as long as a GPU of a lower sustained rate would: others of the table are of
+/// another GPU, and one is faster than any.
+TEST(Calibrate, ProductsTellTheMatrixRate) {
+    std::string table = "gpu,dtype,m,n,k,time_us\n";
+    for (int side = 2048; side <= 16384; side += 1024) {
+        const double flops = 2.0 * side * side * side;
+        table += fmt::format(
+            "NVIDIA H100 80GB HBM3,bfloat16,{0},{0},{0},{1:.2f}\n", side, flops / 600e6);
+    }
+    table += "NVIDIA H100 80GB HBM3,bfloat16,8192,8192,8192,1\n"
+             "NVIDIA A100-SXM4-80GB,bfloat16,8192,8192,8192,5000\n";
+    const Folder folder;
+    const Calibration done = calibrate(data_of({folder.write("gemm.csv", table)}), options());
+    EXPECT_EQ(done.verdict, CalibrationVerdict::kBetter) << to_text(done);
+    EXPECT_LT(std::exp(knob(done, "sustained matrix rate").logarithm), 0.95);
+    EXPECT_LT(done.left_out.after, 0.6 * done.left_out.before);
+    ASSERT_EQ(done.data.left_out.size(), 1U);
+    EXPECT_NE(
+        done.data.left_out.front().why.find("TFLOP/s are more than the GPU has"),
+        std::string::npos);
+    ASSERT_EQ(done.data.notes.size(), 1U);
 }
 
 TEST(Calibrate, BadInputIsRefused) {
