@@ -2,7 +2,7 @@
 #include "sim/core/csv.h"
 
 #include "sim/core/error.h"
-#include "validation/harness/csv_rows.h"
+#include "sim/core/csv_rows.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "validation/experiments/log_table.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/experiments/simulated_rows.h"
-#include "validation/harness/csv_rows.h"
+#include "sim/core/csv_rows.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 

@@ -7,11 +7,11 @@
 #include <filesystem>
 #include <vector>
 
-namespace switchfold::validation {
+namespace switchfold {
 
 /// Reads a table like read_csv(), without the records that have another number of fields than the
 /// header: `left_out` says which.
 [[nodiscard]] CsvTable
 read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& left_out);
 
-}  // namespace switchfold::validation
+}  // namespace switchfold
