@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/known/known_systems.h"
 
+#include "sim/core/csv.h"
 #include "sim/run/config/load.h"
 #include "validation/collectives/collective_tables.h"
-#include "sim/core/csv.h"
 #include "validation/harness/data.h"
 #include "validation/kernels/kernel_gpus.h"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
-#include <regex>
 #include <string_view>
 #include <tuple>
 
@@ -46,6 +46,29 @@ std::uint32_t count_in(const std::string& text) {
     return value;
 }
 
+/// The first "2025-09" of a text, from 2010 to 2029; empty if there is none.
+std::string_view month_in(std::string_view text) {
+    constexpr std::size_t kLength = 7;
+    const auto digit = [&](std::size_t at) {
+        return std::isdigit(static_cast<unsigned char>(text[at])) != 0;
+    };
+    const auto in_word = [&](std::size_t at) {
+        return std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_';
+    };
+    for (std::size_t at = text.find("20");
+         at != std::string_view::npos && at + kLength <= text.size();
+         at = text.find("20", at + 1)) {
+        const bool year = (text[at + 2] == '1' || text[at + 2] == '2') && digit(at + 3);
+        const bool month = text[at + 4] == '-' && digit(at + 5) && digit(at + 6) &&
+                           (text[at + 5] == '0' || (text[at + 5] == '1' && text[at + 6] <= '2'));
+        const bool alone = (at == 0 || !in_word(at - 1)) &&
+                           (at + kLength == text.size() || !in_word(at + kLength));
+        if (year && month && alone)
+            return text.substr(at, kLength);
+    }
+    return {};
+}
+
 void note_row(const CsvRecord& record, const std::string& table, KnownKind& kind) {
     ++kind.rows;
     kind.tables.insert(record["id"].empty() ? table : record["id"]);
@@ -53,15 +76,11 @@ void note_row(const CsvRecord& record, const std::string& table, KnownKind& kind
         kind.gpus.insert(gpus);
     if (const auto version = library_version(record["nccl_version"]))
         kind.versions.insert(*version);
-    static const std::regex kDate(R"(\b(20[12]\d-(?:0\d|1[0-2]))\b)");
-    for (const char* column : {"source", "source_url", "library", "placement", "note"}) {
-        std::smatch found;
-        const std::string& text = record[column];
-        if (std::regex_search(text, found, kDate)) {
-            kind.dates.insert(found[1].str());
+    for (const char* column : {"source", "source_url", "library", "placement", "note"})
+        if (const std::string_view month = month_in(record[column]); !month.empty()) {
+            kind.dates.emplace(month);
             break;
         }
-    }
 }
 
 }  // namespace
@@ -85,14 +104,17 @@ std::vector<std::string> KnownSystems::kinds() {
     return all;
 }
 
-void KnownSystems::read(
-    const std::filesystem::path& table, const std::string& kind, bool of_gpu) {
+void KnownSystems::read(const std::filesystem::path& table, const std::string& kind, bool of_gpu) {
     // Tables repeat what they say of a machine in every row.
     std::map<std::tuple<std::string, std::string, std::string, std::string>, std::string> owners;
+    std::map<std::string, std::string> models;  // by the GPU's words
     const std::string stem = table.stem().string();
     for (const CsvRecord& record : read_csv(table).records) {
         if (of_gpu) {
-            note_row(record, stem, kernels_[gpu_words(record["gpu"]).model]);
+            const auto [model, fresh] = models.try_emplace(record["gpu"]);
+            if (fresh)
+                model->second = gpu_words(record["gpu"]).model;
+            note_row(record, stem, kernels_[model->second]);
             continue;
         }
         const auto [at, fresh] = owners.try_emplace(
