@@ -114,16 +114,16 @@ class Sweeps(unittest.TestCase):
     def test_a_failed_point_is_told_and_the_others_go_on(self):
         self.sweep["axes"][0]["values"] = ["1 KiB", "2 KiB"]
         del self.sweep["axes"][0]["range"]
-        self.sweep["axes"][1]["values"] = [2, 256]
+        self.sweep["axes"][1]["values"] = [2, 1024]
         self.sweep["experiment"]["system"] = {
-            "$base": str(SOURCE / "configs/systems/dgx_h100_ndr.json"), "topology": {"nodes": 32}}
+            "$base": str(SOURCE / "configs/systems/dgx_h100_ndr.json"), "topology": {"nodes": 128}}
         if b"__asan_init" in PROGRAM.read_bytes():
             self.skipTest("AddressSanitizer's memory cannot be limited")
-        # Workers get little memory beyond what they inherit, so machines of 256 GPUs do not fit.
+        # Workers get little memory beyond what they inherit, so machines of 1,024 GPUs do not fit.
         result = self.run_sweep("out", "--memory", "4 MiB")
         self.assertEqual(result.returncode, 3, result.stderr)
         self.assertRegex(result.stdout, r"4 points, [0-2] done, [2-4] failed; 4 experiments ran now")
-        self.assertRegex(result.stderr, r"failed: size=\d KiB, ranks=256: needs more than the 4 MiB")
+        self.assertRegex(result.stderr, r"failed: size=\d KiB, ranks=1024: needs more than the 4 MiB")
         self.assertRegex(self.done("out"), r"4 done, 0 failed; [2-4] experiments ran now")
 
     def test_two_sweeps_in_one_folder(self):
