@@ -11,6 +11,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -69,13 +70,20 @@ std::string_view month_in(std::string_view text) {
     return {};
 }
 
-void note_row(const CsvRecord& record, const std::string& table, KnownKind& kind) {
+/// Tables repeat a version in every row.
+using Versions = std::map<std::string, std::optional<std::uint32_t>>;
+
+void note_row(
+    const CsvRecord& record, const std::string& table, Versions& versions, KnownKind& kind) {
     ++kind.rows;
     kind.tables.insert(record["id"].empty() ? table : record["id"]);
     if (const std::uint32_t gpus = count_in(record["n_gpus"]); gpus > 0)
         kind.gpus.insert(gpus);
-    if (const auto version = library_version(record["nccl_version"]))
-        kind.versions.insert(*version);
+    const auto [version, fresh] = versions.try_emplace(record["nccl_version"]);
+    if (fresh)
+        version->second = library_version(version->first);
+    if (version->second)
+        kind.versions.insert(*version->second);
     for (const char* column : {"source", "source_url", "library", "placement", "note"})
         if (const std::string_view month = month_in(record[column]); !month.empty()) {
             kind.dates.emplace(month);
@@ -108,13 +116,14 @@ void KnownSystems::read(const std::filesystem::path& table, const std::string& k
     // Tables repeat what they say of a machine in every row.
     std::map<std::tuple<std::string, std::string, std::string, std::string>, std::string> owners;
     std::map<std::string, std::string> models;  // by the GPU's words
+    Versions versions;
     const std::string stem = table.stem().string();
     for (const CsvRecord& record : read_csv(table).records) {
         if (of_gpu) {
             const auto [model, fresh] = models.try_emplace(record["gpu"]);
             if (fresh)
                 model->second = gpu_words(record["gpu"]).model;
-            note_row(record, stem, kernels_[model->second]);
+            note_row(record, stem, versions, kernels_[model->second]);
             continue;
         }
         const auto [at, fresh] = owners.try_emplace(
@@ -129,7 +138,7 @@ void KnownSystems::read(const std::filesystem::path& table, const std::string& k
                     at->second = found.machine->name;
         }
         if (!at->second.empty())
-            note_row(record, stem, systems_[at->second][kind]);
+            note_row(record, stem, versions, systems_[at->second][kind]);
     }
 }
 
