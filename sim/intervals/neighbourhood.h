@@ -41,7 +41,7 @@ struct Neighbourhood {
     }
 };
 
-/// \param left_out a machine that is not asked; empty: all are.
+/// `left_out` is a machine that is not asked; empty: all are.
 [[nodiscard]] Neighbourhood neighbourhood_of(
     const Likeness& likeness, std::span<const Residual> residuals, std::string_view left_out = {});
 
