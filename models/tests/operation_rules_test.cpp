@@ -69,9 +69,9 @@ TEST(SendReceive, OneNeighbourHasAllOfABlocksStores) {
 }
 
 /// On one machine no rule of NCCL's makes a larger collective faster: channels are added to move
-/// more, and protocols change where NCCL estimates that their times meet, up to a tenth beside where
-/// they do. Of messages LL ends at 16 KiB a block, wherever the times meet. Broadcasts and reduces of
-/// some 10 KiB are up to a tenth faster with twice the bytes, which is not explained.
+/// more, and protocols change where NCCL estimates that their times meet, up to a tenth beside
+/// where they do. Of messages LL ends at 16 KiB a block, wherever the times meet. Broadcasts and
+/// reduces of some 10 KiB are up to a tenth faster with twice the bytes, which is not explained.
 RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
     const auto kind = *rc::gen::element(
         CollectiveKind::kAllReduce,

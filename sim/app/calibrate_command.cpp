@@ -127,8 +127,7 @@ void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log) {
         "fit; if it makes those worse, nothing is written and the exit code is 1.\n\n"
         "Example:\n  switchfold calibrate hgx_h100 --data all_reduce.txt all_gather.txt --out "
         "my_h100.json");
-    command->add_option("SYSTEM", arguments->system, "A system: its file, or its name")
-        ->required();
+    command->add_option("SYSTEM", arguments->system, "A system: its file, or its name")->required();
     command->add_option(
         "--data",
         arguments->data,

@@ -31,9 +31,8 @@ std::string unknown_command(const CLI::App& app, std::span<char*> words) {
         return {};
     const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
     // Arguments of a command that takes positional words are checked by that command.
-    const auto takes_words = app.get_options([](const CLI::Option* option) {
-        return option->get_positional();
-    });
+    const auto takes_words =
+        app.get_options([](const CLI::Option* option) { return option->get_positional(); });
     if (commands.empty() || !takes_words.empty())
         return {};
     std::vector<std::string_view> known;

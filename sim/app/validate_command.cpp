@@ -293,13 +293,15 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_option(
         "--map",
         arguments->map,
-        "experiments: the file that says what the table's columns are; without: NAME.map.json beside "
+        "experiments: the file that says what the table's columns are; without: NAME.map.json "
+        "beside "
         "the table, or columns named by JSON pointer (docs/validation.md)");
     command
         ->add_option(
             "--row-seconds",
             arguments->row_seconds,
-            "collectives, experiments: processor time of a row's simulation, above which the row is "
+            "collectives, experiments: processor time of a row's simulation, above which the row "
+            "is "
             "left out; 0: any. Without: 120 s in experiments, any in collectives")
         ->check(CLI::Range(0U, 1U << 30U));
     command->add_option(
@@ -307,7 +309,8 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
         arguments->cache,
         "Folder that keeps results for later runs; without: switchfold in XDG_CACHE_HOME or "
         "~/.cache");
-    command->add_flag("--no-cache", arguments->no_cache, "Neither take results from there nor keep any");
+    command->add_flag(
+        "--no-cache", arguments->no_cache, "Neither take results from there nor keep any");
     command->add_option(
         "--system",
         arguments->system,

@@ -111,13 +111,14 @@ CalibrationVerdict verdict_of(const Calibration& calibration) {
         calibration.knobs.begin(), calibration.knobs.end(), [](const CalibratedKnob& knob) {
             return knob.logarithm != 0;
         });
-    const bool gained =
-        calibration.fitted.before - calibration.fitted.after > kLeastGain &&
-        calibration.left_out.after <= calibration.left_out.before;
+    const bool gained = calibration.fitted.before - calibration.fitted.after > kLeastGain &&
+                        calibration.left_out.after <= calibration.left_out.before;
     if (turned && gained)
         return CalibrationVerdict::kBetter;
     return std::any_of(
-               calibration.groups.begin(), calibration.groups.end(), [](const GroupErrors& group) {
+               calibration.groups.begin(),
+               calibration.groups.end(),
+               [](const GroupErrors& group) {
                    return group.left_out.points > 0 && group.left_out.before > group.limit;
                })
                ? CalibrationVerdict::kUnexplained

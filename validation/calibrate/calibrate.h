@@ -49,8 +49,8 @@ struct CalibratedKnob {
 };
 
 enum class CalibrationVerdict {
-    kBetter,       ///< an overlay is worth writing
-    kNothing,      ///< the shipped values are within the data's scatter
+    kBetter,   ///< an overlay is worth writing
+    kNothing,  ///< the shipped values are within the data's scatter
     /// What fits makes the left-out points worse, or a group of them, or leaves much far off.
     kUnexplained,
 };
@@ -77,7 +77,7 @@ struct CalibrationPlan {
 
 struct CalibrationOptions {
     RunJobs run;
-    std::function<double()> seconds;  ///< that have passed
+    std::function<double()> seconds;                      ///< that have passed
     std::function<void(const CalibrationPlan&)> planned;  ///< told once
 };
 
@@ -92,15 +92,12 @@ inline constexpr double kFarAllowed = 0.25;
 [[nodiscard]] bool much_is_far(const Calibration& calibration);
 
 /// Throws ConfigError if the data are no good, and what simulations throw.
-[[nodiscard]] Calibration
-calibrate(const CalibrationData& data, const CalibrationOptions& options);
+[[nodiscard]] Calibration calibrate(const CalibrationData& data, const CalibrationOptions& options);
 
 /// The differences from the system as a file that stands on it (`$base`), with sources. `out`: its
 /// name gives the system's, and paths are relative to it.
 [[nodiscard]] std::string overlay_text(
-    const Calibration& calibration,
-    const CalibrationData& data,
-    const std::filesystem::path& out);
+    const Calibration& calibration, const CalibrationData& data, const std::filesystem::path& out);
 
 /// CSV, a point a line: group, size, fitted or left_out, measured_us, before_us, after_us.
 [[nodiscard]] std::string points_text(const Calibration& calibration);

@@ -340,8 +340,7 @@ std::vector<Dial> dials_of(const SystemParams& system, std::span<const Told> tol
     return dials;
 }
 
-std::vector<Override>
-turned_to(std::span<const Dial> dials, std::span<const double> logarithms) {
+std::vector<Override> turned_to(std::span<const Dial> dials, std::span<const double> logarithms) {
     std::vector<Override> out;
     for (std::size_t i = 0; i < dials.size(); ++i)
         if (logarithms[i] != 0)

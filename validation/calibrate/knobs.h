@@ -25,8 +25,8 @@ struct Knob {
     std::array<std::string_view, 8> pointers;
     double low = 0.5;  ///< bounds of the factor
     double high = 2;
-    double sigma = 0.1;    ///< of the factor's logarithm, before any data
-    std::string_view why;  ///< sigma's reason
+    double sigma = 0.1;      ///< of the factor's logarithm, before any data
+    std::string_view why;    ///< sigma's reason
     std::string_view tells;  ///< which data tell it
 };
 /// All of them.
@@ -35,9 +35,9 @@ struct Knob {
 /// A parameter of a system.
 struct Turned {
     std::string pointer;
-    double shipped = 0;                       ///< ps, bytes or operations a second, or a number
+    double shipped = 0;  ///< ps, bytes or operations a second, or a number
     std::string (*text)(std::uint64_t) = nullptr;  ///< with its unit; null: a whole number
-    double most = 0;                          ///< that the parameter may be; 0: no limit
+    double most = 0;                               ///< that the parameter may be; 0: no limit
     /// The value at a factor, in four digits, as the system's file has it.
     [[nodiscard]] Json at(double factor) const;
 };
@@ -50,8 +50,7 @@ struct Dial {
     double high = 1;
 };
 /// The knobs that the system has and that `told` are about, in the order of knobs().
-[[nodiscard]] std::vector<Dial>
-dials_of(const SystemParams& system, std::span<const Told> told);
+[[nodiscard]] std::vector<Dial> dials_of(const SystemParams& system, std::span<const Told> told);
 
 /// The parameters at these logarithms of factors; those at 0 are left out.
 [[nodiscard]] std::vector<Override>

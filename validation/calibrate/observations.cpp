@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/observations.h"
 
+#include "sim/core/csv.h"
 #include "sim/run/config/load.h"
 #include "validation/calibrate/observed.h"
 #include "validation/collectives/nccl_logs.h"
-#include "sim/core/csv.h"
 #include "validation/harness/judging.h"
 
 #include <fmt/format.h>
@@ -101,8 +101,8 @@ private:
             return std::any_of(data_.tables.begin(), data_.tables.end(), [&](const auto& name) {
                 return fits(name, row.table);
             });
-        const std::string words = fmt::format(
-            "{}|{}|{}|{}", row.gpu, row.interconnect, row.gpus, row.nodes.value_or(0));
+        const std::string words =
+            fmt::format("{}|{}|{}|{}", row.gpu, row.interconnect, row.gpus, row.nodes.value_or(0));
         const auto [at, fresh] = ours_.try_emplace(words, false);
         if (fresh)
             if (const auto found =

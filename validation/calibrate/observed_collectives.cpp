@@ -99,8 +99,7 @@ void observe_collectives(
         point.large = *row.bytes >= 1ULL << 20U;
         point.what = CollectivePoint{run, machine, launches, row};
         ++out.rows;
-        merger.add(
-            fmt::format("{} {}", planned.run, planned.launches.count()), std::move(point));
+        merger.add(fmt::format("{} {}", planned.run, planned.launches.count()), std::move(point));
     }
     if (large > 0)
         out.notes.push_back(fmt::format(

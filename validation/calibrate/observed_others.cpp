@@ -47,8 +47,7 @@ void set_type(Attention& attention, Datatype type) {
 
 class KernelRows {
 public:
-    KernelRows(
-        const std::filesystem::path& file, const SystemParams& system, Observations& out) :
+    KernelRows(const std::filesystem::path& file, const SystemParams& system, Observations& out) :
         file_(file),
         out_(out),
         rates_(gpu_rates(*system.gpu)),
@@ -200,8 +199,8 @@ void PointMerger::add(const std::string& key, CalibrationPoint point) {
     }
     CalibrationPoint& known = points_[at->second];
     const auto count = static_cast<double>(known.measured);
-    known.measured_us = std::exp(
-        (std::log(known.measured_us) * count + std::log(point.measured_us)) / (count + 1));
+    known.measured_us =
+        std::exp((std::log(known.measured_us) * count + std::log(point.measured_us)) / (count + 1));
     ++known.measured;
     known.spread = slowest / quickest;
 }
@@ -273,7 +272,8 @@ void observe_traces(
                 operations.add(operation);
     if (operations.wide_products() > 0)
         out.notes.push_back(fmt::format(
-            "{} products in 32 bits of the traces are not used: traces do not say whether they were "
+            "{} products in 32 bits of the traces are not used: traces do not say whether they "
+            "were "
             "rounded to TF32",
             operations.wide_products()));
     if (operations.collectives() > 0)

@@ -40,19 +40,16 @@ std::string sources_of(const Observations& data) {
 }
 
 std::filesystem::path base_of(const CalibrationData& data, const std::filesystem::path& out) {
-    const auto folder = std::filesystem::weakly_canonical(std::filesystem::absolute(out)).parent_path();
+    const auto folder =
+        std::filesystem::weakly_canonical(std::filesystem::absolute(out)).parent_path();
     return std::filesystem::weakly_canonical(data.system).lexically_proximate(folder);
 }
 
 }  // namespace
 
 std::string overlay_text(
-    const Calibration& calibration,
-    const CalibrationData& data,
-    const std::filesystem::path& out) {
-    OrderedJson json{
-        {"$base", base_of(data, out).string()},
-        {"name", out.stem().string()}};
+    const Calibration& calibration, const CalibrationData& data, const std::filesystem::path& out) {
+    OrderedJson json{{"$base", base_of(data, out).string()}, {"name", out.stem().string()}};
     const std::string day = day_of(data);
     const std::string sources = sources_of(calibration.data);
     for (const CalibratedKnob& knob : calibration.knobs) {

@@ -10,7 +10,7 @@ namespace switchfold::validation {
 
 /// One unknown, in logarithms of a factor: 0 is the shipped value.
 struct Unknown {
-    double low = -1;   ///< bounds
+    double low = -1;  ///< bounds
     double high = 1;
     double sigma = 1;  ///< of the normal distribution around 0 that it has before any data
 };

@@ -9,7 +9,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::size_t kMostSizes = 16;   ///< of a group and half
+constexpr std::size_t kMostSizes = 16;  ///< of a group and half
 constexpr std::size_t kLeastSizes = 2;  ///< the smallest and the largest
 
 /// At most `most` of the sizes, the first and the last among them.

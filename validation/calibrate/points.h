@@ -39,13 +39,13 @@ struct CopyPoint {
 /// What was measured, once or several times.
 struct CalibrationPoint {
     std::variant<CollectivePoint, KernelPoint, TracedPoint, CopyPoint> what;
-    std::string group;        ///< "all_reduce of 8 GPUs": in tables of errors
-    double size = 0;          ///< bytes or operations: every second size of a group is left out
-    double measured_us = 0;   ///< geometric mean of the measurements
-    std::size_t measured = 0; ///< how many
-    double spread = 1;        ///< slowest over quickest
-    bool fitted = false;      ///< else it checks the fit
-    bool large = false;       ///< of a collective: from 1 MiB on
+    std::string group;         ///< "all_reduce of 8 GPUs": in tables of errors
+    double size = 0;           ///< bytes or operations: every second size of a group is left out
+    double measured_us = 0;    ///< geometric mean of the measurements
+    std::size_t measured = 0;  ///< how many
+    double spread = 1;         ///< slowest over quickest
+    bool fitted = false;       ///< else it checks the fit
+    bool large = false;        ///< of a collective: from 1 MiB on
 
     [[nodiscard]] Told told() const;
 };

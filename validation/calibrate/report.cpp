@@ -37,10 +37,7 @@ std::string errors_text(const Calibration& calibration) {
         "after");
     for (const GroupErrors& group : calibration.groups)
         text += fmt::format(
-            kLine,
-            "  " + group.name(),
-            change_text(group.fitted),
-            change_text(group.left_out));
+            kLine, "  " + group.name(), change_text(group.fitted), change_text(group.left_out));
     return text +
            fmt::format(
                kLine, "  all", change_text(calibration.fitted), change_text(calibration.left_out));
@@ -51,8 +48,7 @@ std::string knobs_text(const Calibration& calibration) {
     std::string untold;
     for (const CalibratedKnob& knob : calibration.knobs) {
         if (!knob.told) {
-            untold += fmt::format(
-                "  {:<24} {}\n", knob.dial.knob->name, knob.dial.knob->tells);
+            untold += fmt::format("  {:<24} {}\n", knob.dial.knob->name, knob.dial.knob->tells);
             continue;
         }
         constexpr double kFar = 2.5;  // deviations
@@ -87,7 +83,8 @@ std::string verdict_text(const Calibration& calibration) {
         text = "\nno parameter set explains the data: nothing is written\n";
         if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed)
             text += fmt::format(
-                "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} before\n",
+                "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} "
+                "before\n",
                 calibration.left_out.after * 100,
                 calibration.left_out.before * 100);
         if (much_is_far(calibration))

@@ -17,7 +17,9 @@ namespace {
 constexpr double kMicro = 1e6;
 
 double simulated(
-    const CollectivePoint& point, const SystemParams& /*system*/, std::span<const Override> turned) {
+    const CollectivePoint& point,
+    const SystemParams& /*system*/,
+    std::span<const Override> turned) {
     PlannedRun run = point.run;
     run.system = changed_system(run.system, turned);
     CollectivePolicy policy;
@@ -29,24 +31,24 @@ double simulated(
     return std::max(launches, time_planned(run, policy, {}).us);
 }
 
-double simulated(
-    const KernelPoint& point, const SystemParams& system, std::span<const Override> turned) {
+double
+simulated(const KernelPoint& point, const SystemParams& system, std::span<const Override> turned) {
     const GpuRates rates = gpu_rates(*changed_system(system, turned).gpu);
     return std::visit(
         [&](const auto& shape) { return timed_kernel(shape, rates).seconds * kMicro; },
         point.shape);
 }
 
-double simulated(
-    const TracedPoint& point, const SystemParams& system, std::span<const Override> turned) {
+double
+simulated(const TracedPoint& point, const SystemParams& system, std::span<const Override> turned) {
     GpuRates rates = gpu_rates(*changed_system(system, turned).gpu);
     rates.loaded = true;
     // A profiler's duration begins at the kernel's first block.
     return (estimate(point.product, rates).seconds() - rates.launch + rates.overhead) * kMicro;
 }
 
-double simulated(
-    const CopyPoint& point, const SystemParams& system, std::span<const Override> turned) {
+double
+simulated(const CopyPoint& point, const SystemParams& system, std::span<const Override> turned) {
     HostCopyLoad load;
     (point.to_device ? load.to_device : load.to_host) = point.bytes;
     const HostCopyRates rates = host_copy_rates(changed_system(system, turned), load);
@@ -65,8 +67,8 @@ SimulatedPoints::key_of(std::size_t point, const std::vector<double>& setting) c
     return key;
 }
 
-double SimulatedPoints::time_of(
-    const CalibrationPoint& point, std::span<const Override> turned) const {
+double
+SimulatedPoints::time_of(const CalibrationPoint& point, std::span<const Override> turned) const {
     return std::visit(
         [&](const auto& what) { return simulated(what, system_, turned); }, point.what);
 }

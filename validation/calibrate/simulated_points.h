@@ -26,8 +26,8 @@ public:
 
     /// us of the points of these indices, for each setting of the dials. Throws what a simulation
     /// throws.
-    [[nodiscard]] std::vector<std::vector<double>> times(
-        std::span<const std::size_t> which, const std::vector<std::vector<double>>& settings);
+    [[nodiscard]] std::vector<std::vector<double>>
+    times(std::span<const std::size_t> which, const std::vector<std::vector<double>>& settings);
     [[nodiscard]] std::size_t simulations() const { return kept_.size(); }
 
 private:

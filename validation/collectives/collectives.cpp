@@ -127,8 +127,7 @@ void leave_out_rows(CollectivePlan& plan, const Why& why) {
     std::erase_if(plan.rows, [&](const PlannedRow& row) {
         const std::string reason = why(row);
         if (!reason.empty())
-            plan.unmatched.push_back(
-                {row.id, fmt::format("line {}: {}", row.row->line, reason)});
+            plan.unmatched.push_back({row.id, fmt::format("line {}: {}", row.row->line, reason)});
         return !reason.empty();
     });
 }

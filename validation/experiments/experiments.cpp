@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/core/csv_rows.h"
 #include "sim/core/error.h"
 #include "sim/core/params_reader.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/experiments/log_table.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/experiments/simulated_rows.h"
-#include "sim/core/csv_rows.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 
@@ -47,8 +47,7 @@ TableAndMap with_map(const std::filesystem::path& table, const SuiteOptions& opt
 }
 
 /// The tables of a folder, or the one that was named.
-std::vector<TableAndMap>
-tables_of(const std::filesystem::path& data, const SuiteOptions& options) {
+std::vector<TableAndMap> tables_of(const std::filesystem::path& data, const SuiteOptions& options) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(data, ignored))
         return {with_map(data, options)};
@@ -71,8 +70,7 @@ rows_of(const TableAndMap& from, const SuiteOptions& options, SuiteResult& resul
     if (!from.map.empty())
         map = read_params_file<TableMap>(from.map);
     std::vector<Problem> left_out;
-    const CsvTable table =
-        from.log ? log_table(from.table) : read_csv_rows(from.table, left_out);
+    const CsvTable table = from.log ? log_table(from.table) : read_csv_rows(from.table, left_out);
     for (const Problem& row : left_out)
         result.unmatched.push_back(
             {fmt::format("{}/{}", from.table.stem().string(), row.pointer),

@@ -13,8 +13,18 @@ namespace switchfold::validation {
 namespace {
 
 constexpr const char* kLogColumns[] = {
-    "id",   "operation", "size_bytes",   "type",    "placement", "n_gpus", "n_nodes",
-    "gpu",  "moves",     "nccl_version", "time_us", "wrong"};
+    "id",
+    "operation",
+    "size_bytes",
+    "type",
+    "placement",
+    "n_gpus",
+    "n_nodes",
+    "gpu",
+    "moves",
+    "nccl_version",
+    "time_us",
+    "wrong"};
 
 CsvRecord record_of(
     const NcclTestsLog& log,

@@ -17,8 +17,10 @@ namespace {
 class RowReader {
 public:
     RowReader(const CsvTable& table, TableMap map, const TableContext& context) :
-        table_(table), map_(std::move(map)), context_(context), places_(context.root, map_.places) {
-    }
+        table_(table),
+        map_(std::move(map)),
+        context_(context),
+        places_(context.root, map_.places) {}
 
     std::vector<MeasuredExperiment> run() {
         prepare();
@@ -48,7 +50,9 @@ private:
         const auto needs = [&](const std::string& column) {
             if (!column.empty() && !table_.has(column))
                 problems.push_back(
-                    {label, "line 1", fmt::format("names no column {}; the map expects it", column)});
+                    {label,
+                     "line 1",
+                     fmt::format("names no column {}; the map expects it", column)});
         };
         for (std::size_t i = 0; i < map_.columns.size(); ++i)
             needs(map_.columns[i].column);
@@ -142,7 +146,8 @@ private:
         const std::string& named = record[map_.experiment_column];
         if (named.empty())
             throw RowProblem{"names no experiment"};
-        row.file = context_.table.parent_path() / map_.experiment_folder / places_.placed(Json(named)).get<std::string>();
+        row.file = context_.table.parent_path() / map_.experiment_folder /
+                   places_.placed(Json(named)).get<std::string>();
         try {
             row.base = load_json(row.file);
         } catch (const ConfigError& wrong) {
@@ -158,8 +163,8 @@ private:
             const auto number = plain_number(record[column]);
             constexpr double kMost = 1 << 20;
             if (!number || *number < 1 || *number > kMost)
-                throw RowProblem{fmt::format(
-                    "{} is \"{}\"; expected a number from 1", column, record[column])};
+                throw RowProblem{
+                    fmt::format("{} is \"{}\"; expected a number from 1", column, record[column])};
             return static_cast<std::uint32_t>(*number);
         };
         WantedMachine wanted;
@@ -173,7 +178,8 @@ private:
                                                            : fit_machine(context_.system, wanted);
         if (!match.machine)
             throw RowProblem{match.why};
-        values.set("/system", std::filesystem::absolute(match.machine->file).string(), "the machine");
+        values.set(
+            "/system", std::filesystem::absolute(match.machine->file).string(), "the machine");
         for (const Override& change : match.machine->overrides)
             values.set("/system" + change.pointer, change.value, "the machine");
     }
@@ -188,8 +194,8 @@ private:
                     return std::nullopt;
                 const auto value = plain_number(record[column]);
                 if (!value)
-                    throw RowProblem{fmt::format(
-                        "{} is \"{}\"; expected a number", column, record[column])};
+                    throw RowProblem{
+                        fmt::format("{} is \"{}\"; expected a number", column, record[column])};
                 return *value * figures_[i].scale;
             };
             const double value = *number(from.column);

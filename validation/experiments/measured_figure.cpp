@@ -101,18 +101,21 @@ MeasuredFigure measured_figure(std::string_view word, std::string_view unit) {
         std::vector<std::string> able;
         for (const FigureUnit& one : kUnits)
             if (!in_unit(word, one).key.empty())
-                able.push_back(unit.empty() ? fmt::format("{}{}", word, one.suffix)
-                                            : std::string(one.name));
+                able.push_back(
+                    unit.empty() ? fmt::format("{}{}", word, one.suffix) : std::string(one.name));
         throw std::invalid_argument(
             unit.empty()
                 ? fmt::format("states no unit; expected one of: {}", fmt::join(able, ", "))
-                : fmt::format(
-                      "is in \"{}\"; expected one of: {}", unit, fmt::join(able, ", ")));
+                : fmt::format("is in \"{}\"; expected one of: {}", unit, fmt::join(able, ", ")));
     }
     // Counts, shares, factors.
     const bool plain = unit.empty() || unit == "1" || unit == "TFLOP/s";
     if (plain && is_stored(word))
-        return {std::string(word), without_underscores(word), unit.empty() ? "1" : std::string(unit), 1};
+        return {
+            std::string(word),
+            without_underscores(word),
+            unit.empty() ? "1" : std::string(unit),
+            1};
     const std::vector<std::string> words = known_words();
     const std::vector<std::string_view> views(words.begin(), words.end());
     const std::string near = nearest(word, views);

@@ -53,8 +53,7 @@ NamedPlaces::file(const std::string& text, const std::filesystem::path& from) co
     return path.is_absolute() ? path : std::filesystem::absolute(from).parent_path() / path;
 }
 
-std::string
-NamedPlaces::system(const std::string& text, const std::filesystem::path& from) const {
+std::string NamedPlaces::system(const std::string& text, const std::filesystem::path& from) const {
     if (const auto path = file(text, from); is_a_file(path))
         return path.string();
     const std::filesystem::path folder = root_ / "configs/systems";
@@ -72,7 +71,8 @@ NamedPlaces::system(const std::string& text, const std::filesystem::path& from) 
         from.string(),
         "/system",
         fmt::format(
-            "/system is \"{}\", which is neither a file nor a system of configs/systems{}; expected "
+            "/system is \"{}\", which is neither a file nor a system of configs/systems{}; "
+            "expected "
             "one of the two",
             text,
             near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));

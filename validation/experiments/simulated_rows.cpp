@@ -109,8 +109,7 @@ private:
     }
 
     /// Collectives are held against the links before anything runs.
-    static std::string
-    why_too_fast(const MeasuredExperiment& row, const LoadedExperiment& loaded) {
+    static std::string why_too_fast(const MeasuredExperiment& row, const LoadedExperiment& loaded) {
         const Experiment& experiment = loaded.experiment;
         const auto* one = workload_of<CollectiveWorkloadParams>(experiment);
         if (one == nullptr)
@@ -131,8 +130,8 @@ private:
                 seconds = bytes / (number.low.value_or(number.value) * 1e9);
             else
                 continue;
-            if (std::string why = why_impossible(
-                    system, one->collective, one->size.count(), ranks, seconds);
+            if (std::string why =
+                    why_impossible(system, one->collective, one->size.count(), ranks, seconds);
                 !why.empty())
                 return why;
         }
@@ -218,8 +217,8 @@ private:
         }
     }
 
-    void add(
-        const MeasuredExperiment& row,
+    void
+    add(const MeasuredExperiment& row,
         const RowRun& run,
         const MeasuredNumber& number,
         const RecordedScenario& scenario,
@@ -275,7 +274,7 @@ private:
     std::vector<Problem>& problems_;
     DigestMaker digests_;
     std::vector<RowRun> runs_;
-    std::map<std::string, std::size_t> index_;                ///< of a digest's run
+    std::map<std::string, std::size_t> index_;        ///< of a digest's run
     std::vector<std::optional<std::size_t>> run_of_;  ///< by row
     std::set<std::string> told_;
 };

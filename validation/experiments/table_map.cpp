@@ -21,8 +21,7 @@ MapColumn pointer_column(const std::string& header) {
     const std::size_t open = header.find(" (");
     if (open == std::string::npos || !header.ends_with(')'))
         return {header, header, {}, {}};
-    return {
-        header, header.substr(0, open), header.substr(open + 2, header.size() - open - 3), {}};
+    return {header, header.substr(0, open), header.substr(open + 2, header.size() - open - 3), {}};
 }
 
 }  // namespace

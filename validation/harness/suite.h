@@ -108,7 +108,7 @@ struct SuiteResult {
     std::vector<GroupVerdict> groups;  ///< judge() of the cases
     std::vector<std::string> notes;    ///< caveats for the reader
     std::string skipped;               ///< reason why nothing ran; empty if the suite ran
-    bool judged = true;                ///< false: a user's own table, for which no limits are stated
+    bool judged = true;  ///< false: a user's own table, for which no limits are stated
 };
 
 /// Mean absolute relative error; 0 without cases.
@@ -154,7 +154,8 @@ struct Suite {
     std::string_view data;  ///< relative to a folder of measurements (data.h)
     SuiteResult (*run)(const SuiteOptions& options) = nullptr;
     bool takes_system = false;  ///< whether SuiteOptions::system applies to it
-    bool keeps_rows = false;    ///< it keeps each row's result by itself, whose files may lie anywhere
+    bool keeps_rows =
+        false;  ///< it keeps each row's result by itself, whose files may lie anywhere
 };
 [[nodiscard]] std::span<const Suite> suites();
 /// The suite of that name. \pre it exists.

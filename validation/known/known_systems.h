@@ -18,9 +18,9 @@ namespace switchfold::validation {
 struct KnownKind {
     std::size_t rows = 0;
     std::set<std::string> tables;
-    std::set<std::uint32_t> gpus;          ///< that took part
-    std::set<std::uint32_t> versions;      ///< of NCCL, as library_version() writes them
-    std::set<std::string> dates;           ///< "2025-09", where a source states one
+    std::set<std::uint32_t> gpus;      ///< that took part
+    std::set<std::uint32_t> versions;  ///< of NCCL, as library_version() writes them
+    std::set<std::string> dates;       ///< "2025-09", where a source states one
 };
 
 /// What was measured of all systems, by what the rows say of their machines.

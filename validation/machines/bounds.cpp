@@ -151,7 +151,8 @@ std::string why_impossible(
     const double elements = static_cast<double>(p.m) * static_cast<double>(p.k) +
                             static_cast<double>(p.k) * static_cast<double>(p.n) +
                             static_cast<double>(p.m) * static_cast<double>(p.n);
-    const double moved = elements * element_bytes(p.datatype) - static_cast<double>(gpu.l2_capacity);
+    const double moved =
+        elements * element_bytes(p.datatype) - static_cast<double>(gpu.l2_capacity);
     if (moved / seconds <= memory_bandwidth)
         return {};
     return fmt::format(
@@ -163,8 +164,8 @@ std::string why_impossible(
 
 std::string why_impossible(const Attention& a, const GpuRates& gpu, double seconds) {
     // Two products, of whose pairs a causal one needs half; a backward pass has more.
-    const double pairs = static_cast<double>(a.queries) * static_cast<double>(a.keys) /
-                         (a.causal ? 2.0 : 1.0);
+    const double pairs =
+        static_cast<double>(a.queries) * static_cast<double>(a.keys) / (a.causal ? 2.0 : 1.0);
     const double operations = 4.0 * static_cast<double>(a.batch) * static_cast<double>(a.heads) *
                               static_cast<double>(a.head_width) * pairs;
     return why_impossible_rate(operations / seconds, gpu, a.datatype);

@@ -35,7 +35,6 @@ namespace switchfold::validation {
 [[nodiscard]] std::string
 why_impossible(const Attention& attention, const GpuRates& gpu, double seconds);
 /// The same of `flops` operations a second.
-[[nodiscard]] std::string
-why_impossible_rate(double flops, const GpuRates& gpu, Datatype datatype);
+[[nodiscard]] std::string why_impossible_rate(double flops, const GpuRates& gpu, Datatype datatype);
 
 }  // namespace switchfold::validation

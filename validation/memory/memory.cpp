@@ -30,7 +30,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnsw
      {"vdnn_", "hangs on workspaces of cuDNN's algorithms"},
      {"checkmate_", "is the largest batch of a graph that is not published"},
      {"g10_",
-      "is of another simulator, of pages that move between a GPU and an SSD, which no plan here does"},
+      "is of another simulator, of pages that move between a GPU and an SSD, which no plan here "
+      "does"},
      {"flashneuron_", "is of networks that are not described layer by layer"},
      {"pt_bucket_", "is a whole process; what a view saves is one copy of the gradients"},
      {"zero_offload_", "is a time of a host's processors, or a largest model"}}};

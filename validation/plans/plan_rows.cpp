@@ -23,8 +23,8 @@ void complete_column(CsvTable& table, const char* column, const char* value) {
 
 }  // namespace
 
-std::vector<PlanRow> read_plan_rows(
-    const std::filesystem::path& path, const std::filesystem::path& root) {
+std::vector<PlanRow>
+read_plan_rows(const std::filesystem::path& path, const std::filesystem::path& root) {
     CsvTable table = read_csv(path);
     std::vector<Problem> problems;
     for (const char* column : {"task", "tp", "dp", "pp", "micro_batch", "micro_batches", "step_ms"})

@@ -30,8 +30,8 @@ struct ComparedPlan {
     bool fold = false;
 };
 
-std::vector<ComparedPlan> comparable(
-    const std::vector<PlanRow>& rows, const Machines& machines, SuiteResult& result) {
+std::vector<ComparedPlan>
+comparable(const std::vector<PlanRow>& rows, const Machines& machines, SuiteResult& result) {
     std::vector<ComparedPlan> all;
     for (const PlanRow& row : rows) {
         std::string why = row.step.why;

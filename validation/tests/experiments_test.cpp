@@ -57,9 +57,8 @@ std::string refusal(const char* csv, const char* map = "{}") {
 }
 
 TEST(MeasuredExperiments, ColumnsNamedByPointerMakeAnExperiment) {
-    const auto read = rows(
-        "id,/system,/workload/collective,/workload/size (B),measured/time_ms\n"
-        "a,hgx_h100,all_gather,1048576,0.25\n");
+    const auto read = rows("id,/system,/workload/collective,/workload/size (B),measured/time_ms\n"
+                           "a,hgx_h100,all_gather,1048576,0.25\n");
     ASSERT_EQ(read.size(), 1U);
     EXPECT_EQ(read[0].why, "");
     EXPECT_EQ(read[0].id, "t/a");
@@ -76,13 +75,12 @@ TEST(MeasuredExperiments, ColumnsNamedByPointerMakeAnExperiment) {
 }
 
 TEST(MeasuredExperiments, ARowThatCannotBeReadDoesNotStopTheOthers) {
-    const auto read = rows(
-        "id,/system,/workload/size (MiB),measured/time_us\n"
-        "a,hgx_h100,1,fast\n"
-        "b,hgx_h1OO,1,10\n"
-        "c,hgx_h100,1,\n"
-        "d,hgx_h100,1,-3\n"
-        "e,hgx_h100,1,30\n");
+    const auto read = rows("id,/system,/workload/size (MiB),measured/time_us\n"
+                           "a,hgx_h100,1,fast\n"
+                           "b,hgx_h1OO,1,10\n"
+                           "c,hgx_h100,1,\n"
+                           "d,hgx_h100,1,-3\n"
+                           "e,hgx_h100,1,30\n");
     ASSERT_EQ(read.size(), 5U);
     EXPECT_EQ(read[0].why, "line 2: measured/time_us is \"fast\"; expected a number");
     expect_part(read[1].why, "line 3: /system is \"hgx_h1OO\"");
@@ -160,9 +158,7 @@ TEST(MeasuredExperiments, AMapSaysWordsUnitsRulesAndWhatWasMeasured) {
     EXPECT_EQ(*set_of(read[1], "/system"), system_file("h100_nvl_nvbridge.json").string());
     EXPECT_EQ(*set_of(read[1], "/seed"), 7);
     EXPECT_EQ(read[1].numbers.at(0).figure.key, "bus_bandwidth_GBps");
-    EXPECT_EQ(
-        read[2].why,
-        "line 4: what is \"allgather\"; expected one of: allreduce");
+    EXPECT_EQ(read[2].why, "line 4: what is \"allgather\"; expected one of: allreduce");
     EXPECT_EQ(read[3].why, "line 5: the machine had a fault");
 }
 
@@ -195,8 +191,7 @@ TEST(Bounds, LinksCarryWhatTheyCarry) {
         why_impossible(system, CollectiveKind::kAllReduce, 1ULL << 30U, 8, least * 0.99),
         "is faster than the links of hgx_h100");
     expect_part(
-        why_impossible(system, CollectiveKind::kAllReduce, 1ULL << 30U, 8, least * 1.01),
-        "");
+        why_impossible(system, CollectiveKind::kAllReduce, 1ULL << 30U, 8, least * 1.01), "");
     EXPECT_EQ(least_seconds(system, CollectiveKind::kAllReduce, 1ULL << 30U, 1), 0);
 }
 

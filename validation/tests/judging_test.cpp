@@ -142,7 +142,9 @@ RC_GTEST_PROP(Judge, WrongAnswersFailWhateverWasMeasured, ()) {
     const double nothing = *rc::gen::element(0.0, 1.0);
     std::vector<Case> cases;
     for (int i = *rc::gen::inRange(1, 8); i > 0; --i) {
-        const auto drawn = [](int least, int most) { return *rc::gen::inRange(least, most) / 100.0; };
+        const auto drawn = [](int least, int most) {
+            return *rc::gen::inRange(least, most) / 100.0;
+        };
         cases.push_back(measured(drawn(1, 100'000), nothing));
         if (*rc::gen::arbitrary<bool>()) {
             cases.back().low = cases.back().measured * drawn(1, 100);
@@ -165,7 +167,8 @@ TEST(Judge, EachGroupOfShippedMeasurementsCanFail) {
         options.root = SWITCHFOLD_SOURCE_DIR;
         options.jobs = 2;
         if (std::string(name) == "training")
-            options.data = SWITCHFOLD_SOURCE_DIR "/validation/data/reference/training/schedules.csv";
+            options.data =
+                SWITCHFOLD_SOURCE_DIR "/validation/data/reference/training/schedules.csv";
         const SuiteResult result = suite_named(name).run(options);
         ASSERT_FALSE(result.cases.empty()) << name;
         for (const double factor : {0.5, 2.0, 0.0}) {

@@ -23,15 +23,20 @@ protected:
     KnownSystemsTest() {
         std::filesystem::create_directories(folder_.path() / "reference/training");
         for (const char* name :
-             {"nccl_collectives", "nccl_issues", "low_sm", "copy_engines", "expert_exchanges",
+             {"nccl_collectives",
+              "nccl_issues",
+              "low_sm",
+              "copy_engines",
+              "expert_exchanges",
               "hopper_contention"})
             write(name, "id,gpu,interconnect,n_gpus,n_nodes\n");
-        write("nccl_allreduce",
-              "id,gpu,interconnect,n_gpus,n_nodes,nccl_version,source\n"
-              "one,NVIDIA H100 80GB HBM3,HGX NVSwitch,8,1,2.18.3,a log of 2023-11-02\n"
-              "one,NVIDIA H100 80GB HBM3,HGX NVSwitch,4,1,2.18.3,\n"
-              "two,NVIDIA H100 80GB HBM3,HGX NVSwitch,8,1,2.22.3,\"issue, 2024-05\"\n"
-              "other,NVIDIA Z900,unheard of,8,1,,\n");
+        write(
+            "nccl_allreduce",
+            "id,gpu,interconnect,n_gpus,n_nodes,nccl_version,source\n"
+            "one,NVIDIA H100 80GB HBM3,HGX NVSwitch,8,1,2.18.3,a log of 2023-11-02\n"
+            "one,NVIDIA H100 80GB HBM3,HGX NVSwitch,4,1,2.18.3,\n"
+            "two,NVIDIA H100 80GB HBM3,HGX NVSwitch,8,1,2.22.3,\"issue, 2024-05\"\n"
+            "other,NVIDIA Z900,unheard of,8,1,,\n");
         for (const char* name : {"training/training_steps", "training/training_steps_public"})
             write(name, "id,gpu,interconnect,n_gpus,n_nodes\n");
         for (const char* name :
@@ -42,9 +47,7 @@ protected:
     void write(const std::string& name, const char* text) const {
         std::ofstream(folder_.path() / "reference" / (name + ".csv")) << text;
     }
-    [[nodiscard]] KnownSystems known() const {
-        return {SWITCHFOLD_SOURCE_DIR, folder_.path()};
-    }
+    [[nodiscard]] KnownSystems known() const { return {SWITCHFOLD_SOURCE_DIR, folder_.path()}; }
 
 private:
     TemporaryFolder folder_;
@@ -79,8 +82,9 @@ TEST_F(KnownSystemsTest, SaysWhereThePartsOfOthersWereMeasured) {
         std::string::npos)
         << none;
     EXPECT_NE(none.find("its GPU's kernels were not measured"), std::string::npos) << none;
-    EXPECT_NE(table_of_known(found).find("k40_ethernet                 not measured\n"),
-              std::string::npos);
+    EXPECT_NE(
+        table_of_known(found).find("k40_ethernet                 not measured\n"),
+        std::string::npos);
 }
 
 }  // namespace

@@ -26,11 +26,12 @@ protected:
 };
 
 TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {
-    const auto rows = read_plan_rows(write(
-        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
-        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
-        "a,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,2,2,2,2,full,70\n"
-        "b,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,60\n"),
+    const auto rows = read_plan_rows(
+        write("id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_"
+              "batch,tp,"
+              "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+              "a,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,2,2,2,2,full,70\n"
+              "b,v,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,60\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_EQ(rows[0].task, "t");
@@ -46,12 +47,13 @@ TEST_F(PlanRows, AreStepsOfMegatronWithTheirTask) {
 }
 
 TEST_F(PlanRows, OfVtrainHaveTheVocabularyOfItsConfigurations) {
-    const auto rows = read_plan_rows(write(
-        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
-        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
-        "a,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
-        "b,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,4,1,1,2,4,full,60\n"
-        "c,other,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
+    const auto rows = read_plan_rows(
+        write("id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_"
+              "batch,tp,"
+              "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+              "a,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
+              "b,VIA-Research/vTrain@f:x,A100,4,NVLink,GPT,12,1024,16,1024,t,8,4,1,1,2,4,full,60\n"
+              "c,other,A100,4,NVLink,GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 3U);
     const auto words = [](const PlanRow& row) {
@@ -79,15 +81,16 @@ TEST_F(PlanRows, OfMegatronDeepSpeedWaitAroundRecomputedLayers) {
 }
 
 TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
-    const auto rows = read_plan_rows(write(
-        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
-        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
-        "a,VIA-Research/vTrain@f:x,A100-SXM4 (memory not stated),4,NVLink "
-        "(NVSwitch),GPT,12,1024,16,"
-        "1024,t,8,1,4,1,2,1,full,70\n"
-        "b,other,A100-SXM4 (memory not stated),4,NVLink "
-        "(NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,"
-        "full,70\n"),
+    const auto rows = read_plan_rows(
+        write("id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_"
+              "batch,tp,"
+              "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+              "a,VIA-Research/vTrain@f:x,A100-SXM4 (memory not stated),4,NVLink "
+              "(NVSwitch),GPT,12,1024,16,"
+              "1024,t,8,1,4,1,2,1,full,70\n"
+              "b,other,A100-SXM4 (memory not stated),4,NVLink "
+              "(NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,"
+              "full,70\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     const Machines machines(SWITCHFOLD_SOURCE_DIR);
@@ -99,13 +102,15 @@ TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
 }
 
 TEST_F(PlanRows, OfVtrainOnOneNodeHaveNoDropout) {
-    const auto rows = read_plan_rows(write(
-        "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_batch,tp,"
-        "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
-        "a,VIA-Research/vTrain@f:data/ground_truth_single.csv,A100-SXM4 (memory not stated),4,"
-        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
-        "b,VIA-Research/vTrain@f:data/ground_truth_multi.csv,A100-SXM4 (memory not stated),4,"
-        "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
+    const auto rows = read_plan_rows(
+        write(
+            "id,source,gpu,n_gpus,interconnect,model,layers,hidden,heads,sequence,task,global_"
+            "batch,tp,"
+            "dp,pp,micro_batch,micro_batches,recompute,step_ms\n"
+            "a,VIA-Research/vTrain@f:data/ground_truth_single.csv,A100-SXM4 (memory not stated),4,"
+            "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"
+            "b,VIA-Research/vTrain@f:data/ground_truth_multi.csv,A100-SXM4 (memory not stated),4,"
+            "NVLink (NVSwitch),GPT,12,1024,16,1024,t,8,1,4,1,2,1,full,70\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
     EXPECT_FALSE(rows[0].step.plan.attention_dropout);
@@ -116,8 +121,8 @@ TEST_F(PlanRows, OfVtrainOnOneNodeHaveNoDropout) {
 
 TEST_F(PlanRows, TellAllColumnsThatAreMissing) {
     try {
-        static_cast<void>(read_plan_rows(write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n"),
-        SWITCHFOLD_SOURCE_DIR));
+        static_cast<void>(read_plan_rows(
+            write("id,task,tp,dp,pp,micro_batch\na,t,1,1,1,1\n"), SWITCHFOLD_SOURCE_DIR));
         FAIL();
     } catch (const ConfigError& error) {
         ASSERT_EQ(error.problems().size(), 2U);

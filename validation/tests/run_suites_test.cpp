@@ -40,10 +40,10 @@ TEST(CollectivesSuite, ComparesEveryRowOfATable) {
     EXPECT_GE(result.verdicts.size(), 2U);
 }
 
-/// nccl-tests runs broadcasts and reduces into each other: the chain of ranks stays full, so that an
-/// iteration takes what its bytes take a link. A ring's all-reduce passes each byte 2 (n - 1) / n
-/// times over it, 1.75 times on 8 GPUs, so a chain takes 0.57 of its time by bytes alone. One chain
-/// by itself fills first, hop by hop, and takes longer.
+/// nccl-tests runs broadcasts and reduces into each other: the chain of ranks stays full, so that
+/// an iteration takes what its bytes take a link. A ring's all-reduce passes each byte 2 (n - 1) /
+/// n times over it, 1.75 times on 8 GPUs, so a chain takes 0.57 of its time by bytes alone. One
+/// chain by itself fills first, hop by hop, and takes longer.
 TEST(CollectivesSuite, AnIterationOfALoopTakesWhatItsBytesTake) {
     const TemporaryFolder folder;
     const std::filesystem::path table = folder.path() / "loops.csv";

@@ -51,15 +51,19 @@ TEST_F(TrainingRows, ComparesBubblesAndWholeNumbers) {
 }
 
 TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
-    const auto rows = read_step_rows(write(
-        std::string(kSteps) +
-        "a,\"Qi et al., x\",A100-SXM4-80GB,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,1024,1,"
-        "8,1,1,6,144,24,zb_h1,none,16-bit,1241,,,59,\n"
-        "b,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,2,8,1,1,6,144,24,1f1b,none,16-bit,1,,"
-        ",,\n"
-        "c,s,A100-SXM4-80GB,8,1,NVLink,x,Foo,,,,,,1,8,1,1,6,144,24,1f1b,none,16-bit,1,,,,\n"
-        "d,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,1,8,1,1,6,144,24,1f1b,none,16-bit,,,"
-        ",,\n"),
+    const auto rows = read_step_rows(
+        write(
+            std::string(kSteps) +
+            "a,\"Qi et al., x\",A100-SXM4-80GB,8,1,NVLink,Megatron-LM fork,GPT "
+            "1.5B,22,2304,24,,1024,1,"
+            "8,1,1,6,144,24,zb_h1,none,16-bit,1241,,,59,\n"
+            "b,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,2,8,1,1,6,144,24,1f1b,none,16-"
+            "bit,1,,"
+            ",,\n"
+            "c,s,A100-SXM4-80GB,8,1,NVLink,x,Foo,,,,,,1,8,1,1,6,144,24,1f1b,none,16-bit,1,,,,\n"
+            "d,s,A100-SXM4-80GB,8,1,NVLink,x,GPT,22,2304,24,,1024,1,8,1,1,6,144,24,1f1b,none,16-"
+            "bit,,,"
+            ",,\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 4U);
     EXPECT_EQ(rows[0].why, "");
@@ -76,20 +80,27 @@ TEST_F(TrainingRows, MakesPlansOfRowsAndSaysWhyNot) {
 }
 
 TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
-    const auto rows = read_step_rows(write(
-        std::string(kSteps) +
-        "a,\"Qi et al., arXiv 2401.10241v1\",A100,8,1,NVLink,Megatron-LM fork,GPT 1.5B,22,2304,24,,"
-        "1024,1,8,1,3,6,144,24,interleaved_1f1b,none,16-bit,1,,,,\n"
-        "b,\"Korthikanti et al., x\",A100,8,1,NVLink,Megatron-LM,GPT,48,6144,64,,2048,8,1,1,1,4,4,"
-        "1,tensor_parallel,full,fp16,1,,,,\n"
-        "c,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,Megatron-LM,GPT,16,1536,16,,2048,1,1,8,1,2,"
-        "16,1,data_parallel,full,fp16,1,,,,\n"
-        "d,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,1,1,8,1,2,16,1,"
-        "data_parallel,full,fp16,1,,,,\n"
-        "e,\"Oneflow-Inc/DLPerf, x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,8,1,1,1,16,16,1,"
-        "tensor_parallel,full,fp16,1,,,,\n"
-        "f,\"VIA-Research/vTrain, x\",A100,8,1,NVLink,Megatron-DeepSpeed,GPT,16,1536,16,,2048,8,1,"
-        "1,1,16,16,1,tensor_parallel,full,16-bit,1,,,,\n"),
+    const auto rows = read_step_rows(
+        write(
+            std::string(kSteps) +
+            "a,\"Qi et al., arXiv 2401.10241v1\",A100,8,1,NVLink,Megatron-LM fork,GPT "
+            "1.5B,22,2304,24,,"
+            "1024,1,8,1,3,6,144,24,interleaved_1f1b,none,16-bit,1,,,,\n"
+            "b,\"Korthikanti et al., "
+            "x\",A100,8,1,NVLink,Megatron-LM,GPT,48,6144,64,,2048,8,1,1,1,4,4,"
+            "1,tensor_parallel,full,fp16,1,,,,\n"
+            "c,\"Oneflow-Inc/DLPerf, "
+            "x\",V100,8,1,NVLink,Megatron-LM,GPT,16,1536,16,,2048,1,1,8,1,2,"
+            "16,1,data_parallel,full,fp16,1,,,,\n"
+            "d,\"Oneflow-Inc/DLPerf, "
+            "x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,1,1,8,1,2,16,1,"
+            "data_parallel,full,fp16,1,,,,\n"
+            "e,\"Oneflow-Inc/DLPerf, "
+            "x\",V100,8,1,NVLink,OneFlow,GPT,16,1536,16,,2048,8,1,1,1,16,16,1,"
+            "tensor_parallel,full,fp16,1,,,,\n"
+            "f,\"VIA-Research/vTrain, "
+            "x\",A100,8,1,NVLink,Megatron-DeepSpeed,GPT,16,1536,16,,2048,8,1,"
+            "1,1,16,16,1,tensor_parallel,full,16-bit,1,,,,\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 6U);
     const auto gradient = [&](std::size_t row) { return rows[row].plan.gradient; };
@@ -116,17 +127,22 @@ TEST_F(TrainingRows, PlansFollowTheFrameworksCode) {
 
 TEST_F(TrainingRows, AStepThatCannotBeReadDoesNotStopTheOthers) {
     const std::string header = "id,gpu,n_gpus,model,schedule,sharding\n";
-    const auto rows = read_step_rows(write(header + "a,NVIDIA H100 80GB HBM3,many,GPT,1f1b,\n"
-                                                    "b,NVIDIA H100 80GB HBM3,8,GPT,1f1b,some\n"
-                                                    "c,NVIDIA H100 80GB HBM3,8,GPT,1f1b,\n"),
+    const auto rows = read_step_rows(
+        write(
+            header + "a,NVIDIA H100 80GB HBM3,many,GPT,1f1b,\n"
+                     "b,NVIDIA H100 80GB HBM3,8,GPT,1f1b,some\n"
+                     "c,NVIDIA H100 80GB HBM3,8,GPT,1f1b,\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 3U);
     EXPECT_NE(rows[0].why.find("line 2: n_gpus is \"many\""), std::string::npos) << rows[0].why;
-    EXPECT_NE(rows[1].why.find("line 3: column sharding: unknown value \"some\""), std::string::npos) << rows[1].why;
+    EXPECT_NE(
+        rows[1].why.find("line 3: column sharding: unknown value \"some\""), std::string::npos)
+        << rows[1].why;
     EXPECT_FALSE(rows[2].unread);
     EXPECT_THROW(
-        static_cast<void>(read_step_rows(write(header + "a,H100,many,GPT,1f1b,\n"),
-        SWITCHFOLD_SOURCE_DIR)), ConfigError);
+        static_cast<void>(
+            read_step_rows(write(header + "a,H100,many,GPT,1f1b,\n"), SWITCHFOLD_SOURCE_DIR)),
+        ConfigError);
 }
 
 TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {

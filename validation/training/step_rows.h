@@ -39,13 +39,13 @@ struct StepRow {
 };
 
 /// Reads rows of measured steps (docs/validation.md lists the columns), whose plans the map in the
-/// repository `root` makes. Throws ConfigError "file: line N: ..." with all problems if the header is
-/// wrong or no row can be read.
+/// repository `root` makes. Throws ConfigError "file: line N: ..." with all problems if the header
+/// is wrong or no row can be read.
 [[nodiscard]] std::vector<StepRow>
 read_step_rows(const std::filesystem::path& path, const std::filesystem::path& root);
 /// The same for a table that errors call `label`.
-[[nodiscard]] std::vector<StepRow> step_rows(
-    const CsvTable& table, const std::string& label, const std::filesystem::path& root);
+[[nodiscard]] std::vector<StepRow>
+step_rows(const CsvTable& table, const std::string& label, const std::filesystem::path& root);
 
 /// The machine that a row was measured on, if kernel times are available for it.
 [[nodiscard]] MachineMatch machine_of(const StepRow& row, const Machines& machines);

@@ -367,11 +367,11 @@ private:
         if (!worker.busy)
             return;
         worker.result.code = ExitCode::kUnfinished;
-        worker.result.out_of_time = options_.most_seconds > 0 && WIFSIGNALED(status) &&
-                                    WTERMSIG(status) == SIGXCPU;
+        worker.result.out_of_time =
+            options_.most_seconds > 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU;
         if (worker.result.out_of_time) {
-            worker.result.error = fmt::format(
-                "did not end in {} s of processor time", options_.most_seconds);
+            worker.result.error =
+                fmt::format("did not end in {} s of processor time", options_.most_seconds);
             finish(worker);
             return;
         }

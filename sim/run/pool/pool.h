@@ -37,16 +37,16 @@ struct PoolOptions {
     unsigned processes = 1;
     bool reuse = false;            ///< workers run several jobs in turn instead of one each
     std::uint64_t most_bytes = 0;  ///< limit on the data that a worker may allocate; 0: unlimited
-    /// Limit on a worker's processor time, so that a busy machine changes nothing; 0: unlimited. For
-    /// workers that run one job each.
+    /// Limit on a worker's processor time, so that a busy machine changes nothing; 0: unlimited.
+    /// For workers that run one job each.
     std::uint32_t most_seconds = 0;
 };
 
 /// Runs jobs in forked processes, at most `processes` at a time; each sees the parent's memory as
 /// of its start. `ended` is called in the parent as each job ends, in any order; if it throws,
 /// running jobs are killed and the exception propagates. A worker that dies is a failed job
-/// (kUnfinished) naming the signal; so is one that exceeds its limit of memory or time. Workers die with their
-/// parent.
+/// (kUnfinished) naming the signal; so is one that exceeds its limit of memory or time. Workers die
+/// with their parent.
 void run_jobs(
     std::span<const Job> jobs,
     const PoolOptions& options,

@@ -77,7 +77,8 @@ std::string log_of(const char* test, const std::vector<double>& times) {
             "#  Rank  {} Group  0 Pid   71 on   host device  {} [0x17] NVIDIA H100 80GB HBM3\n",
             rank,
             rank);
-    text += "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
+    text +=
+        "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
     for (std::size_t i = 0; i < times.size(); ++i) {
         const auto bytes = static_cast<double>(sizes()[i]);
         const double bandwidth = bytes / times[i] * 1e-3;
@@ -123,8 +124,8 @@ TEST(Calibrate, FindsTheParametersThatMadeTheLogs) {
         {"/collectives/launch_latency", "7 us"},
         {"/collectives/launch_spread", "824 ns"}};  // one knob: the same factor
     const Folder folder;
-    const CalibrationData data = data_of(
-        {folder.write("all_reduce.txt", log_of("all_reduce", simulated(CollectiveKind::kAllReduce, truth)))});
+    const CalibrationData data = data_of({folder.write(
+        "all_reduce.txt", log_of("all_reduce", simulated(CollectiveKind::kAllReduce, truth)))});
     const Calibration done = calibrate(data, options());
     ASSERT_EQ(done.verdict, CalibrationVerdict::kBetter) << to_text(done);
     EXPECT_NEAR(std::exp(knob(done, "links between GPUs").logarithm), 790.0 / 871, 0.02);
@@ -187,8 +188,7 @@ TEST(Calibrate, OperationsThatContradictEachOther) {
                  "gather.txt", log_of("all_gather", simulated(CollectiveKind::kAllGather, {})))}),
         options());
     EXPECT_EQ(done.verdict, CalibrationVerdict::kUnexplained) << to_text(done);
-    EXPECT_NE(
-        to_text(done).find("  all_reduce of 4 GPUs from 1 MiB: "), std::string::npos)
+    EXPECT_NE(to_text(done).find("  all_reduce of 4 GPUs from 1 MiB: "), std::string::npos)
         << to_text(done);
 }
 
@@ -197,10 +197,10 @@ TEST(Calibrate, NoGroupPaysForAnother) {
         return GroupErrors{"all_gather of 2 GPUs", true, true, 0.12, {}, {points, before, after}};
     };
     EXPECT_TRUE(group(4, 0.08, 0.25).paid());
-    EXPECT_FALSE(group(4, 0.08, 0.11).paid());   // still usual
-    EXPECT_FALSE(group(4, 0.30, 0.32).paid());   // was far off before
-    EXPECT_FALSE(group(4, 0.115, 0.123).paid()); // less than a point
-    EXPECT_FALSE(group(1, 0.08, 0.25).paid());   // a single row
+    EXPECT_FALSE(group(4, 0.08, 0.11).paid());    // still usual
+    EXPECT_FALSE(group(4, 0.30, 0.32).paid());    // was far off before
+    EXPECT_FALSE(group(4, 0.115, 0.123).paid());  // less than a point
+    EXPECT_FALSE(group(1, 0.08, 0.25).paid());    // a single row
     Calibration traded;
     traded.groups = {group(4, 0.08, 0.25)};
     traded.verdict = CalibrationVerdict::kUnexplained;
@@ -273,8 +273,9 @@ TEST(Calibrate, ProductsTellTheMatrixRate) {
 
 TEST(Calibrate, BadInputIsRefused) {
     const Folder folder;
-    EXPECT_NE(refusal(data_of({folder.write("x", "").parent_path() / "none.txt"})).find("none.txt"),
-              std::string::npos);
+    EXPECT_NE(
+        refusal(data_of({folder.write("x", "").parent_path() / "none.txt"})).find("none.txt"),
+        std::string::npos);
     EXPECT_NE(
         refusal(data_of({folder.write("t.csv", "a,b\n1,2\n")})).find("is no table that is known"),
         std::string::npos);

@@ -18,8 +18,7 @@ using namespace validation;  // NOLINT(google-build-using-namespace): what is te
 constexpr Told kAll[] = {Told::kCollectives, Told::kKernels, Told::kCopies};
 
 SystemParams shipped(const char* name) {
-    return load_system(
-        std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs/systems" / name, {});
+    return load_system(std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs/systems" / name, {});
 }
 
 const Dial* named(const std::vector<Dial>& dials, std::string_view name) {
