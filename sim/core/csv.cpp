@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/core/csv.h"
 
-#include "sim/core/error.h"
 #include "sim/core/csv_rows.h"
+#include "sim/core/error.h"
 
 #include <fmt/format.h>
 
@@ -26,19 +26,21 @@ public:
         std::string_view text, const std::string& label, std::vector<Problem>* left_out = nullptr) :
         text_(text), label_(label), left_out_(left_out) {}
 
-    CsvTable run() {
+    /// The header, then each record.
+    template <class Header, class Each>
+    void run(const Header& header, const Each& each) {
         constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
         if (text_.substr(0, kByteOrderMark.size()) == kByteOrderMark)
             at_ = kByteOrderMark.size();
-        CsvTable table;
-        table.columns = record();
-        check_header(table.columns);
+        const std::vector<std::string> columns = record();
+        check_header(columns);
+        header(columns);
         while (at_ < text_.size()) {
             const std::size_t line = line_;
             const std::vector<std::string> fields = record();
             if (fields.size() == 1 && fields[0].empty())
                 continue;  // an empty line
-            if (fields.size() != table.columns.size()) {
+            if (fields.size() != columns.size()) {
                 (left_out_ != nullptr ? *left_out_ : problems_)
                     .push_back(
                         {label_,
@@ -46,17 +48,24 @@ public:
                          fmt::format(
                              "has {} fields; expected {}, as the header has",
                              fields.size(),
-                             table.columns.size())});
+                             columns.size())});
                 continue;
             }
-            CsvRecord r;
-            r.line = line;
-            for (std::size_t i = 0; i < fields.size(); ++i)
-                r.fields[table.columns[i]] = fields[i];
-            table.records.push_back(std::move(r));
+            each(line, fields);
         }
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
+    }
+
+    CsvTable table() {
+        CsvTable table;
+        run([&](const std::vector<std::string>& columns) { table.columns = columns; },
+            [&](std::size_t line, const std::vector<std::string>& cells) {
+                CsvRecord& r = table.records.emplace_back();
+                r.line = line;
+                for (std::size_t i = 0; i < cells.size(); ++i)
+                    r.fields[table.columns[i]] = cells[i];
+            });
         return table;
     }
 
@@ -139,7 +148,15 @@ bool CsvTable::has(std::string_view column) const {
 }
 
 CsvTable parse_csv(std::string_view text, const std::string& label) {
-    return Parser(text, label).run();
+    return Parser(text, label).table();
+}
+
+void parse_csv_cells(
+    std::string_view text,
+    const std::string& label,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each) {
+    Parser(text, label).run(header, each);
 }
 
 namespace {
@@ -154,13 +171,20 @@ std::string text_of_table(const std::filesystem::path& path) {
 
 }  // namespace
 
+void read_csv_cells(
+    const std::filesystem::path& path,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each) {
+    parse_csv_cells(text_of_table(path), path.string(), header, each);
+}
+
 CsvTable read_csv(const std::filesystem::path& path) {
     return parse_csv(text_of_table(path), path.string());
 }
 
 CsvTable read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& left_out) {
     const std::string text = text_of_table(path);
-    return Parser(text, path.string(), &left_out).run();
+    return Parser(text, path.string(), &left_out).table();
 }
 
 }  // namespace switchfold

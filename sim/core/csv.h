@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold {
@@ -28,5 +30,17 @@ struct CsvTable {
 /// unterminated quote.
 [[nodiscard]] CsvTable read_csv(const std::filesystem::path& path);
 [[nodiscard]] CsvTable parse_csv(std::string_view text, const std::string& label);
+
+/// The same record by record, cells in the order of the header: for tables of thousands of lines
+/// that every run reads.
+void read_csv_cells(
+    const std::filesystem::path& path,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each);
+void parse_csv_cells(
+    std::string_view text,
+    const std::string& label,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each);
 
 }  // namespace switchfold

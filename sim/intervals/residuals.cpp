@@ -34,58 +34,79 @@ constexpr std::array<std::string_view, 13> kColumns{
     "log_ratio",
     "standing"};
 
+/// A column's place in kColumns.
+consteval std::size_t column(std::string_view name) {
+    std::size_t at = 0;
+    while (kColumns[at] != name)
+        ++at;
+    return at;
+}
+
 class ResidualReader {
 public:
     explicit ResidualReader(std::string label) : label_(std::move(label)) {}
 
-    std::vector<Residual> read(const CsvTable& table) {
-        for (const std::string_view column : kColumns)
-            if (!table.has(column))
+    void header(const std::vector<std::string>& columns) {
+        for (std::size_t i = 0; i < kColumns.size(); ++i) {
+            const auto at = std::find(columns.begin(), columns.end(), kColumns[i]);
+            places_[i] = static_cast<std::size_t>(at - columns.begin());
+            if (at == columns.end())
                 problems_.push_back(
-                    {label_, "line 1", fmt::format("has no column {}; expected one", column)});
-        std::vector<Residual> out;
-        if (problems_.empty())
-            for (const CsvRecord& record : table.records)
-                out.push_back(residual(record));
+                    {label_, "line 1", fmt::format("has no column {}; expected one", kColumns[i])});
+        }
+        complete_ = problems_.empty();
+    }
+
+    void add(std::size_t line, const std::vector<std::string>& cells) {
+        if (!complete_)
+            return;
+        const auto text = [&](std::size_t place) -> const std::string& {
+            return cells[places_[place]];
+        };
+        const auto number = [&]<class T>(std::size_t place, T least) {
+            return this->number(line, place, text(place), least);
+        };
+        Residual& r = residuals_.emplace_back();
+        r.of.kind = text(column("kind"));
+        r.of.operation = text(column("operation"));
+        r.of.algorithm = text(column("algorithm"));
+        r.of.generation = text(column("generation"));
+        r.of.fabric = text(column("fabric"));
+        r.of.bytes = number(column("bytes"), 0.0);
+        r.of.us = number(column("us"), 0.0);
+        r.of.ranks = number(column("ranks"), 1U);
+        r.of.machines = number(column("machines"), 1U);
+        r.machine = text(column("machine"));
+        r.table = text(column("table"));
+        constexpr double kImpossible = 50;  // e^50 fits no measurement
+        r.log_ratio = number(column("log_ratio"), -kImpossible);
+        r.standing = text(column("standing"));
+    }
+
+    std::vector<Residual> take() {
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
-        return out;
+        return std::move(residuals_);
     }
 
 private:
     template <class T>
-    T number(const CsvRecord& record, std::string_view column, T least) {
-        const std::string& text = record[column];
+    T number(std::size_t line, std::size_t place, const std::string& text, T least) {
         T value{};
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size() || !(value >= least))
             problems_.push_back(
                 {label_,
-                 fmt::format("line {}", record.line),
-                 fmt::format("{} is \"{}\"; expected a number from {}", column, text, least)});
+                 fmt::format("line {}", line),
+                 fmt::format(
+                     "{} is \"{}\"; expected a number from {}", kColumns[place], text, least)});
         return value;
     }
 
-    Residual residual(const CsvRecord& record) {
-        Residual r;
-        r.of.kind = record["kind"];
-        r.of.operation = record["operation"];
-        r.of.algorithm = record["algorithm"];
-        r.of.generation = record["generation"];
-        r.of.fabric = record["fabric"];
-        r.of.bytes = number<double>(record, "bytes", 0);
-        r.of.us = number<double>(record, "us", 0);
-        r.of.ranks = number<std::uint32_t>(record, "ranks", 1);
-        r.of.machines = number<std::uint32_t>(record, "machines", 1);
-        r.machine = record["machine"];
-        r.table = record["table"];
-        constexpr double kImpossible = 50;  // e^50 fits no measurement
-        r.log_ratio = number<double>(record, "log_ratio", -kImpossible);
-        r.standing = record["standing"];
-        return r;
-    }
-
     std::string label_;
+    std::array<std::size_t, kColumns.size()> places_{};
+    bool complete_ = false;
+    std::vector<Residual> residuals_;
     std::vector<Problem> problems_;
 };
 
@@ -106,11 +127,22 @@ std::string what_is_near(const Neighbourhood& near, const std::vector<Residual>&
 Residuals::Residuals(std::vector<Residual> residuals) : residuals_(std::move(residuals)) {}
 
 Residuals Residuals::read(const std::filesystem::path& path) {
-    return Residuals(ResidualReader(path.string()).read(read_csv(path)));
+    ResidualReader reader(path.string());
+    read_csv_cells(
+        path,
+        [&](const auto& columns) { reader.header(columns); },
+        [&](std::size_t line, const auto& cells) { reader.add(line, cells); });
+    return Residuals(reader.take());
 }
 
 Residuals Residuals::parse(std::string_view text, const std::string& label) {
-    return Residuals(ResidualReader(label).read(parse_csv(text, label)));
+    ResidualReader reader(label);
+    parse_csv_cells(
+        text,
+        label,
+        [&](const auto& columns) { reader.header(columns); },
+        [&](std::size_t line, const auto& cells) { reader.add(line, cells); });
+    return Residuals(reader.take());
 }
 
 Range Residuals::range(const Likeness& likeness) const {
