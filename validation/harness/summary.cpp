@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/intervals/effects.h"
 #include "validation/harness/suite.h"
 
 #include <algorithm>
@@ -23,13 +24,8 @@ bool Case::tells() const {
 std::optional<double> log_ratio_of(const Case& c) {
     if (c.like.kind.empty() || !c.tells() || !(c.measured > 0) || !(c.simulated > 0))
         return {};
-    if (c.like.kind == "overlap") {
-        constexpr double kNobodyTells = 0.01;
-        const auto lost = [&](double value) {
-            return std::max(0.0, value - c.nothing) + kNobodyTells;
-        };
-        return std::log(lost(c.measured) / lost(c.simulated));
-    }
+    if (c.like.kind == "overlap")
+        return intervals::log_ratio_of_shares(c.measured - c.nothing, c.simulated - c.nothing);
     const double ratio = std::log(c.measured / c.simulated);
     const bool rate = c.unit.find('/') != std::string::npos || c.quantity.starts_with("speed-up");
     return rate ? -ratio : ratio;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/uncertainty/figure_intervals.h"
 
+#include "sim/intervals/effects.h"
 #include "sim/output/figures.h"
 #include "sim/run/uncertainty/part_draws.h"
 #include "workloads/graph/execution_graph.h"
@@ -30,13 +31,6 @@ constexpr PhaseFigures kPhaseFigures[] = {
      "optimizer_slowdown",
      &ScenarioFigures::optimizer_slowdown_low},
     {Phase::kOther, "other_us", "other_slowdown", &ScenarioFigures::other_slowdown_low}};
-
-/// An effect of this share, with the error of effects. Errors are of shares with a hundredth added,
-/// since nobody tells smaller ones apart; what has no effect keeps none.
-double with_error(double share, double factor) {
-    constexpr double kNobodyTells = 0.01;  // as validation/harness compares them
-    return share > 0 ? std::max(0.0, (share + kNobodyTells) * factor - kNobodyTells) : share;
-}
 
 const Figure& figure_of(std::string_view key) {
     return *std::find_if(std::begin(kFigures), std::end(kFigures), [&](const Figure& figure) {
@@ -86,8 +80,9 @@ public:
         return alone > 0 ? alone * slowdown(us / alone, draw) : us;
     }
     [[nodiscard]] double slowdown(double share, std::size_t draw) const {
-        return parts_.kinds.empty() ? share
-                                    : with_error(share, draws_.factor(rows_[parts_.overlap], draw));
+        return parts_.kinds.empty()
+                   ? share
+                   : intervals::share_with_error(share, draws_.factor(rows_[parts_.overlap], draw));
     }
     /// The row of its first kind of collective.
     [[nodiscard]] std::optional<std::size_t> collective() const {
