@@ -34,8 +34,7 @@ intervals::Likeness likeness_on(const SystemParams& system, std::string kind, st
     like.generation = intervals::generation_of(system.gpu->name);
     like.fabric = fabric_of(system);
     like.ranks = ranks;
-    const std::uint32_t each = std::max(1U, gpus_of_machine(system));
-    like.machines = std::max(1U, (ranks + each - 1) / each);
+    like.machines = machines_of(ranks, std::max(1U, gpus_of_machine(system)));
     return like;
 }
 

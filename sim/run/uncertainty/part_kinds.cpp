@@ -41,15 +41,15 @@ std::string operation_of_kernel(const KernelOperation& kernel) {
 }  // namespace
 
 PartKinds::PartKinds(const SystemParams& system) :
-    generation_(intervals::generation_of(system.gpu->name)),
-    fabric_(fabric_of(system)),
+    one_rank_(likeness_on(system, {}, 1)),
     unlike_(why_unlike(*system.topology)),
     machine_gpus_(std::max(1U, gpus_of_machine(system))) {}
 
-intervals::Likeness PartKinds::on_machine(const char* kind) const {
-    intervals::Likeness like;
+intervals::Likeness PartKinds::here(const char* kind, std::uint32_t ranks) const {
+    intervals::Likeness like = one_rank_;
     like.kind = kind;
-    like.generation = generation_;
+    like.ranks = std::max(1U, ranks);
+    like.machines = machines_of(like.ranks, machine_gpus_);
     return like;
 }
 
@@ -61,7 +61,9 @@ std::size_t PartKinds::intern(const std::string& key, PartKind kind) {
 }
 
 std::size_t PartKinds::of(const KernelOperation& kernel) {
-    PartKind kind{on_machine("kernel"), {}};
+    PartKind kind;
+    kind.like.kind = "kernel";
+    kind.like.generation = one_rank_.generation;
     kind.like.operation = operation_of_kernel(kernel);
     // By powers of four: steps have thousands of kernels.
     constexpr double kStep = 2;
@@ -72,42 +74,31 @@ std::size_t PartKinds::of(const KernelOperation& kernel) {
 }
 
 std::size_t PartKinds::of_overlap(const std::string& operation, std::uint32_t ranks) {
-    PartKind kind{on_machine("overlap"), {}};
+    PartKind kind{here("overlap", ranks), {}};
     kind.like.operation = operation;
-    kind.like.fabric = fabric_;
-    set_ranks(kind.like, ranks);
     return intern("overlap", kind);
 }
 
-void PartKinds::set_ranks(intervals::Likeness& like, std::uint32_t ranks) const {
-    like.ranks = std::max(1U, ranks);
-    like.machines = (like.ranks + machine_gpus_ - 1) / machine_gpus_;
-}
-
 PartKind PartKinds::of_step(const std::string& operation, std::uint32_t ranks) const {
-    PartKind kind{on_machine("step"), unlike_};
+    PartKind kind{here("step", ranks), unlike_};
     kind.like.operation = operation;
-    kind.like.fabric = fabric_;
-    set_ranks(kind.like, ranks);
     return kind;
 }
 
 PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) const {
-    PartKind kind{on_machine("collective"), unlike_};
+    PartKind kind{here("collective", record.ranks), unlike_};
     intervals::Likeness& like = kind.like;
     like.operation = to_string(record.kind);
     like.algorithm = algorithm_of(record);
-    like.fabric = fabric_;
     like.bytes = static_cast<double>(record.bytes.count());
-    like.ranks = std::max(1U, record.ranks);
     std::set<std::uint32_t> machines;
     if (record.sender != record.receiver)
         machines = {record.sender / machine_gpus_, record.receiver / machine_gpus_};
     else if (group != nullptr && group->stands_for == 0)
         for (const std::uint32_t rank : group->ranks)
             machines.insert(rank / machine_gpus_);
-    like.machines = machines.empty() ? (like.ranks + machine_gpus_ - 1) / machine_gpus_
-                                     : static_cast<std::uint32_t>(machines.size());
+    if (!machines.empty())
+        like.machines = static_cast<std::uint32_t>(machines.size());
     if (reduces_in_switch(record.choice.algorithm) && record.choice.mode != InSwitchMode::kPull)
         kind.unmeasured =
             fmt::format("no switch that reduces by {} was measured", enum_name(record.choice.mode));

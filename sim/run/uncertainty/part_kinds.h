@@ -36,12 +36,10 @@ public:
 
 private:
     [[nodiscard]] std::size_t intern(const std::string& key, PartKind kind);
-    [[nodiscard]] intervals::Likeness on_machine(const char* kind) const;
-    void set_ranks(intervals::Likeness& like, std::uint32_t ranks) const;
+    [[nodiscard]] intervals::Likeness here(const char* kind, std::uint32_t ranks) const;
 
-    std::string generation_;
-    std::string fabric_;
-    std::string unlike_;  ///< why no such machine was measured; empty: some may have been
+    intervals::Likeness one_rank_;  ///< of no kind, on this machine
+    std::string unlike_;            ///< why no such machine was measured; empty: some may have been
     std::uint32_t machine_gpus_;
     std::vector<PartKind> kinds_;
     std::map<std::string, std::size_t> known_;
