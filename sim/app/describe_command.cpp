@@ -5,6 +5,7 @@
 #include "sim/run/machine/describe.h"
 #include "sim/run/machine/system_queries.h"
 #include "validation/collectives/measurements_near.h"
+#include "validation/harness/data.h"
 #include "validation/harness/root.h"
 #include "validation/known/known_systems.h"
 
@@ -12,10 +13,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <span>
 #include <thread>
+#include <utility>
 
 namespace switchfold {
 
@@ -25,13 +26,15 @@ namespace {
 std::string measurements_of(const SystemParams& system) {
     if (!system.has_gpus())
         return "";
-    const char* const named = std::getenv("SWITCHFOLD_DATA");
-    const std::filesystem::path folder = named == nullptr ? "" : named;
+    const std::filesystem::path folder = validation::named_measurements();
     try {
         const std::filesystem::path root = validation::find_root({});
+        validation::Machines machines(root);
         const std::string near =
-            gpus_of(system) < 2 ? "" : validation::describe_measurements(system, root, folder);
-        return near + validation::describe_known(system, validation::KnownSystems(root, folder));
+            gpus_of(system) < 2 ? ""
+                                : validation::describe_measurements(system, machines, root, folder);
+        const validation::KnownSystems known(std::move(machines), root, folder);
+        return near + validation::describe_known(system, known);
     } catch (const ConfigError& error) {
         return fmt::format("\nmeasurements are not shown: {}\n", error.what());
     }

@@ -94,9 +94,8 @@ std::optional<std::string> configs() {
 }
 
 std::optional<std::string> measurements() {
-    if (const char* named = std::getenv("SWITCHFOLD_DATA"); named != nullptr && *named != '\0')
-        return std::filesystem::is_directory(named) ? std::optional(std::string(named))
-                                                    : std::nullopt;
+    if (const std::filesystem::path named = validation::named_measurements(); !named.empty())
+        return std::filesystem::is_directory(named) ? std::optional(named.string()) : std::nullopt;
     if (const auto found = configs())
         if (const auto shipped =
                 std::filesystem::path(*found).parent_path() / validation::kShippedData;
@@ -144,10 +143,10 @@ std::vector<Finding> findings() {
 
 /// What is known of the systems, or why that cannot be said.
 std::string known_systems(bool all) {
-    const char* const folder = std::getenv("SWITCHFOLD_DATA");
     try {
+        const std::filesystem::path root = validation::find_root({});
         const validation::KnownSystems known(
-            validation::find_root({}), folder == nullptr ? "" : folder);
+            validation::Machines(root), root, validation::named_measurements());
         return fmt::format("  {:<16} {}\n", "measured", validation::summary_of_known(known)) +
                (all ? validation::table_of_known(known) : "");
     } catch (const ConfigError& error) {

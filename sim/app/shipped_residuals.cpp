@@ -26,8 +26,12 @@ std::filesystem::path root() {
 
 }  // namespace
 
+std::filesystem::path residuals_file(const std::filesystem::path& root) {
+    return root / kResiduals;
+}
+
 IntervalSource shipped_residuals() {
-    const std::filesystem::path file = root() / kResiduals;
+    const std::filesystem::path file = residuals_file(root());
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(file, ignored))
         return {nullptr, std::string("no intervals: ") + kResiduals + " was not found"};

@@ -3,6 +3,7 @@
 #include "sim/app/log.h"
 #include "sim/app/named_system.h"
 #include "sim/app/progress.h"
+#include "sim/app/shipped_residuals.h"
 #include "sim/core/error.h"
 #include "sim/core/json.h"
 #include "sim/intervals/coverage.h"
@@ -122,8 +123,6 @@ std::string digest_of_inputs(validation::SuiteOptions& options, const Log& log) 
     return {};
 }
 
-constexpr const char* kDataVariable = "SWITCHFOLD_DATA";
-
 /// --data for several suites: a folder of measurements.
 std::filesystem::path folder_of_all(const std::string& data) {
     std::error_code ignored;
@@ -167,8 +166,7 @@ int validate(ValidateArguments arguments, const Log& log) {
     options.map = map_of(arguments, chosen);
     options.row_seconds = arguments.row_seconds;
     options.kept = kept_results(arguments);
-    if (const char* folder = std::getenv(kDataVariable))
-        options.measurements = folder;
+    options.measurements = validation::named_measurements();
     if (!arguments.data.empty() && chosen.size() == 1)
         options.data = arguments.data;
     else if (!arguments.data.empty())
@@ -199,7 +197,6 @@ int validate(ValidateArguments arguments, const Log& log) {
     return static_cast<int>(validation::exit_code_of(results));
 }
 
-constexpr const char* kResiduals = "validation/data/residuals.csv";
 constexpr std::array kShares{0.5, 0.8, 0.9, 0.95};
 /// Of measured values in 90 % ranges.
 constexpr double kFewest = 0.85;
@@ -244,7 +241,7 @@ std::string coverage_text(const OrderedJson& rows) {
 /// How often ranges hold what was measured on machines that were left out.
 int cover(const ValidateArguments& arguments) {
     const intervals::Residuals residuals =
-        intervals::Residuals::read(validation::find_root(arguments.root) / kResiduals);
+        intervals::Residuals::read(residuals_file(validation::find_root(arguments.root)));
     std::vector<intervals::Nominal> nominal;
     for (const double share : kShares)
         nominal.push_back({share, 1});

@@ -100,6 +100,7 @@ std::vector<MeasuredOperation> measurements_near(
 
 std::string describe_measurements(
     const SystemParams& system,
+    const Machines& machines,
     const std::filesystem::path& root,
     const std::filesystem::path& measurements) {
     SuiteOptions options;
@@ -120,8 +121,7 @@ std::string describe_measurements(
         "");
     for (const std::uint64_t bytes : sizes)
         out += fmt::format("{:>5}", short_size(bytes));
-    for (const MeasuredOperation& operation :
-         measurements_near(rows, Machines(root), system, sizes)) {
+    for (const MeasuredOperation& operation : measurements_near(rows, machines, system, sizes)) {
         out += fmt::format("\n  {:<14}", to_string(operation.kind));
         if (operation.tables.empty()) {
             out += " no measurement";

@@ -31,6 +31,7 @@ struct MeasuredOperation {
 /// measurements besides the repository's own, or empty.
 [[nodiscard]] std::string describe_measurements(
     const SystemParams& system,
+    const Machines& machines,
     const std::filesystem::path& root,
     const std::filesystem::path& measurements);
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace switchfold::validation {
 
 namespace {
@@ -25,6 +27,11 @@ bool is_there(const std::filesystem::path& path, DataKind kind) {
 }
 
 }  // namespace
+
+std::filesystem::path named_measurements() {
+    const char* const named = std::getenv("SWITCHFOLD_DATA");
+    return named == nullptr ? "" : named;
+}
 
 std::optional<std::filesystem::path>
 find_data(const SuiteOptions& options, std::string_view relative) {

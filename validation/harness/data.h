@@ -13,6 +13,9 @@ namespace switchfold::validation {
 /// (reference/, traces/, models/). Relative to SuiteOptions::root.
 inline constexpr std::string_view kShippedData = "validation/data";
 
+/// The folder of measurements that SWITCHFOLD_DATA names; empty if it names none.
+[[nodiscard]] std::filesystem::path named_measurements();
+
 /// Path of `relative` in the first folder that contains it: SuiteOptions::data, ::measurements, or
 /// the repository's own. Empty if none does.
 [[nodiscard]] std::optional<std::filesystem::path>

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace switchfold::validation {
 
@@ -94,8 +95,10 @@ void note_row(
 }  // namespace
 
 KnownSystems::KnownSystems(
-    const std::filesystem::path& root, const std::filesystem::path& measurements) :
-    machines_(root) {
+    Machines machines,
+    const std::filesystem::path& root,
+    const std::filesystem::path& measurements) :
+    machines_(std::move(machines)) {
     SuiteOptions options;
     options.root = root;
     options.measurements = measurements;

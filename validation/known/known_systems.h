@@ -28,7 +28,10 @@ class KnownSystems {
 public:
     /// Reads the tables of the repository and of a folder of measurements, which may be empty.
     /// Throws ConfigError if one is wrong.
-    KnownSystems(const std::filesystem::path& root, const std::filesystem::path& measurements);
+    KnownSystems(
+        Machines machines,
+        const std::filesystem::path& root,
+        const std::filesystem::path& measurements);
 
     /// "collectives", "training steps", ...: in the order in which they are told.
     [[nodiscard]] static std::vector<std::string> kinds();

@@ -47,7 +47,9 @@ protected:
     void write(const std::string& name, const char* text) const {
         std::ofstream(folder_.path() / "reference" / (name + ".csv")) << text;
     }
-    [[nodiscard]] KnownSystems known() const { return {SWITCHFOLD_SOURCE_DIR, folder_.path()}; }
+    [[nodiscard]] KnownSystems known() const {
+        return {Machines(SWITCHFOLD_SOURCE_DIR), SWITCHFOLD_SOURCE_DIR, folder_.path()};
+    }
 
 private:
     TemporaryFolder folder_;

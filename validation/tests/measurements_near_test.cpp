@@ -51,8 +51,8 @@ TEST(MeasurementsNear, TheTextSaysWhereThereIsNone) {
     std::filesystem::create_directories(folder.path() / "reference");
     for (const char* const table : {"nccl_allreduce", "nccl_collectives", "nccl_issues"})
         std::ofstream(folder.path() / "reference" / (std::string(table) + ".csv")) << kRows;
-    const std::string text =
-        describe_measurements(hgx_h100(), SWITCHFOLD_SOURCE_DIR, folder.path());
+    const std::string text = describe_measurements(
+        hgx_h100(), Machines(SWITCHFOLD_SOURCE_DIR), SWITCHFOLD_SOURCE_DIR, folder.path());
     EXPECT_NE(text.find("of all 8 GPUs"), std::string::npos) << text;
     EXPECT_NE(
         text.find("  send_receive      -    -    -    -    -    9    3    -    -    -    -    -  "
