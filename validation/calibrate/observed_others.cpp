@@ -4,6 +4,7 @@
 #include "validation/harness/csv_numbers.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/timed_kernels.h"
+#include "validation/machines/bounds.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -29,15 +30,6 @@ double peak_of(Datatype type, const GpuRates& gpu) {
     }
 }
 
-double flops_of(const MatrixProduct& p) {
-    return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
-           static_cast<double>(p.count);
-}
-double flops_of(const Attention& a) {
-    return 4.0 * static_cast<double>(a.batch) * static_cast<double>(a.queries) *
-           static_cast<double>(a.keys) * static_cast<double>(a.heads) *
-           static_cast<double>(a.head_width) / (a.causal ? 2 : 1);
-}
 void set_type(MatrixProduct& product, Datatype type) {
     product.datatype = type;
 }
@@ -67,17 +59,17 @@ public:
             return;
         }
         set_type(shape, *row.datatype);
-        const double flops = flops_of(shape);
+        const double operations = operations_of(shape);
         constexpr double kAboveDataSheet = 1.1;  // clocks above the one that the peak is stated at
         const double peak = peak_of(*row.datatype, rates_) * kAboveDataSheet;
-        if (peak > 0 && flops / row.seconds > peak)
+        if (peak > 0 && operations / row.seconds > peak)
             return refuse(fmt::format(
                 "{:.4g} TFLOP/s are more than the GPU has ({:.4g})",
-                flops / row.seconds * 1e-12,
+                operations / row.seconds * 1e-12,
                 peak * 1e-12));
         CalibrationPoint point;
         point.group = fmt::format("{} in {}", kind, row.dtype);
-        point.size = flops;
+        point.size = operations;
         point.measured_us = row.seconds * 1e6;
         point.measured = 1;
         point.what = KernelPoint{shape};
@@ -149,7 +141,7 @@ private:
         product.tf32 = kernel.shape.tf32;
         CalibrationPoint point;
         point.group = fmt::format("traced products in {}", to_string(product.datatype));
-        point.size = flops_of(product);
+        point.size = operations_of(product);
         point.measured_us = to_microseconds(kernel.isolated);
         point.measured = 1;
         point.what = TracedPoint{product};

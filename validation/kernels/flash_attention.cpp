@@ -5,6 +5,7 @@
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "validation/kernels/timed_kernels.h"
+#include "validation/machines/bounds.h"
 #include "workloads/kernels/attention.h"
 
 #include <fmt/format.h>
@@ -92,15 +93,12 @@ void compare_flash_attention(
             result.unmatched.push_back({c.id, match.why});
             continue;
         }
-        const double operations = 4.0 * static_cast<double>(a.batch * a.heads * a.head_width) *
-                                  static_cast<double>(a.queries) * static_cast<double>(a.keys) /
-                                  (a.causal ? 2 : 1);
         c.group = fmt::format("{} {}, {}", row.gpu, row.kernel, kind);
         c.quantity = "rate";
         c.unit = "TFLOP/s";
         c.measured = row.tflops;
         const double seconds = to_seconds(estimate(a, *match.gpu).kernel.isolated);
-        c.simulated = operations / seconds * 1e-12;
+        c.simulated = operations_of(a) / seconds * 1e-12;
         c.like = kernel_likeness(row.gpu, "attention", seconds * 1e6);
         c.machine = row.gpu;
         cases.push_back(std::move(c));

@@ -110,6 +110,17 @@ double most_flops(const GpuRates& gpu, Datatype datatype) {
     return most * kAboveDataSheet;
 }
 
+double operations_of(const MatrixProduct& p) {
+    return 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+           static_cast<double>(p.count);
+}
+
+double operations_of(const Attention& a) {
+    return 4.0 * static_cast<double>(a.batch) * static_cast<double>(a.queries) *
+           static_cast<double>(a.keys) * static_cast<double>(a.heads) *
+           static_cast<double>(a.head_width) / (a.causal ? 2 : 1);
+}
+
 std::string why_impossible(
     const SystemParams& system,
     CollectiveKind kind,
@@ -142,9 +153,7 @@ std::string why_impossible_rate(double flops, const GpuRates& gpu, Datatype data
 
 std::string why_impossible(
     const MatrixProduct& p, const GpuRates& gpu, double memory_bandwidth, double seconds) {
-    const double operations = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) *
-                              static_cast<double>(p.k) * static_cast<double>(p.count);
-    std::string why = why_impossible_rate(operations / seconds, gpu, p.datatype);
+    std::string why = why_impossible_rate(operations_of(p) / seconds, gpu, p.datatype);
     if (!why.empty() || memory_bandwidth <= 0)
         return why;
     // The L2 may hold some of the operands and of the result.
@@ -163,12 +172,7 @@ std::string why_impossible(
 }
 
 std::string why_impossible(const Attention& a, const GpuRates& gpu, double seconds) {
-    // Two products, of whose pairs a causal one needs half; a backward pass has more.
-    const double pairs =
-        static_cast<double>(a.queries) * static_cast<double>(a.keys) / (a.causal ? 2.0 : 1.0);
-    const double operations = 4.0 * static_cast<double>(a.batch) * static_cast<double>(a.heads) *
-                              static_cast<double>(a.head_width) * pairs;
-    return why_impossible_rate(operations / seconds, gpu, a.datatype);
+    return why_impossible_rate(operations_of(a) / seconds, gpu, a.datatype);
 }
 
 }  // namespace switchfold::validation

@@ -22,6 +22,11 @@ namespace switchfold::validation {
 /// it; 0 if the description states none.
 [[nodiscard]] double most_flops(const GpuRates& gpu, Datatype datatype);
 
+/// Operations of a product. Of attention those of its two products, of whose pairs a causal one
+/// needs half; a backward pass has more.
+[[nodiscard]] double operations_of(const MatrixProduct& product);
+[[nodiscard]] double operations_of(const Attention& attention);
+
 /// Why no such collective, product or attention can have taken so short; empty if one can. A
 /// product moves what the L2 cannot hold at `memory_bandwidth`, B/s, at most.
 [[nodiscard]] std::string why_impossible(
