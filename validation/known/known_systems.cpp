@@ -137,8 +137,7 @@ void KnownSystems::read(const std::filesystem::path& table, const std::string& k
             if (const std::uint32_t nodes = count_in(record["n_nodes"]); nodes > 0)
                 wanted.nodes = nodes;
             if (wanted.gpus > 0)
-                if (const MachineMatch found = machines_.find(wanted); found.machine)
-                    at->second = found.machine->name;
+                at->second = machines_.name_of(wanted);
         }
         if (!at->second.empty())
             note_row(record, stem, versions, systems_[at->second][kind]);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <map>
 #include <regex>
 
 namespace switchfold::validation {
@@ -79,8 +80,13 @@ constexpr std::array kNamed{
     NamedMachine{R"(\bTINYBOX GREEN)", "RTX4090", NodeLinks::kPcie, NetworkKind::kUnknown, 0},
 };
 
+/// \param pattern a literal of this file: compiled once, since that takes longer than a search
 bool matches(const std::string& text, std::string_view pattern) {
-    return std::regex_search(text, std::regex(pattern.begin(), pattern.end()));
+    static std::map<std::string_view, std::regex> compiled;
+    const auto [at, fresh] = compiled.try_emplace(pattern);
+    if (fresh)
+        at->second.assign(pattern.begin(), pattern.end());
+    return std::regex_search(text, at->second);
 }
 
 /// The word that names the chip, without maker, family or memory.

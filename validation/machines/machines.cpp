@@ -239,10 +239,10 @@ bool Machines::fitted_on(std::string_view table) const {
     });
 }
 
-MachineMatch Machines::find(const WantedMachine& wanted) const {
+Machines::Found Machines::best_of(const WantedMachine& wanted) const {
     const MachineWords words = machine_words(wanted.gpu + " " + wanted.interconnect);
     if (words.gpu.empty())
-        return {std::nullopt, "neither the GPU nor the interconnect names a GPU that is known"};
+        return {nullptr, 1, "neither the GPU nor the interconnect names a GPU that is known"};
     Candidate best;
     std::string nearest_misses;
     for (const KnownMachine& known : known_) {
@@ -270,10 +270,22 @@ MachineMatch Machines::find(const WantedMachine& wanted) const {
                 fmt::format("{}{}: {}", nearest_misses.empty() ? "" : "; ", known.name, why);
     }
     if (best.machine != nullptr)
-        return matched(*best.machine, wanted, best.nodes);
+        return {best.machine, best.nodes, ""};
     if (nearest_misses.empty())
-        return {std::nullopt, fmt::format("no system has the GPU {}", words.gpu)};
-    return {std::nullopt, fmt::format("no system with {} fits ({})", words.gpu, nearest_misses)};
+        return {nullptr, 1, fmt::format("no system has the GPU {}", words.gpu)};
+    return {nullptr, 1, fmt::format("no system with {} fits ({})", words.gpu, nearest_misses)};
+}
+
+MachineMatch Machines::find(const WantedMachine& wanted) const {
+    Found found = best_of(wanted);
+    if (found.machine == nullptr)
+        return {std::nullopt, std::move(found.why)};
+    return matched(*found.machine, wanted, found.nodes);
+}
+
+std::string Machines::name_of(const WantedMachine& wanted) const {
+    const Found found = best_of(wanted);
+    return found.machine == nullptr ? std::string() : found.machine->name;
 }
 
 }  // namespace switchfold::validation

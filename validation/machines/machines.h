@@ -60,12 +60,22 @@ public:
     /// Reads root/configs/systems/*.json. Throws ConfigError if one is invalid or there is none.
     explicit Machines(const std::filesystem::path& root);
     [[nodiscard]] MachineMatch find(const WantedMachine& wanted) const;
+    /// The name of the system that find() would adapt; empty if there is none.
+    [[nodiscard]] std::string name_of(const WantedMachine& wanted) const;
     /// Whether a parameter of any system or GPU was fitted to this table: a $source text with the
     /// word "fitted" counts for every table that it names.
     [[nodiscard]] bool fitted_on(std::string_view table) const;
     [[nodiscard]] const std::vector<KnownMachine>& known() const { return known_; }
 
 private:
+    /// The known machine that fits best, null if none does, and why not.
+    struct Found {
+        const KnownMachine* machine = nullptr;
+        std::uint32_t nodes = 1;
+        std::string why;
+    };
+    [[nodiscard]] Found best_of(const WantedMachine& wanted) const;
+
     std::vector<KnownMachine> known_;
     std::vector<std::string> fitted_sources_;
 };
