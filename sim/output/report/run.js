@@ -225,7 +225,7 @@
     else
       columns.push(
         ...columnsOf(figuresOf(data, scenarios)),
-        ...(scenarios.some((s) => s.slowdown_by_cause) ? causes : []).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
+        ...causes.filter((c) => scenarios.some((s) => Math.abs(s.slowdown_by_cause?.[c] ?? 0) >= 5e-4)).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     if (data.run_figures.length > 0) {
