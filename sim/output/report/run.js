@@ -37,7 +37,8 @@
       const by = s.slowdown_by_cause;
       const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
       const low = s.backward_slowdown_low;
-      const range = (low === null || low === undefined ? "" : `${percent(low)} to `) + percent(s.backward_slowdown);
+      const [least, most] = [percent(low), percent(s.backward_slowdown)];
+      const range = low === null || low === undefined || least === most ? most : `${least} to ${most}`;
       return `${range} in ${s.name}` + (worst && by[worst] > 0 ? `, most of it by ${causeNames[worst]} (${percent(by[worst])})` : "");
     };
     text += `. What runs beside it slows the backward pass by ${told(slowed[0])}`;
@@ -91,7 +92,8 @@
     let text = `${best.name} trains ${best.samples_per_s.toFixed(1)} samples a second`;
     if (best !== first)
       text += `, ${factor(best.samples_per_s / first.samples_per_s)} those of ${first.name} (${first.samples_per_s.toFixed(1)})`;
-    return text + `; its bubble is ${percent(best.bubble_share)}` + (best === first ? "." : ` instead of ${percent(first.bubble_share)}.`);
+    const [bubble, before] = [best, first].map((s) => percent(s.bubble_share));
+    return text + (best === first ? `; its bubble is ${bubble}.` : bubble === before ? "." : `; its bubble is ${bubble} instead of ${before}.`);
   }
 
   // Of workloads that share a machine: who loses most to the others, and who nothing.
