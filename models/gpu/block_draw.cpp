@@ -23,7 +23,9 @@ double draw_of_block(const BlockShape& block, Bytes read, Bytes written, const G
     // Never 0, so that what is in flight is drawn at a finite rate.
     const double latency =
         to_seconds(std::max(gpu.memory.hbm.latency + gpu.memory.l2.latency, Time(1)));
-    return block.threads * static_cast<double>(gpu.draw_per_thread.count()) *
+    const double slower =
+        gpu.draw_latency == Time(0) ? 1.0 : to_seconds(gpu.draw_latency) / latency;
+    return block.threads * static_cast<double>(gpu.draw_per_thread.count()) * slower *
                moved_for_a_load(read, written) +
            static_cast<double>(block.shared_memory.count()) / latency;
 }

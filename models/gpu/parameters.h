@@ -229,6 +229,7 @@ struct GpuParams {
     std::uint32_t concurrent_kernels = 128;
     double roofline_sharpness = 4;
     Bandwidth draw_per_thread{12'000'000};
+    Time draw_latency;
     Time kernel_overhead = nanoseconds(2000);
     double lone_block_gain = 2.5;
     Time completion_wait = microseconds(26);
@@ -277,6 +278,14 @@ struct GpuParams {
                 "Memory rate of one resident thread: its bytes in flight divided by the latency.",
                 Bandwidth(1000),
                 gigabytes_per_second(100)),
+            field(
+                "draw_latency",
+                &GpuParams::draw_latency,
+                "Latency of an access that misses the L2 (memory/l2/latency and "
+                "memory/hbm/latency) that draw_per_thread was stated for: with another latency a "
+                "thread draws its bytes in flight once that. 0: as the memory's.",
+                Time(0),
+                microseconds(100)),
             field(
                 "kernel_overhead",
                 &GpuParams::kernel_overhead,

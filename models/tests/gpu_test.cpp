@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/gpu.h"
 
+#include "models/gpu/block_draw.h"
 #include "models/memory/sharing.h"
 #include "sim/kernel/simulation.h"
 
@@ -335,6 +336,23 @@ TEST(Gpu, BlocksThatAlsoStoreDrawMoreInALastWave) {
     EXPECT_LT(copies, reads - 0.2);
     // Stores beyond the loads draw no more.
     EXPECT_NEAR(slowdown(200'000'000, 800'000'000, 2), copies, 1e-3);
+}
+
+// What is in flight is drawn once a latency: slower answers slow the threads whose rate was stated
+// for faster ones.
+TEST(Gpu, ThreadsDrawTheirBytesInFlightOnceALatency) {
+    GpuParams gpu = h100();
+    const BlockShape block{256, 32, Bytes(0)};
+    const auto draw = [&](std::uint64_t hbm_ns) {
+        gpu.memory.hbm.latency = nanoseconds(hbm_ns);
+        return draw_of_block(block, mebibytes(1), Bytes(0), gpu);
+    };
+    gpu.memory.l2.latency = nanoseconds(141);
+    EXPECT_DOUBLE_EQ(draw(309), 256 * 13e6);
+    EXPECT_DOUBLE_EQ(draw(759), 256 * 13e6) << "no latency stated";
+    gpu.draw_latency = nanoseconds(450);
+    EXPECT_DOUBLE_EQ(draw(309), 256 * 13e6);
+    EXPECT_DOUBLE_EQ(draw(759), 256 * 6.5e6);
 }
 
 // hta_dlrm_v100_2r: kernels of 3 to 8 us that were launched one by one take 14 us longer beside

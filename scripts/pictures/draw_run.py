@@ -22,8 +22,30 @@ def time(us):
     return f"{us / 1000:.4g} ms" if us >= 10000 else f"{us:.4g} us"
 
 
-def draw_collectives(name, bars, left=LEFT):
+def left_of(labels):
+    """Where bars begin, right of their labels."""
+    return max(LEFT, 20 + 7.2 * max(len(label) for label in labels))
+
+
+def legend(picture, entries, y):
+    """Draws a colour and its words one after the other, in as many lines as they take. Returns how many those are."""
+    x, line = 12, 0
+    for color, words in entries:
+        if x + 20 + 6.6 * len(words) > picture.width:
+            x, line = 12, line + 1
+        picture.rect(x, y + 16 * line, 11, 11, color)
+        picture.text(x + 16, y + 10 + 16 * line, words, 11, svg.FAINT)
+        x += 30 + 6.6 * len(words)
+    return line + 1
+
+
+def rate(gigabytes):
+    return f"{gigabytes:.0f} GB/s" if gigabytes >= 10 else f"{gigabytes:.1f} GB/s"
+
+
+def draw_collectives(name, bars):
     """Draws a bar for each label and its collective."""
+    left = left_of([label for label, _ in bars])
     picture = svg.Svg(WIDTH, TOP + ROW * len(bars) + 12, name)
     picture.text(12, 24, "time of the collective, and bus bandwidth", 13, bold=True)
     longest = max(collective["time_us"] for _, collective in bars)
@@ -32,7 +54,7 @@ def draw_collectives(name, bars, left=LEFT):
         length = collective["time_us"] / longest * (WIDTH - left - 160)
         picture.text(left - 8, y + 16, label, 12, anchor="end")
         picture.rect(left, y, length, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
-        words = f"{time(collective['time_us'])}, {collective['bus_bandwidth_GBps']:.0f} GB/s"
+        words = f"{time(collective['time_us'])}, {rate(collective['bus_bandwidth_GBps'])}"
         picture.text(left + length + 6, y + 16, words, 12, svg.FAINT)
     return str(picture)
 
@@ -42,15 +64,16 @@ def draw_causes(name, scenarios):
     shares = [s["slowdown_by_cause"] for s in scenarios]
     most = max(sum(max(v, 0) for v in share.values()) for share in shares)
     least = min(sum(min(v, 0) for v in share.values()) for share in shares)
-    scale = (WIDTH - LEFT - 190) / (most - least)
-    zero = LEFT - least * scale
-    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 34, name)
+    left = left_of([s["name"] for s in scenarios])
+    scale = (WIDTH - left - 190) / (most - least)
+    zero = left - least * scale
+    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 18, name)
     picture.text(12, 24, "slowdown of the backward pass by cause, and a step's time", 13, bold=True)
     shown = [c for c in CAUSES if any(abs(share.get(c, 0)) >= 5e-4 for share in shares)]
     for i, (scenario, share) in enumerate(zip(scenarios, shares)):
         y = TOP + ROW * i
         up = down = zero
-        picture.text(LEFT - 8, y + 16, scenario["name"], 12, anchor="end")
+        picture.text(left - 8, y + 16, scenario["name"], 12, anchor="end")
         for cause in shown:
             length = share[cause] * scale
             color = svg.COLORS[list(CAUSES).index(cause)]
@@ -64,11 +87,8 @@ def draw_causes(name, scenarios):
         picture.text(up + 6, y + 16, words, 12, svg.FAINT)
     bottom = TOP + ROW * len(scenarios)
     picture.line([(zero, TOP - 4), (zero, bottom - 4)], svg.INK)
-    x = 12
-    for cause in shown:
-        picture.rect(x, bottom + 10, 11, 11, svg.COLORS[list(CAUSES).index(cause)])
-        picture.text(x + 16, bottom + 20, CAUSES[cause], 11, svg.FAINT)
-        x += 30 + 6.6 * len(CAUSES[cause])
+    entries = [(svg.COLORS[list(CAUSES).index(cause)], CAUSES[cause]) for cause in shown]
+    picture.resize(picture.height + 16 * legend(picture, entries, bottom + 10))
     return str(picture)
 
 
@@ -76,20 +96,19 @@ def draw_loops(name, scenarios):
     """Draws two bars for each scenario: by how much a kernel and a collective slow each other."""
     bars = [(s["name"], what, s[f"{what}_slowdown"], s[f"{what}_beside_us"])
             for s in scenarios for what in ("kernel", "collective")]
+    left = left_of([s["name"] for s in scenarios])
     picture = svg.Svg(WIDTH, TOP + ROW * len(bars) + 34, name)
     picture.text(12, 24, "slowdown of a kernel and a collective beside each other", 13, bold=True)
     longest = max(slowdown for _, _, slowdown, _ in bars)
     for i, (scenario, what, slowdown, us) in enumerate(bars):
         y = TOP + ROW * i
-        length = max(slowdown, 0) / longest * (WIDTH - LEFT - 170)
+        length = max(slowdown, 0) / longest * (WIDTH - left - 170)
         if what == "kernel":
-            picture.text(LEFT - 8, y + 16, scenario, 12, anchor="end")
-        picture.rect(LEFT, y, length, ROW - 8, svg.COLORS[0 if what == "kernel" else 1])
-        picture.text(LEFT + length + 6, y + 16, f"{100 * slowdown:.1f} %, {time(us)} each", 12, svg.FAINT)
+            picture.text(left - 8, y + 16, scenario, 12, anchor="end")
+        picture.rect(left, y, length, ROW - 8, svg.COLORS[0 if what == "kernel" else 1])
+        picture.text(left + length + 6, y + 16, f"{100 * slowdown:.1f} %, {time(us)} each", 12, svg.FAINT)
     bottom = TOP + ROW * len(bars)
-    for i, what in enumerate(("kernel", "collective")):
-        picture.rect(12 + 90 * i, bottom + 10, 11, 11, svg.COLORS[i])
-        picture.text(28 + 90 * i, bottom + 20, what, 11, svg.FAINT)
+    legend(picture, [(svg.COLORS[i], what) for i, what in enumerate(("kernel", "collective"))], bottom + 10)
     return str(picture)
 
 
@@ -103,7 +122,7 @@ def draw(folder):
     if result["workload"]["type"] == "experts":
         bars = [(f"{s['name']}, {c['name'].split()[1].removeprefix('moe_')}", c)
                 for s in result["scenarios"] for c in s["collectives"]]
-        return draw_collectives(result["experiment"], bars, 2 * LEFT)
+        return draw_collectives(result["experiment"], bars)
     if any(s.get("run") for s in result["scenarios"]):
         return draw_members.draw(result)
     if result["workload"]["type"] == "many_core":

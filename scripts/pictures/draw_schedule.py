@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's pipelines over time: one panel per scenario with passes, one row per rank whose passes differ from those of
-earlier ranks; idle time is blank. Of more than eight rows, eight evenly spaced ones are drawn. Panels of similar length
+earlier ranks, or run at other times; idle time is blank. Of more than eight rows, eight evenly spaced ones are drawn. Panels of similar length
 share a scale."""
 import csv
 import json
@@ -20,20 +20,28 @@ def read(folder):
     with open(folder / "passes.csv", encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             ranks.setdefault((row["scenario"], int(row["rank"])), []).append(row)
-    scenarios, seen = {}, set()
+    passes_of = {key: [(row["pass"].partition("@")[0].rstrip("0123456789"), float(row["start_us"]),
+                        float(row["start_us"]) + float(row["duration_us"])) for row in rows] for key, rows in ranks.items()}
+    ends, scenarios, seen = {}, {}, {}
+    for (scenario, _), passes in passes_of.items():
+        ends[scenario] = max([ends.get(scenario, 0)] + [end for _, _, end in passes])
     for (scenario, rank), rows in ranks.items():
-        same = (scenario, tuple(row["pass"] for row in rows))
-        if same in seen:
+        passes = passes_of[(scenario, rank)]
+        before = seen.setdefault((scenario, tuple(row["pass"] for row in rows)), [])
+        if any(alike(passes, other, ends[scenario] / 40) for other in before):
             continue
-        seen.add(same)
-        passes = [(row["pass"].partition("@")[0].rstrip("0123456789"), float(row["start_us"]),
-                   float(row["start_us"]) + float(row["duration_us"])) for row in rows]
+        before.append(passes)
         scenarios.setdefault(scenario, {})[rank] = sorted(passes, key=lambda p: p[1])
     for scenario, ranks in scenarios.items():
         if len(ranks) > MOST_ROWS:
             chosen = {round(i * (len(ranks) - 1) / (MOST_ROWS - 1)) for i in range(MOST_ROWS)}
             scenarios[scenario] = {rank: passes for i, (rank, passes) in enumerate(ranks.items()) if i in chosen}
     return scenarios
+
+
+def alike(passes, others, about):
+    """Whether each pass begins and ends at about the time of the other rank's: a slow or late rank is not like the others."""
+    return all(abs(a[1] - b[1]) <= about and abs(a[2] - b[2]) <= about for a, b in zip(passes, others))
 
 
 def halves(passes):

@@ -15,8 +15,11 @@ def number(value):
 class Svg:
     def __init__(self, width, height, title):
         self.width, self.height = width, height
-        self.parts = [f"<title>{html.escape(title)}</title>",
-                      f'<rect width="{number(width)}" height="{number(height)}" fill="{PAPER}"/>']
+        self.parts = [f"<title>{html.escape(title)}</title>"]
+
+    def resize(self, height):
+        """For what is known to fit only when it has been drawn."""
+        self.height = height
 
     def rect(self, x, y, width, height, fill, stroke=None, radius=0):
         edge = f' stroke="{stroke}"' if stroke else ""
@@ -55,5 +58,6 @@ class Svg:
         arrow = ('<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
                  f'orient="auto"><path d="M0 0L8 4L0 8z" fill="{FAINT}"/></marker></defs>')
         return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{number(self.width)}" '
-                f'height="{number(self.height)}" font-family="{FONT}">\n' + arrow + "\n" + "\n".join(self.parts) +
+                f'height="{number(self.height)}" font-family="{FONT}">\n' + arrow + "\n" + "\n".join(self.parts[:1] + [
+                    f'<rect width="{number(self.width)}" height="{number(self.height)}" fill="{PAPER}"/>'] + self.parts[1:]) +
                 "\n</svg>\n")

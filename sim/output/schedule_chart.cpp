@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <set>
+#include <map>
 #include <utility>
 
 namespace switchfold {
@@ -36,17 +36,42 @@ std::string names_of(const Row& row) {
     return names;
 }
 
+/// Whether two rows of the same passes run each at about the same time: a slow or late rank is not
+/// like the others.
+bool are_alike(const Row& a, const Row& b, std::uint64_t about) {
+    const auto near = [about](std::uint64_t x, std::uint64_t y) {
+        return (x > y ? x - y : y - x) <= about;
+    };
+    return std::equal(
+        a.passes.begin(),
+        a.passes.end(),
+        b.passes.begin(),
+        b.passes.end(),
+        [&](const ChartPass& x, const ChartPass& y) {
+            return near(x.start_ps, y.start_ps) && near(x.end_ps, y.end_ps);
+        });
+}
+
 /// One representative row of each kind.
 std::vector<Row> distinct_rows(const std::vector<ChartPass>& passes, std::uint32_t& alike) {
+    constexpr std::uint64_t kAbout = 40;  // part of the step
+    std::uint64_t end = 0;
     std::vector<Row> rows;
     for (const ChartPass& pass : passes) {
+        end = std::max(end, pass.end_ps);
         if (rows.empty() || rows.back().rank != pass.rank)
             rows.push_back({pass.rank, {}});
         rows.back().passes.push_back(pass);
     }
-    std::set<std::string> seen;
+    std::map<std::string, std::vector<Row>> kinds;
     const auto again = std::remove_if(rows.begin(), rows.end(), [&](const Row& row) {
-        return !seen.insert(names_of(row)).second;
+        std::vector<Row>& before = kinds[names_of(row)];
+        if (std::any_of(before.begin(), before.end(), [&](const Row& other) {
+                return are_alike(row, other, end / kAbout);
+            }))
+            return true;
+        before.push_back(row);
+        return false;
     });
     alike = static_cast<std::uint32_t>(rows.end() - again);
     rows.erase(again, rows.end());

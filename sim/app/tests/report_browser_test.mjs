@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Opens reports in a headless Chromium: charts draw, nothing is complained of, keys reach everything, nothing is cut, axes do
-// not repeat a tick.
+// Opens reports in a headless Chromium: charts draw, nothing is complained of, keys reach everything, nothing is cut, axes
+// repeat no tick and print none over another, the first sentence names a scenario.
 // usage: node report_browser_test.mjs NODE_MODULES CHROMIUM SCREENSHOT_FOLDER PAGE...
 import { createRequire } from "node:module";
 import path from "node:path";
@@ -39,6 +39,49 @@ async function checkTicks(page, where) {
     [...labels.querySelectorAll("text")].map((text) => text.textContent).filter((text) => text !== ""))
     .filter((texts) => new Set(texts).size < texts.length));
   expect(repeated.length === 0, `${where}: an axis repeats a tick: ${JSON.stringify(repeated)}`);
+}
+
+// Texts end within their cell, their drawing and the page; what scrolls by itself may be wider.
+async function checkCut(page, where) {
+  const cut = await page.evaluate(() => {
+    const told = (node) => `${node.tagName} "${node.textContent.trim().slice(0, 40)}"`;
+    const scrolls = (node) => node && (/auto|scroll/.test(getComputedStyle(node).overflowX) || scrolls(node.parentElement));
+    const within = (inner, outer) => inner.left >= outer.left - 1 && inner.right <= outer.right + 1 && inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+    const found = [...document.querySelectorAll("th, td, p, h1, h2, figcaption, summary")].filter((n) => n.scrollWidth > n.clientWidth + 1).map((n) => `${told(n)} in its box`);
+    const width = document.documentElement.clientWidth;
+    for (const node of document.querySelectorAll("main *"))
+      if (node.getBoundingClientRect().right > width + 1 && !scrolls(node.parentElement)) found.push(`${told(node)} at the page's edge`);
+    for (const svg of document.querySelectorAll("svg.marks"))
+      for (const text of svg.querySelectorAll("text"))
+        if (text.textContent && text.getAttribute("opacity") !== "0" && !within(text.getBoundingClientRect(), svg.getBoundingClientRect())) found.push(`${told(text)} at its drawing's edge`);
+    return found;
+  });
+  expect(cut.length === 0, `${where}: cut: ${cut.slice(0, 4).join("; ")}`);
+}
+
+// Labels of one axis or legend do not lie over each other.
+async function checkOverlaps(page, where) {
+  const over = await page.evaluate(() => {
+    for (const labels of document.querySelectorAll("figure g.role-axis-label, figure g.role-legend-label, figure g.role-axis")) {
+      const boxes = [...labels.querySelectorAll("text")].filter((t) => t.textContent && t.getAttribute("opacity") !== "0" && getComputedStyle(t).opacity !== "0")
+        .map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() }));
+      for (const [i, a] of boxes.entries())
+        for (const b of boxes.slice(i + 1))
+          if (Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left) > 2 && Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top) > 4)
+            return [a.text, b.text];
+    }
+    return null;
+  });
+  expect(over === null, `${where}: texts lie over each other: ${JSON.stringify(over)}`);
+}
+
+// The first sentence speaks of scenarios of this experiment, if there are several to choose from.
+async function checkAnswer(page, where) {
+  const { answer, names } = await page.evaluate(() => ({
+    answer: document.getElementById("answer").textContent,
+    names: (switchfold.data.result?.scenarios ?? []).map((s) => s.name),
+  }));
+  expect(names.length < 2 || names.some((name) => answer.includes(name)), `${where}: the sentence names no scenario: ${answer}`);
 }
 
 // The format of shares tells ticks apart over any range, not only those that happen to be drawn.
@@ -103,11 +146,16 @@ async function check(browser, file, colorScheme, width) {
   expect(exports.some((t) => t.includes("SVG")) && exports.some((t) => t.includes("PNG")), `${where}: no download`);
   await checkWidth(page, where);
   await checkTicks(page, where);
+  await checkCut(page, where);
+  await checkOverlaps(page, where);
+  await checkAnswer(page, where);
   const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
-  if ((await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)
+  const beside = await page.evaluate(() => switchfold.data.stretch?.bars.some((bar) => bar.slowdown === null));
+  if (beside && (await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)
     expect((await stretch.count()) > 0, `${where}: the worst stretch shows no collective`);
-  for (const chart of await page.locator("figure.schedule").all())
-    expect((await chart.locator("svg.marks .mark-rect path").count()) > 2, `${where}: a schedule without passes`);
+  const passes = await page.evaluate(() => (switchfold.data.schedules?.charts ?? []).map((chart) => chart.bars.length));
+  for (const [index, chart] of (await page.locator("figure.schedule").all()).entries())
+    expect((await chart.locator("svg.marks .mark-rect path").count()) >= Math.max(1, passes[index]), `${where}: a schedule without passes`);
   for (const chart of await page.locator("figure.memory").all()) {
     expect((await chart.locator("svg.marks .mark-area path").count()) > 2, `${where}: memory without classes`);
     expect(/ peak [0-9.]+ [GM]iB at .* in [A-Z]+[0-9]/.test(await chart.locator("figcaption").textContent()), `${where}: memory without its peak`);

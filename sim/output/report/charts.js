@@ -25,11 +25,17 @@ const switchfold = (() => {
     return box;
   }
 
+  // An interval stands below its value: beside it, tables would be twice as wide.
+  function cell(text) {
+    const at = text.search(/ \([^()]* to [^()]*\)$/);
+    return at < 0 ? element("td", {}, text) : element("td", {}, text.slice(0, at), element("span", { class: "range" }, text.slice(at)));
+  }
+
   // The first column names the row: it stays where a wide table scrolls.
   function table(rows, columns) {
     const head = element("tr", {}, ...columns.map((c) => element("th", { scope: "col" }, c.title)));
     const body = rows.map((row) => element("tr", {}, ...columns.map((c, i) =>
-      (i === 0 ? element("th", { scope: "row" }, c.text(row)) : element("td", {}, c.text(row))))));
+      (i === 0 ? element("th", { scope: "row" }, c.text(row)) : cell(c.text(row))))));
     return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
   }
 
@@ -93,7 +99,8 @@ const switchfold = (() => {
     if (us === 0) return "0 us";
     if (us >= 1e6) return (us / 1e6).toPrecision(4) + " s";
     if (us >= 1e4) return (us / 1e3).toPrecision(4) + " ms";
-    return us.toPrecision(4) + " us";
+    // What lasts less than a nanosecond is a rounding of the simulator's picoseconds.
+    return (us < 1 ? Number(us.toFixed(3)) : us.toPrecision(4)) + " us";
   }
   // For axes of up to `us`.
   function timeUnit(us) {

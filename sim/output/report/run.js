@@ -19,23 +19,30 @@
   // Which scenario is fastest, by samples where they are known, and by how much communication beside it slows the backward
   // pass of the first scenario that overlaps, and of the one that it slows least.
   function trainingAnswer(scenarios) {
-    const pace = (s) => (scenarios.every((one) => one.samples_per_s) ? 1 / s.samples_per_s : s.iteration_us);
+    const sampled = scenarios.every((s) => s.samples_per_s);
+    const pace = (s) => (sampled ? 1 / s.samples_per_s : s.iteration_us);
     const first = scenarios[0];
     const best = scenarios.reduce((a, b) => (pace(b) < pace(a) ? b : a));
+    // Iterations of more ranks or samples do not compare by their times.
+    const samples = (s) => s.samples_per_s * s.iteration_us;
+    const alike = !sampled || Math.abs(samples(best) / samples(first) - 1) < 1e-3;
     let text = best === first
       ? `An iteration${scenarios.length > 1 ? ` of ${first.name}` : ""} takes ${time(first.iteration_us)}` + (scenarios.length > 1 ? ", and none is faster" : "")
-      : `${best.name} is fastest: an iteration takes ${time(best.iteration_us)}, ${factor(pace(first) / pace(best))} the pace of ${first.name} (${time(first.iteration_us)})`;
+      : alike
+        ? `${best.name} is fastest: an iteration takes ${time(best.iteration_us)}, ${factor(pace(first) / pace(best))} the pace of ${first.name} (${time(first.iteration_us)})`
+        : `${best.name} is fastest: ${best.samples_per_s.toFixed(1)} samples a second, ${factor(pace(first) / pace(best))} those of ${first.name} (${first.samples_per_s.toFixed(1)})`;
     const slowed = scenarios.filter((s) => s.overlap && s.backward_slowdown > 5e-3);
     if (slowed.length === 0) return text + ".";
     const told = (s) => {
       const by = s.slowdown_by_cause;
       const worst = by && causes.filter((c) => c !== "other").reduce((a, b) => (by[b] > by[a] ? b : a));
       const low = s.backward_slowdown_low;
-      const range = (low === null || low === undefined ? "" : `${percent(low)} to `) + percent(s.backward_slowdown);
+      const [least, most] = [percent(low), percent(s.backward_slowdown)];
+      const range = low === null || low === undefined || least === most ? most : `${least} to ${most}`;
       return `${range} in ${s.name}` + (worst && by[worst] > 0 ? `, most of it by ${causeNames[worst]} (${percent(by[worst])})` : "");
     };
     text += `. What runs beside it slows the backward pass by ${told(slowed[0])}`;
-    const overlapped = scenarios.filter((s) => s.overlap && s.backward_slowdown !== null);
+    const overlapped = scenarios.filter((s) => s.overlap && s.backward_slowdown > 5e-4);  // others have nothing beside it
     const least = overlapped.reduce((a, b) => (b.backward_slowdown < a.backward_slowdown ? b : a));
     return text + (least === slowed[0] ? "." : `; least in ${least.name}, by ${percent(least.backward_slowdown)}.`);
   }
@@ -85,7 +92,8 @@
     let text = `${best.name} trains ${best.samples_per_s.toFixed(1)} samples a second`;
     if (best !== first)
       text += `, ${factor(best.samples_per_s / first.samples_per_s)} those of ${first.name} (${first.samples_per_s.toFixed(1)})`;
-    return text + `; its bubble is ${percent(best.bubble_share)}` + (best === first ? "." : ` instead of ${percent(first.bubble_share)}.`);
+    const [bubble, before] = [best, first].map((s) => percent(s.bubble_share));
+    return text + (best === first ? `; its bubble is ${bubble}.` : bubble === before ? "." : `; its bubble is ${bubble} instead of ${before}.`);
   }
 
   // Of workloads that share a machine: who loses most to the others, and who nothing.
@@ -142,8 +150,8 @@
   const withInterval = (f, text) => (s) => {
     const interval = s.intervals?.[f.key];
     if (!interval || interval.low === null) return text(s);
-    const end = (value) => text({ [f.key]: value });
-    return text(s) + rangeText(end(interval.low), end(interval.high));
+    const [low, high] = [interval.low, interval.high].map((value) => text({ [f.key]: value }));
+    return low === high && low === text(s) ? low : text(s) + rangeText(low, high);
   };
 
   // What is rare is left out where it is next to nothing, what not every workload has where none has it.
@@ -219,7 +227,7 @@
     else
       columns.push(
         ...columnsOf(figuresOf(data, scenarios)),
-        ...(scenarios.some((s) => s.slowdown_by_cause) ? causes : []).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
+        ...causes.filter((c) => scenarios.some((s) => Math.abs(s.slowdown_by_cause?.[c] ?? 0) >= 5e-4)).map((c) => ({ title: c, text: (s) => percent(s.slowdown_by_cause?.[c]) })),
         ...(together ? [{ title: "iteration, all ranks together", text: (s) => time(s.with_ranks_together?.iteration_us) },
           { title: "slowdown, all ranks together", text: (s) => percent(s.with_ranks_together?.backward_slowdown) }] : []));
     if (data.run_figures.length > 0) {
@@ -268,7 +276,8 @@
   }
 
   function stretchChart(data) {
-    if (!data.stretch.bars.some((bar) => bar.slowdown !== null)) return;
+    // Where nothing runs beside kernels, what they lost is a rounding of picoseconds.
+    if (!data.stretch.bars.some((bar) => bar.slowdown !== null) || data.stretch.lost_us < 1e-3 * (data.stretch.end_us - data.stretch.start_us)) return;
     const box = section("The stretch that lost most",
       `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {

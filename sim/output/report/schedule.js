@@ -52,7 +52,7 @@
   function rest(schedule) {
     const said = [];
     const ranks = (n) => (n === 1 ? "1 rank is" : `${n} ranks are`);
-    if (schedule.alike > 0) said.push(`${ranks(schedule.alike)} left out that run the same passes as one shown.`);
+    if (schedule.alike > 0) said.push(`${ranks(schedule.alike)} left out that run the same passes as one shown, at about the same times.`);
     if (schedule.others > 0) said.push(`${ranks(schedule.others)} left out between those shown.`);
     if (schedule.cut) said.push("Only the beginning is shown: the run goes on like this.");
     if (schedule.chunks > 1) said.push("Lighter bars are of stages nearer to the output, of those that a rank holds.");

@@ -74,6 +74,22 @@ TEST(ScheduleChart, RanksThatDoTheSameAreOneRow) {
     EXPECT_EQ(chart.bars[2].pass.rank, 2U);
 }
 
+TEST(ScheduleChart, ASlowOrLateRankHasARowOfItsOwn) {
+    const ScheduleChart chart = schedule_chart(
+        {pass(0, "F0@0", 0, 40),
+         pass(0, "BW0@0", 40, 100),
+         pass(1, "F0@0", 0, 41),
+         pass(1, "BW0@0", 41, 100),
+         pass(2, "F0@0", 0, 48),
+         pass(2, "BW0@0", 48, 100),
+         pass(3, "F0@0", 10, 50),
+         pass(3, "BW0@0", 50, 100),
+         pass(4, "F0@0", 10, 50),
+         pass(4, "BW0@0", 50, 101)});
+    EXPECT_EQ(chart.ranks, (std::vector<std::uint32_t>{0, 2, 3}));
+    EXPECT_EQ(chart.alike, 2U);
+}
+
 TEST(ScheduleChart, BarsComeByStartAndKnowWhatRunsBeside) {
     const ScheduleChart chart = schedule_chart(
         {pass(0, "BW0@0", 10, 20),

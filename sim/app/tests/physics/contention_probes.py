@@ -39,10 +39,10 @@ def probes(source):
     add("l2_beyond_all_data_is_worth_nothing",
         "A cache that holds everything already cannot hold more.",
         ["4 GiB", "8 GiB", "32 GiB"], turning(f"{GPU}memory/l2/capacity", step, "overlapped", "iteration_us"), same)
-    add("faster_l2_never_slows_a_kernel_beside",
-        "Kernel and communication share the cache's bandwidth: more of it serves both.",
+    add("faster_l2_never_slows_kernel_and_communication_together",
+        "Kernel and communication share the cache's bandwidth: more of it serves one or both, and takes from none.",
         ["3500 GB/s", "5 TB/s", "6950 GB/s", "14 TB/s"],
-        turning(f"{GPU}memory/l2/bandwidth", streams, "s", "kernel_beside_us"), never_rises)
+        lambda bench, rate: speeds(bench, turned(streams, f"{GPU}memory/l2/bandwidth", rate)), never_falls)
 
     # SMs.
     add("more_sms_never_slow_a_step",
@@ -72,8 +72,8 @@ def probes(source):
         ["100 ns", "200 ns", "309 ns", "618 ns"],
         turning(f"{GPU}memory/hbm/latency", step, "overlapped", "backward_us"), never_falls)
     add("memory_of_no_limit_leaves_sms_alone",
-        "Where bandwidth, cache and answers have no end, only SMs can slow a kernel: the first cause is all.",
-        ["all"], lambda bench, _: abs(without_memory(bench, step)), at_most(0.5, 0))
+        "Where bandwidth, cache and answers have no end, only SMs can slow a kernel: what else is left falls as bandwidth grows.",
+        [25, 50, 100], lambda bench, peak: abs(without_memory(bench, step, f"{peak} TB/s")), at_most(lambda peak: 50 / peak, 0))
 
     # Causes.
     for name, experiment in (("ring_traced", example), ("ring_vgg16", vgg)):
@@ -140,12 +140,24 @@ def forward_other(bench, system):
     return 100 * abs(bench.result(experiment)["scenarios"][-1]["causes_by_phase"]["forward"]["other"])
 
 
-def without_memory(bench, experiment):
-    """Points of the slowdown that the SMs do not explain, on a GPU whose memory never makes anybody wait."""
-    for pointer, value in (("memory/l2/capacity", "32 GiB"), ("memory/l2/bandwidth", "100 TB/s"),
-                           ("memory/l2/latency", "0 ns"), ("memory/hbm/peak", "100 TB/s"), ("memory/hbm/latency", "0 ns")):
-        experiment = turned(experiment, GPU + pointer, value)
-    slowdown, causes = slowed(bench, experiment | {"causes": True})
+def speeds(bench, experiment):
+    """Of a kernel and a collective beside each other, relative to each alone, added."""
+    scenario = bench.result(experiment)["scenarios"][0]
+    return sum(scenario[f"{who}_alone_us"] / scenario[f"{who}_beside_us"] for who in ("kernel", "collective"))
+
+
+def endless(experiment, peak="100 TB/s"):
+    """The experiment on a GPU whose memory hardly ever makes anybody wait: its banks do not either."""
+    for pointer, value in (("l2/capacity", "32 GiB"), ("l2/bandwidth", "100 TB/s"), ("l2/latency", "0 ns"), ("hbm/peak", peak),
+                           ("hbm/latency", "0 ns"), ("hbm/row_cycle", "0 ns"), ("hbm/turnaround", "0 ns"),
+                           ("hbm/refresh_time", "0 ns")):
+        experiment = turned(experiment, f"{GPU}memory/{pointer}", value)
+    return experiment
+
+
+def without_memory(bench, experiment, peak):
+    """Points of the slowdown that the SMs do not explain, on a GPU whose memory has no other limit."""
+    slowdown, causes = slowed(bench, endless(experiment, peak) | {"causes": True})
     return slowdown - causes["sm"]
 
 

@@ -142,13 +142,18 @@ def all_reduce_against_its_halves(draw):
     return measure
 
 
-@drawn("A broadcast or a reduce sends no more over any wire than an all-reduce, over no more hops.", ["broadcast", "reduce"],
-       at_most(1))
+@drawn("A broadcast or a reduce sends no more over any wire than an all-reduce, over no more hops; in a row its chain of ranks "
+       "stays full.", ["broadcast", "reduce"], at_most(1))
 def parts_of_an_all_reduce(draw):
     system, size = draw.machine(["switched", "network", "torus"]), 4 * draw.rng.randint(2**14, 2**20)
     policy = draw.policy("ring")
-    return lambda bench, kind: m.taken(bench, m.collective(system, kind, size, **policy)) / m.taken(
-        bench, m.collective(system, "all_reduce", size, **policy))
+
+    def in_a_row(bench, kind):
+        row = m.beside(system, m.stream(m.MIB, m.MIB, 64), size, 0, kernels=1, collectives=20)
+        row["workload"]["collective"] = kind
+        row["scenarios"] = [{"name": "s", "collectives": {kind: policy}}]
+        return m.figure(bench, row, "s", "collective_alone_us")
+    return lambda bench, kind: in_a_row(bench, kind) / in_a_row(bench, "all_reduce")
 
 
 # What must not matter.

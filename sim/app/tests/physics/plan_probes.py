@@ -8,6 +8,7 @@ import tempfile
 
 import machines as m
 from bench import Refused, turned
+from contention_probes import endless
 from probe import Probe, at_most, equals, holds, moves, never_falls, never_rises, same
 
 PLAN = "/workload/plan/"
@@ -56,11 +57,14 @@ def probes(source):
         [1.0, 1.25, 1.5, 2.0],
         lambda bench, f: m.figure(bench, ddp | {"ranks": [{"rank": 0, "compute": f}]}, "s", "iteration_us") / m.figure(
             bench, ddp, "s", "iteration_us"), never_falls, at_most(lambda f: f, 0.02), moves(1.2))
-    add("a_late_rank_delays_by_little_more_than_it_is_late",
+    add("a_late_rank_delays_by_no_more_than_it_is_late_where_memory_has_no_limit",
         "Who waits for a rank waits as long as it is late, and its waiting blocks hold at most 24 of 132 SMs meanwhile.",
-        [0, 50, 200, 1000],
-        lambda bench, d: m.figure(bench, ddp | {"ranks": [{"rank": 0, "delay": f"{d} us"}]}, "s", "iteration_us") - m.figure(
-            bench, ddp, "s", "iteration_us") - d, at_most(lambda d: 10 + 24 / 132 * d))
+        [0, 50, 200, 1000], lambda bench, d: late(bench, endless(ddp), d) - late(bench, endless(ddp), 0) - d,
+        at_most(lambda d: 1 + 24 / 132 * d, 0))
+    add("a_late_rank_delays_by_little_more_than_it_is_late",
+        "Ranks out of step meet other kernels beside their communication; over a step that evens out.",
+        [0, 5, 20, 50, 200, 1000],
+        lambda bench, d: late(bench, ddp, d) / (late(bench, ddp, 0) + d + 24 / 132 * d), at_most(1))
 
     # Pipelines.
     add("bubble_of_a_pipeline",
@@ -204,6 +208,11 @@ def swept(bench, experiment, pointer, values):
         bench.said("sweep", sweep, "--out", f"{folder}/out")
         with open(f"{folder}/out/results.csv", encoding="utf-8", newline="") as file:
             return [float(row["iteration_us"]) for row in csv.DictReader(file)]
+
+
+def late(bench, experiment, us):
+    """The time of an iteration whose first rank is so late."""
+    return m.figure(bench, experiment | {"ranks": [{"rank": 0, "delay": f"{us} us"}]}, "s", "iteration_us")
 
 
 MEMORY = "6500 MiB"
