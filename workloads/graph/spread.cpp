@@ -269,7 +269,8 @@ private:
         if (messages_ > matched_)
             spread_.notes.push_back(fmt::format(
                 "{} of {} sends and receives of the one traced rank match none of a rank that does "
-                "the same: each holds a thread block for its traced time",
+                "the same: each holds a thread block for its traced time, which is all that is known "
+                "of other stages; without overlap, what they do in addition is missing",
                 messages_ - matched_,
                 messages_));
         if (uneven_ > 0)
