@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 
 namespace switchfold::validation {
@@ -91,7 +93,38 @@ void tell_means(SuiteResult& result) {
             "{} of {} answers are outside of the interval that the table states", outside, stated));
 }
 
+/// A suite whose rows a map of the repository makes experiments of: those of its table, and of
+/// another one beside it.
+SuiteResult run_mapped(
+    const Suite& suite,
+    const std::filesystem::path& map,
+    std::string_view beside,
+    const SuiteOptions& options) {
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    std::vector<TableAndMap> tables{{*data, options.root / map}};
+    if (const auto more = find_data(options, beside); more && *more != *data)
+        tables.push_back({*more, options.root / map});
+    std::vector<MeasuredExperiment> rows;
+    for (const TableAndMap& table : tables)
+        std::ranges::move(rows_of(table, options, result), std::back_inserter(rows));
+    std::vector<Problem> problems;
+    compare_rows(rows, options, result, problems, false);
+    return result;
+}
+
 }  // namespace
+
+SuiteResult run_low_sm(const SuiteOptions& options) {
+    return run_mapped(
+        suite_named("low_sm"),
+        "validation/maps/low_sm.json",
+        "reference/copy_engines.csv",
+        options);
+}
 
 SuiteResult run_experiments(const SuiteOptions& options) {
     const Suite& suite = suite_named("experiments");

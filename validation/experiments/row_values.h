@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold::validation {
@@ -46,6 +47,20 @@ void set_mapped(
     const NamedPlaces& places,
     const std::filesystem::path& table,
     RowValues& values);
+
+/// The text with the row's cells for {NAME}.
+[[nodiscard]] std::string filled(std::string_view text, const CsvRecord& record);
+
+/// The longest of a map's words that a cell fits, with its value; null if it fits none.
+template <class Value>
+[[nodiscard]] const std::pair<const std::string, Value>*
+word_of(const std::map<std::string, Value>& words, std::string_view cell) {
+    const std::pair<const std::string, Value>* best = nullptr;
+    for (const auto& word : words)
+        if (meets(word.first, cell) && (best == nullptr || word.first.size() > best->first.size()))
+            best = &word;
+    return best;
+}
 
 /// Whether a row's cells fit all conditions.
 [[nodiscard]] bool
