@@ -4,6 +4,7 @@
 #include "sim/core/params_reader.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/experiments/log_table.h"
+#include "validation/experiments/mapped_suite.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/experiments/simulated_rows.h"
 #include "validation/harness/data.h"
@@ -13,8 +14,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace switchfold::validation {
 
@@ -93,36 +94,34 @@ void tell_means(SuiteResult& result) {
             "{} of {} answers are outside of the interval that the table states", outside, stated));
 }
 
-/// A suite whose rows a map of the repository makes experiments of: those of its table, and of
-/// another one beside it.
+}  // namespace
+
 SuiteResult run_mapped(
     const Suite& suite,
-    const std::filesystem::path& map,
-    std::string_view beside,
-    const SuiteOptions& options) {
+    const MappedSuite& mapped,
+    const SuiteOptions& options,
+    std::vector<MeasuredExperiment>* compared) {
     const auto data = data_of(suite, options);
     if (!data)
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    std::vector<TableAndMap> tables{{*data, options.root / map}};
-    if (const auto more = find_data(options, beside); more && *more != *data)
-        tables.push_back({*more, options.root / map});
-    std::vector<MeasuredExperiment> rows;
-    for (const TableAndMap& table : tables)
-        std::ranges::move(rows_of(table, options, result), std::back_inserter(rows));
+    const std::filesystem::path map = options.root / mapped.map;
+    std::vector<MeasuredExperiment> rows = rows_of({*data, map}, options, result);
+    if (const auto more = find_data(options, mapped.beside);
+        more && *more != *data && (rows.empty() || !mapped.instead))
+        std::ranges::move(rows_of({*more, map}, options, result), std::back_inserter(rows));
     std::vector<Problem> problems;
     compare_rows(rows, options, result, problems, false);
+    if (compared != nullptr)
+        *compared = std::move(rows);
     return result;
 }
-
-}  // namespace
 
 SuiteResult run_low_sm(const SuiteOptions& options) {
     return run_mapped(
         suite_named("low_sm"),
-        "validation/maps/low_sm.json",
-        "reference/copy_engines.csv",
+        {"validation/maps/low_sm.json", "reference/copy_engines.csv"},
         options);
 }
 

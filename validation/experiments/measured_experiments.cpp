@@ -49,8 +49,13 @@ private:
         const std::string label = context_.table.string();
         add_named_columns(table_, label, map_);
         std::vector<Problem> problems;
+        // A table without a row of the map is of other columns.
+        const bool any =
+            map_.only.empty() || std::ranges::any_of(table_.records, [&](const auto& r) {
+                return fits_row(map_.only, r);
+            });
         const auto needs = [&](const std::string& column) {
-            if (!column.empty() && !table_.has(column))
+            if (!column.empty() && !table_.has(column) && any)
                 problems.push_back(
                     {label,
                      "line 1",
@@ -137,8 +142,11 @@ private:
             id += fmt::format("{}line {}", id.empty() ? "" : ", ", record.line);
         row.id = map_.whole_id ? id : fmt::format("{}/{}", table, id);
         row.group = map_.group.empty() ? record["group"] : joined(record, map_.group, ", ");
+        if (const std::string end = filled(map_.group_without, record); row.group.ends_with(end))
+            row.group.resize(row.group.size() - end.size());
         if (row.group.empty())
             row.group = table;
+        row.table = record["id"].empty() ? row.group : record["id"];
         return row;
     }
 

@@ -74,6 +74,11 @@ void RowValues::set(const std::string& pointer, const Json& value, std::string f
     values_[pointer] = {value, std::move(from)};
 }
 
+const Json* RowValues::find(const std::string& pointer) const {
+    const auto at = values_.find(pointer);
+    return at == values_.end() ? nullptr : &at->second.value;
+}
+
 std::vector<Override> RowValues::overrides() const {
     std::vector<Override> all;
     for (const auto& [pointer, value] : values_)

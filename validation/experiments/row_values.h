@@ -27,6 +27,8 @@ public:
     void set(const std::string& pointer, const Json& value, std::string from);
     /// In the order of application: a value before the values inside it.
     [[nodiscard]] std::vector<Override> overrides() const;
+    /// The value that is set at a pointer; null if none is.
+    [[nodiscard]] const Json* find(const std::string& pointer) const;
     /// Where a pointer's value comes from: "column size"; the pointer itself if no value of the row
     /// is there, below or above.
     [[nodiscard]] std::string from_near(std::string_view pointer) const;

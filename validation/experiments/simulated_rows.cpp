@@ -47,10 +47,13 @@ std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& repo
     return encode(record_of(run_experiment(loaded, options)));
 }
 
-std::string texts_of(const ConfigError& error) {
+std::string texts_of(const ConfigError& error, bool with_file) {
     std::string text;
     for (const Problem& problem : error.problems())
-        text += (text.empty() ? "" : "; ") + problem.text();
+        text += fmt::format(
+            "{}{}",
+            text.empty() ? "" : "; ",
+            with_file ? problem.text() : fmt::format("{}: {}", problem.pointer, problem.message));
     return text;
 }
 
@@ -109,7 +112,7 @@ private:
                 runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}});
             run_of_.back() = at->second;
         } catch (const ConfigError& error) {
-            leave_out(row, texts_of(error));
+            leave_out(row, texts_of(error, lines_));
             for (const Problem& problem : error.problems())
                 if (problems_.size() < kMostToldProblems && told_.insert(problem.text()).second)
                     problems_.push_back(problem);
@@ -244,7 +247,7 @@ private:
         c.low = number.low;
         c.high = number.high;
         c.simulated = simulated;
-        c.fitted = machines_ && machines_->fitted_on(row.group);
+        c.fitted = machines_ && machines_->fitted_on(row.table);
         c.machine = run.loaded.experiment.system->name;
         c.how = c.machine;
         c.like = likeness_of(run.loaded.experiment, scenario);
@@ -260,14 +263,18 @@ private:
     /// Of collectives alone: what steps are like, their own suite says.
     static intervals::Likeness
     likeness_of(const Experiment& experiment, const RecordedScenario& scenario) {
-        const auto* one = workload_of<CollectiveWorkloadParams>(experiment);
-        if (one == nullptr || !scenario.collective)
+        if (!scenario.collective)
             return {};
         intervals::Likeness like =
             likeness_on(*experiment.system, "collective", scenario.collective->ranks);
-        like.operation = to_string(one->collective);
+        if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment))
+            like.operation = to_string(one->collective);
+        else if (const auto* experts = workload_of<ExpertsWorkloadParams>(experiment))
+            like.operation = to_string(
+                experts->operation == ExpertsOperation::kCombine ? CollectiveKind::kMoeCombine
+                                                                 : CollectiveKind::kMoeDispatch);
         like.algorithm = scenario.collective->algorithm;
-        like.bytes = static_cast<double>(one->size.count());
+        like.bytes = static_cast<double>(scenario.collective->size_bytes);
         return like;
     }
 

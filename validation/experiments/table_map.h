@@ -114,6 +114,7 @@ struct TableMap {
     std::vector<std::string> id;
     bool whole_id = false;
     std::vector<std::string> group;
+    std::string group_without;
     static constexpr auto fields() {
         return list_of(
             field("name", &TableMap::name, "Of the tables that it reads."),
@@ -150,7 +151,11 @@ struct TableMap {
                 "whole_id",
                 &TableMap::whole_id,
                 "They name it without the name of the table before them."),
-            field("group", &TableMap::group, "Columns whose cells name its group."));
+            field("group", &TableMap::group, "Columns whose cells name its group."),
+            field(
+                "group_without",
+                &TableMap::group_without,
+                "Taken off the end of the group's name, {NAME} being the cell of a column."));
     }
 };
 
