@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/machine/line_rate.h"
 #include "validation/calibrate/observed.h"
+#include "validation/machines/bounds.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -12,24 +12,6 @@
 namespace switchfold::validation {
 
 namespace {
-
-/// Least bytes that a GPU sends or receives of a collective, whatever its algorithm.
-double least_bytes(const MeasuredRow& row) {
-    return static_cast<double>(*row.bytes) * (row.gpus - 1) / row.gpus;
-}
-
-/// Why no such machine can be so quick; empty if it can.
-std::string impossible_row(const MeasuredRow& row, double us, const SystemParams& system) {
-    const auto line = static_cast<double>(line_rate_of_gpu(system).count());
-    const double least = line > 0 ? least_bytes(row) / line * 1e6 : 0.0;
-    if (us >= least)
-        return "";
-    return fmt::format(
-        "{} bytes in {:.4g} us are more than all links of a GPU carry, {:.4g} GB/s",
-        *row.bytes,
-        us,
-        line * 1e-9);
-}
 
 std::string group_of(const MeasuredRow& row, std::uint32_t nodes) {
     return fmt::format(
@@ -85,7 +67,8 @@ void observe_collectives(
             continue;
         }
         const PlannedRun& run = plan.runs[planned.run];
-        if (std::string why = impossible_row(row, time->high.value_or(time->us), run.system);
+        if (std::string why = why_impossible(
+                run.system, run.kind, *row.bytes, row.gpus, time->high.value_or(time->us) * 1e-6);
             !why.empty()) {
             out.left_out.push_back({planned.id, std::move(why)});
             continue;

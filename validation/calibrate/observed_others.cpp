@@ -17,19 +17,6 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Peak of a product's type, FLOP/s; 0 if the GPU has no such unit.
-double peak_of(Datatype type, const GpuRates& gpu) {
-    switch (type) {
-    case Datatype::kFloat8:
-        return gpu.float8;
-    case Datatype::kFloat16:
-    case Datatype::kBfloat16:
-        return gpu.half;
-    default:
-        return std::max(gpu.vector, gpu.tf32);
-    }
-}
-
 void set_type(MatrixProduct& product, Datatype type) {
     product.datatype = type;
 }
@@ -43,6 +30,7 @@ public:
         file_(file),
         out_(out),
         rates_(gpu_rates(*system.gpu)),
+        memory_bandwidth_(static_cast<double>(system.gpu->memory.hbm.peak.count())),
         model_(gpu_words(system.gpu->name).model),
         merger_(out.points) {}
 
@@ -59,17 +47,11 @@ public:
             return;
         }
         set_type(shape, *row.datatype);
-        const double operations = operations_of(shape);
-        constexpr double kAboveDataSheet = 1.1;  // clocks above the one that the peak is stated at
-        const double peak = peak_of(*row.datatype, rates_) * kAboveDataSheet;
-        if (peak > 0 && operations / row.seconds > peak)
-            return refuse(fmt::format(
-                "{:.4g} TFLOP/s are more than the GPU has ({:.4g})",
-                operations / row.seconds * 1e-12,
-                peak * 1e-12));
+        if (std::string why = impossible(shape, row.seconds); !why.empty())
+            return refuse(std::move(why));
         CalibrationPoint point;
         point.group = fmt::format("{} in {}", kind, row.dtype);
-        point.size = operations;
+        point.size = operations_of(shape);
         point.measured_us = row.seconds * 1e6;
         point.measured = 1;
         point.what = KernelPoint{shape};
@@ -84,9 +66,17 @@ public:
     }
 
 private:
+    [[nodiscard]] std::string impossible(const MatrixProduct& product, double seconds) const {
+        return why_impossible(product, rates_, memory_bandwidth_, seconds);
+    }
+    [[nodiscard]] std::string impossible(const Attention& attention, double seconds) const {
+        return why_impossible(attention, rates_, seconds);
+    }
+
     const std::filesystem::path& file_;
     Observations& out_;
     GpuRates rates_;
+    double memory_bandwidth_;  ///< B/s
     std::string model_;
     PointMerger merger_;
     std::set<std::string> others_;

@@ -2,7 +2,6 @@
 #include "validation/collectives/nccl_logs.h"
 
 #include "sim/core/error.h"
-#include "workloads/readers/nccl_tests/log.h"
 
 #include <fmt/format.h>
 
@@ -21,8 +20,8 @@ MeasuredRow row_of(
     MeasuredRow row;
     row.line = printed.line;
     row.table = file.stem().string();
-    row.collective = log.kind;
-    row.collective_name = to_string(log.kind);
+    row.collective = printed.kind.value_or(log.kind);
+    row.collective_name = to_string(*row.collective);
     row.gpu = log.gpu;
     row.gpus = log.ranks;
     row.nodes = log.hosts;
@@ -46,6 +45,16 @@ bool is_nccl_log(const std::filesystem::path& file) {
     return is_nccl_tests(beginning_of(file, kBeginning));
 }
 
+std::vector<MeasuredRow> rows_of_log(const NcclTestsLog& log, const std::filesystem::path& file) {
+    std::vector<MeasuredRow> rows;
+    for (const NcclTestsRow& row : log.rows) {
+        rows.push_back(row_of(log, row, row.out_of_place, file, "out-of-place"));
+        if (row.in_place)
+            rows.push_back(row_of(log, row, *row.in_place, file, "in-place"));
+    }
+    return rows;
+}
+
 std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
     const NcclTestsLog log = read_nccl_log(file);
     if (!log.whole)
@@ -56,13 +65,7 @@ std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
             "its end");
     if (log.ranks < 2)
         throw ConfigError(file.string(), "", "is of one rank; expected two at least");
-    std::vector<MeasuredRow> rows;
-    for (const NcclTestsRow& row : log.rows) {
-        rows.push_back(row_of(log, row, row.out_of_place, file, "out-of-place"));
-        if (row.in_place)
-            rows.push_back(row_of(log, row, *row.in_place, file, "in-place"));
-    }
-    return rows;
+    return rows_of_log(log, file);
 }
 
 std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folder) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "validation/collectives/collective_tables.h"
+#include "workloads/readers/nccl_tests/log.h"
 
 #include <filesystem>
 #include <vector>
@@ -10,6 +11,10 @@ namespace switchfold::validation {
 
 /// Whether the file is the output of an nccl-tests program.
 [[nodiscard]] bool is_nccl_log(const std::filesystem::path& file);
+
+/// What each row of a log measured, out of place and in place, as a table named after the file.
+[[nodiscard]] std::vector<MeasuredRow>
+rows_of_log(const NcclTestsLog& log, const std::filesystem::path& file);
 
 /// The rows of a log, out of place and in place, as a table named after the file. Throws
 /// ConfigError (line) if the log is incomplete.

@@ -4,6 +4,7 @@
 #include "sim/core/params_reader.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/experiments/log_table.h"
+#include "validation/experiments/mapped_suite.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/experiments/simulated_rows.h"
 #include "validation/harness/data.h"
@@ -12,7 +13,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 namespace switchfold::validation {
 
@@ -92,6 +95,35 @@ void tell_means(SuiteResult& result) {
 }
 
 }  // namespace
+
+SuiteResult run_mapped(
+    const Suite& suite,
+    const MappedSuite& mapped,
+    const SuiteOptions& options,
+    std::vector<MeasuredExperiment>* compared) {
+    const auto data = data_of(suite, options);
+    if (!data)
+        return skipped(suite);
+    SuiteResult result;
+    result.name = suite.name;
+    const std::filesystem::path map = options.root / mapped.map;
+    std::vector<MeasuredExperiment> rows = rows_of({*data, map}, options, result);
+    if (const auto more = find_data(options, mapped.beside);
+        more && *more != *data && (rows.empty() || !mapped.instead))
+        std::ranges::move(rows_of({*more, map}, options, result), std::back_inserter(rows));
+    std::vector<Problem> problems;
+    compare_rows(rows, options, result, problems, false);
+    if (compared != nullptr)
+        *compared = std::move(rows);
+    return result;
+}
+
+SuiteResult run_low_sm(const SuiteOptions& options) {
+    return run_mapped(
+        suite_named("low_sm"),
+        {"validation/maps/low_sm.json", "reference/copy_engines.csv"},
+        options);
+}
 
 SuiteResult run_experiments(const SuiteOptions& options) {
     const Suite& suite = suite_named("experiments");

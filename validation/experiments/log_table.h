@@ -8,7 +8,7 @@
 namespace switchfold::validation {
 
 /// A log of nccl-tests or rccl-tests as a table: id, line, operation, size_bytes, type, placement,
-/// n_gpus, n_nodes, gpu, nccl_version, time_us, wrong. validation/maps/nccl_tests.json maps it.
+/// n_gpus, n_nodes, gpu, nccl_version, time_us, unusable. validation/maps/nccl_tests.json maps it.
 /// Throws ConfigError.
 [[nodiscard]] CsvTable log_table(const std::filesystem::path& file);
 

@@ -26,6 +26,8 @@ public:
         prepare();
         std::vector<MeasuredExperiment> rows;
         for (const CsvRecord& record : table_.records) {
+            if (!fits_row(map_.only, record))
+                continue;
             MeasuredExperiment row = named(record);
             try {
                 fill(record, row);
@@ -47,8 +49,13 @@ private:
         const std::string label = context_.table.string();
         add_named_columns(table_, label, map_);
         std::vector<Problem> problems;
+        // A table without a row of the map is of other columns.
+        const bool any =
+            map_.only.empty() || std::ranges::any_of(table_.records, [&](const auto& r) {
+                return fits_row(map_.only, r);
+            });
         const auto needs = [&](const std::string& column) {
-            if (!column.empty() && !table_.has(column))
+            if (!column.empty() && !table_.has(column) && any)
                 problems.push_back(
                     {label,
                      "line 1",
@@ -104,12 +111,25 @@ private:
         return base;
     }
 
-    [[nodiscard]] std::string joined(
-        const CsvRecord& record, const std::vector<std::string>& columns, const char* mark) const {
+    /// The cell of a column, or a text with cells in it; empty if one of them is.
+    static std::string part_of(const CsvRecord& record, const std::string& part) {
+        if (part.find('{') == std::string::npos)
+            return record[part];
+        for (std::size_t open = part.find('{'); open != std::string::npos;
+             open = part.find('{', open + 1))
+            if (const std::size_t close = part.find('}', open);
+                close != std::string::npos &&
+                record[part.substr(open + 1, close - open - 1)].empty())
+                return {};
+        return filled(part, record);
+    }
+
+    static std::string
+    joined(const CsvRecord& record, const std::vector<std::string>& parts, const char* mark) {
         std::string text;
-        for (const std::string& column : columns)
-            if (!record[column].empty())
-                text += (text.empty() ? "" : mark) + record[column];
+        for (const std::string& part : parts)
+            if (const std::string cell = part_of(record, part); !cell.empty())
+                text += (text.empty() ? "" : mark) + cell;
         return text;
     }
 
@@ -120,10 +140,13 @@ private:
         std::string id = map_.id.empty() ? record["id"] : joined(record, map_.id, "/");
         if (id.empty() || !ids_.insert(id).second)
             id += fmt::format("{}line {}", id.empty() ? "" : ", ", record.line);
-        row.id = fmt::format("{}/{}", table, id);
+        row.id = map_.whole_id ? id : fmt::format("{}/{}", table, id);
         row.group = map_.group.empty() ? record["group"] : joined(record, map_.group, ", ");
+        if (const std::string end = filled(map_.group_without, record); row.group.ends_with(end))
+            row.group.resize(row.group.size() - end.size());
         if (row.group.empty())
             row.group = table;
+        row.table = record["id"].empty() ? row.group : record["id"];
         return row;
     }
 
@@ -169,6 +192,8 @@ private:
         };
         WantedMachine wanted;
         wanted.gpu = columns.gpu.empty() ? "" : record[columns.gpu];
+        if (const auto* const word = word_of(columns.words, wanted.gpu))
+            wanted.gpu = word->second;
         wanted.interconnect = columns.interconnect.empty() ? "" : record[columns.interconnect];
         wanted.gpus = count(columns.gpus).value_or(0);
         wanted.nodes = count(columns.nodes);

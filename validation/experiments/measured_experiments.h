@@ -26,7 +26,8 @@ struct MeasuredNumber {
 
 /// A row as an experiment, and what was measured of it.
 struct MeasuredExperiment {
-    std::string id;  ///< TABLE/ID, or TABLE/line N
+    std::string id;     ///< TABLE/ID, or TABLE/line N
+    std::string table;  ///< that it is a row of: column id, or the group
     std::string group;
     std::size_t line = 0;
     Json base;

@@ -37,12 +37,8 @@ Json json_of_cell(const std::string& cell, const std::string& unit) {
 }
 
 Json word_of_cell(const MapColumn& column, const std::string& cell) {
-    const std::pair<const std::string, AnyValue>* best = nullptr;
-    for (const auto& word : column.words)
-        if (meets(word.first, cell) && (best == nullptr || word.first.size() > best->first.size()))
-            best = &word;
-    if (best != nullptr)
-        return best->second.json;
+    if (const auto* const word = word_of(column.words, cell))
+        return word->second.json;
     std::vector<std::string_view> known;
     for (const auto& [word, value] : column.words)
         known.push_back(word);
@@ -78,6 +74,11 @@ void RowValues::set(const std::string& pointer, const Json& value, std::string f
     values_[pointer] = {value, std::move(from)};
 }
 
+const Json* RowValues::find(const std::string& pointer) const {
+    const auto at = values_.find(pointer);
+    return at == values_.end() ? nullptr : &at->second.value;
+}
+
 std::vector<Override> RowValues::overrides() const {
     std::vector<Override> all;
     for (const auto& [pointer, value] : values_)
@@ -100,21 +101,35 @@ void set_mapped(
     const NamedPlaces& places,
     const std::filesystem::path& table,
     RowValues& values) {
+    // A row of another kind may have cells that no word fits.
+    for (const MapRule& rule : map.rules)
+        if (!rule.leave_out.empty() && fits_row(rule.when, record))
+            throw RowProblem{filled(rule.leave_out, record)};
     for (const MapColumn& column : map.columns)
         if (const std::string& cell = record[column.column]; !cell.empty())
             values.set(
-                column.pointer,
+                filled(column.pointer, record),
                 places.placed(value_of_cell(column, cell, places, table)),
                 "column " + column.column);
     for (std::size_t i = 0; i < map.rules.size(); ++i) {
         const MapRule& rule = map.rules[i];
         if (!fits_row(rule.when, record))
             continue;
-        if (!rule.leave_out.empty())
-            throw RowProblem{rule.leave_out};
         for (const auto& [pointer, value] : rule.set)
             values.set(
                 pointer, places.placed(value.json), fmt::format("rule {} of the map", i + 1));
+    }
+}
+
+std::string filled(std::string_view text, const CsvRecord& record) {
+    std::string out;
+    for (;;) {
+        const std::size_t open = text.find('{');
+        const std::size_t close = text.find('}', std::min(open, text.size()));
+        if (close == std::string_view::npos)
+            return out.append(text);
+        out.append(text.substr(0, open)).append(record[text.substr(open + 1, close - open - 1)]);
+        text.remove_prefix(close + 1);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold::validation {
@@ -26,6 +27,8 @@ public:
     void set(const std::string& pointer, const Json& value, std::string from);
     /// In the order of application: a value before the values inside it.
     [[nodiscard]] std::vector<Override> overrides() const;
+    /// The value that is set at a pointer; null if none is.
+    [[nodiscard]] const Json* find(const std::string& pointer) const;
     /// Where a pointer's value comes from: "column size"; the pointer itself if no value of the row
     /// is there, below or above.
     [[nodiscard]] std::string from_near(std::string_view pointer) const;
@@ -46,6 +49,20 @@ void set_mapped(
     const NamedPlaces& places,
     const std::filesystem::path& table,
     RowValues& values);
+
+/// The text with the row's cells for {NAME}.
+[[nodiscard]] std::string filled(std::string_view text, const CsvRecord& record);
+
+/// The longest of a map's words that a cell fits, with its value; null if it fits none.
+template <class Value>
+[[nodiscard]] const std::pair<const std::string, Value>*
+word_of(const std::map<std::string, Value>& words, std::string_view cell) {
+    const std::pair<const std::string, Value>* best = nullptr;
+    for (const auto& word : words)
+        if (meets(word.first, cell) && (best == nullptr || word.first.size() > best->first.size()))
+            best = &word;
+    return best;
+}
 
 /// Whether a row's cells fit all conditions.
 [[nodiscard]] bool

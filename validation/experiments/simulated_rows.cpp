@@ -2,12 +2,14 @@
 #include "validation/experiments/simulated_rows.h"
 
 #include "sim/core/error.h"
+#include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/runner.h"
 #include "sim/run/sweep/digest.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/prepared_variant.h"
 #include "validation/machines/bounds.h"
+#include "validation/machines/machines.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -45,10 +47,13 @@ std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& repo
     return encode(record_of(run_experiment(loaded, options)));
 }
 
-std::string texts_of(const ConfigError& error) {
+std::string texts_of(const ConfigError& error, bool with_file) {
     std::string text;
     for (const Problem& problem : error.problems())
-        text += (text.empty() ? "" : "; ") + problem.text();
+        text += fmt::format(
+            "{}{}",
+            text.empty() ? "" : "; ",
+            with_file ? problem.text() : fmt::format("{}: {}", problem.pointer, problem.message));
     return text;
 }
 
@@ -58,8 +63,12 @@ public:
         const std::vector<MeasuredExperiment>& rows,
         const SuiteOptions& options,
         SuiteResult& result,
-        std::vector<Problem>& problems) :
-        rows_(rows), options_(options), result_(result), problems_(problems) {}
+        std::vector<Problem>& problems,
+        bool lines) :
+        rows_(rows), options_(options), result_(result), problems_(problems), lines_(lines) {
+        if (result.judged)
+            machines_.emplace(options.root);
+    }
 
     void run() {
         for (const MeasuredExperiment& row : rows_)
@@ -71,9 +80,11 @@ public:
     }
 
 private:
-    void leave_out(const MeasuredExperiment& row, const std::string& why) {
+    void leave_out(const MeasuredExperiment& row, std::string why) {
         const std::string line = fmt::format("line {}: ", row.line);
-        result_.unmatched.push_back({row.id, why.starts_with(line) ? why : line + why});
+        if (why.starts_with(line))
+            why.erase(0, line.size());
+        result_.unmatched.push_back({row.id, lines_ ? line + why : std::move(why)});
     }
 
     void load(const MeasuredExperiment& row) {
@@ -101,7 +112,7 @@ private:
                 runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}});
             run_of_.back() = at->second;
         } catch (const ConfigError& error) {
-            leave_out(row, texts_of(error));
+            leave_out(row, texts_of(error, lines_));
             for (const Problem& problem : error.problems())
                 if (problems_.size() < kMostToldProblems && told_.insert(problem.text()).second)
                     problems_.push_back(problem);
@@ -236,7 +247,10 @@ private:
         c.low = number.low;
         c.high = number.high;
         c.simulated = simulated;
-        c.how = run.loaded.experiment.system->name;
+        c.fitted = machines_ && machines_->fitted_on(row.table);
+        c.machine = run.loaded.experiment.system->name;
+        c.how = c.machine;
+        c.like = likeness_of(run.loaded.experiment, scenario);
         if (scenario.collective)
             c.how += fmt::format(
                 ", {} {} {}",
@@ -244,6 +258,24 @@ private:
                 scenario.collective->protocol,
                 scenario.collective->channels);
         result_.cases.push_back(std::move(c));
+    }
+
+    /// Of collectives alone: what steps are like, their own suite says.
+    static intervals::Likeness
+    likeness_of(const Experiment& experiment, const RecordedScenario& scenario) {
+        if (!scenario.collective)
+            return {};
+        intervals::Likeness like =
+            likeness_on(*experiment.system, "collective", scenario.collective->ranks);
+        if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment))
+            like.operation = to_string(one->collective);
+        else if (const auto* experts = workload_of<ExpertsWorkloadParams>(experiment))
+            like.operation = to_string(
+                experts->operation == ExpertsOperation::kCombine ? CollectiveKind::kMoeCombine
+                                                                 : CollectiveKind::kMoeDispatch);
+        like.algorithm = scenario.collective->algorithm;
+        like.bytes = static_cast<double>(scenario.collective->size_bytes);
+        return like;
     }
 
     /// The model's arithmetic in the measured time, beside what the GPU has at most.
@@ -272,6 +304,8 @@ private:
     const SuiteOptions& options_;
     SuiteResult& result_;
     std::vector<Problem>& problems_;
+    bool lines_;
+    std::optional<Machines> machines_;  ///< of the repository's own tables
     DigestMaker digests_;
     std::vector<RowRun> runs_;
     std::map<std::string, std::size_t> index_;        ///< of a digest's run
@@ -285,8 +319,9 @@ void compare_rows(
     const std::vector<MeasuredExperiment>& rows,
     const SuiteOptions& options,
     SuiteResult& result,
-    std::vector<Problem>& problems) {
-    RowComparison(rows, options, result, problems).run();
+    std::vector<Problem>& problems,
+    bool lines) {
+    RowComparison(rows, options, result, problems, lines).run();
 }
 
 }  // namespace switchfold::validation

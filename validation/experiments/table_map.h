@@ -22,7 +22,11 @@ struct MapColumn {
     static constexpr auto fields() {
         return list_of(
             field("column", &MapColumn::column, "Name of the column.").required(),
-            field("pointer", &MapColumn::pointer, "JSON pointer that its cells set.").required(),
+            field(
+                "pointer",
+                &MapColumn::pointer,
+                "JSON pointer that its cells set; {NAME} in it stands for the cell of a column.")
+                .required(),
             field("unit", &MapColumn::unit, "Put behind plain numbers: \"B\"."),
             field(
                 "words",
@@ -45,7 +49,10 @@ struct MapRule {
                 "Cells by column: a text in which * stands for any text; several with | between "
                 "them; none of them after a !. All columns must fit."),
             field("set", &MapRule::set, "Values by JSON pointer; later rules win."),
-            field("leave_out", &MapRule::leave_out, "Reason why such rows are not compared."));
+            field(
+                "leave_out",
+                &MapRule::leave_out,
+                "Reason why such rows are not compared; {NAME} stands for the cell of a column."));
     }
 };
 
@@ -78,18 +85,24 @@ struct MapMachine {
     std::string interconnect;
     std::string gpus;
     std::string nodes;
+    std::map<std::string, std::string> words;
     static constexpr auto fields() {
         return list_of(
             field("gpu", &MapMachine::gpu, "Column with the GPU's name."),
             field("interconnect", &MapMachine::interconnect, "Column with the interconnect."),
             field("gpus", &MapMachine::gpus, "Column with the number of GPUs.").required(),
-            field("nodes", &MapMachine::nodes, "Column with the number of machines."));
+            field("nodes", &MapMachine::nodes, "Column with the number of machines."),
+            field(
+                "words",
+                &MapMachine::words,
+                "GPUs by cell, as in columns; any other cell is the GPU's name itself."));
     }
 };
 
 /// How rows of a table become experiments, and what of their results was measured.
 struct TableMap {
     std::string name;
+    std::map<std::string, std::string> only;
     AnyValue experiment;
     std::string experiment_column;
     std::string experiment_folder;
@@ -99,10 +112,16 @@ struct TableMap {
     std::vector<MapRule> rules;
     std::vector<MapMeasured> measured;
     std::vector<std::string> id;
+    bool whole_id = false;
     std::vector<std::string> group;
+    std::string group_without;
     static constexpr auto fields() {
         return list_of(
             field("name", &TableMap::name, "Of the tables that it reads."),
+            field(
+                "only",
+                &TableMap::only,
+                "Rows that the map is of, as in rules; what else a table holds is of no concern."),
             field(
                 "experiment",
                 &TableMap::experiment,
@@ -123,8 +142,20 @@ struct TableMap {
             field("columns", &TableMap::columns, "Columns that set parameters."),
             field("rules", &TableMap::rules, "What rows of some kind set besides."),
             field("measured", &TableMap::measured, "Measured numbers."),
-            field("id", &TableMap::id, "Columns whose cells name a row."),
-            field("group", &TableMap::group, "Columns whose cells name its group."));
+            field(
+                "id",
+                &TableMap::id,
+                "Columns whose cells name a row, or texts in which {NAME} stands for a cell; a "
+                "part without its cell is left away."),
+            field(
+                "whole_id",
+                &TableMap::whole_id,
+                "They name it without the name of the table before them."),
+            field("group", &TableMap::group, "Columns whose cells name its group."),
+            field(
+                "group_without",
+                &TableMap::group_without,
+                "Taken off the end of the group's name, {NAME} being the cell of a column."));
     }
 };
 

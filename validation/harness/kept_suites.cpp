@@ -3,6 +3,7 @@
 
 #include "sim/core/json.h"
 #include "sim/run/config/load.h"
+#include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,9 @@ std::string digest_of_inputs(const SuiteOptions& options) {
     std::string digests;
     for (const auto& path :
          {options.root / "configs",
-          options.root / "validation/data",
+          options.root / kShippedData / "reference",
+          options.root / kShippedData / "traces",
+          options.root / kShippedData / "models",
           options.root / "validation/maps",
           options.root / "validation/h200/data",
           options.measurements,

@@ -3,12 +3,14 @@
 #include "sim/core/params_reader.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/harness/kept_results.h"
+#include "validation/harness/kept_suites.h"
 #include "validation/machines/bounds.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -162,6 +164,45 @@ TEST(MeasuredExperiments, AMapSaysWordsUnitsRulesAndWhatWasMeasured) {
     EXPECT_EQ(read[3].why, "line 5: the machine had a fault");
 }
 
+/// The repository's own map of collectives of few SMs, on made-up rows.
+TEST(MeasuredExperiments, AMapIsOfSomeRowsAndFillsInTheirCells) {
+    const std::string map = [] {
+        std::ifstream file(repository() / "validation/maps/low_sm.json");
+        return std::string(std::istreambuf_iterator<char>(file), {});
+    }();
+    const auto read = rows(
+        "id,kind,operation,gpu,n_gpus,n_nodes,interconnect,kernel,blocks,dtype,size_bytes,time_us\n"
+        "a,moe,dispatch,H100,8,1,HGX NVSwitch,k,,fp8,,10\n"
+        "b,copy_engine,all_gather,H100 SXM,8,1,HGX NVSwitch,copy engine,,,1024,12\n"
+        "c,symmetric_memory,reduce_scatter,Hopper by its times,4,1,HGX NVSwitch,\"NCCL symmetric "
+        "ReduceScatter_LD, registered\",33,float32,4096,14\n"
+        "c,symmetric_memory,all_reduce,H100,4,1,HGX NVSwitch,vLLM custom,,bfloat16,4096,14\n"
+        "c,symmetric_memory,all_reduce,H100,4,1,HGX NVSwitch,NCCL,,bfloat16,4096,14\n"
+        "d,symmetric_memory,all_reduce,H100,4,1,HGX NVSwitch,x_TmaLD NCCL,,bfloat16,4096,14\n",
+        map.c_str());
+    ASSERT_EQ(read.size(), 5U);
+    EXPECT_EQ(read[0].id, "b/1024");
+    EXPECT_EQ(read[0].group, "b");
+    EXPECT_EQ(
+        *set_of(read[0], "/scenarios/0/collectives/all_gather"),
+        Json({{"kernels", "copy_engine"}}));
+    EXPECT_EQ(set_of(read[0], "/workload/datatype"), std::nullopt);
+    EXPECT_EQ(read[1].why, "");
+    EXPECT_EQ(read[1].id, "c/4096/33 blocks");
+    EXPECT_EQ(*set_of(read[1], "/system"), system_file("hgx_h100.json").string());
+    EXPECT_EQ(*set_of(read[1], "/scenarios/0/collectives/reduce_scatter/channels"), 33);
+    const LoadedExperiment loaded = load_row(read[1]);
+    const CollectivePolicy policy =
+        loaded.experiment.scenarios.at(0).policies().of(CollectiveKind::kReduceScatter);
+    EXPECT_EQ(policy.kernels, Kernels::kSymmetric);
+    EXPECT_EQ(policy.algorithm, Algorithm::kDirect);
+    EXPECT_EQ(policy.channels, 33U);
+    EXPECT_EQ(read[2].why, "line 5: the kernel \"vLLM custom\" is not modelled");
+    EXPECT_EQ(read[3].why, "");
+    EXPECT_EQ(load_row(read[3]).experiment.scenarios.at(0).all_reduce.kernels, Kernels::kClassic);
+    EXPECT_EQ(read[4].why, "line 7: the variant that moves data by TMA is not modelled");
+}
+
 TEST(MeasuredExperiments, AMapThatNamesNoColumnOfTheTableIsRefused) {
     expect_part(
         refusal("machine,what,bytes,note,kind\nx,y,1,,\n", kMap),
@@ -267,6 +308,20 @@ TEST_F(KeptResultsTest, FilesAreToldApartByNameAndContent) {
     std::filesystem::rename(folder_ / "in/x", folder_ / "in/y");
     EXPECT_NE(digest_of_files(folder_), other);
     EXPECT_EQ(digest_of_files(folder_ / "none"), digest_of_files(""));
+}
+
+TEST_F(KeptResultsTest, MeasurementsAreInputsOfASuiteAndLimitsAreNot) {
+    std::filesystem::create_directories(folder_ / "validation/data/reference");
+    SuiteOptions options;
+    options.root = folder_;
+    const auto with = [&](const char* file) {
+        std::ofstream(folder_ / "validation/data" / file) << "x";
+        return digest_of_inputs(options);
+    };
+    const std::string none = digest_of_inputs(options);
+    EXPECT_EQ(with("judging.json"), none);
+    EXPECT_EQ(with("first_comparisons.csv"), none);
+    EXPECT_NE(with("reference/table.csv"), none);
 }
 
 }  // namespace

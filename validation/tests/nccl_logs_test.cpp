@@ -3,6 +3,7 @@
 
 #include "sim/core/error.h"
 #include "validation/collectives/collective_plan.h"
+#include "validation/experiments/log_table.h"
 #include "validation/harness/suite.h"
 #include "workloads/tests/temporary_file.h"
 
@@ -107,6 +108,26 @@ TEST(NcclLogs, WhatSaysNothingOfATimeIsNotCompared) {
     ASSERT_EQ(plan.unmatched.size(), 3U);
     EXPECT_EQ(plan.unmatched[0].why, "the row moves nothing");
     EXPECT_EQ(plan.unmatched[2].why, "nccl-tests counted 7 wrong values");
+}
+
+/// What a suite of its own and a user's table read of a log is the same.
+TEST(NcclLogs, AreATableOfTheSameRows) {
+    const TemporaryFile file(
+        "run.txt",
+        log_of("0 0 float sum -1 5.00 0.00 0.00 0 5.00 0.00 0.00 0\n"
+               "4096 1024 float sum -1 20.50 0.20 0.30 7 19.00 0.22 0.32 0\n"));
+    const std::vector<MeasuredRow> rows = read_nccl_log_rows(file.path());
+    const CsvTable table = log_table(file.path());
+    ASSERT_EQ(rows.size(), table.records.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_EQ(table.records[i]["unusable"], rows[i].unusable);
+        EXPECT_EQ(table.records[i]["operation"], rows[i].collective_name);
+        EXPECT_EQ(table.records[i].line, rows[i].line);
+    }
+    EXPECT_EQ(table.records[2]["unusable"], "nccl-tests counted 7 wrong values");
+    EXPECT_EQ(table.records[3]["unusable"], "");
+    EXPECT_EQ(table.records[3]["time_us"], "19");
+    EXPECT_EQ(table.records[3]["id"], "4096/in-place");
 }
 
 TEST(NcclLogs, AGraphLaunchesNothing) {

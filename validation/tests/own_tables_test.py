@@ -152,7 +152,7 @@ class OwnTables(unittest.TestCase):
         self.assertEqual([c["id"] for c in suite["cases"]], ["log/all_gather/1048576/out-of-place"])
         self.assertEqual(suite["cases"][0]["measured"], 20.5)
         self.assertEqual([u["why"].split(": ", 1)[1] for u in suite["unmatched"]],
-                         ["the row moves nothing", "the row moves nothing", "nccl-tests counted wrong values"])
+                         ["the row moves nothing", "the row moves nothing", "nccl-tests counted 3 wrong values"])
         self.assertIn("expected --system FILE", self.validate("experiments", "--data", log).stderr)
 
     def test_results_are_kept_by_row_and_by_program(self):
