@@ -66,7 +66,7 @@ const switchfold = (() => {
   }
 
   // The width of a drawing that fits into the window beside its axis and legend; small windows scroll.
-  const fit = (width) => Math.max(320, Math.min(width, main.clientWidth - 320));
+  const fit = (width) => Math.max(320, Math.min(width, main.clientWidth - 360));
 
   // A chart with its values as a table below it, for those who do not see it. What vegaEmbed promises is kept in
   // `ready`: tests wait for it.

@@ -279,7 +279,7 @@
     // Where nothing runs beside kernels, what they lost is a rounding of picoseconds.
     if (!data.stretch.bars.some((bar) => bar.slowdown !== null) || data.stretch.lost_us < 1e-3 * (data.stretch.end_us - data.stretch.start_us)) return;
     const box = section("The stretch that lost most",
-      `${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario}, in which kernels lost ${time(data.stretch.lost_us)} to what ran beside them.`);
+      `Kernels that begin within ${time(data.stretch.end_us - data.stretch.start_us)} of rank ${data.stretch.rank} in ${data.stretch.scenario} lost ${time(data.stretch.lost_us)} to what ran beside them.`);
     chart(box, "Kernels and collectives of the worst stretch", {
       width: 960, height: { step: 30 },
       // A collective has no slowdown: it keeps its bar, in a colour of its own.
