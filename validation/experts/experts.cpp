@@ -102,9 +102,9 @@ private:
         ExpertsPolicy policy;
         policy.library = *row.library;
         policy.sms = row.blocks;
-        const ExpertsRefusal refusal = why_no_experts(
-            system.collectives->experts, policy, exchange, experts_machine(system, row.gpus));
-        if (!refusal.why.empty())
+        const Refusal refusal =
+            refused_exchange(system, {exchange, policy, experts_machine(system, row.gpus)});
+        if (refusal)
             return refusal.why;
         const auto run = std::tuple(
             key,

@@ -87,7 +87,7 @@ private:
         planned.system = std::move(match.machine->system);
         const CollectiveCall call{row.kind, Bytes(row.bytes), row.datatype};
         if (const std::string why =
-                why_not_kernels(planned.system, planned.kernel.policy, call, row.gpus);
+                why_refused(planned.system, planned.kernel.policy, call, row.gpus);
             !why.empty())
             return refuse(why);
         planned_.push_back(std::move(planned));
