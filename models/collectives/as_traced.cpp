@@ -40,7 +40,6 @@ public:
         return lines;
     }
     [[nodiscard]] Bytes footprint() const override { return {}; }
-    [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
 
 private:
     Scheduler& scheduler_;
@@ -48,7 +47,6 @@ private:
     Time given_;
     MemberListener& listener_;
     std::vector<bool> joined_;  ///< by position
-    std::vector<std::vector<float>> buffers_;
 };
 
 }  // namespace

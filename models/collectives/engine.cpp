@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/engine.h"
 
-#include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/engine_instance.h"
 #include "models/collectives/functional.h"
+#include "models/collectives/library.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -123,7 +123,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     std::string never;  // a ring needs no room in switches
     instance.running = make_collective(environment(), spec, instance, never);
     if (functional_seed_ != 0)
-        instance.running->buffers() = instance.before;
+        instance.give_values();
     for (std::uint32_t position = 0; position < instance.members.size(); ++position)
         if (instance.members[position].joined)
             instance.running->join(position, fabric_.scheduler().now());
@@ -314,11 +314,13 @@ void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
 
 void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = clock_.now();
-    if (functional_seed_ != 0 && instance.spec.bytes.count() > 0) {
+    auto* functional =
+        functional_seed_ != 0 ? dynamic_cast<Functional*>(instance.running.get()) : nullptr;
+    if (functional != nullptr && instance.spec.bytes.count() > 0) {
         const std::string wrong =
             instance.before.empty()
-                ? instance.running->wrong_result()
-                : check_values(instance.spec, instance.before, instance.running->results());
+                ? functional->wrong_result()
+                : check_values(instance.spec, instance.before, functional->results());
         if (!wrong.empty())
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/choice/call_group.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
@@ -177,13 +178,13 @@ private:
     [[nodiscard]] Bytes most_sent(const CollectiveOperation& collective) const;
     /// Takes time, blocks and their resources from the trace.
     void specify_as_traced(const CollectiveOperation& collective, CollectiveSpec& spec) const;
-    /// The kind's policy; with classic kernels if the requested ones cannot run the collective and
-    /// the kind has no policy of its own.
+    /// The kind's policy; if its library refuses the call and the kind has no policy of its own,
+    /// what the library has instead.
     [[nodiscard]] CollectivePolicy
-    able_policy(const CollectiveCall& call, const MachineView& machine, bool even) const;
-    /// Whether a collective other than an all-reduce, whose policy requests the switches, can use
-    /// them.
-    [[nodiscard]] bool through_switches(const CollectiveSpec& spec) const;
+    able_policy(const CollectiveCall& call, const CallGroup& group) const;
+    /// Whether an all-reduce that the switches cannot run any more, since a link is down, runs as a
+    /// ring; a note says so.
+    [[nodiscard]] bool ring_for_downed_link(const CollectiveCall& call, const CallGroup& group);
     /// Takes blocks and their resources from the trace if it shows the same kind of kernel; a note
     /// counts the others.
     void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec);

@@ -4,6 +4,7 @@
 #include "models/collectives/engine.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/launch_spread.h"
+#include "models/collectives/library.h"
 
 #include <fmt/format.h>
 
@@ -61,8 +62,10 @@ public:
             held = owner.recall_->knows(like);
         }
         if (!before.empty())
-            running->buffers() = before;
+            give_values();
     }
+    /// Functional mode: hands the collective what its members begin with.
+    void give_values() { dynamic_cast<Functional&>(*running).buffers() = before; }
     void on_resident(std::uint32_t rank) override {
         const auto position = position_of(rank);
         // While ranks are late, blocks hold their slots without moving data.

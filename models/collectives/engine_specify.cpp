@@ -2,10 +2,10 @@
 // What becomes of a collective: algorithm, protocol, thread blocks, and the ways that it takes.
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/exchange.h"
-#include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/experts/choice.h"
 #include "models/collectives/experts/sent_rows.h"
+#include "models/collectives/library.h"
 #include "models/collectives/peer_copies/wiring.h"
 #include "sim/core/error.h"
 
@@ -61,9 +61,10 @@ CollectiveEngine::reduce_trees(const std::vector<std::uint32_t>& ranks, std::uin
 
 Choice
 CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
+    const CallGroup group(fabric_.topology(), ranks, view(ranks).machine);
     const CollectiveCall call{CollectiveKind::kAllReduce, bytes, datatype};
-    return choose_by_kernels(
-        params_, able_policy(call, view(ranks).machine, true), view(ranks).machine, call);
+    const CollectivePolicy policy = able_policy(call, group);
+    return library_for(call.kind, policy).choose(params_, policy, call, group);
 }
 
 CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) {
@@ -107,69 +108,55 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     spec.layout = group.layout;
     spec.rings = group.rings;
     spec.trees = group.trees;
-    if (spec.kind == CollectiveKind::kAllReduce) {
-        spec.choice = choose(whole, spec.bytes, spec.datatype);
-        const std::string reason =
-            why_not(spec.choice.algorithm, spec.kind, spec.datatype, fabric_.topology(), whole);
-        if (!reason.empty() && spec.choice.algorithm == Algorithm::kInSwitch &&
-            !fabric_.links_down().empty()) {
-            spec.choice = ring_choice(spec, 0);
-            spec.fallback = Fallback::kLinkDown;
-            notes_.push_back(fmt::format(
-                "an in-switch all-reduce ran as a ring: {} is down and {}",
-                fabric_.links_down().front(),
-                reason));
-            return spec;
-        }
-        if (!reason.empty())
-            throw SimulationError(
-                name(),
-                clock_.now(),
-                fmt::format(
-                    "an all-reduce cannot run as {}: {}",
-                    enum_name(spec.choice.algorithm),
-                    reason));
-        if (spec.choice.algorithm == Algorithm::kTopologyTree)
-            spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.copies.trees);
-        if (!moves_by_copies(spec.choice.algorithm))
-            take_traced_kernel(collective, spec);
+    const CallGroup there(fabric_.topology(), whole, group.machine);
+    const CollectiveCall call{spec.kind, spec.bytes, spec.datatype, collective.exchange == 0};
+    if (spec.kind == CollectiveKind::kAllReduce && ring_for_downed_link(call, there)) {
+        spec.choice = ring_choice(spec, 0);
+        spec.fallback = Fallback::kLinkDown;
         return spec;
     }
-    CollectivePolicy policy = able_policy(
-        {spec.kind, spec.bytes, spec.datatype}, group.machine, collective.exchange == 0);
-    if (policy.kernels != Kernels::kClassic) {
-        spec.choice = choose_by_kernels(
-            params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
-        return spec;
-    }
-    if (is_exchange(spec.kind)) {
+    const CollectivePolicy policy = able_policy(call, there);
+    const CommunicationLibrary& library = library_for(spec.kind, policy);
+    if (is_exchange(spec.kind) && policy.kernels == Kernels::kClassic) {
         specify_exchange(collective, policy, group.machine, spec);
         return spec;
     }
-    if (policy.algorithm == Algorithm::kInSwitch && through_switches(spec)) {
-        spec.choice.algorithm = Algorithm::kInSwitch;
-        spec.layout = one_domain(static_cast<std::uint32_t>(whole.size()));
-        spec.choice.channels = policy.channels != 0 ? policy.channels : params_.in_switch_channels;
-        return spec;
-    }
-    if (policy.algorithm != Algorithm::kAuto)
-        policy.algorithm = Algorithm::kRing;
-    spec.choice =
-        choose_collective(params_, policy, group.machine, {spec.kind, spec.bytes, spec.datatype});
+    spec.choice = library.choose(params_, policy, call, there);
+    if (spec.choice.algorithm == Algorithm::kTopologyTree)
+        spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.of<PeerCopyPolicy>().trees);
     take_traced_kernel(collective, spec);
     return spec;
+}
+
+bool CollectiveEngine::ring_for_downed_link(const CollectiveCall& call, const CallGroup& group) {
+    const CollectivePolicy policy = policies_.of(call.kind);
+    if (policy.kernels != Kernels::kClassic || policy.algorithm != Algorithm::kInSwitch ||
+        fabric_.links_down().empty())
+        return false;
+    const Refusal refusal = library_for(call.kind, policy).refuses(params_, policy, call, group);
+    if (refusal)
+        notes_.push_back(fmt::format(
+            "an in-switch all-reduce ran as a ring: {} is down and {}",
+            fabric_.links_down().front(),
+            refusal.why));
+    return static_cast<bool>(refusal);
 }
 
 void CollectiveEngine::specify_experts(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     spec.experts = &experts_.at(collective.experts);
     spec.layout = lay_out(fabric_.topology(), spec.ranks);
-    ExpertsPolicy policy = policies_.experts;
-    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
+    ExpertsCall experts{*spec.experts, policies_.experts, {}};
+    experts.machine.sms = sms_;
+    CollectiveCall call{spec.kind, spec.bytes, spec.datatype};
+    call.experts = &experts;
+    const CallGroup group(fabric_.topology(), spec.ranks, params_.transfer_unit);
+    const CommunicationLibrary& library = library_for(spec.kind, {});
+    spec.choice = library.choose(params_, {}, call, group);
     const std::uint32_t most = policies_.most_blocks;
     if (most == 0 || spec.choice.channels <= most)
         return;
-    const std::uint32_t least = least_blocks(policy, *spec.experts);
+    const std::uint32_t least = library.fewest_blocks(call);
     if (most < least)
         throw SimulationError(
             name(),
@@ -179,8 +166,8 @@ void CollectiveEngine::specify_experts(
                 to_string(spec.kind),
                 least,
                 most));
-    policy = limited(policy, most);
-    spec.choice = choose_experts(params_, policy, spec.kind, *spec.experts, sms_);
+    experts.policy = limited(experts.policy, most);
+    spec.choice = library.choose(params_, {}, call, group);
 }
 
 void CollectiveEngine::specify_sent_rows(
@@ -200,41 +187,34 @@ void CollectiveEngine::specify_sent_rows(
     if (policies_.experts.sms != 0)
         policy.channels = policies_.experts.sms;
     specify_parts(rows->second, policy, group.machine, spec);
-    spec.choice.library = ExpertsLibrary::kNccl;
+    spec.choice.of<NcclChoice>().of_experts = true;
 }
 
-CollectivePolicy CollectiveEngine::able_policy(
-    const CollectiveCall& call, const MachineView& machine, bool even) const {
-    const CollectivePolicy policy = policies_.of(call.kind);
-    const std::string reason =
-        even ? why_not_kernels(params_, policy, machine, call) : why_not_uneven(policy.kernels);
-    if (reason.empty())
-        return policy;
-    // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
-    if (policies_.named(call.kind))
-        throw SimulationError(
-            name(),
-            clock_.now(),
-            fmt::format(
-                "{} cannot run with {} kernels: {}",
-                to_string(call.kind),
-                enum_name(policy.kernels),
-                reason));
-    return with_classic_kernels(policy);
-}
-
-bool CollectiveEngine::through_switches(const CollectiveSpec& spec) const {
-    if (spec.kind != CollectiveKind::kReduceScatter && spec.kind != CollectiveKind::kAllGather)
-        return false;
-    const std::string reason =
-        why_not(Algorithm::kInSwitch, spec.kind, spec.datatype, fabric_.topology(), spec.ranks);
-    // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
-    if (!reason.empty() && policies_.named(spec.kind))
-        throw SimulationError(
-            name(),
-            clock_.now(),
-            fmt::format("{} cannot run as in_switch: {}", to_string(spec.kind), reason));
-    return reason.empty();
+CollectivePolicy
+CollectiveEngine::able_policy(const CollectiveCall& call, const CallGroup& group) const {
+    CollectivePolicy policy = policies_.of(call.kind);
+    while (true) {
+        const CommunicationLibrary& library = library_for(call.kind, policy);
+        const Refusal refusal = library.refuses(params_, policy, call, group);
+        if (!refusal)
+            return policy;
+        // An explicit policy for the kind must be met; kinds that follow all-reduces fall back.
+        if (policies_.named(call.kind)) {
+            const bool kernels = refusal.field == "kernels";
+            const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
+            throw SimulationError(
+                name(),
+                clock_.now(),
+                fmt::format(
+                    "{} cannot run {} {}{}: {}",
+                    all_reduce && !kernels ? "an all-reduce" : to_string(call.kind),
+                    kernels ? "with" : "as",
+                    refusal.value,
+                    kernels ? " kernels" : "",
+                    refusal.why));
+        }
+        policy = library.instead(policy);
+    }
 }
 
 CollectiveSpec CollectiveEngine::specify(const TransferEnd& end) {

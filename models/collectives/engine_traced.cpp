@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective takes from its trace: parts that differ, its kernel's blocks, or its time.
 #include "models/collectives/choice/exchange.h"
-#include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
+#include "models/collectives/library.h"
+#include "models/collectives/nccl/traced_kernel.h"
 #include "sim/core/error.h"
 
 #include <fmt/format.h>
@@ -69,21 +70,19 @@ void CollectiveEngine::specify_exchange(
     CollectivePolicy policy,
     const MachineView& machine,
     CollectiveSpec& spec) {
-    const bool one = spec.kind == CollectiveKind::kSendReceive;
-    if (one)
+    if (spec.kind == CollectiveKind::kSendReceive)
         spec.root = CollectiveSpec::kEveryRank;
     if (policy.channels == 0 && traced_with_rings(collective))
         policy.channels = collective.thread_blocks;
-    if (collective.exchange == 0) {
-        spec.choice = choose_exchange(
-            params_,
-            policy,
-            machine,
-            one ? spec.bytes : spec.bytes / spec.ranks.size(),
-            one ? 1 : machine.ranks);
-    } else {
+    if (collective.exchange == 0)
+        spec.choice = library_for(spec.kind, policy)
+                          .choose(
+                              params_,
+                              policy,
+                              {spec.kind, spec.bytes, spec.datatype},
+                              CallGroup(fabric_.topology(), spec.ranks, machine));
+    else
         specify_parts(exchange_of(collective), policy, machine, spec);
-    }
     take_traced_kernel(collective, spec);
 }
 
@@ -121,8 +120,7 @@ void CollectiveEngine::specify_as_traced(
 
 void CollectiveEngine::take_traced_kernel(
     const CollectiveOperation& collective, CollectiveSpec& spec) {
-    // Rings and trees share one kernel; in-switch reductions use another.
-    if (reduces_in_switch(spec.choice.algorithm) || spec.choice.kernels != Kernels::kClassic)
+    if (!library_of(spec.choice).shares_traced_kernel(spec.choice))
         return;
     if (!traced_with_rings(collective))
         return note_other_kernel(collective, spec.choice);
@@ -142,7 +140,7 @@ void CollectiveEngine::take_traced_kernel(
 void CollectiveEngine::note_other_kernel(
     const CollectiveOperation& collective, const Choice& choice) {
     const std::string_view runs =
-        choice.for_a_peer != 0 ? "direct exchanges" : enum_name(choice.algorithm);
+        channels_for_a_peer(choice) != 0 ? "direct exchanges" : enum_name(choice.algorithm);
     const auto key = std::pair(std::string(collective.algorithm.text()), std::string(runs));
     const auto [found, fresh] = other_kernels_.try_emplace(key, OtherKernel{0, notes_.size()});
     if (fresh)

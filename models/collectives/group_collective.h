@@ -14,7 +14,7 @@ namespace switchfold {
 
 /// Common part of collectives whose members access each other's memory: the switches' group, if
 /// they use one, the values of functional mode, and aborting.
-class GroupCollective : public RunningCollective, protected PacketClient {
+class GroupCollective : public RunningCollective, public Functional, protected PacketClient {
 public:
     ~GroupCollective() override {
         fabric_.remove_client(client_);

@@ -6,7 +6,8 @@ namespace switchfold {
 std::uint32_t awaited_at_once(const CollectiveSpec& spec) {
     // A ring or tree awaits few neighbours, and what a late one adds is hidden by the hops that
     // others' data take meanwhile: around a ring the delays average.
-    const bool all = spec.kind == CollectiveKind::kAllToAll && spec.choice.for_a_peer != 0;
+    const bool all =
+        spec.kind == CollectiveKind::kAllToAll && channels_for_a_peer(spec.choice) != 0;
     return all ? spec.size() - 1 : 1;
 }
 

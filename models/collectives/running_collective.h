@@ -5,10 +5,11 @@
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/tuning.h"
-#include "models/collectives/jump/turn_log.h"
+#include "models/collectives/functional_mode.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/program.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/repeating.h"
 #include "models/collectives/share.h"
 
 #include <array>
@@ -100,7 +101,8 @@ protected:
     ~MemberListener() = default;
 };
 
-/// An active collective. Members join when their kernels are resident.
+/// An active collective. Members join when their kernels are resident. One whose work repeats
+/// itself is Repeating too, one that can carry numbers is Functional; whoever needs that asks.
 class RunningCollective {
 public:
     virtual ~RunningCollective() = default;
@@ -118,26 +120,10 @@ public:
     [[nodiscard]] virtual Bytes footprint() const = 0;
     /// Whether no event is pending that would wake it. Its members may end earlier.
     [[nodiscard]] virtual bool quiet() const { return true; }
-    /// Functional mode: each member's buffer, by position.
-    [[nodiscard]] virtual std::vector<std::vector<float>>& buffers() = 0;
-    /// Functional mode: each member's result, by position.
-    [[nodiscard]] virtual std::vector<std::vector<float>>& results() { return buffers(); }
-    /// Functional mode: errors in members' results, for collectives that check themselves.
-    [[nodiscard]] virtual std::string wrong_result() const { return {}; }
     /// A note for users on how it ran; empty if none.
     [[nodiscard]] virtual std::string note() const { return {}; }
     /// Payload, over all members, that travelled in packets which stand for several.
     [[nodiscard]] virtual Bytes coarse() const { return {}; }
-    /// Log of its repeating turns; null if nothing may be skipped.
-    [[nodiscard]] virtual TurnLog* turns() { return nullptr; }
-    /// Number of turns of `lane`, a multiple of `unit`, that can be skipped while enough remain to
-    /// finish correctly.
-    [[nodiscard]] virtual std::uint64_t
-    skippable(std::uint32_t /*lane*/, std::uint64_t /*unit*/) const {
-        return 0;
-    }
-    /// Removes turns from the lane's remaining work; data in flight are unaffected.
-    virtual void skip(std::uint32_t /*lane*/, std::uint64_t /*turns*/) {}
     /// Starts no further movements, no longer calls its listener, and ignores data in flight.
     /// Supported by all-reduces through the switches only.
     virtual void abandon() {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/algorithm_table.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
+#include "models/collectives/library.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
@@ -136,17 +136,19 @@ Reduced reduce_across(
     spec.layout = lay_out(topology, spec.ranks);
     spec.rings = ring_orders(topology, spec.ranks, spec.layout);
     spec.trees = tree_parents(spec.layout, spec.rings);
-    spec.choice = {algorithm, protocol, channels, false, Time()};
+    spec.choice.algorithm = algorithm;
+    spec.choice.protocol = protocol;
+    spec.choice.channels = channels;
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
     std::string refused;
     const auto running = make_collective(environment, spec, listener, refused);
-    running->buffers() = before;
+    dynamic_cast<Functional&>(*running).buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 500));
     machine.simulation.run();
     EXPECT_EQ(listener.done, before.size());
     EXPECT_EQ(machine.fabric.values().live(), 0U);
-    out.results = running->results();
+    out.results = dynamic_cast<Functional&>(*running).results();
     return out;
 }
 

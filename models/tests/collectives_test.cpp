@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/algorithm_table.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
+#include "models/collectives/library.h"
 #include "models/tests/test_machine.h"
 #include "sim/core/error.h"
 
@@ -58,6 +58,14 @@ struct SilentListener : MemberListener {
     int done = 0;
 };
 
+Choice chosen(Algorithm algorithm, Protocol protocol, std::uint32_t channels) {
+    Choice choice;
+    choice.algorithm = algorithm;
+    choice.protocol = protocol;
+    choice.channels = channels;
+    return choice;
+}
+
 /// Runs one all-reduce in functional mode, without the engine, and returns the buffers.
 std::vector<std::vector<float>> reduced(
     const Topology& topology,
@@ -86,13 +94,13 @@ std::vector<std::vector<float>> reduced(
     const CollectiveEnvironment environment{machine.fabric, params, ports, true};
     std::string refused;
     const auto running = make_collective(environment, spec, listener, refused);
-    running->buffers() = before;
+    dynamic_cast<Functional&>(*running).buffers() = before;
     for (std::uint32_t i = 0; i < before.size(); ++i)
         running->join(i, nanoseconds(i * 700));
     machine.simulation.run();
     EXPECT_EQ(listener.done, static_cast<int>(before.size()));
     EXPECT_EQ(machine.fabric.values().live(), 0U);
-    return running->results();
+    return dynamic_cast<Functional&>(*running).results();
 }
 
 class BitExact : public ::testing::TestWithParam<std::uint32_t> {};
@@ -109,7 +117,7 @@ TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
                 const bool reads = protocol == Protocol::kSimple && count % 2 == 1;
                 const auto after = reduced(
                     TestMachine::hgx(n).build(),
-                    {Algorithm::kRing, protocol, 3, false, Time()},
+                    chosen(Algorithm::kRing, protocol, 3),
                     before,
                     type,
                     width,
@@ -133,12 +141,10 @@ TEST_P(BitExact, TheSwitchGivesTheSumInRankOrderRoundedOnce) {
         for (const bool registered : {false, true})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
                 const auto before = make_values(count + n, n, count, type);
-                const auto after = reduced(
-                    TestMachine::hgx(n).build(),
-                    {Algorithm::kInSwitch, Protocol::kSimple, 2, registered, Time()},
-                    before,
-                    type,
-                    width);
+                Choice choice = chosen(Algorithm::kInSwitch, Protocol::kSimple, 2);
+                choice.of<NcclChoice>().registered = registered;
+                const auto after =
+                    reduced(TestMachine::hgx(n).build(), choice, before, type, width);
                 for (std::size_t i = 0; i < count; ++i) {
                     float expected = before[0][i];
                     for (std::uint32_t m = 1; m < n; ++m)

@@ -37,8 +37,8 @@ TEST(ExchangeChoice, PeersShareAPowerOfTwoOfBlocks) {
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
         const Choice choice = to_all(params(24, 22'903), {}, switched(ranks), mebibytes(16));
         EXPECT_EQ(choice.channels, 32U);
-        EXPECT_EQ(choice.for_a_peer, 32U / ranks);
-        EXPECT_EQ(choice.peers_of_a_block, 1U);
+        EXPECT_EQ(channels_for_a_peer(choice), 32U / ranks);
+        EXPECT_EQ(choice.of<NcclChoice>().peers_of_a_block, 1U);
         EXPECT_EQ(choice.protocol, Protocol::kSimple);
     }
 }
@@ -46,8 +46,8 @@ TEST(ExchangeChoice, PeersShareAPowerOfTwoOfBlocks) {
 TEST(ExchangeChoice, ManyRanksShareBlocks) {
     const Choice choice = to_all(params(24, 22'903), {}, switched(72), mebibytes(1));
     EXPECT_EQ(choice.channels, 32U);
-    EXPECT_EQ(choice.for_a_peer, 1U);
-    EXPECT_EQ(choice.peers_of_a_block, 3U);
+    EXPECT_EQ(channels_for_a_peer(choice), 1U);
+    EXPECT_EQ(choice.of<NcclChoice>().peers_of_a_block, 3U);
 }
 
 /// 20 warps: a peer alone gets 9 that receive and 10 that send, of which one posts; eight get one
@@ -61,8 +61,11 @@ TEST(ExchangeChoice, PeersShareABlocksWarps) {
 
 /// Parts below an eighth of a step are not worth a channel.
 TEST(ExchangeChoice, ShortMessagesTakeFewChannels) {
-    EXPECT_EQ(to_all(params(24, 22'903), {}, switched(8), kibibytes(64)).for_a_peer, 1U);
-    EXPECT_EQ(to_all(params(24, 22'903), {}, switched(8), kibibytes(128)).for_a_peer, 2U);
+    EXPECT_EQ(
+        to_all(params(24, 22'903), {}, switched(8), kibibytes(64)).of<NcclChoice>().for_a_peer, 1U);
+    EXPECT_EQ(
+        to_all(params(24, 22'903), {}, switched(8), kibibytes(128)).of<NcclChoice>().for_a_peer,
+        2U);
 }
 
 /// Measured: in all-to-alls, NCCL 2.27.3 on 8 A100 and 2.28.7 on 4, 8 and 64 GB300 use LL up to 512
@@ -85,24 +88,25 @@ TEST(ExchangeChoice, OldVersionsDivideAMessageAmongAllChannelsOfItsPeer) {
     CollectivePolicy policy;
     policy.channels = 2;
     const Choice now = to_all(params(12, 22'903), policy, view, mebibytes(8));
-    EXPECT_EQ(now.for_a_peer, 1U);
-    EXPECT_EQ(now.peers_of_a_block, 1U);
+    EXPECT_EQ(now.of<NcclChoice>().for_a_peer, 1U);
+    EXPECT_EQ(now.of<NcclChoice>().peers_of_a_block, 1U);
     const Choice old = to_all(params(12, 21'003), policy, view, mebibytes(8));
     EXPECT_EQ(old.channels, 2U);
-    EXPECT_EQ(old.for_a_peer, 2U);
-    EXPECT_EQ(old.peers_of_a_block, 2U);
+    EXPECT_EQ(old.of<NcclChoice>().for_a_peer, 2U);
+    EXPECT_EQ(old.of<NcclChoice>().peers_of_a_block, 2U);
 }
 
 TEST(ExchangeChoice, SlowerLinksGetFewerChannelsAndShorterChunks) {
     MachineView pcie = switched(2);
     pcie.pcie = true;
     const Choice over_pcie = to_all(params(4, 22'903), {}, pcie, mebibytes(16));
-    EXPECT_EQ(over_pcie.for_a_peer, 2U);
-    EXPECT_EQ(over_pcie.chunk, 128U << 10U);
+    EXPECT_EQ(over_pcie.of<NcclChoice>().for_a_peer, 2U);
+    EXPECT_EQ(over_pcie.of<NcclChoice>().chunk, 128U << 10U);
     MachineView mesh = switched(4);
     mesh.pair_bandwidth = gigabytes_per_second(94);  // four links per pair
-    EXPECT_EQ(to_all(params(24, 22'903), {}, mesh, mebibytes(64)).for_a_peer, 8U);
-    EXPECT_EQ(to_all(params(24, 22'903), {}, mesh, mebibytes(64)).chunk, 512U << 10U);
+    EXPECT_EQ(to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclChoice>().for_a_peer, 8U);
+    EXPECT_EQ(
+        to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclChoice>().chunk, 512U << 10U);
 }
 
 /// NCCL divides the kernel's blocks among all ranks, even where a rank sends to one alone, and a
@@ -116,11 +120,11 @@ TEST(ExchangeChoice, OneNeighbourHasTheBlocksOfItsMessageToItself) {
          {std::tuple(64U, 16U, 8U, 4U),
           std::tuple(128U, 16U, 8U, 8U),
           std::tuple(512U, 32U, 32U, 32U)}) {
-        EXPECT_EQ(next(2, mib).for_a_peer, of_two);
-        EXPECT_EQ(next(4, mib).for_a_peer, of_four);
-        EXPECT_EQ(next(8, mib).for_a_peer, of_eight);
+        EXPECT_EQ(next(2, mib).of<NcclChoice>().for_a_peer, of_two);
+        EXPECT_EQ(next(4, mib).of<NcclChoice>().for_a_peer, of_four);
+        EXPECT_EQ(next(8, mib).of<NcclChoice>().for_a_peer, of_eight);
         EXPECT_EQ(next(8, mib).channels, of_eight) << "the kernel has no other blocks";
-        EXPECT_EQ(next(8, mib).peers_of_a_block, 1U);
+        EXPECT_EQ(next(8, mib).of<NcclChoice>().peers_of_a_block, 1U);
     }
 }
 
@@ -133,7 +137,9 @@ TEST(ExchangeChoice, ChannelsAcrossMachinesFollowTheNetworkAndTheRanks) {
         view.machines = machines;
         view.per_machine = view.rails = gpus;
         view.rail_bandwidth = gigabytes_per_second(48) * gpus;
-        return choose_exchange(params(24, version), {}, view, mebibytes(64), 1).for_a_peer;
+        return choose_exchange(params(24, version), {}, view, mebibytes(64), 1)
+            .of<NcclChoice>()
+            .for_a_peer;
     };
     EXPECT_EQ(next(22'907, 2, 8), 4U);
     EXPECT_EQ(next(22'907, 4, 8), 4U);

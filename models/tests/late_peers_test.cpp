@@ -81,11 +81,11 @@ TEST(WaitingExchange, BlocksLeaveWithThePeersThatTheyServe) {
         {Algorithm::kRing, Protocol::kAuto, 16, false});
     const CollectiveRecord record =
         machine.run(operation_of(CollectiveKind::kAllToAll, microseconds(10'000)));
-    EXPECT_EQ(record.choice.channels, 8 * record.choice.for_a_peer);
+    EXPECT_EQ(record.choice.channels, 8 * channels_for_a_peer(record.choice));
     for (const auto& port : machine.ports) {
         ASSERT_FALSE(port->kept.empty());
         EXPECT_TRUE(std::is_sorted(port->kept.rbegin(), port->kept.rend()));
-        EXPECT_EQ(port->kept.back(), record.choice.for_a_peer);
+        EXPECT_EQ(port->kept.back(), channels_for_a_peer(record.choice));
     }
 }
 
@@ -100,7 +100,7 @@ TEST(WaitingExchange, OfTwoRanksIsAllWait) {
     EXPECT_GT(record.end, record.ready);
     // The blocks that copy a rank's own share leave.
     ASSERT_EQ(machine.ports.front()->kept.size(), 1U);
-    EXPECT_EQ(machine.ports.front()->kept.front(), record.choice.for_a_peer);
+    EXPECT_EQ(machine.ports.front()->kept.front(), channels_for_a_peer(record.choice));
 }
 
 TEST(WaitingExchange, AndAllReduceCarryTheRightNumbers) {

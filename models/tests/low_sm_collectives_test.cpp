@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that use few SMs or none: symmetric kernels and copy engines.
 #include "interconnect/fault_injector.h"
-#include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/copy/copy_plan.h"
+#include "models/collectives/library.h"
 #include "models/collectives/symmetric/symmetric_move.h"
 #include "models/collectives/symmetric/symmetric_work.h"
 #include "models/tests/test_machine.h"
@@ -105,7 +105,7 @@ RC_GTEST_PROP(SymmetricProperty, EveryKernelGivesTheRightNumbers, ()) {
     TestMachine machine(some_machine(multicast), params, of_kind(kind, policy), 3);
     const CollectiveRecord record = machine.run(operation_of(kind, bytes, type));
     assert_clean(machine);
-    RC_ASSERT(record.choice.kernels == Kernels::kSymmetric);
+    RC_ASSERT(record.choice.is<SymmetricChoice>());
     RC_ASSERT(record.fallback == Fallback::kNone);
     if (policy.channels != 0)
         RC_ASSERT(record.choice.channels == policy.channels);
@@ -129,8 +129,7 @@ RC_GTEST_PROP(SymmetricProperty, AFailingSwitchLeavesARing, ()) {
         operation_of(CollectiveKind::kAllReduce, *rc::gen::inRange<std::uint64_t>(1, 60'000) * 2));
     assert_clean(machine);
     RC_ASSERT((record.fallback == Fallback::kNone) == machine.engine->notes().empty());
-    RC_ASSERT(
-        (record.fallback == Fallback::kNone) == (record.choice.kernels == Kernels::kSymmetric));
+    RC_ASSERT((record.fallback == Fallback::kNone) == record.choice.is<SymmetricChoice>());
 }
 
 RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
@@ -222,15 +221,14 @@ MachineView view_of(const Topology& topology) {
 TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     const MachineView machine = view_of(TestMachine::hgx(8).build());
     const CollectiveParams params = TestMachine::params();
-    const auto choose = [&](CollectiveKind kind,
-                            std::uint64_t bytes,
-                            Datatype type = Datatype::kBfloat16) {
-        return choose_symmetric(
-            params,
-            policy_of(Kernels::kSymmetric, Algorithm::kAuto),
-            machine,
-            {kind, Bytes(bytes), type});
-    };
+    const auto choose =
+        [&](CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype::kBfloat16) {
+            return choose_symmetric(
+                params,
+                policy_of(Kernels::kSymmetric, Algorithm::kAuto),
+                machine,
+                {kind, Bytes(bytes), type});
+        };
     // Multicast kernels have at most 16 / 8 blocks on Hopper.
     const Choice large = choose(CollectiveKind::kAllReduce, 256 << 20);
     EXPECT_EQ(large.algorithm, Algorithm::kInSwitch);
@@ -247,6 +245,19 @@ TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 8192).protocol, Protocol::kLl);
 }
 
+/// What the policy's library says of a call on a machine that looks like this.
+std::string refusal(
+    const CollectiveParams& params,
+    const CollectivePolicy& policy,
+    const MachineView& machine,
+    const CollectiveCall& call) {
+    const Topology topology;
+    const std::vector<std::uint32_t> ranks;
+    return library_for(call.kind, policy)
+        .refuses(params, policy, call, CallGroup(topology, ranks, machine))
+        .why;
+}
+
 TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
     const CollectiveParams params = TestMachine::params();
     const MachineView hgx = view_of(TestMachine::hgx(8).build());
@@ -260,7 +271,7 @@ TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
                           CollectiveKind kind,
                           Datatype type,
                           const std::string& words) {
-        const std::string reason = why_not_kernels(params, policy, machine, {kind, Bytes(8), type});
+        const std::string reason = refusal(params, policy, machine, {kind, Bytes(8), type});
         EXPECT_NE(reason.find(words), std::string::npos) << reason;
     };
     using K = CollectiveKind;
@@ -271,13 +282,11 @@ TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
     says(by_switch, pair, K::kAllGather, Datatype::kFloat16, "more than 2 ranks");
     says(copies, hgx, K::kReduceScatter, Datatype::kFloat16, "add nothing");
     says(copies, cluster, K::kAllGather, Datatype::kFloat16, "several machines");
-    EXPECT_EQ(
-        why_not_kernels(params, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32}), "");
+    EXPECT_EQ(refusal(params, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32}), "");
     CollectiveParams old = params;
     old.nccl_version = 22'602;
     EXPECT_NE(
-        why_not_kernels(old, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32})
-            .find("2.27"),
+        refusal(old, symmetric, hgx, {K::kAllReduce, Bytes(8), Datatype::kFloat32}).find("2.27"),
         std::string::npos);
 }
 

@@ -90,7 +90,7 @@ RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
     const CollectiveRecord large = record_of(topology, kind, Bytes(2ULL << step));
     RC_LOG() << to_string(kind) << " of " << ranks << ", 2^" << step << " B: " << seconds(small)
              << " s, " << seconds(large) << " s for twice as many\n";
-    const bool message = small.choice.for_a_peer != 0;
+    const bool message = channels_for_a_peer(small.choice) != 0;
     const bool chain = kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
     const bool alike = small.choice.protocol == large.choice.protocol && !(chain && step < 20);
     if (!message || small.choice.protocol == large.choice.protocol)

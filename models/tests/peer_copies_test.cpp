@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-reduces by copies between GPUs and through the host.
 #include "models/collectives/choice/machine_view.h"
+#include "models/collectives/peer_copies/choice.h"
 #include "models/collectives/peer_copies/program.h"
 #include "models/tests/test_machine.h"
 
@@ -174,16 +175,17 @@ TEST(PeerCopies, TakeTheNetworkBetweenMachines) {
 TEST(PeerCopies, OnlyTheHostIsOfOneMachine) {
     const Topology cluster = TestMachine::cluster(2, 2);
     EXPECT_NE(
-        why_not(Algorithm::kHost, cluster, {0, 1, 2, 3}).find("several machines"),
+        why_no_peer_copies(Algorithm::kHost, cluster, {0, 1, 2, 3}).find("several machines"),
         std::string::npos);
-    EXPECT_EQ(why_not(Algorithm::kHost, cluster, {0, 1}), "");
-    EXPECT_EQ(why_not(Algorithm::kOwners, cluster, {0, 1, 2, 3}), "");
-    EXPECT_EQ(why_not(Algorithm::kTopologyTree, cluster, {0, 1, 2, 3}), "");
+    EXPECT_EQ(why_no_peer_copies(Algorithm::kHost, cluster, {0, 1}), "");
+    EXPECT_EQ(why_no_peer_copies(Algorithm::kOwners, cluster, {0, 1, 2, 3}), "");
+    EXPECT_EQ(why_no_peer_copies(Algorithm::kTopologyTree, cluster, {0, 1, 2, 3}), "");
     std::vector<std::uint32_t> many(17);
     for (std::uint32_t i = 0; i < many.size(); ++i)
         many[i] = i;
     EXPECT_NE(
-        why_not(Algorithm::kTopologyTree, TestMachine::hgx(17).build(), many).find("16 at most"),
+        why_no_peer_copies(Algorithm::kTopologyTree, TestMachine::hgx(17).build(), many)
+            .find("16 at most"),
         std::string::npos);
 }
 

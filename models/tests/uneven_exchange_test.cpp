@@ -186,7 +186,7 @@ TEST(UnevenExchange, AMessagesChannelsAndProtocolGoByItsOwnSize) {
     exchange.at(1, 0) = 64 << 10U;
     exchange.at(2, 0) = 128 << 10U;
     const UnevenChoice chosen = choose_uneven_exchange(params, {}, view, exchange);
-    EXPECT_EQ(chosen.choice.for_a_peer, 4U);
+    EXPECT_EQ(channels_for_a_peer(chosen.choice), 4U);
     EXPECT_EQ(chosen.choice.protocol, Protocol::kSimple);
     EXPECT_EQ(chosen.messages[1].channels, 4U);
     EXPECT_EQ(chosen.messages[8].channels, 1U);
@@ -262,14 +262,14 @@ TEST(UnevenExchange, CopyEnginesExchangeEqualPartsAlone) {
     CollectivePolicy copies;
     copies.kernels = Kernels::kCopyEngine;
     policies.all_reduce = copies;
-    const auto kernels = [&] {
+    const auto by_nccl = [&] {
         TestMachine machine(TestMachine::hgx(4).build(), params, policies);
         machine.engine->set_exchanges({equal_parts(4, kMiB)});
-        return machine.run(operation_of(1)).choice.kernels;
+        return machine.run(operation_of(1)).choice.is<NcclChoice>();
     };
-    EXPECT_EQ(kernels(), Kernels::kClassic);
+    EXPECT_TRUE(by_nccl());
     policies.all_to_all = copies;
-    EXPECT_THROW(kernels(), SimulationError);
+    EXPECT_THROW(by_nccl(), SimulationError);
 }
 
 /// Starts a collective on all ranks when it is called.

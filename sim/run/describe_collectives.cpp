@@ -2,6 +2,7 @@
 #include "sim/run/describe_collectives.h"
 
 #include "interconnect/topology_analysis.h"
+#include "models/collectives/library.h"
 #include "sim/core/error.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/simulate.h"
@@ -55,14 +56,8 @@ RanAllReduce chosen_all_reduce(const SystemParams& system, std::uint64_t bytes) 
     options.groups = {world};
     Machine machine(simulation, system, options);
     const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
-    return {
-        std::string(enum_name(choice.algorithm)),
-        std::string(
-            choice.algorithm == Algorithm::kInSwitch ? enum_name(choice.mode)
-                                                     : enum_name(choice.protocol)),
-        choice.channels,
-        false,
-        0};
+    const ChoiceWords words = library_of(choice).words(choice);
+    return {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0};
 }
 
 /// The same as a run of a scenario whose all-reduces are auto says; only the choice if it takes too

@@ -33,8 +33,8 @@ Choice limited(Choice choice, std::uint32_t ranks, std::uint32_t most) {
     if (most == 0 || choice.channels <= most)
         return choice;
     choice.channels = most;
-    if (choice.for_a_peer != 0)
-        choice.peers_of_a_block = peers_at_once(choice, ranks);
+    if (channels_for_a_peer(choice) != 0)
+        choice.of<NcclChoice>().peers_of_a_block = peers_at_once(choice, ranks);
     return choice;
 }
 

@@ -104,8 +104,9 @@ public:
     }
     /// Sets what the kernel has, given its channels of a peer, where a rank serves so many.
     void set_blocks(Choice& choice, std::uint32_t served) const {
-        choice.channels = std::min(blocks_, choice.for_a_peer * served);
-        choice.peers_of_a_block = peers_at_once(choice, served);
+        auto& own = choice.of<NcclChoice>();
+        choice.channels = std::min(blocks_, own.for_a_peer * served);
+        own.peers_of_a_block = peers_at_once(choice, served);
     }
 
 private:
@@ -145,7 +146,7 @@ bool is_exchange(CollectiveKind kind) {
 }
 
 std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers) {
-    return (choice.for_a_peer * peers + choice.channels - 1) / choice.channels;
+    return (choice.of<NcclChoice>().for_a_peer * peers + choice.channels - 1) / choice.channels;
 }
 
 double share_of_warps(std::uint32_t peers) {
@@ -171,10 +172,11 @@ Choice choice_of(
     std::uint32_t served) {
     Choice choice;
     choice.protocol = rules.protocol(bytes);
-    choice.for_a_peer = rules.channels_by(bytes, choice.protocol);
-    choice.chunk = step_of(params, machine, choice.protocol);
+    auto& own = choice.of<NcclChoice>();
+    own.for_a_peer = rules.channels_by(bytes, choice.protocol);
+    own.chunk = step_of(params, machine, choice.protocol);
     if (choice.protocol == Protocol::kLl)
-        choice.chunk /= 2;  // the other half holds flags
+        own.chunk /= 2;  // the other half holds flags
     rules.set_blocks(choice, served);
     return choice;
 }
@@ -203,13 +205,14 @@ UnevenChoice choose_uneven_exchange(
                 largest = std::max(largest, exchange.at(from, to));
     UnevenChoice found;
     found.choice = choice_of(params, machine, rules, Bytes(largest), machine.ranks);
+    auto& own = found.choice.of<NcclChoice>();
     for (std::size_t pair = 0; pair < exchange.bytes.size(); ++pair) {
         const Bytes bytes(exchange.bytes[pair]);
         const bool stays = pair % (exchange.ranks + 1U) == 0;
         MessageChoice message;
         message.protocol = stays ? found.choice.protocol : rules.protocol(bytes);
         message.channels = rules.channels_by(bytes, message.protocol);
-        found.choice.for_a_peer = std::max(found.choice.for_a_peer, message.channels);
+        own.for_a_peer = std::max(own.for_a_peer, message.channels);
         found.messages.push_back(message);
     }
     rules.set_blocks(found.choice, machine.ranks);

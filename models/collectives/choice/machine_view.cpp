@@ -5,7 +5,6 @@
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_tree.h"
 #include "interconnect/topology_analysis.h"
-#include "models/collectives/peer_copies/choice.h"
 
 #include <fmt/format.h>
 
@@ -221,8 +220,6 @@ view_group(const Topology& topology, Bytes transfer_unit, const std::vector<std:
 
 std::string
 why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    if (moves_by_copies(algorithm))
-        return why_no_peer_copies(algorithm, topology, ranks);
     switch (algorithm) {
     case Algorithm::kInSwitch:
         return why_no_reduction(topology, ranks);

@@ -4,11 +4,17 @@
 #include "models/collectives/choice/cost_model.h"
 #include "models/collectives/choice/pcie_channels.h"
 #include "models/collectives/choice/search_speeds.h"
-#include "models/collectives/peer_copies/choice.h"
 
 #include <algorithm>
 
 namespace switchfold {
+
+CollectivePolicy with_classic_kernels(CollectivePolicy policy) {
+    policy.kernels = Kernels::kClassic;
+    if (policy.algorithm == Algorithm::kDirect)
+        policy.algorithm = Algorithm::kAuto;
+    return policy;
+}
 
 const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol) {
     switch (protocol) {
@@ -123,9 +129,10 @@ Choice switched(
     Choice choice;
     choice.algorithm = algorithm;
     choice.channels = policy.channels != 0 ? policy.channels : channels;
-    choice.registered = registered;
     choice.estimate = estimate;
-    choice.mode = policy.mode;
+    auto& own = choice.of<NcclChoice>();
+    own.registered = registered;
+    own.mode = policy.mode;
     return choice;
 }
 
@@ -140,11 +147,9 @@ Choice choose_collective(
     const Bytes bytes = call.bytes;
     const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
     const bool automatic = policy.algorithm == Algorithm::kAuto;
-    // An explicit in-switch request is honoured here; why_not() rejects impossible ones earlier.
+    // An explicit in-switch request is honoured here; refuses() rejects impossible ones earlier.
     if (reduces_in_switch(policy.algorithm))
         return switched(params, policy, machine, call, cost);
-    if (moves_by_copies(policy.algorithm))
-        return choose_peer_copies(params, policy, machine, call);
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
         only = params.network_protocol;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/experts/policy.h"
+#include "models/collectives/choice/algorithm.h"
+#include "models/collectives/choice/choice.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/policy.h"
 #include "sim/core/params.h"
@@ -14,77 +15,6 @@
 #include <utility>
 
 namespace switchfold {
-
-/// How a collective moves its data.
-enum class Algorithm : std::uint8_t {
-    kAuto,
-    kRing,
-    kTree,          ///< a chain inside each machine, two binary trees between machines
-    kInSwitch,      ///< NVLS: pull reduction and multicast by the switches of one domain
-    kInSwitchTree,  ///< NVLS inside each machine, trees between the machines' heads (NVLS tree)
-    kInSwitchRing,  ///< NVLS inside each machine, rings between the machines' heads
-    kCollnet,       ///< NVLS inside each machine; the network's switches reduce the machines' sums
-    kDirect,        ///< every rank reads or writes all others' memory
-    kOwners,        ///< copies to the owner of each array, which adds them and copies the sum back
-    kTopologyTree,  ///< copies along trees that minimise the load on the machine's links
-    kHost,          ///< copies to the host, which adds them, and back
-};
-
-template <>
-struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 11> kNames{
-        {{Algorithm::kAuto, "auto"},
-         {Algorithm::kRing, "ring"},
-         {Algorithm::kTree, "tree"},
-         {Algorithm::kInSwitch, "in_switch"},
-         {Algorithm::kInSwitchTree, "in_switch_tree"},
-         {Algorithm::kInSwitchRing, "in_switch_ring"},
-         {Algorithm::kCollnet, "collnet"},
-         {Algorithm::kDirect, "direct"},
-         {Algorithm::kOwners, "owners"},
-         {Algorithm::kTopologyTree, "topology_tree"},
-         {Algorithm::kHost, "host"}}};
-};
-
-/// Whether a framework's own copies move the data, with kernels or host threads that add.
-[[nodiscard]] constexpr bool moves_by_copies(Algorithm algorithm) {
-    return algorithm == Algorithm::kOwners || algorithm == Algorithm::kTopologyTree ||
-           algorithm == Algorithm::kHost;
-}
-
-/// Whether switches reduce or replicate the data: the kernel then differs from that of rings and
-/// trees.
-[[nodiscard]] constexpr bool reduces_in_switch(Algorithm algorithm) {
-    return algorithm == Algorithm::kInSwitch || algorithm == Algorithm::kInSwitchTree ||
-           algorithm == Algorithm::kInSwitchRing || algorithm == Algorithm::kCollnet;
-}
-
-/// Kind of kernels, or engines, that move a collective's data.
-enum class Kernels : std::uint8_t {
-    kClassic,     ///< thread blocks that pass chunks through FIFOs, or NVLS
-    kSymmetric,   ///< few thread blocks on buffers mapped by all ranks (NCCL >= 2.27)
-    kCopyEngine,  ///< copy engines, no SMs (NCCL >= 2.28)
-};
-template <>
-struct EnumNames<Kernels> {
-    static constexpr std::array<std::pair<Kernels, std::string_view>, 3> kNames{
-        {{Kernels::kClassic, "classic"},
-         {Kernels::kSymmetric, "symmetric"},
-         {Kernels::kCopyEngine, "copy_engine"}}};
-};
-
-/// Modes of in-switch reduction. Pull (NVLS): the switch reads every member's memory and returns
-/// the sum to the requesting head, which stores it to all. Push (Klenk et al., ISCA 2020): members
-/// write to the switch. Command: the switch reads and stores to all on a single command of the head
-/// (a study; no such hardware is known).
-enum class InSwitchMode : std::uint8_t { kPull, kPush, kCommand };
-template <>
-struct EnumNames<InSwitchMode> {
-    static constexpr std::array<std::pair<InSwitchMode, std::string_view>, 3> kNames{
-        {{InSwitchMode::kPull, "pull"},
-         {InSwitchMode::kPush, "push"},
-         {InSwitchMode::kCommand, "command"}}};
-};
 
 /// A scenario's settings for collectives of one kind.
 struct CollectivePolicy {
@@ -141,6 +71,8 @@ struct CollectivePolicy {
 [[nodiscard]] inline CollectivePolicy ring_policy() {
     return {Algorithm::kRing, Protocol::kAuto, 0, false};
 }
+/// The policy with classic kernels, for collectives that the requested ones cannot run.
+[[nodiscard]] CollectivePolicy with_classic_kernels(CollectivePolicy policy);
 
 /// Properties of the machine that the estimate depends on.
 struct MachineView {
@@ -165,32 +97,18 @@ struct MachineView {
                                ///< connection
 };
 
+struct ExpertsCall;
+
 /// The requested collective.
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Bytes bytes;  ///< as counted by nccl-tests: the larger side for reduce-scatter and all-gather
     Datatype datatype = Datatype::kFloat32;
+    bool even = true;                      ///< of an all-to-all: all parts are equally long
+    const ExpertsCall* experts = nullptr;  ///< of a dispatch or combine
 };
 /// Whether NVLS reduces elements of this type (NCCL, transport/nvls.cc ncclNvlsSupported).
 [[nodiscard]] bool reducible_in_switch(Datatype type);
-
-struct Choice {
-    Algorithm algorithm = Algorithm::kRing;
-    Protocol protocol = Protocol::kSimple;
-    std::uint32_t channels = 1;  ///< thread blocks of the kernel
-    bool registered = false;
-    Time estimate;
-    InSwitchMode mode = InSwitchMode::kPull;
-    Kernels kernels = Kernels::kClassic;
-    std::uint32_t for_a_peer = 0;        ///< exchange: channels per peer
-    std::uint64_t chunk = 0;             ///< exchange: bytes that a channel hands over at once
-    std::uint32_t peers_of_a_block = 1;  ///< exchange: peers that a thread block serves at once
-    ExpertsLibrary library = ExpertsLibrary::kAuto;  ///< for a dispatch or combine
-    std::uint32_t group_tables = 0;  ///< for an exchange of experts through the switch: number of
-                                     ///< groups; 0: the switches' limit
-    PeerCopyPolicy copies = {};      ///< for algorithms that move data by copies
-    std::uint32_t threads = 0;       ///< of a block; 0: all that the protocol uses
-};
 
 /// NCCL reduces the channels of small collectives until every thread has enough work (enqueue.cc;
 /// thresholds in comm.h).

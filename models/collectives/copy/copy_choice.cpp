@@ -61,7 +61,7 @@ Choice choose_copy(
     const MachineView& machine,
     const CollectiveCall& call) {
     Choice choice;
-    choice.kernels = Kernels::kCopyEngine;
+    choice.own = CopyEngineChoice();
     choice.algorithm =
         policy.algorithm == Algorithm::kInSwitch ? Algorithm::kInSwitch : Algorithm::kDirect;
     choice.protocol = Protocol::kSimple;

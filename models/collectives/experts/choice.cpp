@@ -161,19 +161,22 @@ Choice choose_experts(
     const ExpertExchange& exchange,
     std::uint32_t sms) {
     Choice choice;
-    choice.library = library_of(policy);
-    if (choice.library == ExpertsLibrary::kDeepepLowLatency) {
+    ExpertsChoice own;
+    own.library = library_of(policy);
+    choice.own = own;
+    if (own.library == ExpertsLibrary::kDeepepLowLatency) {
         const std::uint32_t most = policy.sms != 0 ? policy.sms : sms;
         choice.channels = low_latency_shape(exchange.experts, most).blocks;
         return choice;
     }
     choice.channels = policy.sms != 0 ? policy.sms : params.experts.sms;
-    if (choice.library == ExpertsLibrary::kTrtllmTwoSided && policy.sms == 0)
+    if (own.library == ExpertsLibrary::kTrtllmTwoSided && policy.sms == 0)
         choice.channels = two_sided_blocks(sms);
     const std::uint32_t tuned = kind == CollectiveKind::kMoeDispatch ? params.experts.dispatch_chunk
                                                                      : params.experts.combine_chunk;
-    choice.group_tables = policy.group_tables;
-    choice.chunk = policy.chunk != 0 ? policy.chunk : tuned;
+    own.group_tables = policy.group_tables;
+    own.chunk = policy.chunk != 0 ? policy.chunk : tuned;
+    choice.own = own;
     return choice;
 }
 

@@ -34,6 +34,13 @@ struct ExpertsMachine {
     bool multicast = false;      ///< a single domain whose switches replicate and reduce
 };
 
+/// What a dispatch or combine asks beside a call's kind.
+struct ExpertsCall {
+    const ExpertExchange& exchange;
+    ExpertsPolicy policy;
+    ExpertsMachine machine;
+};
+
 /// Reason why an exchange is impossible, with the responsible setting.
 struct ExpertsRefusal {
     std::string pointer;  ///< relative to the scenario's policy, "/sms"; empty: the library itself

@@ -12,13 +12,14 @@ std::unique_ptr<RunningCollective> make_experts_collective(
     const CollectiveSpec& spec,
     MemberListener& listener,
     std::string& /*refused*/) {
+    const ExpertsLibrary library = spec.choice.of<ExpertsChoice>().library;
     const bool dispatch = spec.kind == CollectiveKind::kMoeDispatch;
-    if (spec.choice.library == ExpertsLibrary::kDeepepLowLatency)
+    if (library == ExpertsLibrary::kDeepepLowLatency)
         return dispatch ? make_low_latency_dispatch(environment, spec, listener)
                         : make_low_latency_combine(environment, spec, listener);
-    if (spec.choice.library == ExpertsLibrary::kTrtllmTwoSided)
+    if (library == ExpertsLibrary::kTrtllmTwoSided)
         return make_two_sided(environment, spec, listener);
-    if (spec.choice.library == ExpertsLibrary::kInSwitch)
+    if (library == ExpertsLibrary::kInSwitch)
         return dispatch ? make_switch_dispatch(environment, spec, listener)
                         : make_switch_combine(environment, spec, listener);
     return dispatch ? make_deepep_dispatch(environment, spec, listener)

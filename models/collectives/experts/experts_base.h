@@ -25,7 +25,10 @@ sum_of_copies(const Routing& routing, std::uint32_t from, std::uint32_t token);
 
 /// Common part of experts' exchanges: routing, bytes per token, completion, and the values of
 /// functional mode.
-class ExpertsCollective : public RunningCollective, protected PacketClient, protected EventHandler {
+class ExpertsCollective : public RunningCollective,
+                          public Functional,
+                          protected PacketClient,
+                          protected EventHandler {
 public:
     ~ExpertsCollective() override { fabric_.remove_client(client_); }
     ExpertsCollective(const ExpertsCollective&) = delete;

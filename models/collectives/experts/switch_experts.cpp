@@ -28,8 +28,9 @@ SwitchExperts::SwitchExperts(
 
 void SwitchExperts::begin(Time start) {
     std::vector<std::uint32_t> ranks;
+    const std::uint32_t most = spec_.choice.of<ExpertsChoice>().group_tables;
     for (const GroupTables::Set& set : tables_.sets()) {
-        if (spec_.choice.group_tables != 0 && groups_.size() == spec_.choice.group_tables) {
+        if (most != 0 && groups_.size() == most) {
             refused_ = "as the policy says";
             break;
         }

@@ -128,13 +128,14 @@ BlockNetwork::BlockNetwork(
     t.wire_denominator = denominator;
     t.lines = protocol != Protocol::kSimple;
     // A block of an exchange serves its peers concurrently, with separate data in each direction.
-    const bool exchanges = spec.choice.for_a_peer != 0;
+    const bool exchanges = channels_for_a_peer(spec.choice) != 0;
     // Its warps that send do not wait for those that receive: each end of a slice is one side of
     // what a ring's block does, which receives, sends, and has a barrier for both. A round of LL
     // takes either side as long as a ring, whose block loads for both at once.
     const std::uint32_t sides = exchanges ? 2 : 1;
     t.slice_overhead = p.slice_overhead.count() / sides;
-    const double share = exchanges ? share_of_warps(spec.choice.peers_of_a_block) : 1;
+    const double share =
+        exchanges ? share_of_warps(spec.choice.of<NcclChoice>().peers_of_a_block) : 1;
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(warps_rate(p).count()) * share)) *
         bundle;

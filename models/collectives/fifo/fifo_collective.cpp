@@ -33,8 +33,8 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
 /// Trees use smaller chunks for small buffers, to fill their pipeline: the rules of NCCL's
 /// enqueue.cc, for Simple those before 2.20.
 std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
-    if (spec.choice.chunk != 0)
-        return std::min(chunk, spec.choice.chunk);
+    if (const std::uint64_t handed = spec.choice.of<NcclChoice>().chunk; handed != 0)
+        return std::min(chunk, handed);
     if (!along_trees(spec))
         return chunk;
     const double bytes = static_cast<double>(spec.bytes.count()) / spec.choice.channels;
@@ -65,7 +65,7 @@ WarpSplit split_of(Protocol protocol) {
 }
 
 /// Ring, tree and direct exchange for a group on any machines.
-class FifoCollective final : public RunningCollective {
+class FifoCollective final : public RunningCollective, public Repeating, public Functional {
 public:
     FifoCollective(
         const CollectiveEnvironment& environment,
@@ -96,9 +96,10 @@ public:
 private:
     /// Channels that work concurrently on one peer's data, or on all data.
     [[nodiscard]] static std::uint32_t channels_of(const CollectiveSpec& spec) {
-        return spec.choice.for_a_peer != 0 ? spec.choice.for_a_peer : spec.choice.channels;
+        const std::uint32_t for_a_peer = channels_for_a_peer(spec.choice);
+        return for_a_peer != 0 ? for_a_peer : spec.choice.channels;
     }
-    [[nodiscard]] bool out_of_place() const { return spec_.choice.for_a_peer != 0; }
+    [[nodiscard]] bool out_of_place() const { return channels_for_a_peer(spec_.choice) != 0; }
     /// Adds all channels; of a folded collective those that are simulated.
     void add_channels(bool may_jump);
     /// An exchange's blocks between machines, those inside and those that copy a rank's own data

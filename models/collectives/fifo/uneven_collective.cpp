@@ -46,7 +46,7 @@ private:
 /// The thread blocks are those of the even exchange, but for channels that a smaller message leaves
 /// out. Messages by LL beside larger ones by Simple have blocks of their own, which do not share
 /// their SMs' time: what they move is little.
-class UnevenCollective final : public RunningCollective {
+class UnevenCollective final : public RunningCollective, public Functional {
 public:
     UnevenCollective(
         const CollectiveEnvironment& environment,
@@ -138,8 +138,8 @@ void UnevenCollective::add(
     network.listener = std::make_unique<ByProtocol>(listener, members_, rounds);
     network.chunk = std::min(
         BlockNetwork::max_chunk(environment.params, network.protocol, kStepShape),
-        spec_.choice.chunk);
-    const std::uint32_t for_a_peer = spec_.choice.for_a_peer;
+        spec_.choice.of<NcclChoice>().chunk);
+    const std::uint32_t for_a_peer = channels_for_a_peer(spec_.choice);
     const std::uint64_t usual = std::min(network.chunk, largest_by(network.protocol) / for_a_peer);
     network.bundle =
         bundle_of(spec_.rings.size(), for_a_peer, usual, environment.params.transfer_unit.count());

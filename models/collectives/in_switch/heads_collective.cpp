@@ -38,6 +38,8 @@ GroupLayout simulated_layout(const CollectiveSpec& spec) {
 }
 
 class HeadsCollective final : public RunningCollective,
+                              public Repeating,
+                              public Functional,
                               private SwitchStagesListener,
                               private MemberListener,
                               private PieceGate {

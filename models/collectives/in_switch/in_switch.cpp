@@ -20,7 +20,7 @@ namespace {
 /// reducing warps load the piece, the sum of all members', in rounds of as much as they hold, and
 /// store each sum to all members. With registered buffers nobody copies. Where the switch stores to
 /// all on a command, the sums do not pass through the head: it asks on when its own copy has come.
-class PullAllReduce final : public InSwitchCollective, private NvlsLoopsListener {
+class PullAllReduce final : public InSwitchCollective, public Repeating, private NvlsLoopsListener {
 public:
     PullAllReduce(
         const CollectiveEnvironment& environment,
@@ -142,7 +142,11 @@ constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
-        params, spec.size(), spec.choice.channels, spec.bytes.count(), spec.choice.registered);
+        params,
+        spec.size(),
+        spec.choice.channels,
+        spec.bytes.count(),
+        spec.choice.of<NcclChoice>().registered);
 }
 
 /// Most of a warp's round that travels as one packet. A warp waits for all that it asked for before
@@ -162,7 +166,7 @@ PullAllReduce::PullAllReduce(
     round_(shape_.reduce_round),
     unit_(unit_of(environment.params, shape_)),
     open_(std::size_t{n_} * spec.choice.channels),
-    commands_(spec.choice.mode == InSwitchMode::kCommand),
+    commands_(spec.choice.of<NcclChoice>().mode == InSwitchMode::kCommand),
     loops_(
         {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_},
         shape_.pieces,
@@ -182,9 +186,8 @@ PullAllReduce::PullAllReduce(
     if (environment.may_jump) {
         // Packets of several rounds need tables that never decide, and one switch: those of several
         // pass them on in parts.
-        const bool one_switch = std::ranges::all_of(group_->planes, [](const ReductionPlane& plane) {
-            return plane.switches.size() == 1;
-        });
+        const bool one_switch = std::ranges::all_of(
+            group_->planes, [](const ReductionPlane& plane) { return plane.switches.size() == 1; });
         if (spec.stands_for == 0 && one_switch && unit_ == unit_of(environment.params, shape_))
             rounds_ = rounds_in_packet(load(spec));
         count_turns();

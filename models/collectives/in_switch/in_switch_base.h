@@ -21,7 +21,7 @@ protected:
         std::unique_ptr<ReductionGroup> group) :
         GroupCollective(environment, spec, listener, std::move(group)),
         params_(environment.params),
-        registered_(spec.choice.registered),
+        registered_(spec.choice.of<NcclChoice>().registered),
         end_(spec.ranks.size()),
         running_(spec.ranks.size()) {}
 

@@ -21,12 +21,13 @@ constexpr double kApart = 0.0075;
 }  // namespace
 
 void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
-    TurnLog* turns = collective.turns();
+    auto* repeating = dynamic_cast<Repeating*>(&collective);
+    TurnLog* turns = repeating != nullptr ? repeating->turns() : nullptr;
     if (turns == nullptr)
         return;
     TurnListener* self = this;
     turns->set_listener(self);
-    collective_ = &collective;
+    collective_ = repeating;
     owed_.assign(turns->lanes(), 0);
     left_out_turns_ = 0;
     ports_ = std::move(ports);
@@ -36,8 +37,11 @@ void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> por
 }
 
 void Jump::forget(const RunningCollective& collective) {
-    if (collective_ != &collective)
-        return;
+    if (collective_ != nullptr && dynamic_cast<const Repeating*>(&collective) == collective_)
+        stop();
+}
+
+void Jump::stop() {
     collective_->turns()->set_listener(nullptr);
     collective_ = nullptr;
 }
@@ -74,7 +78,7 @@ void Jump::on_event(std::uint64_t /*tag*/) {
     // A collective disturbed by copies runs at another pace until it has resynchronised, which
     // takes longer than a stretch.
     if (copies_moved())
-        return forget(*collective_);
+        return stop();
     const bool disturbed = kernels_drew() || kernels_draw();
     const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
     if (collective_->turns()->count_from_now())

@@ -14,6 +14,7 @@
 
 namespace switchfold {
 
+class Repeating;
 class RunningCollective;
 
 /// Skips the repetitions of a long collective. At the end of each window of its turns, if it
@@ -32,8 +33,8 @@ public:
     Jump(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
         scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
 
-    /// Watches a single collective, whose members have these ports; no effect if it counts no
-    /// turns.
+    /// Watches a single collective, whose members have these ports; no effect if it does not
+    /// repeat itself.
     void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
     void forget(const RunningCollective& collective);
     [[nodiscard]] bool watching() const { return collective_ != nullptr; }
@@ -41,6 +42,8 @@ public:
     [[nodiscard]] Time jumped() const { return jumped_; }
 
 private:
+    /// Watches nothing any more.
+    void stop();
     void on_window() override;
     void on_event(std::uint64_t tag) override;
     void skip(const Repetition& repetition);
@@ -53,7 +56,7 @@ private:
     [[nodiscard]] bool kernels_draw() const;
 
     Scheduler& scheduler_;
-    RunningCollective* collective_ = nullptr;
+    Repeating* collective_ = nullptr;
     TrafficCounts& counts_;
     Beside beside_;
     std::uint64_t copied_ = 0;  ///< bytes of host copies, up to the last window

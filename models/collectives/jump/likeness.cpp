@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/jump/likeness.h"
 
+#include "models/collectives/library.h"
 #include "models/collectives/running_collective.h"
 
 namespace switchfold {
@@ -20,14 +21,10 @@ Likeness likeness(const CollectiveSpec& spec) {
         static_cast<std::uint64_t>(spec.fallback),
         static_cast<std::uint64_t>(choice.algorithm),
         static_cast<std::uint64_t>(choice.protocol),
-        static_cast<std::uint64_t>(choice.mode),
-        static_cast<std::uint64_t>(choice.kernels),
+        choice.own.index(),
         choice.channels,
-        choice.registered ? 1U : 0U,
-        choice.for_a_peer,
-        choice.chunk,
-        choice.peers_of_a_block,
         choice.threads};
+    library_of(choice).distinguish(choice, like);
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
 }

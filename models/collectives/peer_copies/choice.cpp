@@ -37,13 +37,14 @@ Choice choose_peer_copies(
     Choice choice;
     choice.algorithm = policy.algorithm;
     choice.channels = 0;
-    choice.copies = policy.copies;
-    if (choice.copies.owners == 0)
-        choice.copies.owners = machine.ranks;
-    choice.copies.owners = std::min(choice.copies.owners, machine.ranks);
-    if (choice.copies.trees == 0)
-        choice.copies.trees = machine.ranks;
-    choice.copies.trees = std::min(choice.copies.trees, machine.ranks);
+    PeerCopyPolicy copies = policy.copies;
+    if (copies.owners == 0)
+        copies.owners = machine.ranks;
+    copies.owners = std::min(copies.owners, machine.ranks);
+    if (copies.trees == 0)
+        copies.trees = machine.ranks;
+    copies.trees = std::min(copies.trees, machine.ranks);
+    choice.own = copies;
     const auto rate =
         static_cast<double>(std::max<std::uint64_t>(1, machine.pair_bandwidth.count()));
     const double seconds = 2 * static_cast<double>(call.bytes.count()) / rate;

@@ -19,7 +19,7 @@ namespace {
 
 CopyProgram program_of(const CollectiveSpec& spec) {
     const auto members = static_cast<std::uint32_t>(spec.ranks.size());
-    const PeerCopyPolicy& copies = spec.choice.copies;
+    const PeerCopyPolicy& copies = spec.choice.of<PeerCopyPolicy>();
     const std::uint64_t most =
         std::max<std::uint64_t>(1, copies.array.count() / spec.element_bytes) * spec.element_bytes;
     std::vector<std::uint64_t> arrays = cut_into_arrays(spec.bytes.count(), most);
@@ -47,7 +47,7 @@ public:
         std::unique_ptr<ReductionGroup> group) :
         GroupCollective(environment, spec, listener, std::move(group)),
         params_(environment.params.peer_copies),
-        pageable_(spec.choice.copies.memory == HostMemory::kPageable),
+        pageable_(spec.choice.of<PeerCopyPolicy>().memory == HostMemory::kPageable),
         program_(program_of(spec)),
         paths_(environment.fabric.topology()),
         states_(program_.steps.size()),
@@ -55,7 +55,7 @@ public:
         lanes_(2UL * n_ + 1) {
         for (std::uint32_t member = 0; member < n_; ++member)
             lanes_[copies_of(member)].free = params_.at_once;
-        lanes_.back().free = spec.choice.copies.host_threads;
+        lanes_.back().free = spec.choice.of<PeerCopyPolicy>().host_threads;
         for (std::uint32_t i = 0; i < program_.steps.size(); ++i) {
             const CopyStep& step = program_.steps[i];
             states_[i].waits = static_cast<std::uint32_t>(step.after.size());
@@ -209,7 +209,8 @@ void PeerCopies::begin(std::uint32_t index) {
         return port(step.to).add_arrays(index, bytes * step.terms, bytes, *this);
     case CopyStep::Kind::kHostSum: {
         const Bandwidth share(
-            params_.host_memory.count() / std::max(1U, spec_.choice.copies.host_threads));
+            params_.host_memory.count() /
+            std::max(1U, spec_.choice.of<PeerCopyPolicy>().host_threads));
         const Bandwidth rate = std::min(params_.host_add, share);
         return post(
             Stage::kEnd,

@@ -182,7 +182,7 @@ Choice choose_symmetric(
     const Constants& constants = constants_of(params.tuner);
     const Estimate estimate(constants, machine, call);
     Choice best;
-    best.kernels = Kernels::kSymmetric;
+    best.own = SymmetricChoice();
     double least = INFINITY;
     for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kInSwitch}) {
         const bool multicast = algorithm == Algorithm::kInSwitch;

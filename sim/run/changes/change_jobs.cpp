@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/changes/change_jobs.h"
 
+#include "models/collectives/choice/named_policies.h"
 #include "sim/core/error.h"
 #include "workloads/graph/without_overlap.h"
 
@@ -42,10 +43,7 @@ ChangeJobs::ChangeJobs(
     if (!library_.broadcast)
         library_.broadcast = ring_policy();
     if (run_.broadcast == changes::Transfer::kInSwitch) {
-        CollectivePolicy copy;
-        copy.kernels = Kernels::kCopyEngine;
-        copy.algorithm = Algorithm::kInSwitch;
-        policies_.broadcast = copy;
+        policies_.broadcast = multicast_copy_policy();
     } else if (!policies_.broadcast) {
         policies_.broadcast = ring_policy();
     }

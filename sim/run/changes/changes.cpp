@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/changes/changes.h"
 
-#include "models/collectives/choice/kernels.h"
-#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/choice/named_policies.h"
+#include "models/collectives/library.h"
 #include "sim/core/error.h"
 #include "sim/run/changes/change_jobs.h"
 #include "sim/run/changes/step_graphs.h"
@@ -190,23 +190,21 @@ private:
     void check_switch(const Members& from, const Members& to, PlanProblems& problems) const {
         if (params_.broadcast != changes::Transfer::kInSwitch || !problems.empty())
             return;
-        CollectivePolicy policy;
-        policy.kernels = Kernels::kCopyEngine;
-        policy.algorithm = Algorithm::kInSwitch;
+        const CollectivePolicy policy = multicast_copy_policy();
+        const CollectiveCall call{CollectiveKind::kBroadcast, Bytes(0), Datatype::kUint8};
         Members ranks = to;
         ranks.push_back(from.front());
         std::sort(ranks.begin(), ranks.end());
         const CollectiveParams& params = *scenario_.system->collectives;
-        const GroupView view = view_group(topology_, params.transfer_unit, ranks);
-        const std::string why = why_not_kernels(
-            params, policy, view.machine, {CollectiveKind::kBroadcast, Bytes(0), Datatype::kUint8});
-        if (!why.empty())
+        const CallGroup group(topology_, ranks, params.transfer_unit);
+        const Refusal refusal = library_for(call.kind, policy).refuses(params, policy, call, group);
+        if (refusal)
             problems.emplace_back(
                 "/broadcast",
                 fmt::format(
                     "is in_switch, which {} cannot do: {}; expected ring, tree or scatter",
                     scenario_.system->name,
-                    why));
+                    refusal.why));
     }
 
     [[nodiscard]] changes::ChangeFacts facts(std::size_t i) const {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/block_checks.h"
 
-#include "models/collectives/algorithm_table.h"
+#include "models/collectives/library.h"
 #include "models/gpu/sm_array.h"
 #include "sim/run/config/experiment.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,6 +15,10 @@
 namespace switchfold {
 
 namespace {
+
+BlockShape block_of(const ResidentShape& shape) {
+    return {shape.threads, shape.registers_per_thread, shape.shared_memory};
+}
 
 /// Whether an empty SM holds the block, and what of it is too much.
 std::string_view too_much(const SmArray& sm, const BlockShape& block) {
@@ -34,20 +37,11 @@ std::uint32_t most_registers(const SmArray& sm, BlockShape block) {
     return block.registers_per_thread;
 }
 
-struct Kernel {
-    std::string_view name;
-    std::string_view pointer;  ///< of its threads
-    std::uint32_t threads;
-};
-
 /// `at`: the parameters that the block comes from.
 void check_block(
-    const GpuParams& gpu,
-    const Kernel& kernel,
-    const BlockShape& block,
-    std::string_view at,
-    ParamChecker& checker) {
+    const GpuParams& gpu, const StatedKernel& kernel, std::string_view at, ParamChecker& checker) {
     const SmArray sm(gpu.sm, 1);
+    const BlockShape block = block_of(kernel.shape);
     const std::string_view what = too_much(sm, block);
     if (what == "registers_per_thread")
         checker.error(
@@ -57,9 +51,9 @@ void check_block(
                 "many each; expected at most {}",
                 block.registers_per_thread,
                 gpu.name,
-                kernel.threads,
+                block.threads,
                 kernel.name,
-                most_registers(sm, {kernel.threads, block.registers_per_thread, {}})));
+                most_registers(sm, {block.threads, block.registers_per_thread, {}})));
     else if (what == "shared_memory")
         checker.error(
             fmt::format("{}/shared_memory", at),
@@ -73,7 +67,7 @@ void check_block(
             fmt::format("{}/{}", at, kernel.pointer),
             fmt::format(
                 "is {}, and an SM of {} holds {}; expected at most those",
-                kernel.threads,
+                block.threads,
                 gpu.name,
                 gpu.sm.threads));
 }
@@ -82,52 +76,28 @@ void check_block(
 
 void check_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, ParamChecker& checker) {
-    const std::array kernels{
-        Kernel{"LL", "ll/threads", collectives.ll.threads},
-        Kernel{"LL128", "ll128/threads", collectives.ll128.threads},
-        Kernel{"Simple", "simple/threads", collectives.simple.threads},
-        Kernel{"in-switch", "in_switch_threads", collectives.in_switch_threads}};
-    // What all kernels share is told once, of the largest.
-    const Kernel& largest =
-        *std::max_element(kernels.begin(), kernels.end(), [](const Kernel& a, const Kernel& b) {
-            return a.threads < b.threads;
-        });
-    check_block(
-        gpu,
-        largest,
-        {largest.threads, collectives.registers_per_thread, collectives.shared_memory},
-        "/collectives",
-        checker);
-    // Those of experts need more shared memory than many GPUs have; where they run, a scenario's
-    // check says so (why_no_experts()).
-    const ExpertsParams& experts = collectives.experts;
-    if (experts.copy_round > Time())
-        check_block(
-            gpu,
-            {"experts", "threads", experts.threads},
-            {experts.threads, experts.registers_per_thread, Bytes()},
-            "/collectives/experts",
-            checker);
+    for (const CommunicationLibrary* library : libraries()) {
+        const StatedKernels stated = library->stated(collectives);
+        // What all kernels share is told once, of the largest.
+        const auto largest = std::max_element(
+            stated.kernels.begin(),
+            stated.kernels.end(),
+            [](const StatedKernel& a, const StatedKernel& b) {
+                return a.shape.threads < b.shape.threads;
+            });
+        if (largest != stated.kernels.end())
+            check_block(gpu, *largest, stated.at, checker);
+    }
 }
 
 std::uint32_t most_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy) {
-    const bool any = policy.algorithm == Algorithm::kAuto;
     const SmArray sm(gpu.sm, 1);
-    std::uint32_t least = UINT32_MAX;
-    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch})
-        for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
-            if ((any || reduces_in_switch(policy.algorithm) == reduces_in_switch(algorithm)) &&
-                (policy.protocol == Protocol::kAuto || policy.protocol == protocol)) {
-                Choice choice;
-                choice.algorithm = algorithm;
-                choice.protocol = protocol;
-                const ResidentShape shape = kernel_shape(collectives, choice);
-                least = std::min(
-                    least,
-                    sm.limit({shape.threads, shape.registers_per_thread, shape.shared_memory}));
-            }
-    return gpu.sms * least;
+    std::uint32_t most = UINT32_MAX;
+    const CommunicationLibrary& library = library_for(CollectiveKind::kAllReduce, policy);
+    for (const ResidentShape& shape : library.kernels(collectives, policy))
+        most = std::min(most, gpu.sms * sm.limit(block_of(shape)));
+    return most;
 }
 
 std::uint32_t most_blocks(const SystemParams& system, const CollectivePolicy& policy) {

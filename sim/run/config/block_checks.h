@@ -16,7 +16,7 @@ struct SystemParams;
 void check_blocks(const GpuParams& gpu, const CollectiveParams& collectives, ParamChecker& checker);
 
 /// Thread blocks of a collective by such a policy that the GPU holds at the same time. A collective
-/// of more would wait for ever for those that are not resident.
+/// of more would wait for ever for those that are not resident. UINT32_MAX: it takes no blocks.
 [[nodiscard]] std::uint32_t most_blocks(
     const GpuParams& gpu, const CollectiveParams& collectives, const CollectivePolicy& policy);
 

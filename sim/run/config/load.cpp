@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/load.h"
 
+#include "models/collectives/choice/named_policies.h"
 #include "sim/core/fnv.h"
 #include "sim/run/config/block_checks.h"
 #include "sim/run/config/changed_system.h"
@@ -195,9 +196,8 @@ namespace {
 std::vector<ScenarioParams>
 with_switches_across(const Experiment& experiment, std::vector<ScenarioParams> scenarios) {
     if (build_topology(experiment.system->topology).machines() > 1)
-        for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kCollnet})
-            scenarios.push_back(
-                {std::string(enum_name(algorithm)), true, {algorithm, Protocol::kAuto, 0, false}});
+        for (const NamedPolicy& across : policies_across_switches())
+            scenarios.push_back({std::string(across.name), true, across.policy});
     return scenarios;
 }
 
@@ -207,7 +207,7 @@ std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
     if (workload_of<ManyCoreParams>(experiment) != nullptr)
         return many_core_scenarios();
     const CollectivePolicy by_ring = ring_policy();
-    CollectivePolicy by_switch{Algorithm::kInSwitch, Protocol::kAuto, 0, false};
+    CollectivePolicy by_switch = in_switch_policy();
     const ScenarioParams serial{"serial", false, by_ring};
     const ScenarioParams ring{"ring", true, by_ring};
     if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
-#include "models/collectives/choice/kernels.h"
 #include "models/collectives/engine.h"
+#include "models/collectives/nccl/traced_kernel.h"
 #include "models/gpu/kernel_launch.h"
 #include "sim/core/error.h"
 #include "sim/kernel/simulation.h"

@@ -3,11 +3,12 @@
 
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/kernels.h"
+#include "models/collectives/choice/foldable.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/library.h"
 #include "sim/run/config/block_checks.h"
 
 #include <algorithm>
@@ -112,24 +113,17 @@ public:
 private:
     [[nodiscard]] std::optional<Choice> of(const CollectiveOperation& collective) const {
         const CollectivePolicy policy = policies_.of(collective.kind);
-        const bool reduces = collective.kind == CollectiveKind::kAllReduce;
-        // Other kinds follow the all-reduces' policy as far as they can (engine_specify.cpp).
-        if (policy.kernels != Kernels::kClassic || policy.mode != InSwitchMode::kPull ||
-            (!reduces && policy.algorithm != Algorithm::kRing &&
-             policy.algorithm != Algorithm::kAuto))
+        if (!may_fold(collective.kind, policy))
+            return std::nullopt;
+        const CollectiveCall call{collective.kind, collective.bytes, collective.datatype};
+        const CallGroup group(topology_, ranks_, group_.machine);
+        const CommunicationLibrary& library = library_for(call.kind, policy);
+        if (library.refuses(params_, policy, call, group))
             return std::nullopt;
         const Choice choice = limited(
-            choose_by_kernels(
-                params_,
-                policy,
-                group_.machine,
-                {collective.kind, collective.bytes, collective.datatype}),
+            library.choose(params_, policy, call, group),
             group_.machine.ranks,
             policies_.most_blocks);
-        if (reduces &&
-            !why_not(choice.algorithm, collective.kind, collective.datatype, topology_, ranks_)
-                 .empty())
-            return std::nullopt;
         return choice;
     }
 
@@ -140,29 +134,19 @@ private:
     GroupView group_;
 };
 
-bool only_rings(const std::vector<Chosen>& all) {
-    return std::all_of(all.begin(), all.end(), [](const Chosen& chosen) {
-        const CollectiveKind kind = chosen.collective.kind;
-        return chosen.choice.algorithm == Algorithm::kRing &&
-               (kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
-                kind == CollectiveKind::kAllGather);
+bool only(Pattern pattern, const std::vector<Chosen>& all) {
+    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+        return pattern_of(chosen.collective.kind, chosen.collective.datatype, chosen.choice) ==
+               pattern;
     });
 }
 
 /// Whether all collectives are all-reduces along trees, with equally many channels on each.
 bool only_trees(const std::vector<Chosen>& all, std::size_t trees) {
-    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
-        return chosen.collective.kind == CollectiveKind::kAllReduce &&
-               chosen.choice.algorithm == Algorithm::kTree && chosen.choice.channels % trees == 0;
-    });
-}
-
-bool only_all_reduces(const std::vector<Chosen>& all, Algorithm algorithm) {
-    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
-        return chosen.collective.kind == CollectiveKind::kAllReduce &&
-               chosen.choice.algorithm == algorithm &&
-               reducible_in_switch(chosen.collective.datatype);
-    });
+    return only(Pattern::kTrees, all) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               return chosen.choice.channels % trees == 0;
+           });
 }
 
 /// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
@@ -188,22 +172,23 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, const Gro
 
 /// Whether all collectives are all-reduces through the switches, each of enough loops.
 bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
-    return only_all_reduces(all, Algorithm::kInSwitch) &&
+    return only(Pattern::kSwitches, all) &&
            std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               const bool registered = chosen.choice.of<NcclChoice>().registered;
                const InSwitchShape shape = in_switch_shape(
                    choices.params(),
                    choices.group().machine.ranks,
                    chosen.choice.channels,
                    chosen.collective.bytes.count(),
-                   chosen.choice.registered);
+                   registered);
                // The few blocks of registered buffers are out of step with each other.
-               return !chosen.choice.registered && shape.pieces.loops(0) >= kFewestLoops;
+               return !registered && shape.pieces.loops(0) >= kFewestLoops;
            });
 }
 
 /// Whether all collectives are NVLS trees, each of several loops.
 bool only_switched_trees(const std::vector<Chosen>& all, const Choices& choices) {
-    return only_all_reduces(all, Algorithm::kInSwitchTree) &&
+    return only(Pattern::kSwitchTrees, all) &&
            std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
                return choices.head_loops(chosen) >= kFewestLoopsOfTrees;
            });
@@ -242,7 +227,7 @@ std::optional<RankFold> fold_of(
     if (!all)
         return std::nullopt;
     const bool many = count >= kFewestRanks;
-    if (many && only_rings(*all))
+    if (many && only(Pattern::kRings, *all))
         return fold_rings(topology, choices.group().rings);
     if (approximate && only_trees(*all, choices.group().trees.size()))
         return fold_trees(topology, choices.group().layout, choices.group().trees);

@@ -2,8 +2,8 @@
 #include "sim/run/machine/system_queries.h"
 
 #include "interconnect/reduction_tree.h"
-#include "models/collectives/choice/kernels.h"
 #include "models/collectives/choice/machine_view.h"
+#include "models/collectives/library.h"
 #include "sim/run/config/rank_gpus.h"
 
 #include <fmt/format.h>
@@ -81,7 +81,7 @@ bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
     return why_no_reduction(build_topology(system.topology), members).empty();
 }
 
-std::string why_not_kernels(
+std::string why_refused(
     const SystemParams& system,
     const CollectivePolicy& policy,
     const CollectiveCall& call,
@@ -89,8 +89,9 @@ std::string why_not_kernels(
     std::vector<std::uint32_t> ranks(gpus);
     std::iota(ranks.begin(), ranks.end(), 0U);
     const CollectiveParams& params = *system.collectives;
-    const GroupView view = view_group(build_topology(system.topology), params.transfer_unit, ranks);
-    return why_not_kernels(params, policy, view.machine, call);
+    const Topology topology = build_topology(system.topology);
+    const CallGroup group(topology, ranks, params.transfer_unit);
+    return library_for(call.kind, policy).refuses(params, policy, call, group).why;
 }
 
 }  // namespace switchfold

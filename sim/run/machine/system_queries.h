@@ -25,8 +25,8 @@ namespace switchfold {
 /// Whether the switches can reduce for the first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
 
-/// Why the policy's kernels cannot run a collective over the first `gpus` GPUs; empty if they can.
-[[nodiscard]] std::string why_not_kernels(
+/// Why a policy's library does not run a call over the first `gpus` GPUs; empty if it does.
+[[nodiscard]] std::string why_refused(
     const SystemParams& system,
     const CollectivePolicy& policy,
     const CollectiveCall& call,

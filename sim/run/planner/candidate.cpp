@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/candidate.h"
 
+#include "models/collectives/choice/named_policies.h"
 #include "sim/core/error.h"
 #include "sim/core/gibibytes.h"
 #include "sim/run/machine/system_queries.h"
@@ -133,12 +134,13 @@ private:
                     fmt::format("/scenarios/{}/set", i),
                     "changes the experiment that plans are chosen for; expected none in a scenario "
                     "of the planner");
-            const Algorithm algorithm = s.policies().of(CollectiveKind::kAllReduce).algorithm;
-            const bool in_switch = algorithm == Algorithm::kInSwitch;
+            const CollectivePolicy policy = s.policies().of(CollectiveKind::kAllReduce);
+            const bool across = asks_for_switches_across(policy);
             // Plans have groups inside machines too, which such an algorithm does not serve.
-            if (loaded_.default_scenarios && reduces_in_switch(algorithm) && !in_switch)
+            if (loaded_.default_scenarios && across)
                 continue;
-            if (in_switch && !can_reduce_in_switch(*experiment_.system, space_.gpus)) {
+            if (asks_for_switches(policy) && !across &&
+                !can_reduce_in_switch(*experiment_.system, space_.gpus)) {
                 if (!loaded_.default_scenarios)
                     fail(
                         fmt::format("/scenarios/{}/all_reduce/algorithm", i),

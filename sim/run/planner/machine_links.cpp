@@ -3,6 +3,7 @@
 
 #include "interconnect/topology_analysis.h"
 #include "interconnect/topology_builder.h"
+#include "models/collectives/choice/named_policies.h"
 
 #include <algorithm>
 
@@ -47,8 +48,7 @@ MachineCuts::MachineCuts(const SystemParams& system) {
 }
 
 bool MachineLinks::runs_as_ring(CollectiveKind kind) const {
-    const CollectivePolicy policy = policies_.of(kind);
-    return policy.algorithm == Algorithm::kRing && policy.kernels == Kernels::kClassic;
+    return asks_for_rings(policies_.of(kind));
 }
 
 double MachineLinks::collective(

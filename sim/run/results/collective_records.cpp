@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/collective_records.h"
 
+#include "models/collectives/library.h"
+
 #include <algorithm>
 
 namespace switchfold {
@@ -50,11 +52,9 @@ Interval waiting_of(const CollectiveRecord& record, const Interval& resident) {
 std::string algorithm_of(const CollectiveRecord& record) {
     if (record.as_traced)
         return "as_traced";
-    if (record.choice.library != ExpertsLibrary::kAuto)
-        return std::string(enum_name(record.choice.library));
-    const bool pair = record.sender != record.receiver;
-    return std::string(
-        pair || record.choice.for_a_peer != 0 ? "direct" : enum_name(record.choice.algorithm));
+    if (record.sender != record.receiver)
+        return "direct";
+    return std::string(library_of(record.choice).words(record.choice).algorithm);
 }
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "sim/run/results/summary.h"
 
 #include "models/collectives/engine.h"
+#include "models/collectives/library.h"
 #include "sim/run/results/collective_records.h"
 #include "sim/run/results/training.h"
 #include "workloads/graph/collective.h"
@@ -129,26 +130,6 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
     return sum;
 }
 
-namespace {
-
-/// What moves the data, shown in the column of protocols.
-std::string_view mover_of(const Choice& choice) {
-    switch (choice.kernels) {
-    case Kernels::kCopyEngine:
-        return "copy_engine";
-    case Kernels::kSymmetric:
-        return choice.protocol == Protocol::kLl ? "symmetric_ll" : "symmetric";
-    case Kernels::kClassic:
-        break;
-    }
-    if (moves_by_copies(choice.algorithm))
-        return "copies";
-    return choice.algorithm == Algorithm::kInSwitch ? enum_name(choice.mode)
-                                                    : enum_name(choice.protocol);
-}
-
-}  // namespace
-
 std::string name_of(const ExecutionGraph& graph, const CollectiveRecord& record) {
     if (record.sender != record.receiver)
         return fmt::format("rank {} to {} {}", record.sender, record.receiver, record.sequence);
@@ -163,8 +144,8 @@ collective_results(const ExecutionGraph& graph, const Outcome& outcome) {
         CollectiveResult result;
         result.name = name_of(graph, record);
         result.algorithm = algorithm_of(record);
-        if (record.choice.library == ExpertsLibrary::kAuto && !record.as_traced)
-            result.protocol = mover_of(record.choice);
+        if (!record.as_traced)
+            result.protocol = library_of(record.choice).words(record.choice).mover;
         result.fallback = enum_name(record.fallback);
         result.channels = record.choice.channels;
         result.ranks = record.ranks;

@@ -2,6 +2,7 @@
 #include "sim/run/uncertainty/part_kinds.h"
 
 #include "models/collectives/engine.h"
+#include "models/collectives/library.h"
 #include "sim/run/machine/likeness.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/results/collective_records.h"
@@ -99,9 +100,9 @@ PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) 
             machines.insert(rank / machine_gpus_);
     if (!machines.empty())
         like.machines = static_cast<std::uint32_t>(machines.size());
-    if (reduces_in_switch(record.choice.algorithm) && record.choice.mode != InSwitchMode::kPull)
-        kind.unmeasured =
-            fmt::format("no switch that reduces by {} was measured", enum_name(record.choice.mode));
+    const ChoiceWords words = library_of(record.choice).words(record.choice);
+    if (!words.study.empty())
+        kind.unmeasured = fmt::format("no switch that reduces by {} was measured", words.study);
     return kind;
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/experts_workload.h"
 
-#include "models/collectives/choice/machine_view.h"
+#include "interconnect/reduction_tree.h"
+#include "models/collectives/choice/group_layout.h"
 #include "models/collectives/experts/routing.h"
+#include "models/collectives/library.h"
 #include "sim/run/machine/system_queries.h"
 
 #include <fmt/format.h>
@@ -74,8 +76,18 @@ ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) 
     machine.machines = static_cast<std::uint32_t>(lay_out(topology, all).machines.size());
     machine.sms = fewest_sms(system, ranks);
     machine.shared_memory = least_shared_memory(system, ranks);
-    machine.multicast = why_not(Algorithm::kInSwitch, topology, all).empty();
+    machine.multicast = why_no_reduction(topology, all).empty();
     return machine;
+}
+
+Refusal refused_exchange(const SystemParams& system, const ExpertsCall& exchange) {
+    CollectiveCall call{CollectiveKind::kMoeDispatch, Bytes(0)};
+    call.experts = &exchange;
+    const Topology topology = build_topology(system.topology);
+    const std::vector<std::uint32_t> ranks = first_ranks(exchange.machine.ranks);
+    const CollectiveParams& params = *system.collectives;
+    return library_for(call.kind, {})
+        .refuses(params, {}, call, CallGroup(topology, ranks, params.transfer_unit));
 }
 
 }  // namespace switchfold

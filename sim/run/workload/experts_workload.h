@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/collectives/choice/refusal.h"
 #include "models/collectives/experts/choice.h"
 #include "sim/run/config/experiment.h"
 #include "workloads/graph/execution_graph.h"
@@ -21,5 +22,8 @@ experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::ui
 
 /// Properties of the system that exchanges depend on.
 [[nodiscard]] ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks);
+
+/// Whether the system cannot run an exchange, and why not.
+[[nodiscard]] Refusal refused_exchange(const SystemParams& system, const ExpertsCall& exchange);
 
 }  // namespace switchfold

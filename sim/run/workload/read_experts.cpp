@@ -71,21 +71,16 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
     const ExpertsMachine machine = experts_machine(system, ranks);
     const auto& scenarios = context.scenarios();
     for (const std::size_t i : context.variant_scenarios()) {
-        const ExpertsPolicy& policy = scenarios[i].collectives.experts;
-        const ExpertsRefusal refusal =
-            why_no_experts(system.collectives->experts, policy, exchange, machine);
-        if (refusal.why.empty())
+        const ExpertsCall experts{exchange, scenarios[i].collectives.experts, machine};
+        const Refusal refusal = refused_exchange(system, experts);
+        if (!refusal)
             continue;
-        const std::string pointer = fmt::format("/scenarios/{}/collectives/experts", i);
-        if (!refusal.pointer.empty())
-            context.fail(pointer + refusal.pointer, refusal.why);
         context.fail(
-            pointer + "/library",
-            fmt::format(
-                "is {}, which {} cannot run: {}",
-                enum_name(library_of(policy)),
-                system.name,
-                refusal.why));
+            fmt::format("/scenarios/{}/collectives/experts/{}", i, refusal.field),
+            refusal.value.empty()
+                ? refusal.why
+                : fmt::format(
+                      "is {}, which {} cannot run: {}", refusal.value, system.name, refusal.why));
     }
     out.graph = experts_step(w.operation, exchange, ranks);
     out.report.type = "experts";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/group_layout.h"
-#include "models/collectives/choice/kernels.h"
-#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/choice/named_policies.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/library.h"
 #include "sim/run/config/block_checks.h"
 #include "sim/run/workload/read_workload.h"
 
@@ -36,17 +36,11 @@ public:
         for (const std::size_t i : context_.variant_scenarios()) {
             check_experts(i);
             for (const auto& [kind, over] : collectives) {
-                const bool all_reduce = kind == CollectiveKind::kAllReduce;
-                if (!all_reduce && !scenarios[i].collectives.named(kind))
+                if (kind != CollectiveKind::kAllReduce && !scenarios[i].collectives.named(kind))
                     continue;  // follows all-reduces as far as possible
                 const CollectivePolicy policy = scenarios[i].policies().of(kind);
-                const bool classic = policy.kernels == Kernels::kClassic;
-                std::string reason = classic ? why_not_all(policy.algorithm, kind, over, topology)
-                                             : why_not_all(policy, kind, over, topology);
-                if (reason.empty() && kind == CollectiveKind::kAllToAll &&
-                    !out_.graph.exchanges.empty())
-                    reason = why_not_uneven(policy.kernels);
-                if (reason.empty()) {
+                const Refusal refusal = refused(policy, kind, over, topology);
+                if (!refusal) {
                     check_channels(i, kind, policy);
                     continue;
                 }
@@ -57,15 +51,13 @@ public:
                         i,
                         shorthand ? "" : "collectives/",
                         to_string(kind),
-                        classic ? "algorithm" : "kernels"),
+                        refusal.field),
                     fmt::format(
                         "is {}, which {} cannot do: {}; expected {}",
-                        classic ? enum_name(policy.algorithm) : enum_name(policy.kernels),
+                        refusal.value,
                         context_.system().name,
-                        reason,
-                        !classic     ? "classic"
-                        : all_reduce ? "ring, tree or auto"
-                                     : "ring or auto"));
+                        refusal.why,
+                        refusal.expected));
             }
         }
     }
@@ -81,21 +73,21 @@ private:
         std::map<Algorithm, std::string> reasons;
         bool across = false;
         for (const ScenarioParams& scenario : context_.scenarios()) {
-            const Algorithm algorithm = scenario.all_reduce.algorithm;
-            if (!reduces_in_switch(algorithm))
+            const CollectivePolicy& policy = scenario.all_reduce;
+            if (!asks_for_switches(policy))
                 continue;
-            const std::string reason = why_not_default(algorithm, collectives, topology);
-            reasons[algorithm] = reason;
-            across = across || (algorithm != Algorithm::kInSwitch && reason.empty());
+            const std::string reason = why_not_default(policy, collectives, topology);
+            reasons[policy.algorithm] = reason;
+            across = across || (asks_for_switches_across(policy) && reason.empty());
         }
         for (const std::size_t i : context_.variant_scenarios()) {
             const ScenarioParams& scenario = context_.scenarios()[i];
-            const bool in_switch = scenario.all_reduce.algorithm == Algorithm::kInSwitch;
+            const bool inside = !asks_for_switches_across(scenario.all_reduce);
             const auto reason = reasons.find(scenario.all_reduce.algorithm);
-            if (reason == reasons.end() || (reason->second.empty() && !(in_switch && across)))
+            if (reason == reasons.end() || (reason->second.empty() && !(inside && across)))
                 continue;
             out_.left_out.insert(scenario.name);
-            if (in_switch && !across)
+            if (inside && !across)
                 out_.report.notes.push_back(fmt::format(
                     "{} was left out: {} cannot do it: {}",
                     scenario.name,
@@ -105,18 +97,19 @@ private:
     }
 
     [[nodiscard]] std::string why_not_default(
-        Algorithm algorithm, const Collectives& collectives, const Topology& topology) const {
+        const CollectivePolicy& policy,
+        const Collectives& collectives,
+        const Topology& topology) const {
         const auto reduced = collectives.find(CollectiveKind::kAllReduce);
         if (reduced != collectives.end())
-            return why_not_all(algorithm, reduced->first, reduced->second, topology);
-        if (algorithm != Algorithm::kInSwitch)
+            return refused(policy, reduced->first, reduced->second, topology).why;
+        if (asks_for_switches_across(policy))
             return "the workload has no all-reduces";
         if (collectives.empty() && context_.experiment().run) {
             // One member alone, until others come.
             std::vector<std::uint32_t> all(topology.gpus());
             std::iota(all.begin(), all.end(), 0U);
-            return why_not(
-                algorithm, CollectiveKind::kAllReduce, Datatype::kFloat32, topology, all);
+            return refused(policy, {CollectiveKind::kAllReduce, Bytes(0)}, topology, all).why;
         }
         std::string reason;
         for (const CollectiveKind kind :
@@ -126,7 +119,7 @@ private:
                 continue;
             for (const auto& [group, datatype] : found->second) {
                 const auto& ranks = out_.graph.groups[group].ranks;
-                std::string why = why_not(algorithm, kind, datatype, topology, ranks);
+                std::string why = refused(policy, {kind, Bytes(0), datatype}, topology, ranks).why;
                 if (why.empty() && lay_out(topology, ranks).machines.size() == 1)
                     return {};  // the others take rings
                 if (why.empty())
@@ -143,8 +136,6 @@ private:
 
     void check_channels(
         std::size_t scenario, CollectiveKind kind, const CollectivePolicy& policy) const {
-        if (policy.kernels != Kernels::kClassic || moves_by_copies(policy.algorithm))
-            return;
         const SystemParams& system = context_.system();
         const std::uint32_t most = most_blocks(system, policy);
         if (policy.channels > most)
@@ -168,8 +159,12 @@ private:
         const CollectivePolicies policies = scenario.policies();
         if (policies.most_blocks == 0)
             return;
+        const CommunicationLibrary& library = library_for(CollectiveKind::kMoeDispatch, {});
         for (const ExpertExchange& exchange : out_.graph.experts) {
-            const std::uint32_t least = least_blocks(policies.experts, exchange);
+            const ExpertsCall experts{exchange, policies.experts, {}};
+            CollectiveCall call{CollectiveKind::kMoeDispatch, Bytes(0)};
+            call.experts = &experts;
+            const std::uint32_t least = library.fewest_blocks(call);
             if (policies.most_blocks < least)
                 context_.fail(
                     fmt::format(
@@ -203,37 +198,31 @@ private:
         return found;
     }
 
-    /// Why the machine cannot run the workload's collectives of this kind with the algorithm; empty
-    /// if it can.
-    [[nodiscard]] std::string why_not_all(
-        Algorithm algorithm,
-        CollectiveKind kind,
-        const Over& over,
-        const Topology& topology) const {
-        for (const auto& [group, datatype] : over) {
-            std::string reason =
-                why_not(algorithm, kind, datatype, topology, out_.graph.groups[group].ranks);
-            if (!reason.empty())
-                return reason;
-        }
-        return {};
+    /// What the policy's library says of a call on the system.
+    [[nodiscard]] Refusal refused(
+        const CollectivePolicy& policy,
+        const CollectiveCall& call,
+        const Topology& topology,
+        const std::vector<std::uint32_t>& ranks) const {
+        const CollectiveParams& params = *context_.system().collectives;
+        return library_for(call.kind, policy)
+            .refuses(params, policy, call, CallGroup(topology, ranks, params.transfer_unit));
     }
 
-    /// The same for the policy's kernels.
-    [[nodiscard]] std::string why_not_all(
+    /// The same of all the workload's collectives of a kind.
+    [[nodiscard]] Refusal refused(
         const CollectivePolicy& policy,
         CollectiveKind kind,
         const Over& over,
         const Topology& topology) const {
-        const CollectiveParams& params = *context_.system().collectives;
-        for (const auto& [group, datatype] : over) {
-            const GroupView view =
-                view_group(topology, params.transfer_unit, out_.graph.groups[group].ranks);
-            std::string reason =
-                why_not_kernels(params, policy, view.machine, {kind, Bytes(0), datatype});
-            if (!reason.empty())
-                return reason;
-        }
+        const bool even = kind != CollectiveKind::kAllToAll || out_.graph.exchanges.empty();
+        for (const auto& [group, datatype] : over)
+            if (Refusal refusal = refused(
+                    policy,
+                    {kind, Bytes(0), datatype, even},
+                    topology,
+                    out_.graph.groups[group].ranks))
+                return refusal;
         return {};
     }
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/algorithm.h"
+#include "models/collectives/experts/policy.h"
+#include "models/collectives/parameters.h"
+#include "models/collectives/peer_copies/policy.h"
+#include "sim/core/units.h"
+
+#include <cstdint>
+#include <variant>
+
+namespace switchfold {
+
+/// What only NCCL's rings, trees, exchanges and NVLS read.
+struct NcclChoice {
+    bool registered = false;
+    InSwitchMode mode = InSwitchMode::kPull;
+    std::uint32_t for_a_peer = 0;        ///< exchange: channels per peer
+    std::uint64_t chunk = 0;             ///< exchange: bytes that a channel hands over at once
+    std::uint32_t peers_of_a_block = 1;  ///< exchange: peers that a thread block serves at once
+    bool of_experts = false;             ///< exchange: the rows of a dispatch or combine
+    bool operator==(const NcclChoice&) const = default;
+};
+/// NCCL's kernels on symmetric memory have an algorithm, a protocol and blocks, no more.
+struct SymmetricChoice {
+    bool operator==(const SymmetricChoice&) const = default;
+};
+/// Copy engines have an algorithm, no more.
+struct CopyEngineChoice {
+    bool operator==(const CopyEngineChoice&) const = default;
+};
+/// What only dispatches and combines of mixture-of-experts layers read.
+struct ExpertsChoice {
+    ExpertsLibrary library = ExpertsLibrary::kDeepepNormal;
+    std::uint64_t chunk = 0;         ///< tokens that a sender hands over at once
+    std::uint32_t group_tables = 0;  ///< through the switch: groups; 0: the switches' limit
+    bool operator==(const ExpertsChoice&) const = default;
+};
+/// One alternative per library; a framework's copies read their policy.
+using OwnChoice =
+    std::variant<NcclChoice, SymmetricChoice, CopyEngineChoice, PeerCopyPolicy, ExpertsChoice>;
+
+/// How a collective runs: what every library says, and a part of its own that no other reads.
+struct Choice {
+    Algorithm algorithm = Algorithm::kRing;
+    Protocol protocol = Protocol::kSimple;
+    std::uint32_t channels = 1;  ///< thread blocks of the kernel
+    std::uint32_t threads = 0;   ///< of a block; 0: all that the protocol uses
+    Time estimate;
+    OwnChoice own;
+
+    /// \pre its library chose it
+    template <class Own>
+    [[nodiscard]] const Own& of() const {
+        return std::get<Own>(own);
+    }
+    template <class Own>
+    [[nodiscard]] Own& of() {
+        return std::get<Own>(own);
+    }
+    template <class Own>
+    [[nodiscard]] bool is() const {
+        return std::holds_alternative<Own>(own);
+    }
+};
+
+/// Channels for each peer of an exchange of messages between ranks; 0: it is none.
+[[nodiscard]] inline std::uint32_t channels_for_a_peer(const Choice& choice) {
+    const auto* nccl = std::get_if<NcclChoice>(&choice.own);
+    return nccl != nullptr ? nccl->for_a_peer : 0;
+}
+
+}  // namespace switchfold
