@@ -18,7 +18,7 @@ foreach(name IN LISTS SWITCHFOLD_LIBRARIES)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/switchfold COMPONENT development)
 endforeach()
 
-install(DIRECTORY sim interconnect models workloads
+install(DIRECTORY core sim interconnect models workloads
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/switchfold COMPONENT development
   FILES_MATCHING PATTERN "*.h"
   PATTERN tests EXCLUDE

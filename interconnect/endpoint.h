@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/optional_time.h"
+#include "core/prefetch.h"
+#include "core/ring_queue.h"
 #include "interconnect/link.h"
 #include "interconnect/values.h"
-#include "sim/core/optional_time.h"
-#include "sim/core/prefetch.h"
-#include "sim/core/ring_queue.h"
-#include "sim/kernel/scheduler.h"
 
 #include <systemc>
 

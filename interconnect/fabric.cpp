@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/fabric.h"
 
+#include "core/error.h"
+#include "core/kernel/modules.h"
+#include "core/prefetch.h"
 #include "interconnect/host_paths.h"
 #include "interconnect/topology_analysis.h"
-#include "sim/core/error.h"
-#include "sim/core/prefetch.h"
-#include "sim/kernel/modules.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
 #include "interconnect/endpoint.h"
 #include "interconnect/link.h"
 #include "interconnect/path_finder.h"
@@ -8,7 +9,6 @@
 #include "interconnect/switch.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"
-#include "sim/kernel/scheduler.h"
 
 #include <systemc>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/fault_injector.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <string>
 #include <utility>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "interconnect/topology.h"
-#include "sim/core/units.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/optional_time.h"
+#include "core/prefetch.h"
+#include "core/random_stream.h"
+#include "core/ring_queue.h"
 #include "interconnect/link_kind.h"
 #include "interconnect/link_statistics.h"
 #include "interconnect/packet.h"
 #include "interconnect/packet_sink.h"
-#include "sim/core/optional_time.h"
-#include "sim/core/prefetch.h"
-#include "sim/core/random_stream.h"
-#include "sim/core/ring_queue.h"
-#include "sim/kernel/scheduler.h"
 
 #include <systemc>
 

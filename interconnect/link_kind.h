@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
 #include "interconnect/link_parameters.h"
 #include "interconnect/packet.h"
-#include "sim/kernel/scheduler.h"
 
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/optional_time.h"
 #include "interconnect/packet.h"
-#include "sim/core/optional_time.h"
 
 namespace switchfold {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "interconnect/fabric.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
+#include "core/units.h"
 #include "interconnect/packet.h"
 #include "interconnect/values.h"
-#include "sim/core/params.h"
-#include "sim/core/units.h"
 
 #include <array>
 #include <cstdint>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/statistics.h"
+#include "core/units.h"
 #include "interconnect/packet.h"
 #include "interconnect/reduction_parameters.h"
-#include "sim/core/statistics.h"
-#include "sim/core/units.h"
 
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/switch.h"
 
+#include "core/error.h"
 #include "interconnect/reduction_policy.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/statistics.h"
 #include "interconnect/link.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"
-#include "sim/core/statistics.h"
-#include "sim/kernel/scheduler.h"
 
 #include <systemc>
 

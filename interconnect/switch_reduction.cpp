@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "interconnect/reduction_policy.h"
 #include "interconnect/switch.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 

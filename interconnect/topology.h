@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "interconnect/hop.h"
 #include "interconnect/link_parameters.h"
 #include "interconnect/reduction_parameters.h"
-#include "sim/core/units.h"
 
 #include <cstdint>
 #include <optional>

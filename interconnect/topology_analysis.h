@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "interconnect/path_finder.h"
 #include "interconnect/topology.h"
-#include "sim/core/units.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "interconnect/topologies/cluster.h"
 #include "interconnect/topologies/direct.h"
 #include "interconnect/topologies/graph.h"
@@ -8,7 +9,6 @@
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topologies/torus.h"
 #include "interconnect/topology.h"
-#include "sim/core/params.h"
 
 #include <variant>
 

@@ -9,21 +9,21 @@ import re
 import sys
 
 # Maps a folder to the repository folders that its files may include. A longer path takes precedence over a shorter one.
-CORE = {"sim/core"}
+CORE = {"core"}
 GRAPH = "workloads/graph/execution_graph.h"
 PROGRAM = "workloads/offload/parallel_program.h"
 ALLOWED = {
-    "sim/core": CORE,
-    "sim/kernel": CORE | {"sim/kernel"},
+    "core": CORE,
+    "core/kernel": CORE | {"core/kernel"},
     "sim/intervals": CORE | {"sim/intervals"},
     "sim/output": CORE | {"sim/intervals", "sim/output"},
     "workloads": CORE | {"workloads"},
-    "interconnect": CORE | {"sim/kernel", "interconnect"},
-    "models": CORE | {"sim/kernel", "interconnect", "models", GRAPH},
+    "interconnect": CORE | {"core/kernel", "interconnect"},
+    "models": CORE | {"core/kernel", "interconnect", "models", GRAPH},
     # The coprocessor model stands alone: it uses no GPU parameters.
     "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
     "sim/run": CORE
-    | {"sim/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim/run"},
+    | {"core/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim/run"},
     "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation"},
     "sim/app": CORE
     | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation", "sim/app"},
@@ -31,8 +31,8 @@ ALLOWED = {
 # SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
 # The headers of sim/run that validation and sim/app include must not include them either, not even
 # indirectly.
-SYSTEMC_FOLDERS = {"sim/kernel", "interconnect", "models", "sim/run"}
-NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/intervals", "sim/core", "workloads"}
+SYSTEMC_FOLDERS = {"core/kernel", "interconnect", "models", "sim/run"}
+NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/intervals", "core", "workloads"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/params_reader.h"
 #include "interconnect/path_finder.h"
 #include "interconnect/topology_builder.h"
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
 
 #include <gtest/gtest.h>
 

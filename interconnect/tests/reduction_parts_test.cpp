@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of many lines in tables of few entries.
+#include "core/kernel/simulation.h"
 #include "interconnect/tests/pusher.h"
-#include "sim/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/kernel/simulation.h"
+#include "core/params_reader.h"
 #include "interconnect/tests/pusher.h"
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
-#include "sim/kernel/simulation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "interconnect/topologies/direct.h"
 #include "interconnect/topologies/networks.h"
 #include "interconnect/topologies/pcie.h"
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topology.h"
-#include "sim/core/params.h"
 
 #include <cstdint>
 #include <optional>

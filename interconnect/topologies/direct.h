@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "interconnect/topology.h"
-#include "sim/core/params.h"
 
 #include <cstdint>
 #include <string_view>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topologies/networks.h"
 
+#include "core/error.h"
 #include "interconnect/topologies/build.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "interconnect/topologies/direct.h"
 #include "interconnect/topologies/pcie_tree.h"
 #include "interconnect/topology.h"
-#include "sim/core/params.h"
 
 #include <cstdint>
 #include <optional>

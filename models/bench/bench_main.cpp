@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/huge_pages.h"
+#include "core/huge_pages.h"
 
 #include <benchmark/benchmark.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/gpu.h"
 
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "models/replay/rank_replay.h"
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
 
 #include <benchmark/benchmark.h>
 

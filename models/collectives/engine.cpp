@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/engine.h"
 
+#include "core/error.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/engine_instance.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

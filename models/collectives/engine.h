@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/world_clock.h"
 #include "models/collectives/choice/call_group.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/choice/policies.h"
@@ -9,7 +10,6 @@
 #include "models/collectives/jump/jump.h"
 #include "models/collectives/jump/recall.h"
 #include "models/collectives/running_collective.h"
-#include "sim/kernel/world_clock.h"
 
 #include <systemc>
 

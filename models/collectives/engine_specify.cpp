@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a collective: algorithm, protocol, thread blocks, and the ways that it takes.
+#include "core/error.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/engine.h"
@@ -7,7 +8,6 @@
 #include "models/collectives/experts/sent_rows.h"
 #include "models/collectives/library.h"
 #include "models/collectives/peer_copies/wiring.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a collective takes from its trace: parts that differ, its kernel's blocks, or its time.
+#include "core/error.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/library.h"
 #include "models/collectives/nccl/traced_kernel.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

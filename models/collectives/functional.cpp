@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/functional.h"
 
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/libraries.h"
 
+#include "core/error.h"
 #include "models/collectives/library.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 #include <array>

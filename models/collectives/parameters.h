@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
+#include "core/units.h"
 #include "models/collectives/copy/copy_parameters.h"
 #include "models/collectives/experts/parameters.h"
 #include "models/collectives/fifo/protocol_parameters.h"
 #include "models/collectives/peer_copies/policy.h"
 #include "models/collectives/symmetric/symmetric_parameters.h"
-#include "sim/core/params.h"
-#include "sim/core/units.h"
 
 #include <array>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "models/gpu/copy_listener.h"
 #include "models/gpu/draw_listener.h"
-#include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/world_clock.h"
+#include "core/ring_queue.h"
 #include "models/gpu/copy_listener.h"
 #include "models/gpu/host_copies.h"
 #include "models/gpu/parameters.h"
 #include "models/memory/memory_system.h"
-#include "sim/core/ring_queue.h"
-#include "sim/kernel/world_clock.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <systemc>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/gpu.h"
 
+#include "core/error.h"
 #include "models/gpu/block_draw.h"
-#include "sim/core/error.h"
 
 #include <boost/math/tools/toms748_solve.hpp>
 #include <fmt/format.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/world_clock.h"
+#include "core/statistics.h"
 #include "models/gpu/draw_listener.h"
 #include "models/gpu/kernel_speed.h"
 #include "models/gpu/parameters.h"
 #include "models/gpu/sm_partition.h"
 #include "models/memory/memory_system.h"
-#include "sim/core/statistics.h"
-#include "sim/kernel/world_clock.h"
 
 #include <systemc>
 

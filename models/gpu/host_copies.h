@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/ring_queue.h"
+#include "core/statistics.h"
 #include "interconnect/fabric.h"
 #include "models/gpu/copy_listener.h"
 #include "models/gpu/parameters.h"
 #include "models/memory/memory_system.h"
-#include "sim/core/ring_queue.h"
-#include "sim/core/statistics.h"
-#include "sim/kernel/scheduler.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <array>

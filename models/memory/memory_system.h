@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/statistics.h"
+#include "core/units.h"
 #include "models/memory/contention.h"
 #include "models/memory/hbm_timing.h"
 #include "models/memory/parameters.h"
-#include "sim/core/statistics.h"
-#include "sim/core/units.h"
-#include "sim/kernel/scheduler.h"
 
 #include <systemc>
 

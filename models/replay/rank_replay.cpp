@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/replay/rank_replay.h"
 
+#include "core/error.h"
 #include "models/gpu/kernel_launch.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

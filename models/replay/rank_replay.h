@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
 #include "models/collectives/collective_service.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
 #include "models/replay/host_thread.h"
 #include "models/replay/operation_times.h"
-#include "sim/kernel/scheduler.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <systemc>

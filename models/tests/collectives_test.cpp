@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/gpu.h"
 
+#include "core/kernel/simulation.h"
 #include "models/gpu/block_draw.h"
 #include "models/memory/sharing.h"
-#include "sim/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/host_copies.h"
 
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "interconnect/topology_builder.h"
 #include "models/gpu/copy_engine.h"
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "interconnect/fault_injector.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long collectives leave out repetitions: times and bytes stay the same, with fewer events.
+#include "core/kernel/world_clock.h"
 #include "models/tests/link_bytes.h"
 #include "models/tests/test_machine.h"
-#include "sim/kernel/world_clock.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

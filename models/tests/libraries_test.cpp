@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/library.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives that use few SMs or none: symmetric kernels and copy engines.
+#include "core/error.h"
 #include "interconnect/fault_injector.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/copy/copy_plan.h"
@@ -7,7 +8,6 @@
 #include "models/collectives/symmetric/symmetric_move.h"
 #include "models/collectives/symmetric/symmetric_work.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

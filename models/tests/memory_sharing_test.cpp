@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/kernel/simulation.h"
 #include "models/gpu/copy_engine.h"
 #include "models/memory/memory_system.h"
 #include "models/memory/sharing.h"
-#include "sim/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/memory/memory_system.h"
 
-#include "sim/kernel/simulation.h"
+#include "core/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "models/replay/rank_replay.h"
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

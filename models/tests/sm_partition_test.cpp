@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/gpu/sm_partition.h"
 
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "models/gpu/gpu.h"
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

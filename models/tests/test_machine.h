@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/simulation.h"
 #include "interconnect/topology_builder.h"
 #include "models/collectives/engine.h"
 #include "models/gpu/gpu.h"
-#include "sim/kernel/simulation.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 

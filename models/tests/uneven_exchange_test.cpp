@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // All-to-alls whose parts differ: every value where it belongs, and the time of what moves.
+#include "core/error.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/tests/link_bytes.h"
 #include "models/tests/test_machine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

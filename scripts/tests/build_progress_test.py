@@ -19,7 +19,7 @@ class BuildProgress(unittest.TestCase):
         self.assertEqual(build_progress.message(20, 20, 61.2), "20 of 20 built in 1:01, about 0:00 left")
 
     def test_only_edges_count(self):
-        self.assertIsNone(build_progress.EDGE.match("sim/core/json.cpp:12:3: error: no"))
+        self.assertIsNone(build_progress.EDGE.match("core/json.cpp:12:3: error: no"))
         self.assertIsNone(build_progress.EDGE.match("[12/80] Building without a time"))
         self.assertEqual(build_progress.EDGE.match("[12/80 3.250] Building CXX object x")[3], "3.250")
 

@@ -24,11 +24,11 @@ def check(files):
 
 class CheckLayering(unittest.TestCase):
     base = {
-        "sim/core/units.h": "#include <vector>\n",
-        "sim/kernel/scheduler.h": '#include "sim/core/units.h"\n#include <systemc>\n',
-        "workloads/graph/execution_graph.h": '#include "sim/core/units.h"\n',
+        "core/units.h": "#include <vector>\n",
+        "core/kernel/scheduler.h": '#include "core/units.h"\n#include <systemc>\n',
+        "workloads/graph/execution_graph.h": '#include "core/units.h"\n',
         "workloads/readers/kineto/reader.h": '#include "workloads/graph/execution_graph.h"\n',
-        "interconnect/link.cpp": '#include "sim/kernel/scheduler.h"\n',
+        "interconnect/link.cpp": '#include "core/kernel/scheduler.h"\n',
         "models/gpu/gpu.h": '#include "workloads/graph/execution_graph.h"\n#include <systemc>\n',
     }
 
@@ -52,10 +52,10 @@ class CheckLayering(unittest.TestCase):
         self.wrong("models/a.h", '#include "workloads/readers/kineto/reader.h"\n', "kineto/reader.h")
 
     def test_core_sees_no_systemc(self):
-        self.wrong("sim/core/a.cpp", "#include <systemc>\n", "must not include <systemc>")
+        self.wrong("core/a.cpp", "#include <systemc>\n", "must not include <systemc>")
 
     def test_a_folder_name_is_no_prefix_of_another(self):
-        self.wrong("sim/core/a.cpp", '#include "sim/core_too/b.h"\n', "is no file")
+        self.wrong("core/a.cpp", '#include "sim/core_too/b.h"\n', "is no file")
 
     def test_systemc_behind_an_allowed_header(self):
         files = {**self.base, "sim/run/run.h": '#include "models/gpu/gpu.h"\n'}
@@ -64,7 +64,7 @@ class CheckLayering(unittest.TestCase):
         self.assertIn("sim/run/run.h -> models/gpu/gpu.h -> systemc", out)
 
     def test_relative_includes_are_no_files(self):
-        self.wrong("sim/core/a.cpp", '#include "units.h"\n', "is no file")
+        self.wrong("core/a.cpp", '#include "units.h"\n', "is no file")
 
     def test_unknown_folders_fail(self):
         code, out = check({**self.base, "elsewhere/a.cpp": ""})

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/batch_plan.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/system_queries.h"

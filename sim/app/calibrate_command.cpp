@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/named_system.h"
 #include "sim/app/progress.h"
-#include "sim/core/error.h"
 #include "sim/output/replaced_file.h"
 #include "validation/calibrate/calibrate.h"
 #include "validation/harness/root.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/huge_pages.h"
+#include "core/json.h"
+#include "core/version.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
-#include "sim/core/error.h"
-#include "sim/core/huge_pages.h"
-#include "sim/core/json.h"
-#include "sim/core/version.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/memory_plan_report.h"
 
-#include "sim/core/json.h"
-#include "sim/core/units.h"
+#include "core/json.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 

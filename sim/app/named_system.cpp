@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/named_system.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "validation/harness/root.h"
 
 namespace switchfold {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/units.h"
 #include "sim/app/batch_plan.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/memory_plan_report.h"
-#include "sim/core/error.h"
-#include "sim/core/units.h"
 #include "sim/run/config/load.h"
 
 #include <fmt/format.h>

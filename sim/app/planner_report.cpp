@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/planner_report.h"
 
-#include "sim/core/gibibytes.h"
-#include "sim/core/json.h"
-#include "sim/core/units.h"
+#include "core/gibibytes.h"
+#include "core/json.h"
+#include "core/units.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/uncertainty/figure_intervals.h"
 

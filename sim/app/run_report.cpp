@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/run_report.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/units.h"
+#include "core/csv.h"
+#include "core/units.h"
 #include "sim/output/figures.h"
 #include "sim/output/result.h"
 #include "sim/output/result_reader.h"

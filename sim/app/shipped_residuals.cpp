@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/shipped_residuals.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/intervals/residuals.h"
 #include "validation/harness/root.h"
 

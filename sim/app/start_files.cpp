@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/app/start_files.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 
 #include <fmt/format.h>
 

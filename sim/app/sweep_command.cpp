@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/units.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/progress.h"
 #include "sim/app/shipped_residuals.h"
 #include "sim/app/slurm_arguments.h"
-#include "sim/core/error.h"
-#include "sim/core/units.h"
 #include "sim/run/sweep/slurm.h"
 #include "sim/run/sweep/sweep.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/app/commands.h"
 #include "sim/app/log.h"
 #include "sim/app/named_system.h"
 #include "sim/app/progress.h"
 #include "sim/app/shipped_residuals.h"
-#include "sim/core/error.h"
-#include "sim/core/json.h"
 #include "sim/intervals/coverage.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"

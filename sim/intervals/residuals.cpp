@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/intervals/residuals.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/error.h"
+#include "core/csv.h"
+#include "core/error.h"
 #include "sim/intervals/drawing.h"
 #include "sim/intervals/neighbourhood.h"
 

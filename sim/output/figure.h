@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/statistics.h"
+#include "core/statistics.h"
 #include "sim/output/scenario_figures.h"
 
 #include <optional>

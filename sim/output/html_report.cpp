@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/html_report.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/output/report_assets.h"
 
 #include <algorithm>

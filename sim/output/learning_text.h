@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/output/result.h"
 
 #include <string>

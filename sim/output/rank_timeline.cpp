@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/rank_timeline.h"
 
-#include "sim/core/json_text.h"
+#include "core/json_text.h"
 #include "sim/output/trace_time.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/replaced_file.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <system_error>
 #include <utility>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/memory_classes.h"
-#include "sim/core/statistics.h"
+#include "core/memory_classes.h"
+#include "core/statistics.h"
 #include "sim/output/changes_result.h"
 #include "sim/output/learning_result.h"
 #include "sim/output/scenario_figures.h"

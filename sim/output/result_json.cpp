@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/figures.h"
 #include "sim/output/learning_text.h"

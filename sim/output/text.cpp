@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/units.h"
+#include "core/units.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/columns.h"
 #include "sim/output/figures.h"

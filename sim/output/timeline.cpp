@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/timeline.h"
 
-#include "sim/core/error.h"
-#include "sim/core/gibibytes.h"
-#include "sim/core/json_text.h"
+#include "core/error.h"
+#include "core/gibibytes.h"
+#include "core/json_text.h"
 #include "sim/output/trace_time.h"
 
 #include <fmt/format.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/describe_collectives.h"
 
+#include "core/error.h"
 #include "interconnect/topology_analysis.h"
 #include "models/collectives/library.h"
-#include "sim/core/error.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/machine/system_queries.h"

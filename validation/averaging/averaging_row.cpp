@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/averaging_row.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/compound_rows.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/knobs.h"
 
-#include "sim/core/units.h"
+#include "core/units.h"
 #include "sim/run/config/load.h"
 
 #include <algorithm>

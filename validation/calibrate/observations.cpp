@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/observations.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "sim/run/config/load.h"
 #include "validation/calibrate/observed.h"
 #include "validation/collectives/nccl_logs.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "validation/calibrate/calibrate.h"
 
 #include <fmt/chrono.h>

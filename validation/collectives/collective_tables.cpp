@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/collective_tables.h"
 
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "validation/harness/csv_numbers.h"
 #include "workloads/graph/collective.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "validation/collectives/benchmark_loop.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/nccl_logs.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/change_times.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/run/config/host_costs_params.h"
 #include "sim/run/machine/simulate.h"
 #include "validation/harness/number_jobs.h"

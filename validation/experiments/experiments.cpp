@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/csv_rows.h"
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
+#include "core/csv_rows.h"
+#include "core/error.h"
+#include "core/params_reader.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/experiments/log_table.h"
 #include "validation/experiments/mapped_suite.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/csv.h"
-#include "sim/core/json.h"
+#include "core/csv.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "validation/experiments/measured_figure.h"
 #include "validation/experiments/row_values.h"

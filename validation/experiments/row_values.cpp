@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experiments/row_values.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/pointers.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/csv.h"
-#include "sim/core/json.h"
+#include "core/csv.h"
+#include "core/json.h"
 #include "validation/experiments/named_places.h"
 #include "validation/experiments/table_map.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experiments/simulated_rows.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/machine/likeness.h"
 #include "sim/run/pool/pool.h"
 #include "sim/run/runner.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experiments/table_map.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "validation/experiments/measured_figure.h"
 #include "validation/harness/judging.h"
 

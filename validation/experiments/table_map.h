@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/any_value.h"
-#include "sim/core/csv.h"
-#include "sim/core/params.h"
+#include "core/any_value.h"
+#include "core/csv.h"
+#include "core/params.h"
 
 #include <filesystem>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes end in rows of a table or in an error of the user's: all else that is thrown, and what
 // the sanitizers find, is a bug.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "validation/collectives/collective_tables.h"
 
 #include <cstddef>

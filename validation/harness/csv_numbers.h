@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/csv.h"
-#include "sim/core/error.h"
+#include "core/csv.h"
+#include "core/error.h"
 #include "validation/harness/suite.h"
 
 #include <charconv>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/judging.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/params_reader.h"
+#include "core/csv.h"
+#include "core/params_reader.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/kept_results.h"
 
-#include "sim/core/error.h"
-#include "sim/core/fnv.h"
+#include "core/error.h"
+#include "core/fnv.h"
 #include "sim/output/replaced_file.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/kept_suites.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"

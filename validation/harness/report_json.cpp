@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "validation/harness/suite.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/suite_codec.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 
 namespace switchfold::validation {
 

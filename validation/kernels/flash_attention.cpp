@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/kernels/flash_attention.h"
 
-#include "sim/core/units.h"
+#include "core/units.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "validation/kernels/timed_kernels.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/kernels/kernel_gpus.h"
 
-#include "sim/core/text.h"
+#include "core/text.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/kernel_model.h"

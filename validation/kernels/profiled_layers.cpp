@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/kernels/profiled_layers.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "workloads/network/zoo/zoo.h"

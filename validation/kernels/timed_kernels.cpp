@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/kernels/timed_kernels.h"
 
-#include "sim/core/fnv.h"
+#include "core/fnv.h"
 #include "workloads/kernels/memory_kernel.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/known/known_systems.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "sim/run/config/load.h"
 #include "validation/collectives/collective_tables.h"
 #include "validation/harness/data.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines/launches.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/run/config/launch_params.h"
 
 namespace switchfold::validation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/accounting_rows.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/access/network_schedule.h"
 #include "workloads/memory/accounting/liveness.h"
 #include "workloads/memory/accounting/zero.h"

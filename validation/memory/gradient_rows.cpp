@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/gradient_rows.h"
 
-#include "sim/core/units.h"
+#include "core/units.h"
 #include "workloads/memory/update/update_policy.h"
 #include "workloads/network/table.h"
 #include "workloads/network/zoo/zoo.h"

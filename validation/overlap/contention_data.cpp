@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/contention_data.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 
 #include <fmt/format.h>
 

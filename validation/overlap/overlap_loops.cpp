@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/machine/likeness.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/pool.h"

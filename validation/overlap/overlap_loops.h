@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/harness/suite.h"
 #include "workloads/graph/execution_graph.h"
 

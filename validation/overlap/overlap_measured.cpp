@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_measured.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/beside.h"
 #include "sim/run/machine/likeness.h"

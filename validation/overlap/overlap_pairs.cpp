@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_pairs.h"
 
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 #include "workloads/readers/kineto/reader.h"
 
 #include <algorithm>

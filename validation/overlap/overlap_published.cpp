@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_published.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/json.h"
+#include "core/csv.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/beside.h"
 #include "sim/run/machine/likeness.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/replay/trace_folders.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/pool/pool.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"

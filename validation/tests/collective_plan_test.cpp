@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/collective_plan.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/machine/system_queries.h"
 
 #include <gtest/gtest.h>

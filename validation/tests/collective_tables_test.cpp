@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/collective_tables.h"
 
-#include "sim/core/error.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/random_stream.h"
 #include "workloads/tests/broken_text.h"
 
 #include <gtest/gtest.h>

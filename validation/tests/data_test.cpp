@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/data.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/collectives/collective_tables.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "validation/elastic/change_times.h"
 #include "validation/elastic/elastic_row.h"
 

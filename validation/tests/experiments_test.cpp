@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
+#include "core/error.h"
+#include "core/params_reader.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/harness/kept_results.h"
 #include "validation/harness/kept_suites.h"

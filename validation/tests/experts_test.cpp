@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/tests/temporary_folder.h"
+#include "core/tests/temporary_folder.h"
 #include "validation/experts/knees.h"
 #include "validation/harness/suite.h"
 

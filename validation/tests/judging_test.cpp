@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/judging.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

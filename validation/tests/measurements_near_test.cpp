@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/measurements_near.h"
 
-#include "sim/core/tests/temporary_folder.h"
+#include "core/tests/temporary_folder.h"
 #include "sim/run/config/load.h"
 
 #include <gtest/gtest.h>

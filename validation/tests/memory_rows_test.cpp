@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "validation/harness/suite.h"
 #include "validation/memory/accounting_rows.h"
 #include "validation/memory/memory_row.h"

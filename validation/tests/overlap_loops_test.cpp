@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 #include "validation/harness/data.h"

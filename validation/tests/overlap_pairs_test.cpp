@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_pairs.h"
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/overlap/overlap_phases.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/plans/plan_rows.h"
 
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "validation/machines/machines.h"
 #include "validation/plans/regret.h"
 

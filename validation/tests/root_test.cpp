@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/root.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <gtest/gtest.h>
 

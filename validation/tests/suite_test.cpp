@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/suite.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/params_reader.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/params_reader.h"
+#include "core/tests/temporary_folder.h"
 #include "validation/harness/judging.h"
 #include "validation/overlap/overlap_measured.h"
 #include "workloads/tests/trace_file.h"

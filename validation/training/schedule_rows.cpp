@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/schedule_rows.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/error.h"
+#include "core/csv.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/schedule/replay.h"
 #include "workloads/plan/schedule/weight_age.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/step_rows.h"
 
-#include "sim/core/csv.h"
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
+#include "core/csv.h"
+#include "core/error.h"
+#include "core/params_reader.h"
 #include "sim/run/config/plan_params.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/kernel_model.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/csv.h"
+#include "core/csv.h"
 #include "validation/machines/machines.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/parallel_plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/csv.h"
-#include "sim/core/error.h"
+#include "core/csv.h"
+#include "core/error.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/training/schedule_rows.h"

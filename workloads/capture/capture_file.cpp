@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/capture_file.h"
 
-#include "sim/core/big_sort.h"
-#include "sim/core/error.h"
-#include "sim/core/json_text.h"
+#include "core/big_sort.h"
+#include "core/error.h"
+#include "core/json_text.h"
 #include "workloads/capture/format/frame.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/read_captures.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/events/events.h"
 #include "workloads/profile/event_collector.h"

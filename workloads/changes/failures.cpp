@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/changes/failures.h"
 
-#include "sim/core/error.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/random_stream.h"
 
 #include <fmt/format.h>
 

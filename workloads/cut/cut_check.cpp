@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "workloads/cut/layer_chunks.h"
 #include "workloads/cut/planned_cut.h"
 

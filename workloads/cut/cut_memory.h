@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/memory_classes.h"
+#include "core/memory_classes.h"
 #include "workloads/cut/cut_graph.h"
 #include "workloads/network/network.h"
 #include "workloads/plan/step/layer_work.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/fuzz/readers.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/read_captures.h"
 #include "workloads/kernels/kernel_times.h"

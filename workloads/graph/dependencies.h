@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/big_vector.h"
+#include "core/big_vector.h"
 
 #include <algorithm>
 #include <array>

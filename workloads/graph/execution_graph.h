@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/big_vector.h"
-#include "sim/core/memory_classes.h"
-#include "sim/core/units.h"
+#include "core/big_vector.h"
+#include "core/memory_classes.h"
+#include "core/units.h"
 #include "workloads/graph/dependencies.h"
 #include "workloads/graph/expert_exchange.h"
 #include "workloads/graph/kernel_shape.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/kernel_table.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/network/text_cells.h"
 
 #include <fmt/format.h>

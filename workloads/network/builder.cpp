@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/network/builder.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <functional>
 #include <numeric>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/network/profile.h"
 
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/network/text_cells.h"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/communication_bodies.h"
 #include "workloads/profile/gpu_memory.h"

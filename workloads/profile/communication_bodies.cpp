@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/communication_bodies.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/collective_operation.h"
 #include "workloads/profile/messages.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/big_sort.h"
+#include "core/big_sort.h"
 #include "workloads/profile/raw_trace.h"
 
 #include <fmt/format.h>

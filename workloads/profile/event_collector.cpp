@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/event_collector.h"
 
-#include "sim/core/big_sort.h"
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/big_sort.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/profile/find_steps.h"
 #include "workloads/profile/impossible_times.h"
 #include "workloads/profile/kernel_traffic.h"

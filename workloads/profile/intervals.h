@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/big_vector.h"
-#include "sim/core/units.h"
+#include "core/big_vector.h"
+#include "core/units.h"
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/kernel_shapes.h"
 
-#include "sim/core/text.h"
+#include "core/text.h"
 #include "workloads/kernels/layer_products.h"
 
 #include <algorithm>

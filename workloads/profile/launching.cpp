@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/launching.h"
 
-#include "sim/core/big_sort.h"
+#include "core/big_sort.h"
 #include "workloads/profile/group_of_call.h"
 #include "workloads/profile/stream_overlap.h"
 

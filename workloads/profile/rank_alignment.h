@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/trace_workload.h"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shapes of operators, from the execution trace of the same run.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/event_collector.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/trace_workload.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/graph/uneven_parts.h"
 

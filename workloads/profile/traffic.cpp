@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/traffic.h"
 
-#include "sim/core/big_sort.h"
+#include "core/big_sort.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/kernel_shapes.h"
 #include "workloads/profile/kernel_traffic.h"

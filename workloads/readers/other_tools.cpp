@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/other_tools.h"
 
-#include "sim/core/text.h"
+#include "core/text.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/read_traces.h"
 
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/read_captures.h"
 #include "workloads/readers/chakra/group_members.h"

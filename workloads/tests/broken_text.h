@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 
 #include <algorithm>
 #include <array>

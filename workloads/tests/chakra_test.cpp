@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/chakra/reader.h"
 #include "workloads/readers/read_traces.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for reading JSON piece by piece and for what a file's first bytes say.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"
 #include "workloads/readers/json_beginning.h"

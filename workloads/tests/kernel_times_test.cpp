@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/kernel_times.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/tests/temporary_file.h"
 #include "workloads/tests/test_gpus.h"
 

@@ -2,7 +2,7 @@
 // Tests for workloads of files that list collectives, sends and receives one by one.
 #include "workloads/readers/listed/listed_run.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/listed/names.h"

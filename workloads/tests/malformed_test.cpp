@@ -2,8 +2,8 @@
 // Runs every reader on broken copies of the fuzzers' corpus. Each run must end in a workload or in
 // a user error that names the file. The copies are the same on every machine; the fuzzers (preset
 // "fuzz") try others.
-#include "sim/core/error.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/random_stream.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/read_traces.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/nsight/nccl_ranges.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"

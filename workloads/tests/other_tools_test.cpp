@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for refusals of other tools' files: each names the tool and what to give instead.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/temporary_file.h"
 

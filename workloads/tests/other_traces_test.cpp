@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests for logs of nccl-tests, execution traces next to Kineto's, and detection of a file's kind.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"
 #include "workloads/tests/trace_file.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/tests/temporary_folder.h"
+#include "core/tests/temporary_folder.h"
 
 #include <filesystem>
 #include <fstream>

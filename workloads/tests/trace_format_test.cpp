@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/random_graph.h"
 #include "workloads/tests/round_trip.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs both extensions: push all-reduces through a switch whose reduction tables are too small, and
 // a packet between every two GPUs of a hypercube. Prints the results; exits 1 if anything is wrong.
+#include "core/json.h"
+#include "core/kernel/simulation.h"
+#include "core/params_reader.h"
 #include "interconnect/fabric.h"
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topology_analysis.h"
-#include "sim/core/json.h"
-#include "sim/core/params_reader.h"
-#include "sim/kernel/simulation.h"
 
 #include <cstdint>
 #include <cstdio>

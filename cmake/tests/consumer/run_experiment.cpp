@@ -3,10 +3,10 @@
 // topology, and "when_full": "fewest_operands_leave" for its switches. Both are put into the
 // experiment here; the rest is what `switchfold run` does.
 // usage: run_experiment EXPERIMENT.json
+#include "core/json.h"
+#include "core/params_reader.h"
+#include "core/params_writer.h"
 #include "interconnect/topology_builder.h"
-#include "sim/core/json.h"
-#include "sim/core/params_reader.h"
-#include "sim/core/params_writer.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"

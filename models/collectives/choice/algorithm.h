@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params.h"
+#include "core/params.h"
 
 #include <array>
 #include <cstdint>

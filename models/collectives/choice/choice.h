@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/experts/policy.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/policy.h"
-#include "sim/core/units.h"
 
 #include <cstdint>
 #include <variant>

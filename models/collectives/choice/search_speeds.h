@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "models/collectives/parameters.h"
-#include "sim/core/units.h"
 
 #include <array>
 #include <cstdint>

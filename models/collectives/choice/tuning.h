@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/choice/choice.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/policy.h"
-#include "sim/core/params.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <array>

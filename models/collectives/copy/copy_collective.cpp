@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/copy/copy_plan.h"
 #include "models/collectives/group_collective.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "models/collectives/choice/tuning.h"
-#include "sim/core/units.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>

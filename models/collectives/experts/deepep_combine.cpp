@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/experts/deepep_normal.h"
 #include "models/collectives/experts/ring_buffers.h"
-#include "sim/core/error.h"
 
 namespace switchfold {
 

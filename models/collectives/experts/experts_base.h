@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
 #include "models/collectives/experts/routing.h"
 #include "models/collectives/running_collective.h"
-#include "sim/kernel/scheduler.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ring_queue.h"
 #include "models/collectives/experts/experts_base.h"
 #include "models/collectives/warp.h"
-#include "sim/core/ring_queue.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/routing.h"
 
+#include "core/random_stream.h"
 #include "models/collectives/experts/split_choices.h"
-#include "sim/core/random_stream.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/random_stream.h"
 #include "models/collectives/experts/routing.h"
-#include "sim/core/random_stream.h"
 
 #include <cstdint>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/experts/deepep_normal.h"
 #include "models/collectives/experts/ring_buffers.h"
 #include "models/collectives/experts/switch_experts.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/experts/switch_experts.h"
 
+#include "core/error.h"
 #include "models/collectives/warp.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/fifo/block_network.h"
 
+#include "core/error.h"
+#include "core/prefetch.h"
 #include "models/collectives/choice/exchange.h"
-#include "sim/core/error.h"
-#include "sim/core/prefetch.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/ring_queue.h"
 #include "models/collectives/fifo/thread_block.h"
-#include "sim/core/ring_queue.h"
-#include "sim/kernel/scheduler.h"
 
 #include <algorithm>
 #include <cstdint>

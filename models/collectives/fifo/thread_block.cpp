@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/fifo/thread_block.h"
 
+#include "core/error.h"
+#include "core/prefetch.h"
 #include "models/collectives/fifo/network_proxy.h"
-#include "sim/core/error.h"
-#include "sim/core/prefetch.h"
 
 #include <fmt/format.h>
 

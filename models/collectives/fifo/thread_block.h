@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/ring_queue.h"
 #include "interconnect/fabric.h"
 #include "models/collectives/fifo/block_pace.h"
 #include "models/collectives/fifo/fifo.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
-#include "sim/core/ring_queue.h"
 
 #include <array>
 #include <cstdint>

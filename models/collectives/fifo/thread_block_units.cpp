@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a block moves the units of a slice: its pace, packets, loads over the link and, in functional
 // mode, sums.
+#include "core/error.h"
 #include "models/collectives/fifo/network_proxy.h"
 #include "models/collectives/fifo/thread_block.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 #include <bit>

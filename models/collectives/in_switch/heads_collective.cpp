@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/staged_program.h"
 #include "models/collectives/in_switch/aggregation.h"
@@ -8,7 +9,6 @@
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/switch_stages.h"
 #include "models/collectives/running_collective.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/in_switch/domain_groups.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/in_switch/nvls_loops.h"
 #include "models/collectives/in_switch/warp_rounds.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/warp.h"
-#include "sim/core/units.h"
 
 #include <algorithm>
 #include <cstdint>

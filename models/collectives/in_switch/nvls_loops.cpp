@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/in_switch/nvls_loops.h"
 
+#include "core/error.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/nvls_state.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
-#include "sim/kernel/scheduler.h"
 
 #include <cstdint>
 #include <string>

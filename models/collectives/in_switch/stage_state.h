@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/ring_queue.h"
+#include "core/ring_queue.h"
 
 #include <cstdint>
 #include <vector>

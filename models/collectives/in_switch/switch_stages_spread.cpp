@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The second half: heads store final pieces to all members.
+#include "core/error.h"
 #include "models/collectives/in_switch/switch_stages.h"
-#include "sim/core/error.h"
 
 #include <algorithm>
 

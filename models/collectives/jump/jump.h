@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/units.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
-#include "sim/core/units.h"
-#include "sim/kernel/scheduler.h"
 
 #include <cstdint>
 #include <functional>

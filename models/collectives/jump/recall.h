@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/scheduler.h"
+#include "core/units.h"
 #include "models/collectives/jump/likeness.h"
 #include "models/collectives/jump/past_run.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/rank_port.h"
-#include "sim/core/units.h"
-#include "sim/kernel/scheduler.h"
 
 #include <cstddef>
 #include <cstdint>

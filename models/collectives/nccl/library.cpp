@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/library.h"
 
+#include "core/error.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/policy_checks.h"
 #include "models/collectives/experts/choice.h"
 #include "models/collectives/libraries.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "core/ring_queue.h"
 #include "models/collectives/group_collective.h"
 #include "models/collectives/peer_copies/program.h"
 #include "models/collectives/peer_copies/wiring.h"
 #include "models/gpu/copy_listener.h"
 #include "models/gpu/gpu.h"
-#include "sim/core/error.h"
-#include "sim/core/ring_queue.h"
 
 #include <fmt/format.h>
 

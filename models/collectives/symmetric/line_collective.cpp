@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/symmetric/symmetric_base.h"
-#include "sim/core/error.h"
 
 #include <array>
 #include <map>

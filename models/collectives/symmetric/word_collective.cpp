@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "models/collectives/symmetric/block_barrier.h"
 #include "models/collectives/symmetric/symmetric_base.h"
-#include "sim/core/error.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 // events with "dur" and "cat", and looks for args.stream and args.correlation.
 #include "sim/output/rank_timeline.h"
 
-#include "sim/core/json.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/json.h"
+#include "core/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/timeline.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 
 #include <gtest/gtest.h>
 

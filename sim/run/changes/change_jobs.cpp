@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/changes/change_jobs.h"
 
+#include "core/error.h"
 #include "models/collectives/choice/named_policies.h"
-#include "sim/core/error.h"
 #include "workloads/graph/without_overlap.h"
 
 #include <fmt/format.h>

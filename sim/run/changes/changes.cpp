@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/changes/changes.h"
 
+#include "core/error.h"
 #include "models/collectives/choice/named_policies.h"
 #include "models/collectives/library.h"
-#include "sim/core/error.h"
 #include "sim/run/changes/change_jobs.h"
 #include "sim/run/changes/step_graphs.h"
 #include "sim/run/machine/system_queries.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/output/changes_result.h"
 #include "sim/run/config/experiment.h"
 #include "sim/run/machine/simulate.h"

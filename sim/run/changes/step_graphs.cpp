@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/changes/step_graphs.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/experiment.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/plan_workload.h"

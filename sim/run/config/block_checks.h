@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
-#include "sim/core/params.h"
 
 namespace switchfold {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params.h"
-#include "sim/core/params_cursor.h"
-#include "sim/core/params_schema.h"
-#include "sim/core/units.h"
+#include "core/params.h"
+#include "core/params_cursor.h"
+#include "core/params_schema.h"
+#include "core/units.h"
 #include "workloads/cut/cut_choice.h"
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/params.h"
+#include "core/units.h"
 #include "models/coprocessor/processor_params.h"
-#include "sim/core/params.h"
-#include "sim/core/units.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/any_value.h"
+#include "core/params.h"
+#include "core/params_alternative.h"
 #include "interconnect/faults.h"
 #include "interconnect/topology_builder.h"
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
-#include "sim/core/any_value.h"
-#include "sim/core/params.h"
-#include "sim/core/params_alternative.h"
 #include "sim/run/config/device_params.h"
 #include "sim/run/config/experts_params.h"
 #include "sim/run/config/kernel_beside_params.h"

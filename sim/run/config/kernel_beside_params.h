@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params.h"
-#include "sim/core/units.h"
+#include "core/params.h"
+#include "core/units.h"
 #include "sim/run/config/workload_names.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/load.h"
 
+#include "core/fnv.h"
 #include "models/collectives/choice/named_policies.h"
-#include "sim/core/fnv.h"
 #include "sim/run/config/block_checks.h"
 #include "sim/run/config/changed_system.h"
 #include "sim/run/config/many_core_checks.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/many_core_checks.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/neural_network_params.h"
 
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
-#include "sim/core/params_writer.h"
+#include "core/error.h"
+#include "core/params_reader.h"
+#include "core/params_writer.h"
 #include "workloads/network/profile.h"
 #include "workloads/network/table.h"
 #include "workloads/network/zoo/zoo.h"

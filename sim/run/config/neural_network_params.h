@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params.h"
-#include "sim/core/params_cursor.h"
-#include "sim/core/params_schema.h"
+#include "core/params.h"
+#include "core/params_cursor.h"
+#include "core/params_schema.h"
 #include "workloads/network/decoder.h"
 #include "workloads/network/network.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/schema_table.h"
+#include "core/schema_table.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/energy/power_params.h"

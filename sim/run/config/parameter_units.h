@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params_reader.h"
-#include "sim/core/params_schema.h"
-#include "sim/core/params_writer.h"
+#include "core/params_reader.h"
+#include "core/params_schema.h"
+#include "core/params_writer.h"
 #include "sim/run/config/experiment.h"
 
 #include <string>

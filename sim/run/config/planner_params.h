@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params.h"
+#include "core/params.h"
 #include "sim/run/config/memory_choice_params.h"
 #include "sim/run/config/plan_params.h"
 #include "workloads/plan/search/plan_space.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/rank_gpus.h"
 
-#include "sim/core/params_reader.h"
-#include "sim/core/params_writer.h"
+#include "core/params_reader.h"
+#include "core/params_writer.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/machine/system_queries.h"
 

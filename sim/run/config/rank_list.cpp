@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/rank_list.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 
 #include <charconv>
 #include <optional>

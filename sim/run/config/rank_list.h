@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params_cursor.h"
-#include "sim/core/params_schema.h"
+#include "core/params_cursor.h"
+#include "core/params_schema.h"
 
 #include <cstdint>
 #include <vector>

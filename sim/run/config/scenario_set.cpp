@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/scenario_set.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/config/pointers.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/shipped_gpus.h"
 
-#include "sim/core/params_reader.h"
-#include "sim/core/text.h"
+#include "core/params_reader.h"
+#include "core/text.h"
 #include "sim/run/config/parameter_units.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy/energy_text.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/output/columns.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy/step_work.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/output/result_reader.h"
 #include "sim/run/config/parameter_units.h"
 #include "sim/run/config/rank_gpus.h"

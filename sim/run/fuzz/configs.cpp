@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/fuzz/configs.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
-#include "sim/core/params_reader.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/params_reader.h"
 #include "sim/run/config/host_costs_params.h"
 #include "sim/run/config/launch_params.h"
 #include "sim/run/config/load.h"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/beside.h"
 
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/nccl/traced_kernel.h"
 #include "models/gpu/kernel_launch.h"
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
 #include "workloads/graph/collective.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/statistics.h"
+#include "core/units.h"
 #include "interconnect/link_statistics.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
 #include "models/collectives/choice/rank_fold.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/memory/memory_system.h"
-#include "sim/core/statistics.h"
-#include "sim/core/units.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/kernel/modules.h"
+#include "core/kernel/simulation.h"
 #include "interconnect/fabric.h"
 #include "interconnect/fault_injector.h"
 #include "models/collectives/engine.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
-#include "sim/kernel/modules.h"
-#include "sim/kernel/simulation.h"
 #include "sim/run/config/experiment.h"
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/statistics.h"
 #include "models/replay/operation_times.h"
-#include "sim/core/statistics.h"
 #include "sim/output/result.h"
 
 #include <cstdint>

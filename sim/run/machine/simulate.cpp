@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/simulate.h"
 
+#include "core/error.h"
+#include "core/kernel/modules.h"
 #include "models/replay/rank_replay.h"
-#include "sim/core/error.h"
-#include "sim/kernel/modules.h"
 #include "sim/run/machine/component_statistics.h"
 #include "sim/run/machine/folded_ranks.h"
 #include "sim/run/machine/longest_time.h"

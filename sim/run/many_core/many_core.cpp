@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/many_core/many_core.h"
 
-#include "sim/core/gibibytes.h"
-#include "sim/core/version.h"
+#include "core/gibibytes.h"
+#include "core/version.h"
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/many_core/many_core_files.h"
 #include "sim/run/many_core/region_statistics.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/statistics.h"
+#include "core/statistics.h"
 #include "sim/run/many_core/offloaded_run.h"
 
 namespace switchfold {

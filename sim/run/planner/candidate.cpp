@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/candidate.h"
 
+#include "core/error.h"
+#include "core/gibibytes.h"
 #include "models/collectives/choice/named_policies.h"
-#include "sim/core/error.h"
-#include "sim/core/gibibytes.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/planner/judge.h"
 #include "sim/run/workload/kernel_model.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/judge.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/planner/machine_links.h"
 #include "sim/run/pool/pool.h"

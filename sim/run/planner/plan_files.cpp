@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/plan_files.h"
 
-#include "sim/core/error.h"
-#include "sim/core/params_writer.h"
+#include "core/error.h"
+#include "core/params_writer.h"
 #include "sim/output/replaced_file.h"
 
 #include <fmt/format.h>

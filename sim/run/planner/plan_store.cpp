@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/plan_store.h"
 
-#include "sim/core/fnv.h"
-#include "sim/core/json.h"
+#include "core/fnv.h"
+#include "core/json.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/sweep/digest.h"
 #include "sim/run/uncertainty/figure_intervals.h"

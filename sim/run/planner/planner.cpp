@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/planner.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/planner/plan_store.h"
 #include "sim/run/pool/pool.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/pool/pool.h"
 
-#include "sim/core/huge_pages.h"
+#include "core/huge_pages.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/learning_jobs.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/pool/byte_codec.h"
 #include "sim/run/results/learning.h"
 #include "sim/run/results/learning_comparison.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/learning_times.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/output/schedule_chart.h"
 #include "sim/run/results/training.h"
 #include "sim/run/workload/learning_plan.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/scenario_result.h"
 
-#include "sim/core/gibibytes.h"
+#include "core/gibibytes.h"
 #include "sim/run/results/memory_over_time.h"
 #include "sim/run/results/training.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/shared_machine/shared_machine.h"
 
-#include "sim/core/error.h"
-#include "sim/core/version.h"
+#include "core/error.h"
+#include "core/version.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/results/causes.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/database.h"
 
-#include "sim/core/error.h"
-#include "sim/core/version.h"
+#include "core/error.h"
+#include "core/version.h"
 #include "sim/output/replaced_file.h"
 #include "sim/run/sweep/metrics.h"
 

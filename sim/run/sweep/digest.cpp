@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/digest.h"
 
-#include "sim/core/error.h"
-#include "sim/core/fnv.h"
+#include "core/error.h"
+#include "core/fnv.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/measure.h"
 
-#include "sim/core/units.h"
+#include "core/units.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/plan.h"
 
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/run/config/pointers.h"
 #include "sim/run/sweep/digest.h"
 #include "sim/run/workload/prepared_variant.h"

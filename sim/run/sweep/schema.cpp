@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/params_schema.h"
-#include "sim/core/schema_table.h"
+#include "core/params_schema.h"
+#include "core/schema_table.h"
 #include "sim/run/sweep/plan.h"
 
 namespace switchfold {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/any_value.h"
-#include "sim/core/params.h"
+#include "core/any_value.h"
+#include "core/params.h"
 
 #include <cstdint>
 #include <map>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/sweep_report.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/output/figures.h"
 #include "sim/run/sweep/database.h"
 #include "sim/run/sweep/sqlite.h"

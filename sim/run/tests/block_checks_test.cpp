@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/block_checks.h"
 
+#include "core/error.h"
+#include "core/json.h"
 #include "models/gpu/sm_array.h"
-#include "sim/core/error.h"
-#include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

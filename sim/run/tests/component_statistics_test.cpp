@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/component_statistics.h"
 
-#include "sim/kernel/simulation.h"
+#include "core/kernel/simulation.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/machine.h"
 

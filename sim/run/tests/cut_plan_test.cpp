@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans that divide a network by layers and branches, run as experiments.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

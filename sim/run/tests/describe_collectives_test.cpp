@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/describe_collectives.h"
 
+#include "core/json.h"
 #include "interconnect/topology_analysis.h"
-#include "sim/core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

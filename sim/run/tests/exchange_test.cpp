@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gradient exchange by copies, and replicas that average periodically, run as experiments.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
-#include "sim/kernel/simulation.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/kernel/simulation.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/machine.h"
 #include "sim/run/runner.h"

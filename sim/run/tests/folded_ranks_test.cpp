@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collectives of many ranks simulated on a few of them, compared with every rank simulated.
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated kernels stay below the roofline of their GPU.
-#include "sim/core/params_reader.h"
+#include "core/params_reader.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/shipped_gpus.h"
 #include "sim/run/machine/simulate.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/kernel_model.h"
 
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "sim/run/config/load.h"
 
 #include <gtest/gtest.h>

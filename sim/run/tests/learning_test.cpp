@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/learning.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/load.h"
 #include "sim/run/results/learning_jobs.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulations of generated training steps that follow a memory plan.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 #include "sim/run/workload/simulated_memory_plans.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/memory_over_time.h"
 
+#include "core/error.h"
 #include "models/collectives/engine.h"
-#include "sim/core/error.h"
 #include "workloads/network/decoder.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/step/plan_memory.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/config/neural_network_params.h"
 
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/params_reader.h"
+#include "core/tests/temporary_folder.h"
 #include "sim/run/config/training_params.h"
 #include "sim/run/workload/training_workload.h"
 

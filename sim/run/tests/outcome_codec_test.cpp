@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/pool/outcome_codec.h"
 
+#include "core/error.h"
 #include "models/collectives/engine.h"
-#include "sim/core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Regression tests: combinations of plan and machine that once failed.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

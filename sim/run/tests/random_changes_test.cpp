@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/json.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/random_stream.h"
 #include "sim/run/config/load.h"
 #include "sim/run/runner.h"
 

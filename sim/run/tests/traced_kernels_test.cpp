@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of a trace on GPUs that differ from the traced one.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/shipped_gpus.h"
 #include "sim/run/workload/workload.h"

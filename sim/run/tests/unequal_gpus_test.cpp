@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Systems whose ranks have different GPUs, unequally divided batches and slow ranks.
-#include "sim/core/error.h"
-#include "sim/core/json.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/random_stream.h"
 #include "sim/output/writers.h"
 #include "sim/run/config/load.h"
 #include "sim/run/config/rank_gpus.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/machine/watchdog.h"
 
-#include "sim/core/error.h"
-#include "sim/kernel/simulation.h"
+#include "core/error.h"
+#include "core/kernel/simulation.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/longest_time.h"
 #include "sim/run/machine/simulate.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/divided_plan.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/workload/memory_check.h"
 #include "workloads/plan/division/batch_division.h"
 #include "workloads/plan/division/replica_times.h"

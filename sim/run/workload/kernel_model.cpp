@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/kernel_model.h"
 
+#include "core/error.h"
 #include "models/memory/hbm_timing.h"
-#include "sim/core/error.h"
 
 namespace switchfold {
 

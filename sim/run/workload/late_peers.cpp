@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/late_peers.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/machine/beside.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/pool/value_jobs.h"

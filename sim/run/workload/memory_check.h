@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/memory_classes.h"
 #include "models/gpu/parameters.h"
-#include "sim/core/memory_classes.h"
 #include "sim/run/config/memory_check_params.h"
 #include "workloads/plan/step/plan_step.h"
 

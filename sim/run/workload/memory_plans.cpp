@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/memory_plans.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/plan_workload.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/plan_workload.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/run/workload/cut_plan.h"
 #include "sim/run/workload/kernel_model.h"
 #include "sim/run/workload/memory_check.h"

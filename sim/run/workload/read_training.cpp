@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/changes/step_graphs.h"
 #include "sim/run/config/rank_gpus.h"
 #include "sim/run/machine/system_queries.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/simulated_memory_plans.h"
 
-#include "sim/core/gibibytes.h"
+#include "core/gibibytes.h"
 #include "sim/run/machine/simulate.h"
 #include "sim/run/pool/value_jobs.h"
 #include "sim/run/results/memory_over_time.h"

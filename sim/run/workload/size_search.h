@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/units.h"
+#include "core/units.h"
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/strategy_check.h"
 
-#include "sim/core/gibibytes.h"
+#include "core/gibibytes.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/training_workload.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/workload/kernel_model.h"
 #include "workloads/network/table.h"
 #include "workloads/training/data_parallel.h"

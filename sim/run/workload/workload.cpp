@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/workload/workload.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/run/config/scenario_set.h"
 #include "sim/run/machine/system_queries.h"
 #include "sim/run/workload/buffer_check.h"

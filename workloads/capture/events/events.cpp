@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/events/events.h"
 
-#include "sim/core/big_sort.h"
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/big_sort.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/capture/events/counted_bytes.h"
 #include "workloads/profile/call_transfers.h"
 #include "workloads/profile/classify.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/front/child.h"
 #include "workloads/capture/front/plan.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/tests/written_capture.h"
 #include "workloads/readers/read_traces.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/events/events.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/capture/events/counted_bytes.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/tests/temporary_folder.h"
+#include "core/tests/temporary_folder.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/nccl/interface.h"
 #include "workloads/capture/runtime/settings.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/read_captures.h"
 
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "workloads/capture/tests/written_capture.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/tests/round_trip.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/capture/runtime/recorder.h"
 
-#include "sim/core/error.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
 #include "workloads/capture/capture_file.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/tests/child_process.h"

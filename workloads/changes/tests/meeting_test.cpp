@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/changes/meeting.h"
 
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 
 #include <gtest/gtest.h>
 

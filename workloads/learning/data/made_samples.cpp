@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples that a seed makes.
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 #include "workloads/learning/data/finite_samples.h"
 #include "workloads/learning/data/row_scale.h"
 #include "workloads/learning/network/network.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples that files hold.
-#include "sim/core/error.h"
-#include "sim/core/random_stream.h"
+#include "core/error.h"
+#include "core/random_stream.h"
 #include "workloads/learning/data/finite_samples.h"
 #include "workloads/learning/data/row_scale.h"
 #include "workloads/network/text_cells.h"

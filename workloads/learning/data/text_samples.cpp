@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The next character of a text, to be told from those before it.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/learning/data/finite_samples.h"
 #include "workloads/learning/data/text_sentences.h"
 #include "workloads/readers/input/input_file.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/data/text_sentences.h"
 
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 
 #include <array>
 #include <string_view>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/replicas/averaging.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/learning/optimizer/optimizer.h"
 #include "workloads/learning/replicas/exchange_steps.h"
 #include "workloads/learning/replicas/meeting.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/replicas/members.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/learning/optimizer/optimizer.h"
 #include "workloads/learning/replicas/whole_network.h"
 #include "workloads/learning/train/measure.h"

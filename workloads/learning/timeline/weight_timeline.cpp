@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/timeline/weight_timeline.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <algorithm>
 #include <utility>

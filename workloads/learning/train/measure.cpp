@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/train/measure.h"
 
-#include "sim/core/fnv.h"
+#include "core/fnv.h"
 
 #include <cmath>
 #include <optional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/learning/train/trainer.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/learning/network/network.h"
 #include "workloads/learning/train/measure.h"
 #include "workloads/learning/train/stage_weights.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/memory_classes.h"
+#include "core/memory_classes.h"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/access/network_schedule.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/network/product.h"
 #include "workloads/plan/step/kept_tensors.h"
 

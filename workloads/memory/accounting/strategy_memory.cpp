@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/accounting/strategy_memory.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/accounting/caching_allocator.h"
 #include "workloads/plan/step/kept_tensors.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/copies/copy_replay.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/copies/ring_room.h"
 
 #include <algorithm>

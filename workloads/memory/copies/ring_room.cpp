@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/copies/ring_room.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 namespace switchfold {
 

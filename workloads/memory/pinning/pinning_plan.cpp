@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/pinning/pinning_plan.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/pinning/first_fit.h"
 #include "workloads/memory/pinning/mebibytes.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/pinning/elimination.h"
 #include "workloads/memory/pinning/reachable.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/recompute/recompute_chain.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/pinning/mebibytes.h"
 
 #include <fmt/format.h>

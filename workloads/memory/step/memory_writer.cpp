@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/step/memory_writer.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/kernels/memory_kernel.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/memory/access/operator_schedule.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/memory/copies/copy_replay.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/fold/folded_step.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/step/rank_writer.h"
 
 #include <fmt/format.h>

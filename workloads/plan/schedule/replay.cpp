@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/schedule/replay.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/pass_needs.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Zero-bubble schedules for given times of passes and a limit of activations (Qi et al. 2024,
 // section 3): devices run through time and take what is ready; weight gradients fill gaps.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/schedule/replay.h"
 #include "workloads/plan/schedule/schedule_builder.h"

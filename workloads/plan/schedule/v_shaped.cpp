@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Qi et al., Pipeline Parallelism with Controllable Memory (2024): two stages a device, down and
 // back, so that the device that holds an activation longest in one holds it shortest in the other.
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/schedule/schedule_builder.h"
 

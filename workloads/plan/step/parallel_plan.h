@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/units.h"
+#include "core/units.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/plan/schedule/pipeline_schedule.h"
 #include "workloads/plan/step/launch_times.h"

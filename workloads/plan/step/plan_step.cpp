@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/step/plan_step.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/replay.h"
 #include "workloads/plan/step/plan_memory.h"
 #include "workloads/plan/step/rank_writer.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/plan/schedule/schedule_file.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/plan/schedule/generators.h"
 #include "workloads/plan/tests/schedule_text.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/chakra/group_members.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
+#include "core/error.h"
+#include "core/json.h"
 #include "workloads/readers/input/limits.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/chakra/reader.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/profile/classify.h"
 #include "workloads/readers/chakra/messages.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/flight_recorder/reader.h"
 
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/readers/flight_recorder/dump.h"
 #include "workloads/readers/flight_recorder/stated_parts.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/input/whole_file.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 
 #include <array>
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/kineto/header.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/collective_operation.h"
 #include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/listed_group.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/kineto/scanner.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/input/input_file.h"
 
 #include <fmt/format.h>

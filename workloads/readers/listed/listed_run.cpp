@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/listed/listed_run.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/listed/counterparts.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/nccl_inspector/reader.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/input/lines.h"
 #include "workloads/readers/listed/listed_run.h"
 #include "workloads/readers/listed/names.h"

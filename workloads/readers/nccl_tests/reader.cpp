@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/nccl_tests/reader.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/classify.h"
 #include "workloads/readers/nccl_tests/json_log.h"
 #include "workloads/readers/nccl_tests/log.h"

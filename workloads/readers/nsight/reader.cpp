@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/nsight/reader.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/profile/event_collector.h"
 #include "workloads/readers/nsight/database.h"
 #include "workloads/readers/nsight/gpus.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/nvtx/range.h"
 
-#include "sim/core/text.h"
+#include "core/text.h"
 
 #include <fmt/format.h>
 

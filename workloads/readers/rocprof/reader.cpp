@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/rocprof/reader.h"
 
-#include "sim/core/error.h"
-#include "sim/core/text.h"
+#include "core/error.h"
+#include "core/text.h"
 #include "workloads/profile/event_collector.h"
 #include "workloads/readers/input/json_fields.h"
 #include "workloads/readers/input/json_stream.h"

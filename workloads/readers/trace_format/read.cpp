@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/lines.h"
 #include "workloads/readers/trace_format/record_parser.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/trace_format/record_parser.h"
 
-#include "sim/core/json_text.h"
+#include "core/json_text.h"
 #include "workloads/readers/trace_format/record_writer.h"
 
 #include <fmt/format.h>

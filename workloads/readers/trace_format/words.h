@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/core/params_schema.h"
+#include "core/params_schema.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <array>

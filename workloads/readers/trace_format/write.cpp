@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/readers/trace_format/output_file.h"
 #include "workloads/readers/trace_format/record_writer.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy/energy.h"
 
-#include "sim/core/error.h"
-#include "sim/core/params_reader.h"
+#include "core/error.h"
+#include "core/params_reader.h"
 #include "sim/run/energy/energy_text.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/energy/kernel_rows.h"
 
-#include "sim/core/error.h"
+#include "core/error.h"
 #include "sim/output/writers.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shipped configurations, broken copies of them and inputs that fuzzers once found. Each must be
 // accepted or rejected, with any compiler, every time.
-#include "sim/core/random_stream.h"
+#include "core/random_stream.h"
 #include "sim/run/fuzz/configs.h"
 #include "workloads/tests/broken_text.h"
 

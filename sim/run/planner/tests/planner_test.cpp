@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/planner/planner.h"
 
-#include "sim/core/error.h"
-#include "sim/core/json.h"
-#include "sim/core/tests/temporary_folder.h"
+#include "core/error.h"
+#include "core/json.h"
+#include "core/tests/temporary_folder.h"
 #include "sim/run/planner/plan_files.h"
 #include "sim/run/runner.h"
 

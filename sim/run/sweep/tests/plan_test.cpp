@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/sweep/plan.h"
 
-#include "sim/core/tests/temporary_folder.h"
+#include "core/tests/temporary_folder.h"
 
 #include <gtest/gtest.h>
 

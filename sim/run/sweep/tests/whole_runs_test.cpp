@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/results/whole_runs.h"
 
-#include "sim/core/json.h"
+#include "core/json.h"
 #include "sim/output/figures.h"
 #include "sim/output/result_reader.h"
 #include "sim/output/writers.h"

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/csv.h"
+
+#include "core/csv_rows.h"
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+
+namespace switchfold {
+
+namespace {
+
+std::string at_line(std::size_t line) {
+    return fmt::format("line {}", line);
+}
+
+class Parser {
+public:
+    /// `left_out`: records of a wrong number of fields go there instead of refusing the table.
+    Parser(
+        std::string_view text, const std::string& label, std::vector<Problem>* left_out = nullptr) :
+        text_(text), label_(label), left_out_(left_out) {}
+
+    /// The header, then each record.
+    template <class Header, class Each>
+    void run(const Header& header, const Each& each) {
+        constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+        if (text_.substr(0, kByteOrderMark.size()) == kByteOrderMark)
+            at_ = kByteOrderMark.size();
+        const std::vector<std::string> columns = record();
+        check_header(columns);
+        header(columns);
+        while (at_ < text_.size()) {
+            const std::size_t line = line_;
+            const std::vector<std::string> fields = record();
+            if (fields.size() == 1 && fields[0].empty())
+                continue;  // an empty line
+            if (fields.size() != columns.size()) {
+                (left_out_ != nullptr ? *left_out_ : problems_)
+                    .push_back(
+                        {label_,
+                         at_line(line),
+                         fmt::format(
+                             "has {} fields; expected {}, as the header has",
+                             fields.size(),
+                             columns.size())});
+                continue;
+            }
+            each(line, fields);
+        }
+        if (!problems_.empty())
+            throw ConfigError(std::move(problems_));
+    }
+
+    CsvTable table() {
+        CsvTable table;
+        run([&](const std::vector<std::string>& columns) { table.columns = columns; },
+            [&](std::size_t line, const std::vector<std::string>& cells) {
+                CsvRecord& r = table.records.emplace_back();
+                r.line = line;
+                for (std::size_t i = 0; i < cells.size(); ++i)
+                    r.fields[table.columns[i]] = cells[i];
+            });
+        return table;
+    }
+
+private:
+    void fail(std::size_t line, std::string message) {
+        problems_.push_back({label_, at_line(line), std::move(message)});
+    }
+
+    void check_header(const std::vector<std::string>& columns) {
+        if (columns.size() < 2)
+            throw ConfigError(
+                label_,
+                at_line(1),
+                "has no header; expected a first line with the names of the columns");
+        for (std::size_t i = 0; i < columns.size(); ++i)
+            if (std::find(
+                    columns.begin(),
+                    columns.begin() + static_cast<std::ptrdiff_t>(i),
+                    columns[i]) != columns.begin() + static_cast<std::ptrdiff_t>(i))
+                throw ConfigError(
+                    label_,
+                    at_line(1),
+                    fmt::format("names column \"{}\" twice; expected each once", columns[i]));
+    }
+
+    std::vector<std::string> record() {
+        std::vector<std::string> fields(1);
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            if (c == ',') {
+                fields.emplace_back();
+            } else if (c == '\n') {
+                ++line_;
+                break;
+            } else if (c == '"' && fields.back().empty()) {
+                quoted(fields.back());
+            } else if (c != '\r' || at_ >= text_.size() || text_[at_] != '\n') {
+                fields.back() += c;
+            }
+        }
+        return fields;
+    }
+
+    void quoted(std::string& field) {
+        const std::size_t begin = line_;
+        while (at_ < text_.size()) {
+            const char c = text_[at_++];
+            if (c == '\n')
+                ++line_;
+            if (c != '"') {
+                field += c;
+            } else if (at_ < text_.size() && text_[at_] == '"') {
+                field += '"';
+                ++at_;
+            } else {
+                return;
+            }
+        }
+        fail(begin, "holds a quote that does not end; expected a closing quote");
+    }
+
+    std::string_view text_;
+    const std::string& label_;
+    std::vector<Problem>* left_out_;
+    std::size_t at_ = 0;
+    std::size_t line_ = 1;
+    std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+const std::string& CsvRecord::operator[](std::string_view column) const {
+    static const std::string kNone;
+    const auto at = fields.find(column);
+    return at == fields.end() ? kNone : at->second;
+}
+
+bool CsvTable::has(std::string_view column) const {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+}
+
+CsvTable parse_csv(std::string_view text, const std::string& label) {
+    return Parser(text, label).table();
+}
+
+void parse_csv_cells(
+    std::string_view text,
+    const std::string& label,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each) {
+    Parser(text, label).run(header, each);
+}
+
+namespace {
+
+std::string text_of_table(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    if (!file || !(text << file.rdbuf()))
+        throw ConfigError(path.string(), "", "cannot be read or is empty; expected a CSV file");
+    return text.str();
+}
+
+}  // namespace
+
+void read_csv_cells(
+    const std::filesystem::path& path,
+    const std::function<void(const std::vector<std::string>& columns)>& header,
+    const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each) {
+    parse_csv_cells(text_of_table(path), path.string(), header, each);
+}
+
+CsvTable read_csv(const std::filesystem::path& path) {
+    return parse_csv(text_of_table(path), path.string());
+}
+
+CsvTable read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& left_out) {
+    const std::string text = text_of_table(path);
+    return Parser(text, path.string(), &left_out).table();
+}
+
+}  // namespace switchfold

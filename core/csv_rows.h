@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/csv.h"
+#include "core/error.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace switchfold {
+
+/// Reads a table like read_csv(), without the records that have another number of fields than the
+/// header: `left_out` says which.
+[[nodiscard]] CsvTable
+read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& left_out);
+
+}  // namespace switchfold
