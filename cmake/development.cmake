@@ -23,8 +23,7 @@ install(DIRECTORY core sim interconnect models workloads
   FILES_MATCHING PATTERN "*.h"
   PATTERN tests EXCLUDE
   PATTERN bench EXCLUDE
-  PATTERN fuzz EXCLUDE
-  PATTERN app EXCLUDE)
+  PATTERN fuzz EXCLUDE)
 install(EXPORT switchfold NAMESPACE switchfold:: FILE switchfoldTargets.cmake
   DESTINATION ${SWITCHFOLD_CMAKE_DIR} COMPONENT development)
 

@@ -25,14 +25,14 @@ ALLOWED = {
     "sim/run": CORE
     | {"core/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim/run"},
     "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation"},
-    "sim/app": CORE
-    | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation", "sim/app"},
+    "app": CORE
+    | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation", "app"},
 }
 # SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
-# The headers of sim/run that validation and sim/app include must not include them either, not even
+# The headers of sim/run that validation and app include must not include them either, not even
 # indirectly.
 SYSTEMC_FOLDERS = {"core/kernel", "interconnect", "models", "sim/run"}
-NO_SYSTEMC_BEHIND = {"validation", "sim/app", "sim/output", "sim/intervals", "core", "workloads"}
+NO_SYSTEMC_BEHIND = {"validation", "app", "sim/output", "sim/intervals", "core", "workloads"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")

@@ -59,7 +59,7 @@ class CheckLayering(unittest.TestCase):
 
     def test_systemc_behind_an_allowed_header(self):
         files = {**self.base, "sim/run/run.h": '#include "models/gpu/gpu.h"\n'}
-        code, out = check({**files, "sim/app/main.cpp": '#include "sim/run/run.h"\n'})
+        code, out = check({**files, "app/main.cpp": '#include "sim/run/run.h"\n'})
         self.assertEqual(code, 1)
         self.assertIn("sim/run/run.h -> models/gpu/gpu.h -> systemc", out)
 

@@ -66,7 +66,7 @@ class Tools:
 
     def __init__(self, build):
         self.capture = build / "workloads/capture/switchfold-capture"
-        self.switchfold = build / "sim/app/switchfold"
+        self.switchfold = build / "app/switchfold"
         self.micro = build / "validation/h200/h200_micro"
         self.mover = build / "validation/h200/libring_mover.so"
 

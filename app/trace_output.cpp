@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/trace_output.h"
+#include "app/trace_output.h"
 
 #include "core/gibibytes.h"
 

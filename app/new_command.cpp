@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "app/named_system.h"
+#include "app/start_files.h"
 #include "core/error.h"
-#include "sim/app/commands.h"
-#include "sim/app/named_system.h"
-#include "sim/app/start_files.h"
 #include "sim/output/replaced_file.h"
 #include "sim/run/config/load.h"
 #include "sim/run/machine/system_queries.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/planner_report.h"
+#include "app/planner_report.h"
 
 #include "core/gibibytes.h"
 #include "core/json.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/app/commands.h"
+#include "app/commands.h"
 
 namespace switchfold {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/commands.h"
+#include "app/commands.h"
 #include "sim/run/config/load.h"
 #include "sim/run/describe_collectives.h"
 #include "sim/run/machine/describe.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/shipped_residuals.h"
+#include "app/shipped_residuals.h"
 
 #include "core/error.h"
 #include "sim/intervals/residuals.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/progress.h"
+#include "app/progress.h"
 
 #include <fmt/format.h>
 

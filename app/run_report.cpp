@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/run_report.h"
+#include "app/run_report.h"
 
 #include "core/csv.h"
 #include "core/units.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/commands.h"
-#include "sim/app/log.h"
-#include "sim/app/progress.h"
-#include "sim/app/shipped_residuals.h"
+#include "app/commands.h"
+#include "app/log.h"
+#include "app/progress.h"
+#include "app/shipped_residuals.h"
 #include "sim/output/writers.h"
 #include "sim/run/runner.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "app/log.h"
+#include "app/planner_report.h"
+#include "app/progress.h"
+#include "app/shipped_residuals.h"
+#include "app/slurm_arguments.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "sim/app/commands.h"
-#include "sim/app/log.h"
-#include "sim/app/planner_report.h"
-#include "sim/app/progress.h"
-#include "sim/app/shipped_residuals.h"
-#include "sim/app/slurm_arguments.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/slurm_arguments.h"
+#include "app/slurm_arguments.h"
 
 #include "core/error.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/batch_plan.h"
+#include "app/batch_plan.h"
 
 #include "core/error.h"
 #include "core/json.h"

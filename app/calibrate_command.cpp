@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "app/log.h"
+#include "app/named_system.h"
+#include "app/progress.h"
 #include "core/error.h"
-#include "sim/app/commands.h"
-#include "sim/app/log.h"
-#include "sim/app/named_system.h"
-#include "sim/app/progress.h"
 #include "sim/output/replaced_file.h"
 #include "validation/calibrate/calibrate.h"
 #include "validation/harness/root.h"

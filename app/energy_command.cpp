@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/commands.h"
+#include "app/commands.h"
 #include "sim/run/energy/energy_text.h"
 #include "sim/run/energy/step_work.h"
 #include "validation/harness/root.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/measured_points.h"
+#include "app/measured_points.h"
 
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/collective_tables.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/named_system.h"
+#include "app/named_system.h"
 
 #include "core/error.h"
 #include "validation/harness/root.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/memory_plan_report.h"
+#include "app/memory_plan_report.h"
 
 #include "core/json.h"
 #include "core/units.h"

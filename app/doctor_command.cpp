@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
 #include "core/error.h"
 #include "core/version.h"
-#include "sim/app/commands.h"
 #include "sim/output/report_assets.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/app/start_files.h"
+#include "app/start_files.h"
 
 #include "core/json.h"
 

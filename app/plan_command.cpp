@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/batch_plan.h"
+#include "app/commands.h"
+#include "app/log.h"
+#include "app/memory_plan_report.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "sim/app/batch_plan.h"
-#include "sim/app/commands.h"
-#include "sim/app/log.h"
-#include "sim/app/memory_plan_report.h"
 #include "sim/run/config/load.h"
 
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "app/measured_points.h"
+#include "app/run_report.h"
 #include "core/error.h"
-#include "sim/app/commands.h"
-#include "sim/app/measured_points.h"
-#include "sim/app/run_report.h"
 #include "sim/output/html_report.h"
 #include "sim/output/replaced_file.h"
 #include "sim/output/result_reader.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "app/commands.h"
+#include "app/log.h"
 #include "core/error.h"
 #include "core/huge_pages.h"
 #include "core/json.h"
 #include "core/version.h"
-#include "sim/app/commands.h"
-#include "sim/app/log.h"
 
 #include <fmt/format.h>
 
