@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "sim/run/config/load.h"
-#include "sim/run/config/rank_gpus.h"
-#include "sim/run/machine/system_queries.h"
+#include "sim/config/load.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/machine/system_queries.h"
 #include "workloads/plan/division/batch_division.h"
 #include "workloads/plan/division/step_table.h"
 

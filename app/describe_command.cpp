@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "sim/run/config/load.h"
-#include "sim/run/describe_collectives.h"
-#include "sim/run/machine/describe.h"
-#include "sim/run/machine/system_queries.h"
+#include "sim/config/load.h"
+#include "sim/describe_collectives.h"
+#include "sim/machine/describe.h"
+#include "sim/machine/system_queries.h"
 #include "validation/collectives/measurements_near.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "sim/run/energy/energy_text.h"
-#include "sim/run/energy/step_work.h"
+#include "sim/energy/energy_text.h"
+#include "sim/energy/step_work.h"
 #include "validation/harness/root.h"
 
 #include <cstdio>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/workload/memory_plans.h"
-#include "sim/run/workload/simulated_memory_plans.h"
+#include "sim/workload/memory_plans.h"
+#include "sim/workload/simulated_memory_plans.h"
 #include "workloads/memory/compare/compare_planners.h"
 #include "workloads/memory/update/update_policy.h"
 

@@ -5,7 +5,7 @@
 #include "app/memory_plan_report.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "core/gibibytes.h"
 #include "core/json.h"
 #include "core/units.h"
-#include "sim/run/planner/plan_files.h"
-#include "sim/run/uncertainty/figure_intervals.h"
+#include "sim/planner/plan_files.h"
+#include "sim/uncertainty/figure_intervals.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/planner/planner.h"
+#include "sim/planner/planner.h"
 
 #include <string>
 

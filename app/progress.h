@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/planner/planner.h"
-#include "sim/run/pool/progress.h"
-#include "sim/run/sweep/sweep.h"
+#include "sim/planner/planner.h"
+#include "sim/pool/progress.h"
+#include "sim/sweep/sweep.h"
 
 #include <chrono>
 #include <string>

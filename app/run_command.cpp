@@ -4,7 +4,7 @@
 #include "app/progress.h"
 #include "app/shipped_residuals.h"
 #include "sim/output/writers.h"
-#include "sim/run/runner.h"
+#include "sim/runner.h"
 
 #include <fmt/format.h>
 

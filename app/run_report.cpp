@@ -3,12 +3,12 @@
 
 #include "core/csv.h"
 #include "core/units.h"
+#include "sim/config/device_params.h"
+#include "sim/config/parameter_units.h"
 #include "sim/output/figures.h"
 #include "sim/output/result.h"
 #include "sim/output/result_reader.h"
 #include "sim/output/schedule_chart.h"
-#include "sim/run/config/device_params.h"
-#include "sim/run/config/parameter_units.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "sim/run/config/load.h"
-#include "sim/run/config/statistics_docs.h"
-#include "sim/run/sweep/plan.h"
+#include "sim/config/load.h"
+#include "sim/config/statistics_docs.h"
+#include "sim/sweep/plan.h"
 #include "workloads/readers/trace_format/trace_file.h"
 
 #include <cstdio>

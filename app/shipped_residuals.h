@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/results/interval_source.h"
+#include "sim/results/interval_source.h"
 
 #include <filesystem>
 

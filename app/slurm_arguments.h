@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/sweep/slurm.h"
+#include "sim/sweep/slurm.h"
 
 #include <CLI/CLI.hpp>
 

@@ -6,8 +6,8 @@
 #include "app/slurm_arguments.h"
 #include "core/error.h"
 #include "core/units.h"
-#include "sim/run/sweep/slurm.h"
-#include "sim/run/sweep/sweep.h"
+#include "sim/sweep/slurm.h"
+#include "sim/sweep/sweep.h"
 
 #include <fmt/format.h>
 

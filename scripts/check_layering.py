@@ -22,16 +22,16 @@ ALLOWED = {
     "models": CORE | {"core/kernel", "interconnect", "models", GRAPH},
     # The coprocessor model stands alone: it uses no GPU parameters.
     "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
-    "sim/run": CORE
-    | {"core/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim/run"},
-    "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation"},
+    "sim": CORE
+    | {"core/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim"},
+    "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim", "validation"},
     "app": CORE
-    | {"sim/intervals", "sim/output", "workloads", "sim/run", "validation", "app"},
+    | {"sim/intervals", "sim/output", "workloads", "sim", "validation", "app"},
 }
 # SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
-# The headers of sim/run that validation and app include must not include them either, not even
+# The headers of sim that validation and app include must not include them either, not even
 # indirectly.
-SYSTEMC_FOLDERS = {"core/kernel", "interconnect", "models", "sim/run"}
+SYSTEMC_FOLDERS = {"core/kernel", "interconnect", "models", "sim"}
 NO_SYSTEMC_BEHIND = {"validation", "app", "sim/output", "sim/intervals", "core", "workloads"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

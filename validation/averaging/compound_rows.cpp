@@ -2,8 +2,8 @@
 #include "validation/averaging/compound_rows.h"
 
 #include "core/error.h"
-#include "sim/run/config/load.h"
-#include "sim/run/runner.h"
+#include "sim/config/load.h"
+#include "sim/runner.h"
 
 #include <fmt/format.h>
 

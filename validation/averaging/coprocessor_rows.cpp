@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/coprocessor_rows.h"
 
-#include "sim/run/many_core/rates.h"
-#include "sim/run/runner.h"
-#include "sim/run/sweep/plan.h"
+#include "sim/many_core/rates.h"
+#include "sim/runner.h"
+#include "sim/sweep/plan.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/averaging/exchange_rows.h"
 
-#include "sim/run/config/load.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/results/summary.h"
+#include "sim/config/load.h"
+#include "sim/machine/simulate.h"
+#include "sim/results/summary.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/calibrate.h"
 
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/calibrate/penalised.h"
 #include "validation/calibrate/simulated_points.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/pool/pool.h"
+#include "sim/pool/pool.h"
 #include "validation/calibrate/observations.h"
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 #include "validation/calibrate/knobs.h"
 
 #include "core/units.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/json.h"
-#include "sim/run/config/experiment.h"
+#include "sim/config/experiment.h"
 
 #include <array>
 #include <span>

@@ -2,7 +2,7 @@
 #include "validation/calibrate/observations.h"
 
 #include "core/csv.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/calibrate/observed.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/judging.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/workload/kernel_model.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/calibrate/observed.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/kernels/kernel_gpus.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/simulated_points.h"
 
-#include "sim/run/config/changed_system.h"
-#include "sim/run/machine/host_copy_rates.h"
-#include "sim/run/pool/value_jobs.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/config/changed_system.h"
+#include "sim/machine/host_copy_rates.h"
+#include "sim/pool/value_jobs.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/collectives/benchmark_loop.h"
 #include "validation/kernels/timed_kernels.h"
 

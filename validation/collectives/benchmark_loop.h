@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/graph_run.h"
+#include "sim/machine/graph_run.h"
 #include "validation/collectives/collective_plan.h"
 
 namespace switchfold::validation {

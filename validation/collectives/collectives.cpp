@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/json.h"
-#include "sim/run/machine/likeness.h"
-#include "sim/run/pool/pool.h"
+#include "sim/machine/likeness.h"
+#include "sim/pool/pool.h"
 #include "validation/collectives/benchmark_loop.h"
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/nccl_logs.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/measurements_near.h"
 
-#include "sim/run/machine/system_queries.h"
+#include "sim/machine/system_queries.h"
 #include "validation/harness/data.h"
 
 #include <fmt/format.h>

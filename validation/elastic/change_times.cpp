@@ -2,8 +2,8 @@
 #include "validation/elastic/change_times.h"
 
 #include "core/params_reader.h"
-#include "sim/run/config/host_costs_params.h"
-#include "sim/run/machine/simulate.h"
+#include "sim/config/host_costs_params.h"
+#include "sim/machine/simulate.h"
 #include "validation/harness/number_jobs.h"
 #include "workloads/changes/phases.h"
 #include "workloads/changes/state_transfer.h"

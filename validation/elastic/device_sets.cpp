@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/device_sets.h"
 
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/results/training.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/simulate.h"
+#include "sim/results/training.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/launches.h"
 #include "workloads/graph/collective.h"

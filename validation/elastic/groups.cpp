@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/groups.h"
 
-#include "sim/run/machine/simulate.h"
+#include "sim/machine/simulate.h"
 #include "validation/harness/number_jobs.h"
 #include "workloads/graph/collective.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/placements.h"
 
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/simulate.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
 #include "workloads/changes/change.h"
 #include "workloads/changes/place_ranks.h"

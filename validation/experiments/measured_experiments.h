@@ -3,7 +3,7 @@
 
 #include "core/csv.h"
 #include "core/json.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/experiments/measured_figure.h"
 #include "validation/experiments/row_values.h"
 #include "validation/experiments/table_map.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/sweep/run_record.h"
+#include "sim/sweep/run_record.h"
 
 #include <optional>
 #include <string>

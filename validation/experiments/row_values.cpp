@@ -2,7 +2,7 @@
 #include "validation/experiments/row_values.h"
 
 #include "core/error.h"
-#include "sim/run/config/pointers.h"
+#include "sim/config/pointers.h"
 
 #include <fmt/format.h>
 

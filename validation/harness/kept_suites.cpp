@@ -2,7 +2,7 @@
 #include "validation/harness/kept_suites.h"
 
 #include "core/json.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/number_jobs.h"
 
-#include "sim/run/pool/value_jobs.h"
+#include "sim/pool/value_jobs.h"
 
 namespace switchfold::validation {
 

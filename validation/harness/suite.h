@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "sim/intervals/likeness.h"
-#include "sim/run/pool/progress.h"
+#include "sim/pool/progress.h"
 #include "validation/harness/kept_results.h"
 
 #include <cstdint>
@@ -143,8 +143,8 @@ enum class DataKind { kFile, kFiles, kFolder };
 
 /// A set of measurements to compare the simulator with. A new suite is one file with a `run`
 /// function and one line in suites.cpp. `run` reads its data (ConfigError "file: line N: what; what
-/// was expected" if they are wrong), creates one Job per simulation (sim/run/pool/pool.h,
-/// sim/run/machine/simulate.h), runs them on options.jobs processes, and returns cases in an order
+/// was expected" if they are wrong), creates one Job per simulation (sim/pool/pool.h,
+/// sim/machine/simulate.h), runs them on options.jobs processes, and returns cases in an order
 /// that depends only on the data. Measurements that cannot be compared go to `unmatched` with a
 /// reason; none is dropped.
 struct Suite {

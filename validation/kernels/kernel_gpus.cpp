@@ -2,9 +2,9 @@
 #include "validation/kernels/kernel_gpus.h"
 
 #include "core/text.h"
-#include "sim/run/config/load.h"
-#include "sim/run/config/rank_gpus.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/config/load.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/machines/machine_words.h"
 
 #include <fmt/format.h>

@@ -2,7 +2,7 @@
 #include "validation/known/known_systems.h"
 
 #include "core/csv.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/collectives/collective_tables.h"
 #include "validation/harness/data.h"
 #include "validation/kernels/kernel_gpus.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/known/known_systems.h"
 

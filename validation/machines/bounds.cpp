@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines/bounds.h"
 
-#include "sim/run/machine/system_queries.h"
+#include "sim/machine/system_queries.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/config/experiment.h"
+#include "sim/config/experiment.h"
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/matrix_product.h"
 

@@ -2,7 +2,7 @@
 #include "validation/machines/launches.h"
 
 #include "core/params_reader.h"
-#include "sim/run/config/launch_params.h"
+#include "sim/config/launch_params.h"
 
 namespace switchfold::validation {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/machines/machines.h"
 
-#include "sim/run/config/load.h"
-#include "sim/run/config/rank_gpus.h"
-#include "sim/run/machine/system_queries.h"
+#include "sim/config/load.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/machine/system_queries.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/json.h"
-#include "sim/run/config/experiment.h"
+#include "sim/config/experiment.h"
 #include "validation/machines/machine_words.h"
 
 #include <filesystem>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/host_copy_rows.h"
 
-#include "sim/run/config/load.h"
-#include "sim/run/machine/host_copy_rates.h"
+#include "sim/config/load.h"
+#include "sim/machine/host_copy_rates.h"
 #include "validation/harness/number_jobs.h"
 
 #include <algorithm>

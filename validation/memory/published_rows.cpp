@@ -2,8 +2,8 @@
 #include "validation/memory/published_rows.h"
 
 #include "core/error.h"
-#include "sim/run/config/load.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/config/load.h"
+#include "sim/workload/kernel_model.h"
 #include "workloads/kernels/memory_kernel.h"
 #include "workloads/memory/compare/largest_batch.h"
 #include "workloads/memory/recompute/network_chain.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/simulated_gradients.h"
 
-#include "sim/run/config/load.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/results/memory_over_time.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/config/load.h"
+#include "sim/machine/simulate.h"
+#include "sim/results/memory_over_time.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
 #include "workloads/memory/step/memory_step.h"
 #include "workloads/network/zoo/zoo.h"

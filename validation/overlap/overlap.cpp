@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/machine/likeness.h"
-#include "sim/run/pool/pool.h"
+#include "sim/machine/likeness.h"
+#include "sim/pool/pool.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
 #include "validation/machines/machines.h"

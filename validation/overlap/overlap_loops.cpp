@@ -2,9 +2,9 @@
 #include "validation/overlap/overlap_loops.h"
 
 #include "core/json.h"
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/pool/pool.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/simulate.h"
+#include "sim/pool/pool.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"

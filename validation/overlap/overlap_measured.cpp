@@ -2,10 +2,10 @@
 #include "validation/overlap/overlap_measured.h"
 
 #include "core/json.h"
-#include "sim/run/config/load.h"
-#include "sim/run/machine/beside.h"
-#include "sim/run/machine/likeness.h"
-#include "sim/run/pool/pool.h"
+#include "sim/config/load.h"
+#include "sim/machine/beside.h"
+#include "sim/machine/likeness.h"
+#include "sim/pool/pool.h"
 #include "validation/overlap/contention_data.h"
 #include "workloads/profile/classify.h"
 

@@ -2,11 +2,11 @@
 #include "validation/overlap/overlap_models.h"
 
 #include "core/json.h"
-#include "sim/run/config/load.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/machine/system_queries.h"
-#include "sim/run/pool/pool.h"
-#include "sim/run/workload/training_workload.h"
+#include "sim/config/load.h"
+#include "sim/machine/simulate.h"
+#include "sim/machine/system_queries.h"
+#include "sim/pool/pool.h"
+#include "sim/workload/training_workload.h"
 #include "validation/harness/data.h"
 
 #include <fmt/format.h>

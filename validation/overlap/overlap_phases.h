@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/beside.h"
+#include "sim/machine/beside.h"
 #include "validation/overlap/overlap_pairs.h"
 
 #include <map>

@@ -3,10 +3,10 @@
 
 #include "core/csv.h"
 #include "core/json.h"
-#include "sim/run/config/load.h"
-#include "sim/run/machine/beside.h"
-#include "sim/run/machine/likeness.h"
-#include "sim/run/pool/pool.h"
+#include "sim/config/load.h"
+#include "sim/machine/beside.h"
+#include "sim/machine/likeness.h"
+#include "sim/pool/pool.h"
 #include "validation/harness/data.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/machine/system_queries.h"
+#include "sim/machine/system_queries.h"
 #include "validation/harness/data.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/harness/suite.h"

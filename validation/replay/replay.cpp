@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/workload/workload.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/simulate.h"
+#include "sim/workload/workload.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
 #include "validation/replay/trace_folders.h"

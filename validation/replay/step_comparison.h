@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/machine/outcome.h"
+#include "sim/machine/outcome.h"
 #include "validation/harness/suite.h"
 #include "validation/overlap/overlap_pairs.h"
 #include "workloads/graph/execution_graph.h"

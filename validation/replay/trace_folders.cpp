@@ -2,7 +2,7 @@
 #include "validation/replay/trace_folders.h"
 
 #include "core/error.h"
-#include "sim/run/pool/pool.h"
+#include "sim/pool/pool.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_codec.h"
 #include "workloads/readers/read_traces.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/run/pool/progress.h"
+#include "sim/pool/progress.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
 

@@ -2,7 +2,7 @@
 #include "validation/collectives/collective_plan.h"
 
 #include "core/error.h"
-#include "sim/run/machine/system_queries.h"
+#include "sim/machine/system_queries.h"
 
 #include <gtest/gtest.h>
 

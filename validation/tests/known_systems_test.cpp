@@ -2,7 +2,7 @@
 #include "validation/known/known_systems.h"
 
 #include "core/tests/temporary_folder.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 
 #include <gtest/gtest.h>
 

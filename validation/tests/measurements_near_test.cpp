@@ -2,7 +2,7 @@
 #include "validation/collectives/measurements_near.h"
 
 #include "core/tests/temporary_folder.h"
-#include "sim/run/config/load.h"
+#include "sim/config/load.h"
 
 #include <gtest/gtest.h>
 

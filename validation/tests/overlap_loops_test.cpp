@@ -2,8 +2,8 @@
 #include "validation/overlap/overlap_loops.h"
 
 #include "core/error.h"
-#include "sim/run/config/load.h"
-#include "sim/run/runner.h"
+#include "sim/config/load.h"
+#include "sim/runner.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/planned_row.h"
 
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/simulate.h"
-#include "sim/run/results/training.h"
-#include "sim/run/workload/folded_plan.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/simulate.h"
+#include "sim/results/training.h"
+#include "sim/workload/folded_plan.h"
+#include "sim/workload/kernel_model.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/intervals/likeness.h"
-#include "sim/run/pool/progress.h"
+#include "sim/pool/progress.h"
 #include "validation/training/step_rows.h"
 #include "workloads/plan/step/plan_step.h"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/speedups.h"
 
-#include "sim/run/machine/simulate.h"
-#include "sim/run/machine/system_queries.h"
-#include "sim/run/results/training.h"
-#include "sim/run/workload/kernel_model.h"
+#include "sim/machine/simulate.h"
+#include "sim/machine/system_queries.h"
+#include "sim/results/training.h"
+#include "sim/workload/kernel_model.h"
 #include "validation/harness/number_jobs.h"
 #include "workloads/plan/step/plan_step.h"
 #include "workloads/plan/step/planner_layers.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/training/steps.h"
 
-#include "sim/run/machine/likeness.h"
-#include "sim/run/machine/system_queries.h"
+#include "sim/machine/likeness.h"
+#include "sim/machine/system_queries.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/training/planned_row.h"

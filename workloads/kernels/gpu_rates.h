@@ -18,7 +18,7 @@ enum class MatrixKernels : std::uint8_t {
 };
 
 /// Resources of a GPU for a kernel that runs alone, as plain numbers: the inputs of kernel-time
-/// models. `gpu_rates()` in sim/run derives them from a GPU's description. Rates are for the whole
+/// models. `gpu_rates()` in sim derives them from a GPU's description. Rates are for the whole
 /// GPU, per second; times are in seconds.
 struct GpuRates {
     std::string name;

@@ -7,9 +7,9 @@
 #include "core/params_reader.h"
 #include "core/params_writer.h"
 #include "interconnect/topology_builder.h"
+#include "sim/config/load.h"
 #include "sim/output/writers.h"
-#include "sim/run/config/load.h"
-#include "sim/run/runner.h"
+#include "sim/runner.h"
 
 #include <cstdio>
 #include <exception>

@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "core/tests/temporary_folder.h"
-#include "sim/run/config/changed_system.h"
-#include "sim/run/config/load.h"
-#include "sim/run/pool/value_jobs.h"
+#include "sim/config/changed_system.h"
+#include "sim/config/load.h"
+#include "sim/pool/value_jobs.h"
 #include "validation/collectives/benchmark_loop.h"
 
 #include <fmt/format.h>

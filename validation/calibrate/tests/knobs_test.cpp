@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/calibrate/knobs.h"
 
-#include "sim/run/config/changed_system.h"
-#include "sim/run/config/load.h"
+#include "sim/config/changed_system.h"
+#include "sim/config/load.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/policies.h"
+#include "sim/config/experiment.h"
+#include "sim/elastic/step_graphs.h"
+#include "sim/machine/simulate.h"
+#include "sim/pool/pool.h"
+#include "workloads/changes/timeline.h"
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace switchfold {
+
+/// Simulations that a run needs: each step and each transfer once, however often it repeats.
+class ChangeJobs {
+public:
+    /// `system`: including the experiment's faults. All arguments must outlive this object.
+    ChangeJobs(
+        std::string name,
+        const SystemParams& system,
+        const StepGraphs& graphs,
+        const CollectivePolicies& policies,
+        const SimulateOptions& options,
+        bool overlap,
+        const RunParams& run);
+
+    /// Requests the step of these members; adds what is wrong with it to `problems`.
+    void want_step(const changes::Members& members, PlanProblems& problems);
+    void want_joining(
+        const changes::Members& old_members,
+        const changes::Members& joiners,
+        PlanProblems& problems);
+    /// Requests their step with the copies of a checkpoint beside it.
+    void want_checkpoint(const changes::Members& members, PlanProblems& problems);
+    /// Requests a transfer from the first of the sources, or from all, to the other members.
+    void want_transfer(const changes::Members& sources, const changes::Members& to);
+    /// Requests a broadcast of the weights from the first member to the others. \pre two members
+    void want_weights(const changes::Members& members);
+
+    /// Appends the jobs; pass their results to keep() in the same order.
+    void add_to(std::vector<Job>& jobs) const;
+    void keep(std::size_t job, const std::string& bytes);
+    [[nodiscard]] std::size_t size() const { return wanted_.size(); }
+
+    [[nodiscard]] Time step(const changes::Members& members) const;
+    [[nodiscard]] changes::JoiningStep
+    joining(const changes::Members& old_members, const changes::Members& joiners) const;
+    [[nodiscard]] changes::CheckpointStep checkpoint(const changes::Members& members) const;
+    [[nodiscard]] Time transfer(const changes::Members& sources, const changes::Members& to) const;
+    [[nodiscard]] Time weights(const changes::Members& members) const;
+
+private:
+    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint, kWeights };
+    using Key = std::tuple<Kind, changes::Members, changes::Members>;
+    /// Results of a simulation.
+    struct Times {
+        Time end;       ///< end of the first members' last operation
+        Time ready;     ///< when a source's update could begin without the transfer
+        Time transfer;  ///< arrival of its last byte
+        std::vector<Time>
+            sent;  ///< for each of the first members, when it has sent or copied its part
+    };
+    struct Wanted {
+        Key key;
+        ExecutionGraph graph;
+        Times times;
+    };
+    [[nodiscard]] bool has(const Key& key) const { return places_.contains(key); }
+    void want(Key key, ExecutionGraph graph);
+    /// The step from StepGraphs, or a version without overlap.
+    [[nodiscard]] ExecutionGraph
+    step_graph(const changes::Members& members, PlanProblems& problems) const;
+    [[nodiscard]] const Times& times(const Key& key) const;
+    [[nodiscard]] static Times measured(const Wanted& wanted, const Outcome& outcome);
+
+    std::string name_;
+    const SystemParams& system_;
+    const StepGraphs& graphs_;
+    CollectivePolicies policies_;
+    CollectivePolicies library_;  ///< of a broadcast that the framework calls, not the run
+    SimulateOptions options_;
+    bool overlap_;
+    const RunParams& run_;
+    std::deque<Wanted> wanted_;
+    std::map<Key, std::size_t> places_;
+};
+
+}  // namespace switchfold

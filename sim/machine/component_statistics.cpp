@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/component_statistics.h"
+
+#include "sim/config/statistics_docs.h"
+#include "sim/machine/machine.h"
+#include "sim/many_core/region_statistics.h"
+#include "sim/output/figures.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <type_traits>
+
+namespace switchfold {
+
+namespace {
+
+/// Statistics of a link that are only known at the end of the run.
+struct LinkUse {
+    double utilization = 0;
+    static constexpr auto statistics() {
+        return list_of(statistic(
+            "utilization",
+            &LinkUse::utilization,
+            Unit::kShare,
+            "`wire_bytes` over what the link could carry in the whole run, 0 to 1."));
+    }
+};
+
+/// Statistics of a reduction unit that are only known at the end of the run.
+struct UnitUse {
+    double busy_share = 0;
+    static constexpr auto statistics() {
+        return list_of(statistic(
+            "busy_share",
+            &UnitUse::busy_share,
+            Unit::kShare,
+            "`busy_us` over the whole run, 0 to 1."));
+    }
+};
+
+struct Tables {
+    StatisticTable links = StatisticTable::of<LinkStatistics, LinkUse>(
+        "links", "One direction of a link, named after its ends and its number.");
+    StatisticTable switches = StatisticTable::of<SwitchStatistics>(
+        "switches", "A node that forwards packets: a switch, a NIC, a host.");
+    StatisticTable units = StatisticTable::of<ReductionUnitStatistics, UnitUse>(
+        "reduction_units", "The unit of a switch port, named after the link into the port.");
+    StatisticTable gpus = StatisticTable::of<GpuStatistics>("gpus", "A GPU, named after its rank.");
+    StatisticTable memory = StatisticTable::of<MemoryStatistics>(
+        "memory", "L2 and HBM of a GPU, named after its rank.");
+    StatisticTable copies = StatisticTable::of<HostCopyStatistics>(
+        "host_copies",
+        "Copies between a GPU, named after its rank, and its host, where the topology has links "
+        "for them.");
+    [[nodiscard]] std::vector<StatisticTable> all() const {
+        return {links, switches, units, gpus, memory, copies};
+    }
+};
+
+/// A module's own name, without its parents'.
+std::string last_name(const sc_core::sc_object& object) {
+    const std::string name = object.name();
+    return name.substr(name.rfind('.') + 1);
+}
+
+double utilization(const LinkStatistics& counted, const Link& link, Time end) {
+    if (end == Time())
+        return 0;
+    return static_cast<double>(counted.wire_bytes) / static_cast<double>(link.bandwidth().count()) /
+           to_seconds(end);
+}
+
+/// Visits every unit of the machine, in the order of TrafficStatistics.
+template <class Visit>
+void for_each_unit(Machine& machine, const Visit& visit) {
+    for (const auto& node : machine.fabric().switches())
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            if (const ReductionUnit* unit = node->unit(port))
+                visit(*node->incoming()[port], *unit);
+}
+
+TrafficStatistics statistics_of(Machine& machine) {
+    TrafficStatistics all;
+    for (const auto& link : machine.fabric().links())
+        all.links.push_back(link->statistics());
+    for (const auto& node : machine.fabric().switches())
+        all.switches.push_back(node->statistics());
+    for_each_unit(machine, [&](const Link& /*link*/, const ReductionUnit& unit) {
+        all.units.push_back(unit.statistics());
+    });
+    for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank)
+        all.memory.push_back(machine.gpu(rank).memory().statistics());
+    return all;
+}
+
+/// Visits every number that grows with the data that pass, which peaks do not: one of all
+/// components of a kind, then their next.
+template <class Visit>
+void for_each_sum(TrafficStatistics& all, const Visit& visit) {
+    const auto visit_all = [&]<class S>(std::vector<S>& components) {
+        const auto visit_one = [&](const auto& statistic) {
+            for (S& component : components)
+                if (!statistic.peak)
+                    visit(component.*(statistic.member));
+        };
+        for_each_of(S::statistics(), visit_one);
+    };
+    visit_all(all.links);
+    visit_all(all.switches);
+    visit_all(all.units);
+    visit_all(all.memory);
+}
+
+SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
+    SwitchStatistics all = counted;
+    all.packets *= factor;
+    all.multicast_copies *= factor;
+    return all;
+}
+
+/// Gives the parts that were not simulated the counts of those that they resemble.
+void unfold(TrafficStatistics& all, Machine& machine, const RankFold& fold) {
+    const TrafficStatistics simulated = all;
+    std::vector<std::uint32_t> links;                  // into the ports of the units, in order
+    std::map<std::uint32_t, std::size_t> unit_behind;  // of such a link
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+        unit_behind.emplace(link.id(), links.size());
+        links.push_back(link.id());
+    });
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const auto image = unit_behind.find(fold.image_of_hop[links[i]]);
+        all.units[i] =
+            image == unit_behind.end() ? ReductionUnitStatistics() : simulated.units[image->second];
+    }
+    for (std::size_t hop = 0; hop < all.links.size(); ++hop) {
+        const std::uint32_t image = fold.image_of_hop[hop];
+        all.links[hop] = image == RankFold::kIdle ? LinkStatistics() : simulated.links[image];
+    }
+    const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
+    for (std::size_t i = 0; i < all.switches.size(); ++i) {
+        const RankFold::NodeImage& image = fold.image_of_node[gpus + i];
+        all.switches[i] = SwitchStatistics();
+        if (image.node != RankFold::kIdle)
+            all.switches[i] = times(simulated.switches[image.node - gpus], image.times);
+    }
+    all.memory.resize(fold.ranks());
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
+        all.memory[rank] = simulated.memory[fold.image_of_rank[rank]];
+}
+
+StatisticTable figure_table() {
+    StatisticTable table{
+        "scenarios", "A scenario in a few numbers, and its columns in a sweep.", {}, {}};
+    for (const Figure& figure : kFigures)
+        table.columns.push_back(
+            {std::string(figure.key), figure.unit, std::string(figure.meaning)});
+    return table;
+}
+
+StatisticTable cause_table() {
+    StatisticTable table{
+        "slowdown_by_cause",
+        "Causes of the slowdown of the backward pass, and in `causes_by_phase` of each phase: the "
+        "mean of what this mechanism adds to none and what goes away without it, and its part of "
+        "what mechanisms do to each other, so that causes add up. In a sweep's columns with "
+        "`cause_` "
+        "before them, of other phases with `forward_cause_` and so on.",
+        {},
+        {}};
+    for (const Cause& cause : kCauses)
+        table.columns.push_back(
+            {std::string(cause.key), Unit::kShare, std::string(cause.title) + "."});
+    return table;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> MachineCounts::simulated() const {
+    TrafficStatistics all = statistics_of(machine_);
+    std::vector<std::uint64_t> sums;
+    for_each_sum(all, [&](auto& sum) {
+        if constexpr (std::is_same_v<std::remove_reference_t<decltype(sum)>, Time>)
+            sums.push_back(sum.count());
+        else
+            sums.push_back(sum);
+    });
+    return sums;
+}
+
+TrafficStatistics MachineCounts::counted() const {
+    TrafficStatistics all = statistics_of(machine_);
+    if (left_out().empty())
+        return all;
+    auto due_of = left_out().begin();
+    double owed = 0;  // by rounding: the sum over components is that of what was left out
+    for_each_sum(all, [&](auto& sum) {
+        using Sum = std::remove_reference_t<decltype(sum)>;
+        const double due = *due_of++ + owed;
+        const double whole = std::floor(due + 0.5);
+        owed = due - whole;
+        sum += Sum(static_cast<std::uint64_t>(whole));
+    });
+    return all;
+}
+
+std::vector<StatisticTable> collect_statistics(
+    Machine& machine, const MachineCounts& counts, Time end, const std::optional<RankFold>& fold) {
+    Tables tables;
+    TrafficStatistics all = counts.counted();
+    if (fold)
+        unfold(all, machine, *fold);
+    const auto links = machine.fabric().links();
+    for (std::size_t i = 0; i < links.size(); ++i)
+        tables.links.add(
+            last_name(*links[i]), all.links[i], LinkUse{utilization(all.links[i], *links[i], end)});
+    const auto switches = machine.fabric().switches();
+    for (std::size_t i = 0; i < switches.size(); ++i)
+        tables.switches.add(last_name(*switches[i]), all.switches[i]);
+    auto counted = all.units.begin();
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+        const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);
+        tables.units.add(last_name(link), *counted++, UnitUse{busy});
+    });
+    for (std::uint32_t rank = 0; rank < all.memory.size(); ++rank) {
+        const std::string name = fmt::format("gpu{}", rank);
+        const std::uint32_t simulated = fold ? fold->image_of_rank[rank] : rank;
+        tables.gpus.add(name, machine.gpu(simulated).statistics());
+        tables.memory.add(name, all.memory[rank]);
+        if (const HostCopyStatistics* copies = machine.copies(simulated).host_statistics())
+            tables.copies.add(name, *copies);
+    }
+    return tables.all();
+}
+
+std::string statistics_docs() {
+    std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
+    for (const StatisticTable& table : Tables().all())
+        out += "\n" + docs_of(table);
+    out += "\n" + docs_of(region_table());
+    return out;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/folded_ranks.h"
+
+#include "interconnect/reduction_tree.h"
+#include "models/collectives/choice/block_limit.h"
+#include "models/collectives/choice/foldable.h"
+#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/fifo/step.h"
+#include "models/collectives/in_switch/heads_pieces.h"
+#include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/library.h"
+#include "sim/config/block_checks.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::size_t kFewestRanks = 32;
+constexpr std::uint64_t kFewestLoopsOfTrees = 2;
+/// The last loop's pieces of an in-switch all-reduce are not equal: enough loops make that small.
+constexpr std::uint64_t kFewestLoops = 8;
+
+bool all_alike(const ExecutionGraph& graph) {
+    return std::all_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
+        return rank == graph.ranks.front();
+    });
+}
+
+bool covers_all(const Group& group, std::size_t ranks) {
+    return group.stands_for == 0 && group.ranks.size() == ranks && group.ranks.back() == ranks - 1;
+}
+
+/// A delay of a host thread that serves no other rank.
+bool is_own_delay(const Operation& operation) {
+    const auto* delay = std::get_if<HostDelayOperation>(&operation.body);
+    return delay != nullptr && !delay->shared;
+}
+
+/// The collectives of a graph in which every operation needs nothing but its rank's GPU, or is a
+/// collective over all ranks: one of each kind, size and data type. Nothing of other graphs.
+std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGraph& graph) {
+    std::vector<CollectiveOperation> found;
+    std::set<std::tuple<CollectiveKind, Bytes, Datatype>> known;
+    for (const Operation& operation : graph.ranks.front()->operations) {
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
+            if (!covers_all(graph.groups[collective->group], graph.ranks.size()))
+                return std::nullopt;
+            if (known.emplace(collective->kind, collective->bytes, collective->datatype).second)
+                found.push_back(*collective);
+        } else if (
+            // Copies share links to the host, and transfers have two ends that differ.
+            !std::holds_alternative<KernelOperation>(operation.body) && !is_own_delay(operation)) {
+            return std::nullopt;
+        }
+    }
+    return found;
+}
+
+/// A collective and what becomes of it.
+struct Chosen {
+    CollectiveOperation collective;
+    Choice choice;
+};
+
+/// What becomes of the collectives of a graph, all of which span all ranks.
+class Choices {
+public:
+    Choices(
+        const SystemParams& system,
+        const Topology& topology,
+        std::uint32_t ranks,
+        const CollectivePolicies& policies) :
+        topology_(topology),
+        policies_(within(system, policies)),
+        params_(limited(*system.collectives, policies_.most_blocks)),
+        ranks_(ranks) {
+        std::iota(ranks_.begin(), ranks_.end(), 0U);
+        group_ = view_group(topology, params_.transfer_unit, ranks_);
+    }
+    [[nodiscard]] const GroupView& group() const { return group_; }
+    [[nodiscard]] const CollectiveParams& params() const { return params_; }
+    /// All by classic kernels; nothing where one runs otherwise, or cannot run as its policy says.
+    [[nodiscard]] std::optional<std::vector<Chosen>>
+    of(const std::vector<CollectiveOperation>& collectives) const {
+        std::vector<Chosen> all;
+        for (const CollectiveOperation& collective : collectives) {
+            const std::optional<Choice> choice = of(collective);
+            if (!choice)
+                return std::nullopt;
+            all.push_back({collective, *choice});
+        }
+        return all;
+    }
+
+    /// Loops of a choice in which heads pass sums on to other machines.
+    [[nodiscard]] std::uint64_t head_loops(const Chosen& chosen) const {
+        CollectiveSpec spec;
+        spec.kind = chosen.collective.kind;
+        spec.bytes = chosen.collective.bytes;
+        spec.layout = group_.layout;
+        spec.choice = chosen.choice;
+        return heads_pieces(params_, spec).loops(0);
+    }
+
+private:
+    [[nodiscard]] std::optional<Choice> of(const CollectiveOperation& collective) const {
+        const CollectivePolicy policy = policies_.of(collective.kind);
+        if (!may_fold(collective.kind, policy))
+            return std::nullopt;
+        const CollectiveCall call{collective.kind, collective.bytes, collective.datatype};
+        const CallGroup group(topology_, ranks_, group_.machine);
+        const CommunicationLibrary& library = library_for(call.kind, policy);
+        if (library.refuses(params_, policy, call, group))
+            return std::nullopt;
+        const Choice choice = limited(
+            library.choose(params_, policy, call, group),
+            group_.machine.ranks,
+            policies_.most_blocks);
+        return choice;
+    }
+
+    const Topology& topology_;
+    CollectivePolicies policies_;
+    CollectiveParams params_;
+    std::vector<std::uint32_t> ranks_;
+    GroupView group_;
+};
+
+bool only(Pattern pattern, const std::vector<Chosen>& all) {
+    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+        return pattern_of(chosen.collective.kind, chosen.collective.datatype, chosen.choice) ==
+               pattern;
+    });
+}
+
+/// Whether all collectives are all-reduces along trees, with equally many channels on each.
+bool only_trees(const std::vector<Chosen>& all, std::size_t trees) {
+    return only(Pattern::kTrees, all) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               return chosen.choice.channels % trees == 0;
+           });
+}
+
+/// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
+/// follow each other, each has two groups, they may still be held when the next begins, and a
+/// folded group takes a place in the table for every stripe of the links.
+bool admits_all(const Topology& topology, const ExecutionGraph& graph, const GroupLayout& layout) {
+    constexpr std::size_t kAtOnce = 4;
+    std::vector<std::uint32_t> lanes;
+    for (const ReductionTree& tree : plan_reduction(topology, layout.machines.front()).trees)
+        lanes.push_back(tree.weight);
+    const std::size_t places = kAtOnce * stripe_order(lanes).size();
+    std::set<std::uint32_t> streams;
+    for (const Operation& operation : graph.ranks.front()->operations)
+        if (std::holds_alternative<CollectiveOperation>(operation.body))
+            streams.insert(operation.stream);
+    return streams.size() <= 1 &&
+           std::all_of(
+               topology.switches.begin(), topology.switches.end(), [&](const SwitchParams& node) {
+                   return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
+                                              node.reduction->max_groups >= places);
+               });
+}
+
+/// Whether all collectives are all-reduces through the switches, each of enough loops.
+bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
+    return only(Pattern::kSwitches, all) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               const bool registered = chosen.choice.of<NcclChoice>().registered;
+               const InSwitchShape shape = in_switch_shape(
+                   choices.params(),
+                   choices.group().machine.ranks,
+                   chosen.choice.channels,
+                   chosen.collective.bytes.count(),
+                   registered);
+               // The few blocks of registered buffers are out of step with each other.
+               return !registered && shape.pieces.loops(0) >= kFewestLoops;
+           });
+}
+
+/// Whether all collectives are NVLS trees, each of several loops.
+bool only_switched_trees(const std::vector<Chosen>& all, const Choices& choices) {
+    return only(Pattern::kSwitchTrees, all) &&
+           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               return choices.head_loops(chosen) >= kFewestLoopsOfTrees;
+           });
+}
+
+/// Machines that send to each other in either of the trees between them.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t machines) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (const int tree : {0, 1})
+        for (std::uint32_t machine = 0; machine < machines; ++machine)
+            if (const std::uint32_t above = double_binary_tree(machines, machine, tree).parent;
+                above != kNoParent) {
+                edges.emplace_back(machine, above);
+                edges.emplace_back(above, machine);
+            }
+    return edges;
+}
+
+}  // namespace
+
+std::optional<RankFold> fold_of(
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const CollectivePolicies& policies,
+    bool approximate) {
+    if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
+        !system.gpus.empty() || !all_alike(graph))
+        return std::nullopt;
+    const auto collectives = collectives_of(graph);
+    if (!collectives)
+        return std::nullopt;
+    const Topology topology = build_topology(system.topology);
+    const auto count = static_cast<std::uint32_t>(graph.ranks.size());
+    const Choices choices(system, topology, count, policies);
+    const auto all = choices.of(*collectives);
+    if (!all)
+        return std::nullopt;
+    const bool many = count >= kFewestRanks;
+    if (many && only(Pattern::kRings, *all))
+        return fold_rings(topology, choices.group().rings);
+    if (approximate && only_trees(*all, choices.group().trees.size()))
+        return fold_trees(topology, choices.group().layout, choices.group().trees);
+    if (!admits_all(topology, graph, choices.group().layout))
+        return std::nullopt;
+    if (many && only_long_pulls(*all, choices))
+        return fold_domain(topology, count);
+    if (!approximate || !only_switched_trees(*all, choices))
+        return std::nullopt;
+    const GroupLayout& layout = choices.group().layout;
+    return fold_heads(
+        topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())));
+}
+
+ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold) {
+    const std::vector<std::uint32_t> kept = fold.kept();
+    ExecutionGraph folded = graph;
+    folded.ranks.resize(kept.back() + 1);
+    for (Group& group : folded.groups)
+        if (covers_all(group, fold.ranks())) {
+            group.ranks = kept;
+            group.stands_for = fold.ranks();
+        }
+    return folded;
+}
+
+}  // namespace switchfold

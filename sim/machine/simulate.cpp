@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/simulate.h"
+
+#include "core/error.h"
+#include "core/kernel/modules.h"
+#include "models/replay/rank_replay.h"
+#include "sim/machine/component_statistics.h"
+#include "sim/machine/folded_ranks.h"
+#include "sim/machine/longest_time.h"
+#include "sim/machine/machine.h"
+#include "sim/machine/system_queries.h"
+#include "sim/machine/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <variant>
+
+namespace switchfold {
+
+namespace {
+
+using Replays = Modules<RankReplay>;
+
+/// Samples the timeline's counters, for the first rank. `copies`: ranks that a simulated one stands
+/// for.
+class Sampler {
+public:
+    Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler, std::size_t copies) :
+        machine_(machine), outcome_(outcome), scheduler_(scheduler), copies_(copies) {}
+    void sample(Time now) {
+        if (now <= last_)
+            return;
+        const double us = to_microseconds(now);
+        // Skipped time continues at the rates before it.
+        const Time left_out = scheduler_.skipped() - skipped_;
+        const double seconds = to_seconds(now - last_ - left_out);
+        skipped_ += left_out;
+        if (seconds == 0)
+            return;
+        Gpu& gpu = machine_.gpu(0);
+        put("SMs in use", us, gpu.busy_sms());
+        const std::uint64_t packets = gpu.memory().statistics().packet_bytes;
+        put("communication memory GB/s",
+            us,
+            static_cast<double>(packets - packets_) / seconds * 1e-9);
+        packets_ = packets;
+        std::uint64_t wire = 0;
+        for (const auto& link : machine_.fabric().links())
+            if (std::string_view(link->name()).find("gpu0_to_") != std::string_view::npos)
+                wire += link->statistics().wire_bytes;
+        put("links out GB/s", us, static_cast<double>(wire - wire_) / seconds * 1e-9);
+        wire_ = wire;
+        std::uint64_t open = 0;
+        for (const auto& node : machine_.fabric().switches())
+            for (std::size_t port = 0; port < node->incoming().size(); ++port)
+                if (node->unit(port) != nullptr)
+                    open += node->unit(port)->entries_used();
+        put("reduction entries", us, static_cast<double>(open * copies_));
+        last_ = now;
+    }
+
+private:
+    void put(const char* track, double us, double value) {
+        // Records changes only: a track holds its value until the next sample.
+        auto [at, fresh] = values_.try_emplace(track, -1.0);
+        static_cast<void>(fresh);
+        if (at->second == value)
+            return;
+        at->second = value;
+        outcome_.counters.push_back({track, us, value});
+    }
+    Machine& machine_;
+    Outcome& outcome_;
+    const Scheduler& scheduler_;
+    std::size_t copies_;
+    Time last_;
+    Time skipped_;
+    std::uint64_t packets_ = 0;
+    std::uint64_t wire_ = 0;
+    std::map<std::string, double> values_;
+};
+
+void note_cut_kernels(Machine& machine, Outcome& outcome) {
+    const GpuStatistics& statistics = machine.gpu(0).statistics();
+    if (statistics.clipped_kernels > 0)
+        outcome.notes.push_back(fmt::format(
+            "{} of {} kernels of rank 0 would move more bytes, by the trace's counters or the "
+            "model "
+            "of their times, than this GPU's memory can in their time; their bytes were cut to "
+            "what "
+            "it can",
+            statistics.clipped_kernels,
+            statistics.kernels));
+    if (statistics.oversized_kernels > 0)
+        outcome.notes.push_back(fmt::format(
+            "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block "
+            "an SM",
+            statistics.oversized_kernels));
+}
+
+/// Calls the watchdog at each slice of a run, and keeps the reason if it ends the run.
+class Guard {
+public:
+    Guard(
+        const SystemParams& system,
+        const ExecutionGraph& graph,
+        const LimitParams& limits,
+        Machine& machine,
+        const Replays& replays) :
+        watchdog_(limits, longest_time(system, graph)), machine_(machine), replays_(replays) {}
+
+    [[nodiscard]] std::size_t ended() const {
+        std::size_t count = 0;
+        for (const auto& replay : replays_)
+            count += replay->ended();
+        return count;
+    }
+    bool goes_on(Time now, std::uint64_t events) {
+        RunState state{now, events, 0, Time()};
+        if (watchdog_.wants_progress(events)) {
+            state.progress = ended() + machine_.fabric().host_traffic().bytes;
+            for (std::uint32_t rank = 0; rank < machine_.fabric().gpus(); ++rank)
+                state.progress += machine_.fabric().endpoint(rank).arrived();
+        }
+        const auto real = std::chrono::steady_clock::now() - begin_;
+        state.real_time = nanoseconds(static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(real).count()));
+        why_ = watchdog_.check(state);
+        return why_.empty();
+    }
+    /// Why the run was aborted; empty if it was not.
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+private:
+    Watchdog watchdog_;
+    Machine& machine_;
+    const Replays& replays_;
+    std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::string why_;
+};
+
+[[noreturn]] void report_unfinished(
+    const ExecutionGraph& graph,
+    Machine& machine,
+    const Replays& replays,
+    Time now,
+    const std::string& why) {
+    std::string text;
+    const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
+    for (const std::string& line : machine.collectives().blocked())
+        add(line);
+    for (const std::string& line : machine.fabric().blocked())
+        add(line);
+    constexpr std::size_t kLines = 2;
+    std::size_t unfinished = 0;
+    for (const auto& replay : replays) {
+        if (replay->finished())
+            continue;
+        const std::uint32_t rank = replay->rank();
+        if (++unfinished <= kLines)
+            for (const auto& blocked : replay->blocked(kLines))
+                add(fmt::format(
+                    "rank {} operation {} ({}) {}",
+                    rank,
+                    blocked.operation,
+                    graph.names[graph.ranks[rank]->operations[blocked.operation].name].substr(
+                        0, 60),
+                    blocked.why));
+    }
+    throw SimulationError(
+        "replay",
+        now,
+        fmt::format(
+            "{}{} of {} ranks did not finish: {}",
+            why.empty() ? "" : why + "; ",
+            unfinished,
+            replays.size(),
+            text));
+}
+
+}  // namespace
+
+SimulateOptions simulate_options(const Experiment& experiment) {
+    SimulateOptions options;
+    options.limits = experiment.limits;
+    options.exact = experiment.exact;
+    options.approximate = experiment.approximate;
+    return options;
+}
+
+bool repeats_itself(const SystemParams& system) {
+    return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
+        return std::holds_alternative<BitErrorsFault>(fault);
+    });
+}
+
+Outcome simulate(
+    const SystemParams& system,
+    const ExecutionGraph& whole,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options) {
+    std::optional<RankFold> fold;
+    if (!options.exact && options.functional_seed == 0)
+        fold = fold_of(system, whole, policies, options.approximate);
+    const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
+    const ExecutionGraph& graph = fold ? folded : whole;
+    Simulation simulation;
+    Outcome outcome;
+    const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
+    std::vector<std::uint32_t> simulated(ranks);
+    std::iota(simulated.begin(), simulated.end(), 0U);
+    if (fold)
+        simulated = fold->kept();
+    Machine machine(
+        simulation,
+        system,
+        {ranks,
+         graph.groups,
+         policies,
+         options.contention,
+         options.functional_seed,
+         options.fault_seed,
+         options.communication_sms});
+    machine.collectives().set_experts(graph.experts, fewest_sms(system, ranks));
+    machine.collectives().set_exchanges(graph.exchanges);
+    if (options.peers_together)
+        machine.collectives().ignore_late_peers();
+    MachineCounts counts(machine);
+    if (!options.exact && repeats_itself(system))
+        // A recalled collective's traffic would come to the timeline's counters at its end.
+        machine.collectives().allow_jumps(counts, system.faults.empty() && !options.counters);
+    Replays replays;
+    std::size_t operations = 0;
+    for (const std::uint32_t rank : simulated) {
+        replays.add(
+            fmt::format("replay{}", rank).c_str(),
+            rank,
+            graph.ranks[rank],
+            machine.gpu(rank),
+            machine.copies(rank),
+            machine.collectives(),
+            simulation.scheduler());
+        operations += graph.ranks[rank]->operations.size();
+    }
+    HostThread host_thread;
+    for (const auto& replay : replays)
+        replay->share(host_thread);
+    for (const auto& replay : replays)
+        replay->start();
+    Sampler sampler(
+        machine, outcome, simulation.scheduler(), whole.ranks.size() / simulated.size());
+    Guard guard(system, whole, options.limits, machine, replays);
+    const Time end = simulation.run([&](Time now, std::uint64_t events) {
+        if (options.counters)
+            sampler.sample(now);
+        if (!guard.goes_on(now, events))
+            return false;
+        if (options.progress)
+            options.progress(
+                static_cast<double>(guard.ended()) /
+                    static_cast<double>(std::max<std::size_t>(1, operations)),
+                events);
+        return true;
+    });
+    for (const auto& replay : replays)
+        if (!replay->finished())
+            report_unfinished(graph, machine, replays, end, guard.why());
+    if (!machine.collectives().wrong_results().empty())
+        throw SimulationError("collectives", end, machine.collectives().wrong_results().front());
+    SWITCHFOLD_CHECK(
+        machine.fabric().values().live() == 0, "numbers are left in the fabric after the run");
+    std::uint64_t last = 0;
+    outcome.times.resize(whole.ranks.size());
+    for (std::size_t i = 0; i < replays.size(); ++i) {
+        outcome.times[simulated[i]] = replays[i].times();
+        for (const OperationTimes& t : replays[i].times())
+            last = std::max(last, t.end.count());
+    }
+    for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)
+        if (fold->image_of_rank[rank] != rank)
+            outcome.times[rank] = outcome.times[fold->image_of_rank[rank]];
+    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size() - simulated.size());
+    outcome.end_ps = last;
+    outcome.collectives = machine.collectives().records();
+    outcome.notes = machine.collectives().notes();
+    outcome.events = simulation.scheduler().events();
+    outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
+    outcome.jumped_ps = machine.collectives().jumped().count();
+    outcome.coarse_bytes = machine.collectives().coarse().count();
+    note_cut_kernels(machine, outcome);
+    if (fold && fold->error > kSmallFoldError)
+        outcome.notes.push_back(fmt::format(
+            "{} ranks stand for all {}: times may be up to {:.2g} % off (approximate)",
+            simulated.size(),
+            whole.ranks.size(),
+            100 * fold->error));
+    return outcome;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/memory/contention.h"
+#include "sim/config/experiment.h"
+#include "sim/machine/outcome.h"
+#include "sim/pool/progress.h"
+
+#include <cstdint>
+
+namespace switchfold {
+
+struct SimulateOptions {
+    Contention contention;
+    bool counters = false;                ///< sample counter tracks for the timeline
+    std::uint64_t functional_seed = 0;    ///< 0: collectives carry no values
+    std::uint64_t fault_seed = 1;         ///< for bit errors
+    bool peers_together = false;          ///< no untraced rank is late
+    std::uint32_t communication_sms = 0;  ///< per GPU, not available to kernels
+    LimitParams limits;                   ///< the run is aborted beyond them
+    bool exact = false;                   ///< skip no repetitions, and simulate every rank
+    bool approximate = false;             ///< fold what is a few percent off then too
+    JobProgress progress;                 ///< receives the share of operations ended; may be empty
+};
+
+/// Options common to all simulations of an experiment: its limits, and what they may leave out.
+[[nodiscard]] SimulateOptions simulate_options(const Experiment& experiment);
+
+/// Whether runs can skip repetitions: bit errors occur at random times and delay their link.
+[[nodiscard]] bool repeats_itself(const SystemParams& system);
+
+/// Simulates a graph on a machine in this process, which must not hold another simulation: call it
+/// from a job of run_jobs(). Throws SimulationError if operations do not finish, the run exceeds
+/// its limits, or a functional result is wrong.
+[[nodiscard]] Outcome simulate(
+    const SystemParams& system,
+    const ExecutionGraph& graph,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options = {});
+
+}  // namespace switchfold

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/results/learning_times.h"
+
+#include "core/error.h"
+#include "sim/output/schedule_chart.h"
+#include "sim/results/training.h"
+#include "sim/workload/learning_plan.h"
+#include "workloads/plan/step/rank_map.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+using learning::RanPass;
+using learning::RanPasses;
+
+constexpr double kSecond = 1e-12;  // per picosecond
+
+PassKind pass_kind(const std::string& word) {
+    if (word == "F")
+        return PassKind::kForward;
+    if (word == "BW")
+        return PassKind::kBackward;
+    if (word == "B")
+        return PassKind::kInputGradient;
+    return word == "W" ? PassKind::kWeightGradient : PassKind::kUpdate;
+}
+
+RanPass
+ran_pass(const Span& span, const std::string& name, const std::vector<OperationTimes>& times) {
+    const auto pass = parse_pass_name(name);
+    SWITCHFOLD_CHECK(pass.has_value(), "{} is no pass", name);
+    return {
+        {pass_kind(pass->kind), pass->micro_batch, pass->stage},
+        0,
+        static_cast<double>(times[span.first].start.count()) * kSecond,
+        static_cast<double>(times[span.last].end.count()) * kSecond};
+}
+
+/// Passes by replica. Ranks that share a layer or a sample run the same passes; the first
+/// represents them. A folded plan simulates one replica, which represents all.
+std::vector<RanPasses>
+passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
+    const ParallelPlan& plan = step.plan();
+    const PipelineSchedule& schedule = step.schedule();
+    const RankMap map(plan);
+    std::vector<RanPasses> replicas(
+        plan.data,
+        {schedule.stages(),
+         schedule.micro_batches,
+         schedule.asynchronous ? plan.update_every : schedule.micro_batches,
+         {}});
+    for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
+        const RankPlace place = map.place(rank);
+        if (place.tensor != 0 || place.context != 0)
+            continue;
+        for (const Span& span : graph.ranks[rank]->spans) {
+            RanPass ran = ran_pass(span, graph.names[span.name], outcome.times[rank]);
+            ran.holder = place.device;
+            replicas[place.data].passes.push_back(ran);
+        }
+    }
+    SWITCHFOLD_CHECK(!replicas.front().passes.empty(), "no pass of a plan ran");
+    for (RanPasses& replica : replicas)
+        if (replica.passes.empty())
+            replica.passes = replicas.front().passes;
+    return replicas;
+}
+
+/// The schedule with enough mini-batches for the steps, in whole turns beyond those simulated.
+PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
+    ParallelPlan plan = step.plan();
+    // Not more than the plan's mini-batches: why_not_learned().
+    const auto turn = static_cast<std::uint32_t>(mini_batches_a_turn(plan));
+    const std::uint64_t needed = std::uint64_t{steps} * plan.update_every;
+    const std::uint64_t more = needed > plan.mini_batches ? needed - plan.mini_batches : 0;
+    plan.mini_batches += static_cast<std::uint32_t>((more + turn - 1) / turn * turn);
+    return schedule_of(plan);
+}
+
+}  // namespace
+
+LearningTimes learning_times(
+    const PlannedStep& step,
+    const ExecutionGraph& graph,
+    const Outcome& outcome,
+    std::uint32_t steps,
+    const learning::Watch& watch) {
+    std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
+    const ParallelPlan& plan = step.plan();
+    const double round = round_us(graph, outcome);
+    constexpr double kMicro = 1e-6;
+    if (!step.schedule().asynchronous)
+        return {
+            learning::WeightTimeline(
+                learning::repeated(
+                    learning::side_by_side(std::move(replicas), false),
+                    steps,
+                    round * kMicro,
+                    watch),
+                watch),
+            round,
+            {}};
+    const PipelineSchedule longer = longer_schedule(step, steps);
+    double moved = 0;
+    double pace = 0;
+    for (RanPasses& replica : replicas) {
+        auto made = learning::extended(
+            replica,
+            longer,
+            rounds_to_fill(plan),
+            static_cast<std::uint32_t>(mini_batches_a_turn(plan)),
+            watch);
+        SWITCHFOLD_CHECK(made.has_value(), "{} mini-batches show no pace", plan.mini_batches);
+        moved = std::max(moved, made->moved);
+        pace = std::max(pace, made->a_period);
+        replica = std::move(made->passes);
+    }
+    LearningTimes times{
+        learning::WeightTimeline(learning::side_by_side(std::move(replicas), true), watch),
+        pace * plan.update_every / kMicro,
+        {}};
+    if (longer.micro_batches > plan.mini_batches)
+        times.notes.push_back(fmt::format(
+            "learning: the times of {} simulated mini-batches repeat at their steady pace; to keep "
+            "the order, passes moved by at most {:.1f} % of a mini-batch",
+            plan.mini_batches,
+            pace > 0 ? 100 * moved / pace : 0.0));
+    return times;
+}
+
+learning::ReplicaTimes
+replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
+    const std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
+    // Gradients are reduced between the last pass and the update; weights have the same size.
+    const double round = round_us(graph, outcome) * 1e-6;
+    learning::ReplicaTimes times{{}, std::numeric_limits<double>::infinity(), 0};
+    for (const RanPasses& replica : replicas) {
+        double passes = 0;
+        double update = std::numeric_limits<double>::infinity();
+        for (const RanPass& ran : replica.passes)
+            if (ran.pass.kind == PassKind::kUpdate)
+                update = std::min(update, ran.begin);
+            else
+                passes = std::max(passes, ran.end);
+        // The last replica waits for nobody: its time in between is the exchange alone.
+        times.exchange = std::min(times.exchange, update - passes);
+        times.step.push_back(round - (update - passes));
+    }
+    // An all-reduce moves 2 (K - 1) / K times the weights in each direction at its bus bandwidth;
+    // exchanging with a centre moves the weights twice.
+    const auto replicas_there = static_cast<double>(times.replicas());
+    if (times.replicas() > 1)
+        times.with_centre = times.exchange * replicas_there / (replicas_there - 1);
+    return times;
+}
+
+}  // namespace switchfold

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "sim/run/config/parameter_units.h"
-
-namespace switchfold {
-
-SWITCHFOLD_PARAMETERS(, TopologyParams);
-
-}  // namespace switchfold

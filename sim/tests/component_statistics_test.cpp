@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/component_statistics.h"
+
+#include "core/kernel/simulation.h"
+#include "sim/config/load.h"
+#include "sim/machine/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace switchfold::component_statistics_test {
+namespace {
+
+struct Ended final : CollectiveListener {
+    void on_collective_end(std::uint32_t /*rank*/) override {}
+};
+
+TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/h100_4gpu.json", {});
+    Simulation simulation;
+    MachineOptions options;
+    options.ranks = 4;
+    options.groups = {{"group", std::vector<std::uint32_t>(4)}};
+    std::iota(options.groups[0].ranks.begin(), options.groups[0].ranks.end(), 0U);
+    Machine machine(simulation, system, options);
+    MachineCounts counts(machine);
+    counts.mark();
+    CollectiveOperation operation;
+    operation.bytes = Bytes(1 << 20);
+    Ended ended;
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        machine.collectives().start(rank, 0, operation, 0, ended);
+    simulation.run();
+    const TrafficStatistics once = counts.counted();
+    // Fractions of a packet accumulate, so that the sum over all components is right, too.
+    for (int i = 0; i < 10; ++i)
+        counts.repeat(0.25);
+    const TrafficStatistics all = counts.counted();
+    std::uint64_t packets_once = 0;
+    std::uint64_t packets = 0;
+    for (std::size_t i = 0; i < all.links.size(); ++i) {
+        EXPECT_EQ(all.links[i].peak_waiting, once.links[i].peak_waiting);
+        EXPECT_NEAR(
+            static_cast<double>(all.links[i].packets),
+            3.5 * static_cast<double>(once.links[i].packets),
+            1);
+        packets_once += once.links[i].packets;
+        packets += all.links[i].packets;
+    }
+    EXPECT_GT(packets_once, 100U);
+    EXPECT_NEAR(static_cast<double>(packets), 3.5 * static_cast<double>(packets_once), 1);
+    ASSERT_EQ(all.memory.size(), 4U);
+    EXPECT_GT(once.memory[0].footprint_peak, 0U);
+    EXPECT_EQ(all.memory[0].footprint_peak, once.memory[0].footprint_peak);
+    EXPECT_NEAR(
+        static_cast<double>(all.memory[0].packet_bytes),
+        3.5 * static_cast<double>(once.memory[0].packet_bytes),
+        1);
+}
+
+}  // namespace
+}  // namespace switchfold::component_statistics_test

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/uncertainty/run_intervals.h"
+
+#include "models/collectives/engine.h"
+#include "sim/results/summary.h"
+#include "sim/uncertainty/measured_parts.h"
+
+#include <map>
+#include <string>
+
+namespace switchfold {
+
+namespace {
+
+/// `error`: of a time of 1.
+void set_intervals(CollectiveResult& c, const FigureInterval& error) {
+    if (!(c.time_us > 0))
+        return;
+    c.intervals["time_us"] = scaled(error, c.time_us);
+    c.intervals["algorithm_bandwidth_GBps"] =
+        inverse_interval(c.algorithm_bandwidth_GBps, 1, error);
+    c.intervals["bus_bandwidth_GBps"] = inverse_interval(c.bus_bandwidth_GBps, 1, error);
+}
+
+}  // namespace
+
+PartsOfStep parts_of_run(
+    const ExecutionGraph& graph,
+    const Outcome& outcome,
+    const SystemParams& system,
+    const PreparedWorkload& workload) {
+    const PartKinds kinds(system);
+    const KernelsOf kernels = workload.loops               ? KernelsOf::kLoops
+                              : workload.kernels_as_traced ? KernelsOf::kTrace
+                                                           : KernelsOf::kModel;
+    PartsOfStep parts = step_parts(graph, outcome, kinds, kernels);
+    const std::string& type = workload.report.type;
+    if (type == "training" || type == "trace")
+        parts.step =
+            kinds.of_step(type == "trace" ? "replayed" : "training", workload.report.ranks);
+    return parts;
+}
+
+bool tell_single_collective(
+    const ExecutionGraph& graph,
+    const Outcome& outcome,
+    const SystemParams& system,
+    const intervals::Residuals& residuals,
+    ScenarioResult& out) {
+    const std::vector<PartKind> kinds = collective_kinds(graph, outcome, PartKinds(system));
+    std::vector<FigureInterval> errors;
+    for (const PartKind& kind : kinds)
+        errors.push_back(time_interval(1, kind, residuals));
+    // Results are in another order than records.
+    for (CollectiveResult& c : out.collectives)
+        for (std::size_t i = 0; i < kinds.size(); ++i)
+            if (c.name == name_of(graph, outcome.collectives[i]))
+                set_intervals(c, errors[i]);
+    if (kinds.size() != 1)
+        return false;
+    for (const auto& [key, us] :
+         {std::pair{"iteration_us", out.iteration_us},
+          std::pair{"exposed_communication_us", out.exposed_communication_us}})
+        if (us > 0)
+            out.intervals[key] = scaled(errors.front(), us);
+    return true;
+}
+
+void add_intervals(
+    std::vector<IntervalCase>& cases, const IntervalSource& source, ExperimentResult& result) {
+    if (source.residuals && !cases.empty())
+        tell_intervals(cases, *source.residuals);
+    if (!source.residuals && !source.why_none.empty())
+        result.workload.notes.push_back(source.why_none);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "models/collectives/choice/refusal.h"
+#include "models/collectives/experts/choice.h"
+#include "sim/config/experiment.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace switchfold {
+
+/// A dispatch, a combine, or both in sequence, over all of `ranks` ranks. Their bytes are those
+/// that the busiest rank sends or receives, including its own tokens, with one copy for each rank
+/// that needs a token.
+[[nodiscard]] ExecutionGraph
+experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::uint32_t ranks);
+
+/// The workload's exchange; `seed` is the experiment's.
+[[nodiscard]] ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed);
+
+/// Properties of the system that exchanges depend on.
+[[nodiscard]] ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks);
+
+/// Whether the system cannot run an exchange, and why not.
+[[nodiscard]] Refusal refused_exchange(const SystemParams& system, const ExpertsCall& exchange);
+
+}  // namespace switchfold

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/machine/simulate.h"
+#include "sim/pool/pool.h"
+#include "workloads/plan/fold/folded_step.h"
+
+namespace switchfold {
+
+/// Folds a plan for a machine. \pre it can be folded.
+[[nodiscard]] FoldedStep folded_step(const PlannedStep& step, const SystemParams& system);
+
+/// The step of a folded plan on a machine: simulates its probe in this process, like simulate(),
+/// and sets the pieces' times accordingly.
+[[nodiscard]] ExecutionGraph measured_step(
+    const FoldedStep& folded,
+    const SystemParams& system,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options);
+
+/// The same with the probe as a job, whose errors are rethrown here.
+[[nodiscard]] ExecutionGraph measured_step_apart(
+    const FoldedStep& folded,
+    const SystemParams& system,
+    const CollectivePolicies& policies,
+    const SimulateOptions& options,
+    const RunJobs& run);
+
+}  // namespace switchfold

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/learning_params.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <cstdint>
+#include <filesystem>
+
+namespace switchfold {
+
+/// Micro-batches per update, over all replicas.
+[[nodiscard]] std::uint32_t micro_batches_a_step(const PlannedStep& step);
+/// Mini-batches after which the pattern of stage replicas and updates repeats, without flush.
+[[nodiscard]] std::uint64_t mini_batches_a_turn(const ParallelPlan& plan);
+/// Least number that must be simulated to see the steady pace.
+[[nodiscard]] std::uint64_t mini_batches_to_see_the_pace(const ParallelPlan& plan);
+
+/// Why a small network cannot be trained along a plan; pointers are relative to the learning's
+/// parameters, paths of samples to `folder`. Throws ConfigError and IoError for their contents.
+[[nodiscard]] PlanProblems why_not_learned(
+    const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder);
+
+}  // namespace switchfold

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/memory_check.h"
+
+#include "core/gibibytes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// Samples of a micro-batch that fit beside everything else on the device.
+double fitting(double capacity, const ParallelPlan& plan, const MemoryBytes& device) {
+    const double of_samples = device[MemoryClass::kActivations] + device[MemoryClass::kWorkspace];
+    const double rest = capacity - (device.all() - of_samples);
+    return std::floor(plan.micro_batch * rest / of_samples);
+}
+
+}  // namespace
+
+std::string check_memory(
+    const GpuParams& gpu,
+    const ParallelPlan& plan,
+    const std::vector<MemoryBytes>& devices,
+    MemoryCheck check,
+    PlanProblems& problems) {
+    const auto fullest = std::max_element(
+        devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
+            return a.all() < b.all();
+        });
+    std::string what = fmt::format(
+        "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
+    const char* separator = ": ";
+    for (const MemoryClassText& memory : kMemoryClasses)
+        if ((*fullest)[memory.value] > 0)
+            what += fmt::format(
+                "{}{} {:.1f}",
+                std::exchange(separator, ", "),
+                memory.name,
+                in_gibibytes((*fullest)[memory.value]));
+    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
+    if (capacity == 0 || fullest->all() <= capacity)
+        return what;
+    if (check == MemoryCheck::kIgnore) {
+        what +=
+            fmt::format("; memory is ignored: {} has {:.0f} GiB", gpu.name, in_gibibytes(capacity));
+    } else {
+        const double largest = fitting(capacity, plan, *fullest);
+        problems.emplace_back(
+            "/micro_batch",
+            fmt::format(
+                "is {}, which needs {}, and {} has {:.0f} GiB; expected {}",
+                plan.micro_batch,
+                what,
+                gpu.name,
+                in_gibibytes(capacity),
+                largest >= 1 ? fmt::format("at most {}", largest)
+                             : "a smaller part of the network on it: not even one sample fits"));
+    }
+    return what;
+}
+
+std::uint32_t largest_micro_batch(
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices) {
+    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
+    double largest = plan.micro_batch;
+    for (const MemoryBytes& device : devices)
+        if (capacity > 0 && device.all() > capacity)
+            largest = std::min(largest, std::max(0.0, fitting(capacity, plan, device)));
+    return static_cast<std::uint32_t>(largest);
+}
+
+}  // namespace switchfold

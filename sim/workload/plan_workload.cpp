@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/plan_workload.h"
+
+#include "core/json.h"
+#include "sim/workload/cut_plan.h"
+#include "sim/workload/kernel_model.h"
+#include "sim/workload/memory_check.h"
+#include "sim/workload/training_workload.h"
+#include "workloads/cut/planned_cut.h"
+#include "workloads/memory/pinning/mebibytes.h"
+#include "workloads/memory/step/memory_step.h"
+#include "workloads/plan/average/averaged_step.h"
+#include "workloads/plan/division/replica_times.h"
+#include "workloads/plan/schedule/schedule_file.h"
+#include "workloads/plan/step/plan_memory.h"
+#include "workloads/plan/step/planner_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// Finds a layer by name or number.
+std::optional<std::uint32_t> layer_named(const Network& network, const std::string& word) {
+    const auto found =
+        std::find_if(network.layers.begin(), network.layers.end(), [&](const Layer& layer) {
+            return layer.name == word;
+        });
+    if (found != network.layers.end())
+        return static_cast<std::uint32_t>(found - network.layers.begin());
+    std::uint32_t number = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+    if (error == std::errc() && end == word.data() + word.size())
+        return number;
+    return {};
+}
+
+std::string did_you_mean(const Network& network, const std::string& word) {
+    std::vector<std::string_view> names;
+    for (const Layer& layer : network.layers)
+        names.emplace_back(layer.name);
+    const std::string near = nearest(word, names);
+    return near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near);
+}
+
+ParallelPlan plan_of(
+    const TrainingWorkloadParams& workload,
+    const Network& network,
+    const std::filesystem::path& folder,
+    PlanProblems& problems) {
+    const PlanParams& p = *workload.plan;
+    ParallelPlan plan = plan_without_network(workload);
+    if (p.schedule.ends_with(".json"))
+        plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
+    if (p.cut.equal && problems_of(plan, network).empty()) {
+        const std::uint32_t stages = stages_of(plan);
+        plan.partition = equal_partition(network, stages);
+        if (plan.partition.empty())
+            problems.emplace_back(
+                "/partition",
+                fmt::format(
+                    "is equal, and the blocks of {} do not part into {} stages evenly",
+                    network.name,
+                    stages));
+    }
+    for (std::size_t i = 0; i < p.cut.first.size(); ++i) {
+        const std::string& word = p.cut.first[i];
+        if (const auto layer = layer_named(network, word))
+            plan.partition.push_back(*layer);
+        else
+            problems.emplace_back(
+                fmt::format("/partition/{}", i),
+                fmt::format(
+                    "names no layer of {}: \"{}\"{}",
+                    network.name,
+                    word,
+                    did_you_mean(network, word)));
+    }
+    return plan;
+}
+
+/// Sets the partition found by PipeDream's planner, and the replicas of stages if it may choose
+/// them.
+void plan_partition(
+    const PlanParams& params,
+    const Network& network,
+    const KernelTimes& times,
+    Bytes memory,
+    ParallelPlan& plan,
+    PlanProblems& problems) {
+    if (!(params.cut.planner || params.cut.replicated) || !problems.empty())
+        return;
+    if (params.cut.replicated && (plan.schedule != "1f1b_async" || !plan.replicas.empty())) {
+        problems.emplace_back(
+            "/partition",
+            "is replicated, which chooses replicas of 1f1b_async; expected that schedule, and no "
+            "replicas given");
+        return;
+    }
+    PartitionOptions options;
+    if (!params.cut.replicated)
+        options.replicas =
+            plan.replicas.empty() ? std::vector<std::uint32_t>(stages_of(plan), 1) : plan.replicas;
+    options.workers = params.cut.replicated
+                          ? plan.pipeline
+                          : std::accumulate(options.replicas.begin(), options.replicas.end(), 0U);
+    options.levels = {{options.workers, static_cast<double>(params.link_bandwidth.count())}};
+    options.memory = static_cast<double>(memory.count());
+    const auto found = plan_pipeline(planner_layers(network, times, plan), options);
+    if (found) {
+        use(*found, plan);
+        // Rounded to a multiple that the chosen replicas share evenly.
+        const std::uint32_t turns = rounds_of_replicas(plan);
+        if (params.cut.replicated)
+            plan.mini_batches = (plan.mini_batches + turns - 1) / turns * turns;
+    } else {
+        problems.emplace_back(
+            "/partition",
+            fmt::format("finds no stages for {} devices that fit in memory", options.workers));
+    }
+}
+
+/// "the planner chose stages of 7 devices from conv1 on, 1 from fc6 on".
+std::string told_stages(const ParallelPlan& plan, const Network& network) {
+    if (plan.partition.size() == 1)
+        return fmt::format(
+            "the planner chose one stage on {} devices: data parallelism", plan.pipeline);
+    std::string text = "the planner chose stages of";
+    for (std::size_t i = 0; i < plan.partition.size(); ++i)
+        text += fmt::format(
+            "{} {} device{} from {} on",
+            i == 0 ? "" : ",",
+            plan.replicas.empty() ? 1 : plan.replicas[i],
+            !plan.replicas.empty() && plan.replicas[i] > 1 ? "s" : "",
+            network.layers[plan.partition[i]].name);
+    return text;
+}
+
+std::string told_memory(const PlannedMemory& planned) {
+    const PinningPlan& plan = planned.plan;
+    const std::string gradients = fmt::format(
+        "{} are set aside for gradients of weights; {} of memory would do",
+        in_mebibytes(planned.gradients),
+        in_mebibytes(plan.floor_bytes()));
+    if (plan.moved_bytes() == 0)
+        return fmt::format(
+            "all {} that may travel stay on the GPU; {}",
+            in_mebibytes(plan.candidate_bytes),
+            gradients);
+    return fmt::format(
+        "of {} that may travel {} stay on the GPU; {} are copied in and {} out through {}; {}",
+        in_mebibytes(plan.candidate_bytes),
+        in_mebibytes(plan.pinned_bytes),
+        in_mebibytes(plan.bytes_in),
+        in_mebibytes(plan.bytes_out),
+        in_mebibytes(planned.ring_bytes()),
+        gradients);
+}
+
+std::string told_again(const Network& network, const MemoryFacts& facts) {
+    if (facts.options.again.empty())
+        return "exact recomputation repeats no layer";
+    std::uint32_t layers = 0;
+    double seconds = 0;
+    for (const LayerRange& range : facts.options.again)
+        for (std::uint32_t layer = range.first; layer < range.end; ++layer) {
+            ++layers;
+            seconds += facts.times[layer].forward;
+        }
+    return fmt::format(
+        "exact recomputation repeats {} of {} layers in {} segments, {:.3f} ms a micro-batch",
+        layers,
+        network.layers.size(),
+        facts.options.again.size(),
+        seconds * 1e3);
+}
+
+/// With exact recomputation, plans between those that are tried may fit more.
+std::string largest_words(const ParallelPlan& plan, std::uint32_t largest) {
+    if (largest == 0)
+        return "not even one sample fits";
+    return fmt::format(
+        "{}micro_batch {} fits", plan.recompute == Recompute::kExact ? "" : "at most ", largest);
+}
+
+/// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
+/// largest micro-batch that fits.
+void use_memory(
+    const GpuParams& gpu,
+    std::uint32_t gpus_a_host,
+    const PlanParams& params,
+    PreparedPlan& prepared,
+    PlanProblems& problems) {
+    MemoryChoice choice = *params.memory;
+    if (choice.bytes.count() == 0)
+        choice.bytes = gpu.memory.for_plans();
+    choice.rates = {
+        static_cast<double>(gpu.copy.host_bandwidth.count()),
+        static_cast<double>(gpu.copy.rate_to_host().count())};
+    choice.ranks_a_host = std::max(1U, std::min(ranks_of(prepared.step->plan()), gpus_a_host));
+    PlanProblems found = problems_of(choice, prepared.step->plan());
+    if (params.fold)
+        found.emplace_back("", "plans the memory of every rank; expected fold false");
+    if (choice.bytes.count() == 0)
+        found.emplace_back(
+            "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
+    if (const Bytes capacity = gpu.memory.capacity; capacity.count() > 0 && choice.bytes > capacity)
+        found.emplace_back(
+            "/bytes",
+            fmt::format(
+                "is {}, and {} has {}; expected no more",
+                in_mebibytes(choice.bytes.count()),
+                gpu.name,
+                in_mebibytes(capacity.count())));
+    if (found.empty()) {
+        prepared.memory = planned_memory(*prepared.step, choice, found);
+        const PinningPlan& plan = prepared.memory->plan;
+        if (found.empty() && !plan.refusal.empty()) {
+            const std::uint32_t largest = largest_micro_batch(*prepared.step, *prepared.memory);
+            found.emplace_back(
+                "/bytes",
+                fmt::format(
+                    "is {}: {}; {}",
+                    in_mebibytes(choice.bytes.count()),
+                    plan.refusal,
+                    largest_words(prepared.step->plan(), largest)));
+        } else if (found.empty()) {
+            if (prepared.step->plan().recompute == Recompute::kExact)
+                prepared.notes.push_back(
+                    told_again(prepared.step->network(), prepared.memory->facts));
+            prepared.notes.push_back(told_memory(*prepared.memory));
+        }
+    }
+    for (auto& [pointer, what] : found)
+        problems.emplace_back("/memory" + pointer, std::move(what));
+}
+
+}  // namespace
+
+ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
+    ParallelPlan plan;
+    if (workload.plan)
+        plan = *workload.plan;
+    else
+        plan.micro_batch = workload.batch;
+    if (workload.plan)
+        plan.launches = workload.plan->calls.value;
+    plan.bucket = workload.bucket;
+    plan.first_bucket = workload.first_bucket;
+    plan.gradient = workload.gradient;
+    plan.datatype =
+        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+    return plan;
+}
+
+ExecutionGraph PreparedPlan::graph() const {
+    if (cut)
+        return cut_step(*cut);
+    if (divided)
+        return plan_step(divided->by_rank);
+    if (average)
+        return averaged_steps(*step, *average, ranks / ranks_of(step->plan()));
+    return memory ? memory_step(*step, *memory) : plan_step(*step);
+}
+
+namespace {
+
+/// Kernel times for each kind of GPU among the plan's ranks.
+std::vector<std::optional<KernelTimes>> kernel_times_of(
+    const TrainingWorkloadParams& workload,
+    const RankGpus& gpus,
+    const std::set<std::uint32_t>& kinds,
+    const std::filesystem::path& folder,
+    PlanProblems& problems) {
+    std::vector<std::optional<KernelTimes>> times(gpus.kinds().size());
+    for (const std::uint32_t kind : kinds) {
+        const GpuParams& gpu = *gpus.kinds()[kind];
+        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
+            problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        else
+            times[kind] = kernel_times(gpu, workload.kernel_times, folder);
+    }
+    if (kinds.size() > 1 && !workload.kernel_times.empty())
+        problems.emplace_back(
+            "",
+            "has kernel_times, which are of one GPU, and ranks with several kinds; expected none");
+    return times;
+}
+
+/// Rejects settings that unequal ranks do not support.
+void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& problems) {
+    if (several_kinds && (params.cut.planner || params.cut.replicated))
+        problems.emplace_back(
+            "/partition",
+            "is for devices that are alike, and ranks have several kinds of GPUs; expected auto, "
+            "equal or the first layers of stages");
+    if (params.memory)
+        problems.emplace_back(
+            "/memory",
+            fmt::format(
+                "plans ranks that are alike, and {}; expected none",
+                several_kinds ? "they have several kinds of GPUs"
+                              : "global_batch divides a batch"));
+}
+
+/// Reduces a plan of independently training replicas to one replica.
+void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
+    if (divides || params.memory || params.fold)
+        found.emplace_back(
+            "/average",
+            "is of replicas that are alike and simulated each; expected no global_batch, GPUs of "
+            "one kind, no memory and fold false");
+    if (schedule_of(plan).asynchronous)
+        found.emplace_back(
+            "/average", "is of steps, and the schedule never flushes; expected one that does");
+    for (auto& problem : problems_of(*params.average, plan))
+        found.push_back(std::move(problem));
+    plan.data = 1;
+}
+
+}  // namespace
+
+std::optional<PreparedPlan> prepare_plan(
+    const TrainingWorkloadParams& workload,
+    const RankGpus& gpus,
+    const std::filesystem::path& folder,
+    PlanProblems& problems,
+    MemoryCheck check) {
+    if (workload.plan->layer_cut)
+        return prepare_cut(workload, gpus, folder, problems, check);
+    const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
+    std::vector<std::optional<KernelTimes>> times =
+        kernel_times_of(workload, gpus, kinds, folder, problems);
+    if (!problems.empty())
+        return {};
+    Network network = network_of(workload, folder);
+    const bool divides = workload.plan->global_batch > 0 || kinds.size() > 1;
+    TrainingWorkloadParams shared = workload;
+    if (workload.plan->global_batch > 0) {
+        if (workload.plan->accumulate > 1)
+            problems.emplace_back(
+                "/accumulate",
+                "is given, and global_batch beside it, from which it follows; expected one of the "
+                "two");
+        const MicroBatches parts =
+            micro_batches(even_share(*workload.plan), workload.plan->micro_batch);
+        shared.plan->micro_batch = parts.samples;
+        shared.plan->accumulate = parts.count;
+        shared.plan->last_micro_batch = parts.last;
+    } else if (workload.plan->division.balanced || !workload.plan->division.samples.empty()) {
+        problems.emplace_back(
+            "/division", "divides a global_batch, and there is none; expected global_batch");
+    }
+    ParallelPlan plan = plan_of(shared, network, folder, problems);
+    if (problems.empty())
+        problems = problems_of(plan, network);
+    if (divides)
+        refuse_unequal(*workload.plan, kinds.size() > 1, problems);
+    if (workload.plan->average && problems.empty())
+        use_average(*workload.plan, divides, plan, problems);
+    const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
+    const KernelTimes& first = *times[*kinds.begin()];
+    plan_partition(*workload.plan, network, first, gpu.memory.for_plans(), plan, problems);
+    if (!problems.empty())
+        return {};
+    PreparedPlan prepared;
+    prepared.ranks = ranks_of(*workload.plan);
+    if (workload.plan->average)
+        prepared.average = *workload.plan->average;
+    prepared.notes.emplace_back(
+        "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+    if (divides) {
+        prepared.divided =
+            divided_plan(*workload.plan, plan, network, gpus, times, check, problems);
+        if (!prepared.divided)
+            return {};
+        prepared.notes.insert(
+            prepared.notes.end(), prepared.divided->notes.begin(), prepared.divided->notes.end());
+    }
+    if (const std::string told = told_normalisation(plan, network); !told.empty())
+        prepared.notes.push_back(told);
+    prepared.step =
+        std::make_unique<PlannedStep>(std::move(network), KernelTimes(first), std::move(plan));
+    if (workload.plan->cut.replicated)
+        prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
+    if (workload.plan->memory)
+        use_memory(gpu, gpus.of_a_machine(), *workload.plan, prepared, problems);
+    else if (prepared.step->plan().recompute == Recompute::kExact)
+        problems.emplace_back(
+            "/recompute",
+            "is exact, which a plan of memory chooses; expected memory beside it, or none, "
+            "selective or full");
+    else if (!divides)
+        prepared.notes.push_back(
+            "the plan needs up to " +
+            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), check, problems));
+    if (!problems.empty())
+        return {};
+    return prepared;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/memory_check_params.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/config/training_params.h"
+#include "sim/workload/divided_plan.h"
+#include "workloads/memory/step/planned_memory.h"
+#include "workloads/plan/average/average_plan.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace switchfold {
+
+class PlannedCut;
+
+/// A training workload with a plan, ready for its generator.
+struct PreparedPlan {
+    /// For a divided plan: an equal share on one GPU; null if layers are cut.
+    std::unique_ptr<PlannedStep> step;
+    std::shared_ptr<const PlannedCut> cut;  ///< for a network divided by layers and branches
+    std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
+    std::optional<PlannedMemory> memory;    ///< if the plan controls what stays on the GPU
+    std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one
+    std::uint32_t ranks = 0;
+    std::vector<std::string> notes;  ///< for the results
+    [[nodiscard]] ExecutionGraph graph() const;
+};
+
+/// The plan of a workload as far as it does not depend on the network: types and buckets common to
+/// all strategies.
+[[nodiscard]] ParallelPlan plan_without_network(const TrainingWorkloadParams& workload);
+
+/// Reads and checks everything: the network, layers named by the partition, the schedule's file,
+/// whether the plan suits the network, the division of the batch, the memory of each GPU. Nothing
+/// if there are problems, whose pointers are relative to the plan; throws ConfigError and IoError
+/// for invalid files. Paths are relative to `folder`. `check`: whether lack of memory is a problem
+/// or a note.
+[[nodiscard]] std::optional<PreparedPlan> prepare_plan(
+    const TrainingWorkloadParams& workload,
+    const RankGpus& gpus,
+    const std::filesystem::path& folder,
+    PlanProblems& problems,
+    MemoryCheck check = MemoryCheck::kCheck);
+
+}  // namespace switchfold

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/workload.h"
+
+#include "core/error.h"
+#include "sim/config/scenario_set.h"
+#include "sim/machine/system_queries.h"
+#include "sim/workload/buffer_check.h"
+#include "sim/workload/read_workload.h"
+#include "workloads/graph/collective.h"
+#include "workloads/graph/join.h"
+#include "workloads/graph/slow_ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace switchfold {
+
+WorkloadContext::WorkloadContext(
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) :
+    loaded_(loaded), variant_(variant), gpus_(gpus_of(*variant.experiment->system)), run_(run) {}
+
+WorkloadContext::WorkloadContext(
+    const LoadedExperiment& loaded,
+    const Variant& variant,
+    const PlacedWorkloadParams& placed,
+    std::string pointer,
+    const RunJobs& run) :
+    loaded_(loaded),
+    variant_(variant),
+    placed_(&placed),
+    pointer_(std::move(pointer)),
+    gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())),
+    run_(run) {}
+
+void WorkloadContext::place(ExecutionGraph& graph) const {
+    if (placed_ == nullptr)
+        return;
+    if (graph.ranks.size() != gpus_)
+        fail(
+            "/workload",
+            fmt::format(
+                "has {} ranks, and is put on {} GPUs; expected a GPU for each",
+                graph.ranks.size(),
+                gpus_));
+    graph = place_on(graph, placed_->on.ranks);
+}
+
+void WorkloadContext::fail(const std::string& pointer, const std::string& message) const {
+    fail_all({{pointer, message}});
+}
+
+void WorkloadContext::fail_all(const PlanProblems& problems) const {
+    const std::string file = loaded_.file.string();
+    const std::size_t first = variant_.scenarios.front();
+    std::vector<Problem> told;
+    for (const auto& [pointer, message] : problems) {
+        constexpr std::string_view kWorkload = "/workload";
+        const Problem problem{
+            file,
+            pointer.starts_with(kWorkload) ? pointer_ + pointer.substr(kWorkload.size()) : pointer,
+            message};
+        if (variant_.experiment == &loaded_.experiment || pointer.starts_with("/scenarios"))
+            told.push_back(problem);
+        else
+            told.push_back(
+                blamed_on_set(problem, file, loaded_.experiment.scenarios[first].set, first));
+    }
+    throw ConfigError(std::move(told));
+}
+
+void WorkloadContext::lack_memory(
+    const std::string& pointer, const std::string& message, PreparedWorkload& out) const {
+    if (experiment().memory == MemoryCheck::kCheck)
+        fail(pointer, message);
+    out.report.notes.push_back(fmt::format("memory is ignored: {} {}", pointer.substr(1), message));
+}
+
+std::uint32_t WorkloadContext::ranks_of(std::uint32_t ranks) const {
+    if (ranks > gpus_)
+        fail(
+            "/workload/ranks",
+            fmt::format(
+                "is {}, more than the {} GPUs of {}; expected at most those",
+                ranks,
+                gpus_,
+                system().name));
+    return ranks == 0 ? gpus_ : ranks;
+}
+
+void read(
+    const CollectiveWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    const std::uint32_t ranks = context.ranks_of(w.ranks);
+    if (w.size.count() % size_of(w.datatype).count() != 0)
+        context.fail(
+            "/workload/size",
+            "is no whole number of elements; expected a multiple of the element's size");
+    out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
+    out.report.type = "collective";
+    out.report.source = out.graph.names.front();
+    check_buffers({"/workload/size", to_string(w.size)}, context, out);
+    context.place(out.graph);
+}
+
+void read(const ManyCoreParams& /*w*/, const WorkloadContext& context, PreparedWorkload& /*out*/) {
+    context.fail("/workload/type", "is many_core, which has no ranks; expected one on GPUs");
+}
+
+namespace {
+
+void check_named(const WorkloadContext& context, const char* pointer, const std::string& name) {
+    const auto& all = context.scenarios();
+    if (!name.empty() && std::none_of(all.begin(), all.end(), [&](const ScenarioParams& scenario) {
+            return scenario.name == name;
+        }))
+        context.fail(pointer, fmt::format("is \"{}\"; expected the name of a scenario", name));
+}
+
+/// Learning requires a plan, which determines the weights that a pass uses.
+void check_learning(const WorkloadContext& context) {
+    const Experiment& experiment = context.experiment();
+    if (!experiment.learning)
+        return;
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
+    if (training == nullptr || !training->plan)
+        context.fail(
+            "/learning", "needs the passes of a plan; expected a training workload with one");
+    check_named(context, "/learning/compared_with", experiment.learning->compared_with);
+    check_named(context, "/learning/gap_of", experiment.learning->gap_of);
+}
+
+/// Applies the experiment's slow or late ranks.
+void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared) {
+    std::vector<SlowRank> slow;
+    const std::vector<SlowRankParams>& ranks = context.experiment().ranks;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const SlowRankParams& one = ranks[i];
+        const bool works = one.rank < prepared.graph.ranks.size() &&
+                           !prepared.graph.ranks[one.rank]->operations.empty();
+        if (works)
+            slow.push_back({one.rank, one.compute, one.delay});
+        else if (!context.is_placed())
+            context.fail(
+                fmt::format("/ranks/{}/rank", i),
+                fmt::format(
+                    "is {}, which takes no part in the workload of {} ranks; expected one that "
+                    "does",
+                    one.rank,
+                    ranks_at_work(prepared.graph)));
+    }
+    if (slow.empty())
+        return;
+    if (prepared.folded)
+        context.fail(
+            "/workload/plan/fold",
+            "simulates one rank for others, and the experiment's ranks are not alike; expected "
+            "false, or no ranks");
+    slow_down(prepared.graph, slow);
+    prepared.unequal = true;
+}
+
+/// A run over steps requires a plan, which determines its members.
+void check_run(const WorkloadContext& context) {
+    const Experiment& experiment = context.experiment();
+    if (!experiment.run)
+        return;
+    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
+    if (training == nullptr || !training->plan)
+        context.fail("/run", "changes replicas of a plan; expected a training workload with one");
+    if (!experiment.ranks.empty())
+        context.fail("/run", "does not support slow ranks, but the experiment has some");
+}
+
+PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
+    PreparedWorkload prepared;
+    std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
+    slow_down_ranks(context, prepared);
+    check(prepared.graph);
+    check_scenarios(context, prepared);
+    if (prepared.folded && prepared.left_out.empty()) {
+        // The step has collectives that the probe lacks: agreement between devices.
+        const std::vector<Time> any(prepared.folded->pieces().size(), nanoseconds(1));
+        prepared.graph = prepared.folded->graph(any);
+        check(prepared.graph);
+        check_scenarios(context, prepared);
+    }
+    prepared.report.ranks = static_cast<std::uint32_t>(
+        context.is_placed() ? ranks_at_work(prepared.graph) : prepared.graph.ranks.size());
+    prepared.report.steps = prepared.graph.steps;
+    return prepared;
+}
+
+}  // namespace
+
+PreparedWorkload
+prepare_workload(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
+    const WorkloadContext context(loaded, variant, run);
+    check_learning(context);
+    check_run(context);
+    return prepare(context, *variant.experiment->workload);
+}
+
+PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {
+    return prepare_workload(loaded, variants_of(loaded).front());
+}
+
+PreparedWorkload prepare_placed(
+    const LoadedExperiment& loaded, const Variant& variant, std::size_t index, const RunJobs& run) {
+    const PlacedWorkloadParams& placed = variant.experiment->workloads[index];
+    const WorkloadContext context(
+        loaded, variant, placed, fmt::format("/workloads/{}/workload", index), run);
+    return prepare(context, placed.workload);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/config/load.h"
+#include "sim/output/result.h"
+#include "sim/pool/pool.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/graph/loops.h"
+#include "workloads/plan/fold/folded_step.h"
+#include "workloads/plan/step/plan_step.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace switchfold {
+
+/// An experiment's workload, ready to run on its machine.
+struct PreparedWorkload {
+    ExecutionGraph graph;                      ///< for a folded plan with placeholder times
+    std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
+    std::shared_ptr<const PlannedStep> plan;   ///< kept for experiments with learning
+    std::optional<Loops> loops;  ///< of a kernel beside a collective; counts of 0 are to be found
+    WorkloadResult report;
+    bool unequal = false;     ///< ranks differ in GPUs, samples or speed
+    bool peers_late = false;  ///< some untraced rank is late
+    /// Kernels take what they took where the trace was recorded, on this GPU.
+    bool kernels_as_traced = false;
+    std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
+};
+
+/// Reads or generates the workload of some scenarios and fits it to the machine. Throws
+/// ConfigError: a group larger than the machine, an algorithm that its switches do not support,
+/// missing ranks. `run` runs the simulations that it needs: collectives of a trace.
+[[nodiscard]] PreparedWorkload prepare_workload(
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run = run_jobs_quietly);
+/// One of the workloads that share the machine, on its GPUs.
+[[nodiscard]] PreparedWorkload prepare_placed(
+    const LoadedExperiment& loaded,
+    const Variant& variant,
+    std::size_t index,
+    const RunJobs& run = run_jobs_quietly);
+/// That of the first scenario.
+[[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);
+
+}  // namespace switchfold
