@@ -6,8 +6,8 @@
 #include "sim/config/load.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/system_queries.h"
-#include "workloads/plan/division/batch_division.h"
-#include "workloads/plan/division/step_table.h"
+#include "training/plan/division/batch_division.h"
+#include "training/plan/division/step_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

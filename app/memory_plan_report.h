@@ -3,8 +3,8 @@
 
 #include "sim/workload/memory_plans.h"
 #include "sim/workload/simulated_memory_plans.h"
-#include "workloads/memory/compare/compare_planners.h"
-#include "workloads/memory/update/update_policy.h"
+#include "training/memory/compare/compare_planners.h"
+#include "training/memory/update/update_policy.h"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 
 set(SWITCHFOLD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/switchfold)
 set(SWITCHFOLD_LIBRARIES
-  core intervals uncertainty kernel output interconnect workloads capture_format plan cut memory learning eigen changes offload coprocessor
+  core intervals uncertainty kernel output interconnect workloads training capture_format plan cut memory learning eigen changes offload coprocessor
   models run sweep planner)
 
 foreach(name IN LISTS SWITCHFOLD_LIBRARIES)
@@ -18,7 +18,7 @@ foreach(name IN LISTS SWITCHFOLD_LIBRARIES)
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/switchfold COMPONENT development)
 endforeach()
 
-install(DIRECTORY core sim interconnect models workloads
+install(DIRECTORY core sim interconnect models training workloads
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/switchfold COMPONENT development
   FILES_MATCHING PATTERN "*.h"
   PATTERN tests EXCLUDE

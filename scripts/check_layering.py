@@ -11,7 +11,7 @@ import sys
 # Maps a folder to the repository folders that its files may include. A longer path takes precedence over a shorter one.
 CORE = {"core"}
 GRAPH = "workloads/graph/execution_graph.h"
-PROGRAM = "workloads/offload/parallel_program.h"
+PROGRAM = "models/coprocessor/program/parallel_program.h"
 ALLOWED = {
     "core": CORE,
     "core/kernel": CORE | {"core/kernel"},

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/coprocessor/processor_params.h"
+#include "models/coprocessor/program/parallel_program.h"
 #include "models/coprocessor/thread_layout.h"
-#include "workloads/offload/parallel_program.h"
 
 namespace switchfold {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "models/coprocessor/processor_params.h"
+#include "models/coprocessor/program/parallel_program.h"
 #include "models/coprocessor/region_clock.h"
 #include "models/coprocessor/thread_layout.h"
-#include "workloads/offload/parallel_program.h"
 
 #include <cstdint>
 #include <vector>

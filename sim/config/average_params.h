@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/params.h"
-#include "workloads/plan/average/average_plan.h"
+#include "training/plan/average/average_plan.h"
 
 #include <array>
 #include <string_view>

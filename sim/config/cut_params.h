@@ -5,7 +5,7 @@
 #include "core/params_cursor.h"
 #include "core/params_schema.h"
 #include "core/units.h"
-#include "workloads/cut/cut_choice.h"
+#include "training/placement/cut_choice.h"
 
 #include <cstdint>
 #include <string>

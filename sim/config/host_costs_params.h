@@ -3,7 +3,7 @@
 
 #include "core/params.h"
 #include "core/units.h"
-#include "workloads/changes/host_costs.h"
+#include "training/elastic/host_costs.h"
 
 #include <array>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "core/params.h"
 #include "core/units.h"
-#include "workloads/plan/step/launch_times.h"
+#include "training/plan/step/launch_times.h"
 
 namespace switchfold {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/params.h"
-#include "workloads/learning/task/task.h"
+#include "training/learning/task/task.h"
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/params.h"
-#include "workloads/offload/autoencoder.h"
+#include "models/coprocessor/program/autoencoder.h"
 
 #include <array>
 #include <cstdint>

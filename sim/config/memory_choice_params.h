@@ -3,7 +3,7 @@
 
 #include "core/params.h"
 #include "core/units.h"
-#include "workloads/memory/step/planned_memory.h"
+#include "training/memory/step/planned_memory.h"
 
 namespace switchfold {
 

@@ -4,9 +4,9 @@
 #include "core/error.h"
 #include "core/params_reader.h"
 #include "core/params_writer.h"
-#include "workloads/network/profile.h"
-#include "workloads/network/table.h"
-#include "workloads/network/zoo/zoo.h"
+#include "training/network/profile.h"
+#include "training/network/table.h"
+#include "training/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "core/params.h"
 #include "core/params_cursor.h"
 #include "core/params_schema.h"
-#include "workloads/network/decoder.h"
-#include "workloads/network/network.h"
+#include "training/network/decoder.h"
+#include "training/network/network.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -9,7 +9,7 @@
 #include "sim/config/cut_params.h"
 #include "sim/config/launch_params.h"
 #include "sim/config/memory_choice_params.h"
-#include "workloads/plan/step/parallel_plan.h"
+#include "training/plan/step/parallel_plan.h"
 
 #include <array>
 #include <cstdint>

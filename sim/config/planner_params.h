@@ -4,7 +4,7 @@
 #include "core/params.h"
 #include "sim/config/memory_choice_params.h"
 #include "sim/config/plan_params.h"
-#include "workloads/plan/search/plan_space.h"
+#include "training/plan/search/plan_space.h"
 
 #include <array>
 #include <cstdint>

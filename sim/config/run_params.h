@@ -6,9 +6,9 @@
 #include "core/params_schema.h"
 #include "core/units.h"
 #include "sim/config/host_costs_params.h"
-#include "workloads/changes/batch.h"
-#include "workloads/changes/change.h"
-#include "workloads/changes/state_transfer.h"
+#include "training/elastic/batch.h"
+#include "training/elastic/change.h"
+#include "training/elastic/state_transfer.h"
 
 #include <array>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "sim/elastic/step_graphs.h"
 #include "sim/machine/simulate.h"
 #include "sim/pool/pool.h"
-#include "workloads/changes/timeline.h"
+#include "training/elastic/timeline.h"
 
 #include <deque>
 #include <map>

@@ -7,9 +7,9 @@
 #include "sim/elastic/change_jobs.h"
 #include "sim/elastic/step_graphs.h"
 #include "sim/machine/system_queries.h"
-#include "workloads/changes/failures.h"
-#include "workloads/changes/phases.h"
-#include "workloads/changes/timeline.h"
+#include "training/elastic/failures.h"
+#include "training/elastic/phases.h"
+#include "training/elastic/timeline.h"
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/changes/place_ranks.h"
-#include "workloads/network/network.h"
+#include "training/elastic/place_ranks.h"
+#include "training/network/network.h"
 
 #include <fmt/format.h>
 

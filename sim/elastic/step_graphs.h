@@ -3,10 +3,10 @@
 
 #include "sim/config/run_params.h"
 #include "sim/config/training_params.h"
-#include "workloads/changes/change.h"
-#include "workloads/changes/state_transfer.h"
+#include "training/elastic/change.h"
+#include "training/elastic/state_transfer.h"
+#include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/many_core/offloaded_run.h"
 
-#include "workloads/offload/autoencoder.h"
+#include "models/coprocessor/program/autoencoder.h"
 
 #include <fmt/format.h>
 

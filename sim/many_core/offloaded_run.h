@@ -3,9 +3,9 @@
 
 #include "models/coprocessor/offload_pipeline.h"
 #include "models/coprocessor/processor.h"
+#include "models/coprocessor/program/parallel_program.h"
 #include "sim/config/device_params.h"
 #include "sim/config/many_core_params.h"
-#include "workloads/offload/parallel_program.h"
 
 #include <cstdint>
 #include <string>

@@ -9,7 +9,7 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/plan/schedule/generators.h"
+#include "training/plan/schedule/generators.h"
 
 #include <fmt/format.h>
 

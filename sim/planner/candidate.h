@@ -2,8 +2,8 @@
 #pragma once
 
 #include "sim/config/load.h"
-#include "workloads/plan/search/lower_bound.h"
-#include "workloads/plan/search/plan_space.h"
+#include "training/plan/search/lower_bound.h"
+#include "training/plan/search/plan_space.h"
 
 #include <cstddef>
 #include <cstdint>

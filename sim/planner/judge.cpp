@@ -6,9 +6,9 @@
 #include "sim/planner/machine_links.h"
 #include "sim/pool/pool.h"
 #include "sim/workload/plan_workload.h"
-#include "workloads/memory/step/memory_step.h"
-#include "workloads/plan/fold/folded_step.h"
-#include "workloads/plan/step/plan_memory.h"
+#include "training/memory/step/memory_step.h"
+#include "training/plan/fold/folded_step.h"
+#include "training/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
 

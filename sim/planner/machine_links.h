@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/config/experiment.h"
-#include "workloads/plan/search/lower_bound.h"
+#include "training/plan/search/lower_bound.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/results/compare_ranks.h"
 
-#include "workloads/plan/division/batch_division.h"
+#include "training/plan/division/batch_division.h"
 #include "workloads/profile/intervals.h"
 
 #include <fmt/format.h>

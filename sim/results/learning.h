@@ -3,8 +3,8 @@
 
 #include "sim/config/learning_params.h"
 #include "sim/output/result.h"
-#include "workloads/learning/train/run.h"
-#include "workloads/plan/step/parallel_plan.h"
+#include "training/learning/train/run.h"
+#include "training/plan/step/parallel_plan.h"
 
 #include <optional>
 #include <span>

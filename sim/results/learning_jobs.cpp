@@ -6,9 +6,9 @@
 #include "sim/results/learning.h"
 #include "sim/results/learning_comparison.h"
 #include "sim/results/training.h"
-#include "workloads/learning/replicas/averaging.h"
-#include "workloads/learning/replicas/members.h"
-#include "workloads/learning/train/learn.h"
+#include "training/learning/replicas/averaging.h"
+#include "training/learning/replicas/members.h"
+#include "training/learning/train/learn.h"
 
 #include <fmt/format.h>
 

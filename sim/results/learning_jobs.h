@@ -6,7 +6,7 @@
 #include "sim/output/result.h"
 #include "sim/pool/pool.h"
 #include "sim/results/learning_times.h"
-#include "workloads/learning/train/run.h"
+#include "training/learning/train/run.h"
 
 #include <filesystem>
 #include <string>

@@ -5,7 +5,7 @@
 #include "sim/output/schedule_chart.h"
 #include "sim/results/training.h"
 #include "sim/workload/learning_plan.h"
-#include "workloads/plan/step/rank_map.h"
+#include "training/plan/step/rank_map.h"
 
 #include <fmt/format.h>
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "sim/machine/outcome.h"
+#include "training/learning/replicas/replica_times.h"
+#include "training/learning/timeline/weight_timeline.h"
+#include "training/learning/train/watch.h"
+#include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
-#include "workloads/learning/replicas/replica_times.h"
-#include "workloads/learning/timeline/weight_timeline.h"
-#include "workloads/learning/train/watch.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <string>

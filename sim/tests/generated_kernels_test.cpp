@@ -7,7 +7,7 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/network/zoo/zoo.h"
+#include "training/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

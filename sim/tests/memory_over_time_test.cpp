@@ -3,10 +3,10 @@
 
 #include "core/error.h"
 #include "models/collectives/engine.h"
-#include "workloads/network/decoder.h"
-#include "workloads/plan/schedule/generators.h"
-#include "workloads/plan/step/plan_memory.h"
-#include "workloads/plan/tests/random_plan.h"
+#include "training/network/decoder.h"
+#include "training/plan/schedule/generators.h"
+#include "training/plan/step/plan_memory.h"
+#include "training/plan/tests/random_plan.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>

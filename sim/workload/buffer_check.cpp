@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/buffer_check.h"
 
-#include "workloads/memory/accounting/graph_memory.h"
+#include "training/memory/accounting/graph_memory.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/cut/cut_memory.h"
-#include "workloads/cut/planned_cut.h"
+#include "training/placement/cut_memory.h"
+#include "training/placement/planned_cut.h"
 
 #include <fmt/format.h>
 

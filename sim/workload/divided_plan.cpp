@@ -3,9 +3,9 @@
 
 #include "core/error.h"
 #include "sim/workload/memory_check.h"
-#include "workloads/plan/division/batch_division.h"
-#include "workloads/plan/division/replica_times.h"
-#include "workloads/plan/step/plan_memory.h"
+#include "training/plan/division/batch_division.h"
+#include "training/plan/division/replica_times.h"
+#include "training/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,9 +4,9 @@
 #include "sim/config/memory_check_params.h"
 #include "sim/config/plan_params.h"
 #include "sim/config/rank_gpus.h"
+#include "training/network/network.h"
+#include "training/plan/step/plan_step.h"
 #include "workloads/kernels/kernel_times.h"
-#include "workloads/network/network.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <memory>
 #include <optional>

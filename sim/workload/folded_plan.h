@@ -3,7 +3,7 @@
 
 #include "sim/machine/simulate.h"
 #include "sim/pool/pool.h"
-#include "workloads/plan/fold/folded_step.h"
+#include "training/plan/fold/folded_step.h"
 
 namespace switchfold {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/learning_plan.h"
 
-#include "workloads/learning/data/check_files.h"
-#include "workloads/learning/replicas/batch_parts.h"
+#include "training/learning/data/check_files.h"
+#include "training/learning/replicas/batch_parts.h"
 
 #include <fmt/format.h>
 

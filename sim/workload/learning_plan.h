@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/config/learning_params.h"
-#include "workloads/plan/step/plan_step.h"
+#include "training/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <filesystem>

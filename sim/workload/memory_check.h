@@ -4,7 +4,7 @@
 #include "core/memory_classes.h"
 #include "models/gpu/parameters.h"
 #include "sim/config/memory_check_params.h"
-#include "workloads/plan/step/plan_step.h"
+#include "training/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <string>

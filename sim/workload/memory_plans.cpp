@@ -6,10 +6,10 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/memory/recompute/fastest_recompute.h"
-#include "workloads/memory/recompute/network_chain.h"
-#include "workloads/memory/step/memory_facts.h"
-#include "workloads/plan/step/plan_step.h"
+#include "training/memory/recompute/fastest_recompute.h"
+#include "training/memory/recompute/network_chain.h"
+#include "training/memory/step/memory_facts.h"
+#include "training/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 

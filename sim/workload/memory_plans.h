@@ -2,12 +2,12 @@
 #pragma once
 
 #include "sim/config/load.h"
-#include "workloads/memory/access/network_schedule.h"
-#include "workloads/memory/compare/compare_planners.h"
-#include "workloads/memory/copies/copy_replay.h"
-#include "workloads/memory/recompute/recompute_chain.h"
-#include "workloads/memory/step/planned_memory.h"
-#include "workloads/memory/update/gradient_groups.h"
+#include "training/memory/access/network_schedule.h"
+#include "training/memory/compare/compare_planners.h"
+#include "training/memory/copies/copy_replay.h"
+#include "training/memory/recompute/recompute_chain.h"
+#include "training/memory/step/planned_memory.h"
+#include "training/memory/update/gradient_groups.h"
 
 #include <cstdint>
 #include <optional>

@@ -6,14 +6,14 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/cut/planned_cut.h"
-#include "workloads/memory/pinning/mebibytes.h"
-#include "workloads/memory/step/memory_step.h"
-#include "workloads/plan/average/averaged_step.h"
-#include "workloads/plan/division/replica_times.h"
-#include "workloads/plan/schedule/schedule_file.h"
-#include "workloads/plan/step/plan_memory.h"
-#include "workloads/plan/step/planner_layers.h"
+#include "training/memory/pinning/mebibytes.h"
+#include "training/memory/step/memory_step.h"
+#include "training/placement/planned_cut.h"
+#include "training/plan/average/averaged_step.h"
+#include "training/plan/division/replica_times.h"
+#include "training/plan/schedule/schedule_file.h"
+#include "training/plan/step/plan_memory.h"
+#include "training/plan/step/planner_layers.h"
 
 #include <fmt/format.h>
 

@@ -5,9 +5,9 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/config/training_params.h"
 #include "sim/workload/divided_plan.h"
-#include "workloads/memory/step/planned_memory.h"
-#include "workloads/plan/average/average_plan.h"
-#include "workloads/plan/step/plan_step.h"
+#include "training/memory/step/planned_memory.h"
+#include "training/plan/average/average_plan.h"
+#include "training/plan/step/plan_step.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -9,7 +9,7 @@
 #include "sim/workload/read_workload.h"
 #include "sim/workload/strategy_check.h"
 #include "sim/workload/training_workload.h"
-#include "workloads/memory/step/step_alone.h"
+#include "training/memory/step/step_alone.h"
 
 #include <fmt/format.h>
 

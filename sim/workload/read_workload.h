@@ -4,7 +4,7 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/simulate.h"
 #include "sim/workload/workload.h"
-#include "workloads/plan/step/plan_step.h"
+#include "training/plan/step/plan_step.h"
 
 #include <cstddef>
 #include <cstdint>

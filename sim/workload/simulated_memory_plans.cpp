@@ -9,7 +9,7 @@
 #include "sim/simulations.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/prepared_variant.h"
-#include "workloads/memory/compare/compare_planners.h"
+#include "training/memory/compare/compare_planners.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 
 #include "sim/config/load.h"
 #include "sim/pool/pool.h"
-#include "workloads/memory/pinning/pinning_plan.h"
-#include "workloads/memory/step/planned_memory.h"
+#include "training/memory/pinning/pinning_plan.h"
+#include "training/memory/step/planned_memory.h"
 
 #include <cstdint>
 #include <string>

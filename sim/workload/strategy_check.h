@@ -4,7 +4,7 @@
 #include "models/collectives/parameters.h"
 #include "models/gpu/parameters.h"
 #include "sim/config/training_params.h"
-#include "workloads/memory/accounting/strategy_memory.h"
+#include "training/memory/accounting/strategy_memory.h"
 
 #include <cstdint>
 #include <string>

@@ -3,11 +3,11 @@
 
 #include "core/error.h"
 #include "sim/workload/kernel_model.h"
-#include "workloads/network/table.h"
-#include "workloads/training/data_parallel.h"
-#include "workloads/training/fully_sharded.h"
-#include "workloads/training/optimizer_sharded.h"
-#include "workloads/training/transformer.h"
+#include "training/network/table.h"
+#include "training/strategies/data_parallel.h"
+#include "training/strategies/fully_sharded.h"
+#include "training/strategies/optimizer_sharded.h"
+#include "training/strategies/transformer.h"
 
 #include <fmt/format.h>
 

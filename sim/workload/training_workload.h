@@ -3,8 +3,8 @@
 
 #include "models/gpu/parameters.h"
 #include "sim/config/training_params.h"
+#include "training/network/network.h"
 #include "workloads/graph/execution_graph.h"
-#include "workloads/network/network.h"
 
 #include <filesystem>
 

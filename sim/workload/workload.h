@@ -4,10 +4,10 @@
 #include "sim/config/load.h"
 #include "sim/output/result.h"
 #include "sim/pool/pool.h"
+#include "training/plan/fold/folded_step.h"
+#include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/graph/loops.h"
-#include "workloads/plan/fold/folded_step.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <memory>
 #include <optional>

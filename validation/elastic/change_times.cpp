@@ -4,11 +4,11 @@
 #include "core/params_reader.h"
 #include "sim/config/host_costs_params.h"
 #include "sim/machine/simulate.h"
+#include "training/elastic/phases.h"
+#include "training/elastic/state_transfer.h"
+#include "training/network/network.h"
+#include "training/network/zoo/zoo.h"
 #include "validation/harness/number_jobs.h"
-#include "workloads/changes/phases.h"
-#include "workloads/changes/state_transfer.h"
-#include "workloads/network/network.h"
-#include "workloads/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "training/elastic/host_costs.h"
 #include "validation/elastic/elastic_row.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
-#include "workloads/changes/host_costs.h"
 
 #include <filesystem>
 #include <vector>

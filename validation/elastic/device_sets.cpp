@@ -5,11 +5,11 @@
 #include "sim/machine/simulate.h"
 #include "sim/results/training.h"
 #include "sim/workload/kernel_model.h"
+#include "training/network/zoo/zoo.h"
+#include "training/plan/step/plan_step.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/launches.h"
 #include "workloads/graph/collective.h"
-#include "workloads/network/zoo/zoo.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/division.h"
 
-#include "workloads/plan/division/batch_division.h"
-#include "workloads/plan/division/step_table.h"
+#include "training/plan/division/batch_division.h"
+#include "training/plan/division/step_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,11 +4,11 @@
 #include "sim/machine/likeness.h"
 #include "sim/machine/simulate.h"
 #include "sim/workload/kernel_model.h"
+#include "training/elastic/change.h"
+#include "training/elastic/place_ranks.h"
+#include "training/network/zoo/zoo.h"
+#include "training/plan/step/plan_step.h"
 #include "validation/harness/number_jobs.h"
-#include "workloads/changes/change.h"
-#include "workloads/changes/place_ranks.h"
-#include "workloads/network/zoo/zoo.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 

@@ -2,10 +2,10 @@
 #include "validation/kernels/profiled_layers.h"
 
 #include "core/csv.h"
+#include "training/network/zoo/zoo.h"
+#include "training/plan/step/layer_work.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
-#include "workloads/network/zoo/zoo.h"
-#include "workloads/plan/step/layer_work.h"
 
 #include <fmt/format.h>
 

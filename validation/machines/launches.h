@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/plan/step/launch_times.h"
+#include "training/plan/step/launch_times.h"
 
 #include <filesystem>
 #include <map>

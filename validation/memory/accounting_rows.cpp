@@ -2,10 +2,10 @@
 #include "validation/memory/accounting_rows.h"
 
 #include "core/error.h"
-#include "workloads/memory/access/network_schedule.h"
-#include "workloads/memory/accounting/liveness.h"
-#include "workloads/memory/accounting/zero.h"
-#include "workloads/network/zoo/zoo.h"
+#include "training/memory/access/network_schedule.h"
+#include "training/memory/accounting/liveness.h"
+#include "training/memory/accounting/zero.h"
+#include "training/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 

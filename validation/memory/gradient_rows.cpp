@@ -2,9 +2,9 @@
 #include "validation/memory/gradient_rows.h"
 
 #include "core/units.h"
-#include "workloads/memory/update/update_policy.h"
-#include "workloads/network/table.h"
-#include "workloads/network/zoo/zoo.h"
+#include "training/memory/update/update_policy.h"
+#include "training/network/table.h"
+#include "training/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 

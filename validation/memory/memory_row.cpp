@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/memory_row.h"
 
+#include "training/network/text_cells.h"
 #include "validation/harness/csv_numbers.h"
-#include "workloads/network/text_cells.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/pin_rows.h"
 
-#include "workloads/memory/access/parameter_chain.h"
-#include "workloads/memory/pinning/first_fit.h"
-#include "workloads/memory/pinning/optimal.h"
-#include "workloads/network/table.h"
+#include "training/memory/access/parameter_chain.h"
+#include "training/memory/pinning/first_fit.h"
+#include "training/memory/pinning/optimal.h"
+#include "training/network/table.h"
 
 #include <fmt/format.h>
 

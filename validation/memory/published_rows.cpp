@@ -4,11 +4,11 @@
 #include "core/error.h"
 #include "sim/config/load.h"
 #include "sim/workload/kernel_model.h"
+#include "training/memory/compare/largest_batch.h"
+#include "training/memory/recompute/network_chain.h"
+#include "training/memory/step/planned_memory.h"
+#include "training/network/zoo/zoo.h"
 #include "workloads/kernels/memory_kernel.h"
-#include "workloads/memory/compare/largest_batch.h"
-#include "workloads/memory/recompute/network_chain.h"
-#include "workloads/memory/step/planned_memory.h"
-#include "workloads/network/zoo/zoo.h"
 
 #include <fmt/format.h>
 

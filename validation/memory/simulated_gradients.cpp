@@ -5,9 +5,9 @@
 #include "sim/machine/simulate.h"
 #include "sim/results/memory_over_time.h"
 #include "sim/workload/kernel_model.h"
+#include "training/memory/step/memory_step.h"
+#include "training/network/zoo/zoo.h"
 #include "validation/harness/number_jobs.h"
-#include "workloads/memory/step/memory_step.h"
-#include "workloads/network/zoo/zoo.h"
 
 #include <algorithm>
 #include <cmath>

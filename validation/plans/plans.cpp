@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/system_queries.h"
+#include "training/plan/fold/folded_step.h"
+#include "training/plan/search/plan_space.h"
 #include "validation/harness/data.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/harness/suite.h"
@@ -7,8 +9,6 @@
 #include "validation/plans/plan_rows.h"
 #include "validation/plans/regret.h"
 #include "validation/training/planned_row.h"
-#include "workloads/plan/fold/folded_step.h"
-#include "workloads/plan/search/plan_space.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/division.h"
 
-#include "workloads/plan/division/step_table.h"
+#include "training/plan/division/step_table.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include "sim/intervals/likeness.h"
 #include "sim/pool/progress.h"
+#include "training/plan/step/plan_step.h"
 #include "validation/training/step_rows.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <memory>
 

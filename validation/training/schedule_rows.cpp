@@ -3,9 +3,9 @@
 
 #include "core/csv.h"
 #include "core/error.h"
-#include "workloads/plan/schedule/generators.h"
-#include "workloads/plan/schedule/replay.h"
-#include "workloads/plan/schedule/weight_age.h"
+#include "training/plan/schedule/generators.h"
+#include "training/plan/schedule/replay.h"
+#include "training/plan/schedule/weight_age.h"
 
 #include <fmt/format.h>
 

@@ -5,9 +5,9 @@
 #include "sim/machine/system_queries.h"
 #include "sim/results/training.h"
 #include "sim/workload/kernel_model.h"
+#include "training/plan/step/plan_step.h"
+#include "training/plan/step/planner_layers.h"
 #include "validation/harness/number_jobs.h"
-#include "workloads/plan/step/plan_step.h"
-#include "workloads/plan/step/planner_layers.h"
 
 #include <fmt/format.h>
 

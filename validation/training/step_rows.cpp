@@ -8,10 +8,10 @@
 #include "sim/config/training_params.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/plan_workload.h"
+#include "training/network/decoder.h"
+#include "training/network/zoo/zoo.h"
+#include "training/plan/step/plan_step.h"
 #include "validation/experiments/row_values.h"
-#include "workloads/network/decoder.h"
-#include "workloads/network/zoo/zoo.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "core/csv.h"
+#include "training/network/network.h"
+#include "training/plan/step/parallel_plan.h"
 #include "validation/machines/machines.h"
-#include "workloads/network/network.h"
-#include "workloads/plan/step/parallel_plan.h"
 
 #include <cstdint>
 #include <filesystem>

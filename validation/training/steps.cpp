@@ -3,14 +3,14 @@
 
 #include "sim/machine/likeness.h"
 #include "sim/machine/system_queries.h"
+#include "training/plan/fold/folded_step.h"
+#include "training/plan/step/plan_memory.h"
+#include "training/plan/step/plan_step.h"
 #include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/training/planned_row.h"
 #include "validation/training/speedups.h"
 #include "validation/training/step_rows.h"
-#include "workloads/plan/fold/folded_step.h"
-#include "workloads/plan/step/plan_memory.h"
-#include "workloads/plan/step/plan_step.h"
 
 #include <fmt/format.h>
 

@@ -2,11 +2,11 @@
 #include "workloads/fuzz/readers.h"
 
 #include "core/error.h"
+#include "training/network/profile.h"
+#include "training/network/table.h"
 #include "workloads/capture/format/frame.h"
 #include "workloads/capture/read_captures.h"
 #include "workloads/kernels/kernel_times.h"
-#include "workloads/network/profile.h"
-#include "workloads/network/table.h"
 #include "workloads/profile/rank_alignment.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/readers/chakra/group_members.h"

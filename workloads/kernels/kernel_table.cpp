@@ -2,7 +2,7 @@
 #include "workloads/kernels/kernel_table.h"
 
 #include "core/error.h"
-#include "workloads/network/text_cells.h"
+#include "training/network/text_cells.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/winograd.h"
 
-#include "workloads/network/product.h"
-#include "workloads/network/zoo/zoo.h"
+#include "training/network/product.h"
+#include "training/network/zoo/zoo.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/elastic/change.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace switchfold::changes {
+
+namespace {
+
+class Follower {
+public:
+    Follower(const Members& first, std::uint32_t gpus, ChangeProblems& problems) :
+        members_(first.begin(), first.end()), gpus_(gpus), problems_(problems) {}
+
+    Step step(std::size_t index, const Change& change) {
+        index_ = index;
+        check_method(change);
+        Step step;
+        step.removed = change.remove.ranks.empty() ? last_members(change.remove.count)
+                                                   : named_members(change.remove.ranks);
+        for (const std::uint32_t rank : step.removed)
+            members_.erase(rank);
+        // Ranks removed by the same change cannot be added.
+        std::set<std::uint32_t> away(step.removed.begin(), step.removed.end());
+        away.insert(dead_.begin(), dead_.end());
+        step.added = change.add.ranks.empty() ? first_free(change.add.count, away)
+                                              : named_free(change.add.ranks);
+        for (const std::uint32_t rank : step.added) {
+            members_.insert(rank);
+            dead_.erase(rank);
+        }
+        if (change.died)
+            dead_.insert(step.removed.begin(), step.removed.end());
+        if (members_.empty())
+            fail("/remove", "leaves nobody to train; expected at least one member");
+        step.members.assign(members_.begin(), members_.end());
+        return step;
+    }
+
+private:
+    void fail(const std::string& key, std::string message) {
+        problems_.emplace_back(fmt::format("/{}{}", index_, key), std::move(message));
+    }
+
+    void check_method(const Change& change) {
+        if (change.add.none() && change.remove.none())
+            fail("", "changes nothing; expected add or remove");
+        if (change.method == Method::kJoin && !change.remove.none())
+            fail("/remove", "stands beside a join, which adds alone; expected a change of its own");
+        if (change.method == Method::kLeave && !change.add.none())
+            fail(
+                "/add", "stands beside a leave, which removes alone; expected a change of its own");
+        if (change.method == Method::kFailure && !change.add.none())
+            fail(
+                "/add",
+                "stands beside a failure, which removes alone; expected a change of its own");
+        if (change.notice.count() > 0 && change.method != Method::kLeave)
+            fail("/notice", "is given for another method; expected a leave");
+        if (change.announced && change.method != Method::kReconnect)
+            fail("/announced", "is said of another method; expected reconnect");
+        if (change.died && (change.method == Method::kLeave || change.method == Method::kJoin))
+            fail("/died", "is said of a planned change; expected failure, restart or reconnect");
+        if (change.died && change.remove.none())
+            fail("/died", "says that members are gone, and none is removed; expected remove");
+    }
+
+    Members last_members(std::uint32_t count) {
+        if (count > members_.size()) {
+            fail(
+                "/remove",
+                fmt::format("is {}, and {} train; expected at most those", count, members_.size()));
+            count = 0;
+        }
+        return {std::prev(members_.end(), count), members_.end()};
+    }
+
+    Members named_members(const std::vector<std::uint32_t>& ranks) {
+        std::set<std::uint32_t> found;
+        for (std::size_t i = 0; i < ranks.size(); ++i)
+            if (!members_.contains(ranks[i]))
+                fail(
+                    fmt::format("/remove/{}", i),
+                    fmt::format("is {}, which does not train then; expected a member", ranks[i]));
+            else if (!found.insert(ranks[i]).second)
+                fail(
+                    fmt::format("/remove/{}", i),
+                    fmt::format("is {}, for a second time", ranks[i]));
+        return {found.begin(), found.end()};
+    }
+
+    Members first_free(std::uint32_t count, const std::set<std::uint32_t>& away) {
+        Members found;
+        for (std::uint32_t rank = 0; rank < gpus_ && found.size() < count; ++rank)
+            if (!members_.contains(rank) && !away.contains(rank))
+                found.push_back(rank);
+        if (found.size() < count)
+            fail(
+                "/add",
+                fmt::format(
+                    "is {}, and of the machine's {} GPUs {} are free; expected at most those",
+                    count,
+                    gpus_,
+                    found.size()));
+        return found;
+    }
+
+    Members named_free(const std::vector<std::uint32_t>& ranks) {
+        std::set<std::uint32_t> found;
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            const std::string key = fmt::format("/add/{}", i);
+            if (ranks[i] >= gpus_)
+                fail(
+                    key,
+                    fmt::format(
+                        "is {}, and the machine has {} GPUs; expected one below that",
+                        ranks[i],
+                        gpus_));
+            else if (members_.contains(ranks[i]))
+                fail(key, fmt::format("is {}, which trains already", ranks[i]));
+            else if (!found.insert(ranks[i]).second)
+                fail(key, fmt::format("is {}, for a second time", ranks[i]));
+        }
+        return {found.begin(), found.end()};
+    }
+
+    std::set<std::uint32_t> members_;
+    std::set<std::uint32_t> dead_;
+    std::uint32_t gpus_;
+    std::size_t index_ = 0;
+    ChangeProblems& problems_;
+};
+
+void check_order(const std::vector<Change>& changes, ChangeProblems& problems) {
+    for (std::size_t i = 1; i < changes.size(); ++i) {
+        const Moment& before = changes[i - 1].at;
+        const Moment& now = changes[i].at;
+        const std::string key = fmt::format("/{}/at", i);
+        if (before.step.has_value() != now.step.has_value())
+            problems.emplace_back(
+                key,
+                now.step ? "is a step, and the change before it has a time; expected times alone "
+                           "or steps alone"
+                         : "is a time, and the change before it has a step; expected times alone "
+                           "or steps alone");
+        else if (now.step ? *now.step < *before.step : now.time < before.time)
+            problems.emplace_back(
+                key, "is before that of the change before it; expected them in order");
+    }
+}
+
+}  // namespace
+
+std::vector<Step> follow_changes(
+    const Members& first,
+    const std::vector<Change>& changes,
+    std::uint32_t gpus,
+    ChangeProblems& problems) {
+    check_order(changes, problems);
+    std::vector<Step> steps;
+    Follower follower(first, gpus, problems);
+    for (std::size_t i = 0; i < changes.size(); ++i)
+        steps.push_back(follower.step(i, changes[i]));
+    return steps;
+}
+
+}  // namespace switchfold::changes

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "training/elastic/change.h"
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace switchfold::changes {
+
+/// Name of the operations that carry state.
+inline constexpr std::string_view kStateTransfer = "state of a member";
+
+/// How joiners receive the state.
+enum class Transfer : std::uint8_t {
+    kRing,      ///< one member sends; joiners forward it in chunks (NCCL's broadcast)
+    kTree,      ///< one member sends; every rank with the whole state sends it on
+    kScatter,   ///< every old member sends its part to every joiner
+    kInSwitch,  ///< one member sends; the switches replicate (copy engines, multicast)
+};
+
+/// Adds the transfer of `state` from old members to joiners, on separate streams from the step's
+/// begin on. Updates of senders and receivers wait for it: weights are constant until then. Ranks
+/// of `graph` are GPUs.
+void add_transfer(
+    ExecutionGraph& graph,
+    const Members& old_members,
+    const Members& joiners,
+    Transfer transfer,
+    Bytes state);
+
+/// The transfer alone.
+[[nodiscard]] ExecutionGraph
+transfer_alone(const Members& old_members, const Members& joiners, Transfer transfer, Bytes state);
+
+/// Adds copies of parts of the state to the members' hosts, as add_transfer() does: from the step's
+/// begin on, with the copying members' updates waiting for them. Zero bytes: no copy.
+void add_copies_to_host(
+    ExecutionGraph& graph, const Members& members, const std::vector<Bytes>& parts);
+
+/// Makes joiners contribute a gradient of zero: they take part in gradients and updates, but their
+/// passes take no time.
+void contribute_zero(ExecutionGraph& graph, const Members& joiners);
+
+}  // namespace switchfold::changes

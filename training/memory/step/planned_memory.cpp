@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/memory/step/planned_memory.h"
+
+#include "training/memory/compare/largest_batch.h"
+#include "training/memory/copies/fastest.h"
+#include "training/memory/recompute/fastest_recompute.h"
+#include "training/memory/recompute/network_chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+bool within_backward(const MemoryChoice& choice) {
+    return choice.updates != UpdatePolicy::kBatch;
+}
+
+/// Places update steps: after the layer that completes a group, or after the whole pass.
+void place_updates(
+    const MemoryChoice& choice,
+    const std::vector<GradientGroup>& groups,
+    std::size_t layers,
+    NetworkScheduleOptions& options) {
+    if (choice.updater == Updater::kGpu && !within_backward(choice))
+        return;
+    options.updates_behind.assign(layers, {});
+    if (choice.updater == Updater::kHost)
+        return;
+    for (const GradientGroup& group : groups)
+        for (const std::uint32_t owner : group.owners)
+            options.updates_behind[group.layers.back()].push_back(owner);
+}
+
+NetworkScheduleOptions options_for(
+    const PlannedMemory& planned, const NetworkScheduleOptions& of_plan, std::size_t layers) {
+    NetworkScheduleOptions options = of_plan;
+    options.gradients_apart = true;
+    options.weights_travel = planned.choice.weights_travel;
+    if (planned.choice.updater == Updater::kHost)
+        options.moments = 0;
+    place_updates(planned.choice, planned.groups, layers, options);
+    return options;
+}
+
+PinningPlan
+pin(const PlannedMemory& planned,
+    const AccessSchedule& schedule,
+    TrialDetail detail = TrialDetail::kFull) {
+    constexpr std::uint64_t kRoughGranules = 16;
+    PinningOptions options;
+    const bool fastest = planned.choice.planner == PinPlanner::kFastest;
+    options.planner = planned.choice.planner;
+    options.staging = planned.choice.staging;
+    options.memory = planned.choice.bytes.count();
+    options.optimal.granule = planned.choice.granule.count();
+    if (detail == TrialDetail::kRough)
+        options.optimal.granule *= kRoughGranules;
+    return fastest ? fastest_pinning(schedule, options, planned.choice.rates)
+                   : plan_pinning(schedule, options);
+}
+
+AccessSchedule scheduled(
+    const PlannedMemory& planned,
+    const Network& network,
+    const NetworkScheduleOptions& of_plan,
+    std::span<const LayerTimes> times) {
+    AccessSchedule schedule =
+        network_schedule(network, options_for(planned, of_plan, network.layers.size()), times);
+    schedule.resident_bytes += planned.gradients + planned.shadow;
+    return schedule;
+}
+
+std::vector<ChainUnit> chain_of(
+    const Network& network,
+    const NetworkScheduleOptions& options,
+    std::span<const LayerTimes> times) {
+    return network_chain(network, {options.batch, options.element, options.kept_of_score}, times);
+}
+
+/// Whether the planner pins everything, which is told without planning. Others offload by their
+/// rule anyway, or need more.
+bool all_stay(const PlannedMemory& planned, const AccessSchedule& schedule) {
+    const PinPlanner planner = planned.choice.planner;
+    if (planner == PinPlanner::kOffloadAll || planner == PinPlanner::kOffloadConv ||
+        planner == PinPlanner::kFirstFit)
+        return false;
+    PinningOptions stays;
+    stays.planner = PinPlanner::kNone;
+    stays.staging = planned.choice.staging;
+    stays.memory = planned.choice.bytes.count();
+    return plan_pinning(schedule, stays).refusal.empty();
+}
+
+/// What the choice makes of such repeated layers.
+TryRecompute trial_of(
+    const PlannedMemory& planned,
+    const Network& network,
+    const NetworkScheduleOptions& of_plan,
+    std::span<const LayerTimes> times) {
+    return [&planned, &network, of_plan, times](
+               const std::vector<LayerRange>& again, double best, TrialDetail detail) {
+        NetworkScheduleOptions options = of_plan;
+        options.again = again;
+        const AccessSchedule schedule = scheduled(planned, network, options, times);
+        double kernels = 0;
+        for (const AccessStep& access : schedule.steps)
+            kernels += access.seconds;
+        if (kernels >= best)
+            return RecomputeTrial{};
+        if (all_stay(planned, schedule))
+            return RecomputeTrial{true, kernels};  // no plan is faster
+        const PinningPlan plan = pin(planned, schedule, detail);
+        if (!plan.refusal.empty())
+            return RecomputeTrial{};
+        const CopyReplay replay =
+            replay_copies(schedule, plan, planned.choice.bytes.count(), planned.choice.rates);
+        return RecomputeTrial{true, replay.seconds};
+    };
+}
+
+std::vector<LayerRange> full_rule(const PlannedStep& step) {
+    ParallelPlan full;
+    full.recompute = Recompute::kFull;
+    const Network& network = step.network();
+    return recomputed_layers(network, full, 0, static_cast<std::uint32_t>(network.layers.size()));
+}
+
+/// Chooses the layers that are repeated.
+void choose_again(PlannedMemory& planned, const PlannedStep& step) {
+    const Network& network = planned.facts.held;
+    NetworkScheduleOptions& options = planned.facts.options;
+    const std::vector<LayerTimes>& times = planned.facts.times;
+    const RecomputeOptions recompute{
+        planned.choice.planner != PinPlanner::kNone,
+        hidden_copies(times, planned.choice.rates),
+        full_rule(step)};
+    options.again = fastest_recompute(
+        chain_of(network, options, times), recompute, trial_of(planned, network, options, times));
+}
+
+void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
+    const std::vector<UpdateLayer>& layers = planned.facts.layers;
+    if (!within_backward(planned.choice)) {
+        planned.gradients = sum_of_bytes(planned.groups);
+        return;
+    }
+    const std::uint64_t least = least_ring(layers, planned.groups);
+    planned.gradients = planned.choice.gradient_ring.count();
+    if (planned.gradients == 0)
+        planned.gradients = planned.choice.updates == UpdatePolicy::kOverlapped
+                                ? std::max(least, largest_pair(planned.groups))
+                                : least;
+    if (planned.gradients < least)
+        problems.emplace_back(
+            "/gradient_ring",
+            fmt::format(
+                "is {} bytes, less than the gradients that are open at the same time; expected {} "
+                "or more",
+                planned.gradients,
+                least));
+    if (planned.choice.updates == UpdatePolicy::kOverlapped)
+        for (const UpdateLayer& layer : layers)
+            planned.shadow = std::max(planned.shadow, layer.weights);
+}
+
+/// Choice, facts, groups and what is set aside.
+PlannedMemory set_aside(
+    MemoryFacts facts,
+    const ParallelPlan& plan,
+    const MemoryChoice& choice,
+    PlanProblems& problems) {
+    PlannedMemory planned;
+    planned.choice = choice;
+    planned.facts = std::move(facts);
+    planned.groups =
+        plan.data > 1
+            ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
+            : layer_groups(planned.facts.layers);
+    set_gradients_aside(planned, problems);
+    return planned;
+}
+
+/// \pre facts, groups and what is set aside.
+void lay_out(PlannedMemory& planned) {
+    planned.schedule =
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
+    planned.plan = pin(planned, planned.schedule);
+}
+
+}  // namespace
+
+PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
+    PlanProblems problems;
+    const auto whole = [&](bool wrong, std::string_view what) {
+        if (wrong)
+            problems.emplace_back(
+                "",
+                fmt::format(
+                    "plans the memory of a GPU that has a part of every layer, and the plan {}",
+                    what));
+    };
+    whole(plan.context > 1, "shares samples; expected context 1");
+    whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
+    whole(plan.expert > 1, "shares experts; expected expert 1");
+    whole(
+        plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
+        "keeps parts of it; expected sharding none or optimizer");
+    whole(
+        plan.gate == GateKernels::kFused,
+        "leaves out what a fused gate computes; expected gate unfused");
+    if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
+        problems.emplace_back(
+            "/updater",
+            "is host, whose ranks share moments already; expected sharding none, or gpu");
+    const GradientUses uses{plan.accumulate, choice.clip_by_global_norm, choice.check_loss_scale};
+    if (const std::string why = refusal_of(choice.updates, uses); !why.empty())
+        problems.emplace_back("/updates", why);
+    if (choice.updates != UpdatePolicy::kBatch && !plan.overlap_gradients)
+        problems.emplace_back(
+            "/updates",
+            fmt::format(
+                "is {}, which needs gradients that travel beside the backward pass; expected "
+                "overlap_gradients true, or batch",
+                name_of(choice.updates)));
+    if (choice.updates == UpdatePolicy::kBatch && choice.gradient_ring.count() > 0)
+        problems.emplace_back(
+            "/gradient_ring", "is for updates within the backward pass; expected none with batch");
+    if (choice.planner == PinPlanner::kFastest && choice.staging != Staging::kWindow)
+        problems.emplace_back(
+            "/staging",
+            fmt::format(
+                "is {}, and planner fastest tries several; expected window",
+                name_of(choice.staging)));
+    if (choice.updater == Updater::kHost && choice.weights_travel)
+        problems.emplace_back(
+            "/weights_travel",
+            "is true, and the host's updates come to the GPU; expected false with a host updater");
+    return problems;
+}
+
+PlannedMemory
+planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems& problems) {
+    const ParallelPlan& plan = step.plan();
+    PlannedMemory planned =
+        set_aside(memory_facts(step.network(), step.times(), plan), plan, choice, problems);
+    if (plan.recompute == Recompute::kExact)
+        choose_again(planned, step);
+    lay_out(planned);
+    return planned;
+}
+
+PlannedMemory unpinned_memory(
+    MemoryFacts facts,
+    const ParallelPlan& plan,
+    const MemoryChoice& choice,
+    PlanProblems& problems) {
+    PlannedMemory planned = set_aside(std::move(facts), plan, choice, problems);
+    planned.schedule =
+        scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
+    return planned;
+}
+
+AccessSchedule schedule_with_batch(const PlannedMemory& planned, std::uint32_t micro_batch) {
+    NetworkScheduleOptions options = planned.facts.options;
+    options.batch = micro_batch;
+    return scheduled(planned, planned.facts.held, options, {});
+}
+
+PlannedMemory with_batch_updates(const PlannedMemory& planned) {
+    PlannedMemory batch = planned;
+    batch.choice.updates = UpdatePolicy::kBatch;
+    batch.choice.gradient_ring = Bytes();
+    batch.shadow = 0;
+    batch.gradients = sum_of_bytes(batch.groups);
+    lay_out(batch);
+    return batch;
+}
+
+std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& planned) {
+    const auto fits = [&](std::uint32_t batch) {
+        NetworkScheduleOptions options = planned.facts.options;
+        options.batch = batch;
+        if (step.plan().recompute == Recompute::kExact)
+            return any_recompute_fits(
+                chain_of(planned.facts.held, options, {}),
+                full_rule(step),
+                trial_of(planned, planned.facts.held, options, {}));
+        return pin(planned, schedule_with_batch(planned, batch)).refusal.empty();
+    };
+    return largest_batch(step.plan().micro_batch, fits);
+}
+
+}  // namespace switchfold

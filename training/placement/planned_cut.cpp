@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/placement/planned_cut.h"
+
+#include "training/placement/exact_cut.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+ParallelPlan on_devices(ParallelPlan plan, const CutChoice& choice) {
+    plan.pipeline = choice.gpus_used();
+    return plan;
+}
+
+}  // namespace
+
+PlannedCut::PlannedCut(
+    Network network,
+    KernelTimes times,
+    ParallelPlan plan,
+    const CutChoice& choice,
+    const CutMachine& machine) :
+    network_(std::move(network)),
+    times_(std::move(times)),
+    plan_(on_devices(std::move(plan), choice)),
+    choice_(choice),
+    work_(network_, times_, plan_, choice_),
+    graph_(cut_graph(
+        network_,
+        work_,
+        times_,
+        plan_,
+        choice_,
+        machine.bandwidth,
+        choice_.gpus_used() == choice_.parts ? machine.memory : 0)) {}
+
+std::unique_ptr<PlannedCut> PlannedCut::make(
+    Network network,
+    KernelTimes times,
+    ParallelPlan plan,
+    const CutChoice& choice,
+    const CutMachine& machine,
+    PlanProblems& problems) {
+    std::unique_ptr<PlannedCut> cut(
+        new PlannedCut(std::move(network), std::move(times), std::move(plan), choice, machine));
+    std::optional<FoundCut> found;
+    if (!choice.layers.empty()) {
+        found = judged_cut(cut->graph_, parts_named(choice, cut->network_));
+    } else {
+        if (choice.method == CutMethod::kExact)
+            if (const std::string why = why_no_exact_cut(cut->graph_); !why.empty()) {
+                problems.emplace_back(
+                    "/cut/method",
+                    fmt::format(
+                        "is exact, and {} {}; expected best or list", cut->network_.name, why));
+                return {};
+            }
+        found = find_cut(cut->graph_, choice.method);
+    }
+    if (!found) {
+        problems.emplace_back(
+            "/cut/parts",
+            fmt::format(
+                "are {}, and no division of {} into so many fits the GPUs' memory; expected more "
+                "parts, or a smaller micro_batch",
+                choice.parts,
+                cut->network_.name));
+        return {};
+    }
+    cut->found_ = std::move(*found);
+    cut->tasks_ = std::make_unique<CutTasks>(cut->graph_);
+    cut->schedule_ = schedule_tasks(cut->graph_, *cut->tasks_, cut->found_.parts);
+    return cut;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/network/builder.h"
+#include "training/network/zoo/zoo.h"
+#include "training/placement/cut_memory.h"
+#include "training/placement/planned_cut.h"
+#include "training/plan/tests/graph_ends.h"
+#include "workloads/tests/test_gpus.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace switchfold::cut_step_test {
+namespace {
+
+Network compound() {
+    return find_network("compound_lstm_ae_attention").value();
+}
+
+ParallelPlan samples(std::uint32_t micro_batch, std::uint32_t accumulate = 1) {
+    ParallelPlan plan;
+    plan.micro_batch = micro_batch;
+    plan.accumulate = accumulate;
+    return plan;
+}
+
+CutChoice into(std::uint32_t parts, std::uint32_t chunk_steps = 0) {
+    CutChoice choice;
+    choice.parts = parts;
+    choice.chunk_steps = chunk_steps;
+    return choice;
+}
+
+CutChoice given(std::vector<std::vector<std::string>> layers) {
+    CutChoice choice;
+    choice.parts = static_cast<std::uint32_t>(layers.size());
+    choice.layers = std::move(layers);
+    return choice;
+}
+
+std::unique_ptr<PlannedCut>
+cut(const CutChoice& choice, ParallelPlan plan, Network network = compound()) {
+    PlanProblems problems = problems_of(choice, plan, network);
+    EXPECT_TRUE(problems.empty()) << problems.front().first << " " << problems.front().second;
+    auto made = PlannedCut::make(
+        std::move(network),
+        KernelTimes(test_data::hopper()),
+        std::move(plan),
+        choice,
+        {200e9, 80e9},
+        problems);
+    EXPECT_TRUE(problems.empty());
+    return made;
+}
+
+std::string
+problem_of(const CutChoice& choice, const ParallelPlan& plan, const Network& network = compound()) {
+    const PlanProblems problems = problems_of(choice, plan, network);
+    return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
+}
+
+/// Sums over all ranks, in seconds and bytes.
+struct Totals {
+    double kernels = 0;
+    std::size_t kernel_count = 0;
+    std::uint64_t sent = 0;
+    std::uint64_t received = 0;
+    std::uint64_t gradients = 0;
+};
+Totals totals(const ExecutionGraph& graph) {
+    Totals sum;
+    for (const auto& rank : graph.ranks)
+        for (const Operation& operation : rank->operations) {
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body)) {
+                sum.kernels += to_seconds(kernel->isolated);
+                ++sum.kernel_count;
+            } else if (const auto* send = std::get_if<SendOperation>(&operation.body)) {
+                sum.sent += send->bytes.count();
+            } else if (const auto* receive = std::get_if<ReceiveOperation>(&operation.body)) {
+                sum.received += receive->bytes.count();
+            } else if (const auto* all = std::get_if<CollectiveOperation>(&operation.body)) {
+                if (graph.groups[all->group].name == "gradients")
+                    sum.gradients += all->bytes.count();
+            }
+        }
+    return sum;
+}
+
+RC_GTEST_PROP(CutStepProperty, EveryCutEnds, ()) {
+    CutChoice choice;
+    choice.parts = *rc::gen::element(1U, 2U, 3U, 4U);
+    choice.gpus = *rc::gen::element(0U, 1U);
+    choice.method = *rc::gen::element(CutMethod::kExact, CutMethod::kList);
+    choice.chunk_steps = *rc::gen::element(0U, 7U, 50U, 100U);
+    ParallelPlan plan = samples(*rc::gen::element(1U, 8U), *rc::gen::inRange<std::uint32_t>(1, 4));
+    plan.data = *rc::gen::element(1U, 2U);
+    plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead);
+    plan.launches.kernel = microseconds(*rc::gen::element<std::uint64_t>(0, 10));
+    const auto made = cut(choice, plan);
+    const ExecutionGraph graph = cut_step(*made);
+    check(graph);
+    RC_ASSERT(test_data::ends(graph));
+    RC_ASSERT(graph.ranks.size() == plan.data * choice.gpus_used());
+    const Totals sum = totals(graph);
+    RC_ASSERT(sum.sent == sum.received);
+    // Every byte that is allocated during the step is freed again.
+    for (const auto& rank : graph.ranks) {
+        std::int64_t held = 0;
+        for (const MemoryChange& change : rank->memory)
+            held += change.bytes;
+        RC_ASSERT(held == 0);
+    }
+}
+
+TEST(CutStep, AnyCutHasTheSameKernels) {
+    const ExecutionGraph whole = cut_step(*cut(into(1), samples(8, 2)));
+    for (const CutMethod method : {CutMethod::kExact, CutMethod::kList, CutMethod::kBest}) {
+        CutChoice choice = into(4);
+        choice.method = method;
+        const ExecutionGraph parts = cut_step(*cut(choice, samples(8, 2)));
+        // Each GPU that holds parameters has its own update kernel, instead of one in all.
+        const Totals one = totals(whole);
+        const Totals all = totals(parts);
+        EXPECT_GE(all.kernel_count, one.kernel_count);
+        EXPECT_LE(all.kernel_count, one.kernel_count + 3);
+        EXPECT_NEAR(all.kernels, one.kernels, 20e-6);
+    }
+}
+
+TEST(CutStep, OnOneGpuIsThePlainStep) {
+    // The kernels are the same, except that each LSTM time step is a kernel of its own. Their sum
+    // is the LSTM's time.
+    CutChoice choice = into(1);
+    choice.lstm_weights = LstmWeights::kMemory;
+    const double steps = totals(cut_step(*cut(choice, samples(8)))).kernels;
+    const PlannedStep plain(compound(), KernelTimes(test_data::hopper()), samples(8));
+    EXPECT_NEAR(steps, totals(plan_step(plain)).kernels, 1e-9);
+}
+
+TEST(CutStep, MessagesAreWhatCrosses) {
+    const auto made =
+        cut(given({{"embedding", "lstm.0"}, {"lstm.1"}, {"autoencoder*"}, {"*"}}), samples(8, 2));
+    double bytes = 0;
+    for (const PartLoad& load : loads_of(made->graph(), made->found().parts))
+        bytes += load.bytes * 2;
+    // Every byte counts at its sender and at its receiver. This equals what is sent, because each
+    // activation has a gradient of equal size that returns.
+    EXPECT_NEAR(static_cast<double>(totals(cut_step(*made)).sent), bytes, 1);
+    const auto part = [&](const char* name) {
+        const auto& nodes = made->graph().nodes;
+        const auto found = std::find_if(
+            nodes.begin(), nodes.end(), [&](const CutNode& node) { return node.name == name; });
+        return made->found().parts[static_cast<std::size_t>(found - nodes.begin())];
+    };
+    EXPECT_EQ(part("lstm.0"), 0);
+    EXPECT_EQ(part("lstm.1"), 1);
+    EXPECT_EQ(part("lstm.last"), 3);
+    EXPECT_EQ(part("autoencoder.dec2"), 2);
+    EXPECT_EQ(part("loss"), 3);
+}
+
+TEST(CutStep, PiecesTravelOneByOne) {
+    const auto sends = [](const ExecutionGraph& graph) {
+        std::size_t count = 0;
+        for (const Operation& operation : graph.ranks[0]->operations)
+            count += std::holds_alternative<SendOperation>(operation.body) ? 1 : 0;
+        return count;
+    };
+    const auto parts = given({{"embedding", "lstm.0"}, {"*"}});
+    CutChoice pieces = parts;
+    pieces.chunk_steps = 20;
+    EXPECT_EQ(sends(cut_step(*cut(parts, samples(8)))), 1);
+    EXPECT_EQ(sends(cut_step(*cut(pieces, samples(8)))), 5);
+    EXPECT_EQ(
+        totals(cut_step(*cut(parts, samples(8)))).sent,
+        totals(cut_step(*cut(pieces, samples(8)))).sent);
+}
+
+TEST(CutStep, ReplicasSumAllGradients) {
+    ParallelPlan plan = samples(8);
+    plan.data = 2;
+    const std::uint64_t bytes = 2 * 4 * parameters(compound());  // 2 ranks, 32 bits
+    const Totals one = totals(cut_step(*cut(into(1), plan)));
+    const Totals two = totals(cut_step(*cut(into(2), plan)));
+    EXPECT_NEAR(static_cast<double>(one.gradients), static_cast<double>(bytes), 2000);
+    EXPECT_NEAR(static_cast<double>(two.gradients), static_cast<double>(bytes), 2000);
+}
+
+TEST(CutStep, GpusHoldTheirLayersAlone) {
+    const auto whole = cut(into(1), samples(8));
+    const auto parts = cut(into(4), samples(8));
+    const auto all = [](const PlannedCut& cut, MemoryClass what) {
+        double sum = 0;
+        for (const auto& rank : cut_step(cut).ranks)
+            sum += rank->held[what];
+        return sum;
+    };
+    for (const MemoryClass what :
+         {MemoryClass::kWeights, MemoryClass::kGradients, MemoryClass::kMoments})
+        EXPECT_NEAR(all(*parts, what), all(*whole, what), 1);
+    // An activation that two GPUs read is kept on both.
+    double kept = 0;
+    for (const MemoryBytes& gpu : cut_memory(
+             parts->network(),
+             parts->graph(),
+             parts->work().layers(),
+             parts->plan(),
+             parts->found().parts))
+        kept += gpu[MemoryClass::kActivations];
+    EXPECT_GE(
+        kept,
+        cut_memory(
+            whole->network(),
+            whole->graph(),
+            whole->work().layers(),
+            whole->plan(),
+            whole->found().parts)[0][MemoryClass::kActivations]);
+}
+
+TEST(CutChoiceProblems, MorePartsThanLayers) {
+    EXPECT_EQ(
+        problem_of(into(27), samples(8)),
+        "/cut/parts are 27, and compound_lstm_ae_attention has 26 layers; expected at most as many "
+        "parts as layers");
+}
+
+TEST(CutChoiceProblems, GpusThatDoNotShareParts) {
+    CutChoice choice = into(4);
+    choice.gpus = 3;
+    EXPECT_EQ(
+        problem_of(choice, samples(8)),
+        "/cut/gpus are 3, which do not share 4 parts evenly; expected a divisor of them");
+    choice.gpus = 2;
+    EXPECT_EQ(
+        problem_of(choice, samples(8)),
+        "/cut/gpus are 2, and 4 parts are to be found, which have a GPU each or one for all; "
+        "expected 0 or 1, or the layers of each part");
+    choice = given({{"embedding", "lstm.0"}, {"lstm.1"}, {"autoencoder*"}, {"*"}});
+    choice.gpus = 2;
+    EXPECT_EQ(problem_of(choice, samples(8)), "");
+}
+
+TEST(CutChoiceProblems, LayersThatAreNotThere) {
+    EXPECT_EQ(
+        problem_of(given({{"lstm.2"}, {"*"}}), samples(8)),
+        "/cut/parts/0/0 names no layer of compound_lstm_ae_attention: \"lstm.2\"; expected a "
+        "layer, or how names begin and \"*\"; did you mean \"lstm.0\"?");
+    EXPECT_EQ(
+        problem_of(given({{"lstm*"}, {"a*"}}), samples(8)),
+        "/cut/parts have no embedding; expected each layer on one part");
+    EXPECT_EQ(
+        problem_of(given({{"lstm*", "*"}, {"lstm*"}}), samples(8)),
+        "/cut/parts have lstm.0 twice, on 0 and 1; expected each layer on one part");
+    EXPECT_EQ(
+        problem_of(given({{"h*"}, {"*", "head"}}), samples(8)),
+        "/cut/parts/0 has no layer: other parts name them more closely; expected one at least");
+}
+
+TEST(CutChoiceProblems, TimeStepsThatAreNotThere) {
+    EXPECT_EQ(
+        problem_of(into(2, 200), samples(8)),
+        "/cut/chunk_steps is 200, and a sample of compound_lstm_ae_attention has 100 time steps; "
+        "expected at most those");
+    EXPECT_EQ(
+        problem_of(into(2, 10), samples(8), find_network("vgg16").value()),
+        "/cut/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected 0");
+}
+
+TEST(CutChoiceProblems, OtherWaysToShare) {
+    ParallelPlan plan = samples(8);
+    plan.pipeline = 2;
+    EXPECT_EQ(
+        problem_of(into(2), plan),
+        "/pipeline does not go with a cut; expected 1: a cut has parts instead of stages");
+    plan = samples(8);
+    plan.tensor = 2;
+    EXPECT_EQ(problem_of(into(2), plan), "/tensor does not go with a cut; expected 1");
+    plan = samples(8);
+    plan.schedule = "gpipe";
+    EXPECT_EQ(problem_of(into(2), plan).substr(0, 9), "/schedule");
+    EXPECT_EQ(
+        problem_of(into(2), samples(8), find_network("gpt2_small").value()),
+        "/cut divides no layers that share weights, as lm_head does those of wte; expected a "
+        "network "
+        "without");
+}
+
+TEST(CutChoiceProblems, TooWideForTheProgramme) {
+    Network network = find_network("resnet50").value();
+    PlanProblems problems;
+    CutChoice choice = into(2);
+    choice.method = CutMethod::kExact;
+    const KernelTimes times(test_data::hopper());
+    EXPECT_FALSE(PlannedCut::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    ASSERT_EQ(problems.size(), 1);
+    EXPECT_EQ(problems[0].first, "/cut/method");
+    EXPECT_EQ(
+        problems[0].second,
+        "is exact, and resnet50 has 175 layers, more than the 64 that are divided exactly; "
+        "expected best or list");
+    problems.clear();
+    choice.method = CutMethod::kList;
+    EXPECT_TRUE(PlannedCut::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    choice.method = CutMethod::kBest;
+    EXPECT_FALSE(PlannedCut::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
+    ASSERT_EQ(problems.size(), 1);
+    EXPECT_EQ(
+        problems[0].second,
+        "are 2, and no division of resnet50 into so many fits the GPUs' memory; expected more "
+        "parts, or a smaller micro_batch");
+}
+
+}  // namespace
+}  // namespace switchfold::cut_step_test

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/plan/step/plan_memory.h"
+
+#include "training/plan/schedule/in_flight.h"
+#include "training/plan/schedule/weight_age.h"
+
+namespace switchfold {
+
+namespace {
+
+double
+versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uint32_t stage) {
+    switch (plan.weights) {
+    case WeightPolicy::kLatest:
+        return 1;
+    case WeightPolicy::kStash:
+    case WeightPolicy::kVerticalSync:
+        return versions_stashed(schedule, stage);
+    case WeightPolicy::kDoubleBuffered:
+    case WeightPolicy::kPredict:
+    case WeightPolicy::kPipeMare:  // plus the average of updates
+        return 2;
+    case WeightPolicy::kXpipe:  // the current ones, and predictions for forwards and backwards
+        return 3;
+    case WeightPolicy::kPredictOnce:  // the prediction of each forward, until its backward
+        return 1 + versions_stashed(schedule, stage);
+    }
+    return 1;
+}
+
+}  // namespace
+
+std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    const PipelineSchedule& schedule = step.schedule();
+    const double replicas = static_cast<double>(replicas_at_work(plan)) * plan.context;
+    // Bytes that a rank keeps of a stage's parameters; experts have fewer replicas.
+    const auto held = [&](std::uint32_t stage, Sharding least) {
+        const double experts = step.work().expert_parameters(stage);
+        const double others = step.work().parameters(stage) - experts;
+        return plan.sharding < least ? others + experts
+                                     : others / replicas + experts / (replicas / plan.expert);
+    };
+    std::vector<MemoryBytes> devices(schedule.devices());
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
+        MemoryBytes& memory = devices[device];
+        for (const std::uint32_t stage : schedule.stages_on(device)) {
+            memory[MemoryClass::kWeights] += held(stage, Sharding::kParameters) *
+                                             element_bytes(plan.datatype) *
+                                             versions_of(plan, schedule, stage);
+            memory[MemoryClass::kGradients] +=
+                held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
+            memory[MemoryClass::kMoments] +=
+                held(stage, Sharding::kOptimizer) * optimizer_state_bytes(plan);
+        }
+        if (replicas > 1 && plan.sharding < Sharding::kGradients && !plan.gradient_as_bucket_view)
+            memory[MemoryClass::kBuckets] = memory[MemoryClass::kGradients];
+    }
+    return devices;
+}
+
+std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
+    const auto kept_of = [&](std::uint32_t micro_batch) {
+        std::vector<Kept> kept;
+        for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)
+            kept.push_back(step.work(micro_batch).kept(stage));
+        return kept;
+    };
+    const std::vector<Kept> kept = kept_of(0);
+    const std::vector<Kept> last = kept_of(step.schedule().micro_batches - 1);
+    std::vector<MemoryBytes> devices = held_all_along(step);
+    for (std::uint32_t device = 0; device < devices.size(); ++device) {
+        const InFlight in_flight = most_in_flight(step.schedule(), device, kept, last);
+        devices[device][MemoryClass::kActivations] = in_flight.kept;
+        devices[device][MemoryClass::kWorkspace] = in_flight.again;
+    }
+    return devices;
+}
+
+}  // namespace switchfold

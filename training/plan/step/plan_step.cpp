@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/plan/step/plan_step.h"
+
+#include "core/error.h"
+#include "training/plan/schedule/replay.h"
+#include "training/plan/step/plan_memory.h"
+#include "training/plan/step/rank_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// Layers at which a stage may begin: starts of blocks, or all layers of a network without blocks.
+std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t stages) {
+    std::vector<std::uint32_t> places{0};
+    for (std::uint32_t i = 1; i < network.layers.size(); ++i) {
+        const std::uint32_t block = network.layers[i].block;
+        if (block != network.layers[i - 1].block && block != kNoBlock)
+            places.push_back(i);
+    }
+    if (places.size() >= stages)
+        return places;
+    places.clear();
+    for (std::uint32_t i = 0; i < network.layers.size(); ++i)
+        places.push_back(i);
+    return places;
+}
+
+/// Training facts of a step of `replicas` replicas.
+TrainingFacts facts_of(const PlannedStep& step, double replicas) {
+    const ParallelPlan& plan = step.plan();
+    const StageWork& work = step.work();
+    TrainingFacts facts;
+    facts.samples = step.samples() * replicas;
+    const double micro_batches = static_cast<double>(step.samples()) / plan.micro_batch;
+    for (std::uint32_t stage = 0; stage < work.stages(); ++stage)
+        facts.flops +=
+            work.model_flops(stage) * micro_batches * plan.tensor * plan.context * replicas;
+    if (step.schedule().asynchronous) {
+        facts.rounds = plan.mini_batches;
+        facts.warm_up = rounds_to_fill(plan);
+    }
+    return facts;
+}
+
+}  // namespace
+
+std::uint32_t rounds_to_fill(const ParallelPlan& plan) {
+    return 2 * plan.pipeline;
+}
+
+std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    std::uint64_t rounds = 1;
+    for (const std::uint32_t replicas : plan.replicas)
+        rounds = std::min(kMost, std::lcm(rounds, std::uint64_t{std::max(1U, replicas)}));
+    return static_cast<std::uint32_t>(rounds);
+}
+
+std::vector<std::uint32_t> balanced_partition(
+    const Network& network,
+    const KernelTimes& times,
+    const ParallelPlan& plan,
+    std::uint32_t stages) {
+    return balanced_partition(
+        network, std::vector<std::vector<const KernelTimes*>>(stages, {&times}), plan);
+}
+
+namespace {
+
+/// For each possible cut, the total time of the layers before it.
+std::vector<double> seconds_until(
+    const Network& network,
+    const KernelTimes& times,
+    const ParallelPlan& plan,
+    const std::vector<std::uint32_t>& places) {
+    const StageWork pieces(network, times, plan, places);
+    std::vector<double> until(places.size() + 1, 0);
+    for (std::uint32_t i = 0; i < places.size(); ++i)
+        until[i + 1] = until[i] + pieces.seconds(PassKind::kForward, i) +
+                       pieces.seconds(PassKind::kBackward, i);
+    return until;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> balanced_partition(
+    const Network& network,
+    const std::vector<std::vector<const KernelTimes*>>& times,
+    const ParallelPlan& plan) {
+    const auto stages = static_cast<std::uint32_t>(times.size());
+    const std::vector<std::uint32_t> places = places_to_cut(network, stages);
+    const std::size_t n = places.size();
+    std::map<const KernelTimes*, std::vector<double>> until;
+    for (const auto& of_stage : times)
+        for (const KernelTimes* gpu : of_stage)
+            if (!until.contains(gpu))
+                until[gpu] = seconds_until(network, *gpu, plan, places);
+    const auto slowest = [&](std::size_t stage, std::size_t from, std::size_t to) {
+        double longest = 0;
+        for (const KernelTimes* gpu : times[stage]) {
+            const std::vector<double>& seconds = until.at(gpu);
+            longest = std::max(longest, seconds[to] - seconds[from]);
+        }
+        return longest;
+    };
+    // longest[k][i]: the longest stage in the best division of the first i pieces into k stages.
+    constexpr double kNever = std::numeric_limits<double>::infinity();
+    std::vector<std::vector<double>> longest(stages + 1, std::vector<double>(n + 1, kNever));
+    std::vector<std::vector<std::size_t>> begins(stages + 1, std::vector<std::size_t>(n + 1, 0));
+    longest[0][0] = 0;
+    for (std::size_t k = 1; k <= stages; ++k) {
+        for (std::size_t i = k; i <= n; ++i) {
+            for (std::size_t j = k - 1; j < i; ++j) {
+                const double found = std::max(longest[k - 1][j], slowest(k - 1, j, i));
+                if (found < longest[k][i]) {
+                    longest[k][i] = found;
+                    begins[k][i] = j;
+                }
+            }
+        }
+    }
+    std::vector<std::uint32_t> first(stages);
+    std::size_t end = n;
+    for (std::size_t k = stages; k > 0; --k) {
+        end = begins[k][end];
+        first[k - 1] = places[end];
+    }
+    return first;
+}
+
+PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) :
+    network_(std::move(network)),
+    times_(std::move(times)),
+    plan_(std::move(plan)),
+    schedule_(schedule_of(plan_)) {
+    if (plan_.partition.empty())
+        plan_.partition = balanced_partition(network_, times_, plan_, schedule_.stages());
+    work_ = std::make_unique<StageWork>(network_, times_, plan_, plan_.partition);
+    if (!plan_.given) {
+        // Searched schedules depend on these times. A schedule found this way may need non-blocking
+        // messages.
+        PipelineSchedule searched = schedule_of(plan_, work_.get());
+        if (plan_.messages != Messages::kBlocking || ends_blocking(searched))
+            schedule_ = std::move(searched);
+    }
+    if (plan_.last_micro_batch != 0 && plan_.last_micro_batch != plan_.micro_batch) {
+        last_plan_ = plan_;
+        last_plan_.micro_batch = plan_.last_micro_batch;
+        last_work_ = std::make_unique<StageWork>(network_, times_, last_plan_, plan_.partition);
+    }
+    const std::vector<std::string> wrong = problems_of(schedule_);
+    SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule_.name, wrong.front());
+}
+
+std::uint32_t PlannedStep::samples() const {
+    if (schedule_.asynchronous)
+        return plan_.micro_batch;  // samples of a mini-batch
+    return plan_.micro_batch * plan_.accumulate -
+           (last_work_ ? plan_.micro_batch - plan_.last_micro_batch : 0);
+}
+
+ExecutionGraph plan_step(const PlannedStep& step) {
+    return plan_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step));
+}
+
+ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank) {
+    const PlannedStep& first = **std::find_if(
+        by_rank.begin(), by_rank.end(), [](const PlannedStep* step) { return step != nullptr; });
+    const RankMap map(first.plan());
+    Communicators groups;
+    NameTable names;
+    std::vector<RankGraph> ranks(map.ranks());
+    std::map<const PlannedStep*, std::vector<MemoryBytes>> held;  // by device
+    std::map<std::uint32_t, const PlannedStep*> replicas;         // step of their first rank
+    for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
+        const PlannedStep* step = by_rank[rank];
+        if (step == nullptr)
+            continue;
+        const RankPlace place = map.place(rank);
+        replicas.try_emplace(place.data, step);
+        ranks[rank] = RankWriter(StepParts(*step, map), rank, groups, names).write();
+        const auto [at, fresh] = held.try_emplace(step);
+        if (fresh)
+            at->second = held_all_along(*step);
+        ranks[rank].held = at->second[place.device];
+    }
+    ExecutionGraph graph = graph_of(first, std::move(ranks), std::move(groups), std::move(names));
+    std::vector<std::pair<const PlannedStep*, double>>
+        alike;  // number of replicas by step, in order of first use
+    for (const auto& [replica, step] : replicas) {
+        const auto found =
+            std::find_if(alike.begin(), alike.end(), [&, of = step](const auto& one) {
+                return one.first == of;
+            });
+        if (found == alike.end())
+            alike.emplace_back(step, 1);
+        else
+            found->second += 1;
+    }
+    graph.training = facts_of(*alike.front().first, alike.front().second);
+    for (std::size_t i = 1; i < alike.size(); ++i) {
+        const TrainingFacts own = facts_of(*alike[i].first, alike[i].second);
+        graph.training.samples += own.samples;
+        graph.training.flops += own.flops;
+    }
+    return graph;
+}
+
+void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks) {
+    const RankMap map(step.plan());
+    const std::vector<MemoryBytes> held = held_all_along(step);
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        ranks[rank].held = held[map.place(rank).device];
+}
+
+ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
+    ExecutionGraph graph;
+    for (RankGraph& rank : ranks)
+        graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));
+    graph.groups = groups.take();
+    graph.names = names.take();
+    graph.provenance.source = step.network().name;
+    graph.provenance.synthetic = true;
+    graph.provenance.world_size = static_cast<std::uint32_t>(graph.ranks.size());
+    graph.training = facts_of(step, step.plan().data);
+    return graph;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/plan/step/rank_writer.h"
+
+#include "training/plan/schedule/pass_needs.h"
+#include "training/plan/step/update_kernels.h"
+#include "workloads/graph/execution_graph.h"
+#include "workloads/kernels/memory_kernel.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+Bytes bytes_of(double value) {
+    return Bytes(static_cast<std::uint64_t>(std::ceil(value)));
+}
+
+Phase phase_of(PassKind kind) {
+    return kind == PassKind::kForward  ? Phase::kForward
+           : kind == PassKind::kUpdate ? Phase::kOptimizer
+                                       : Phase::kBackward;
+}
+
+/// Tag that matches the two ends of a message.
+std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
+    return (std::uint64_t{pass.micro_batch} * schedule.stages() + pass.stage) * 2 +
+           (pass.kind == PassKind::kForward ? 0 : 1);
+}
+
+}  // namespace
+
+RankWriter::RankWriter(
+    const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
+    parts_(parts),
+    rank_(rank),
+    device_(parts.map.place(rank).device),
+    writer_(parts.map, rank, parts.plan.launches, groups, names) {}
+
+RankGraph RankWriter::write() {
+    mark_last_gradients();
+    for (std::size_t at = 0; at < parts_.schedule.order[device_].size(); ++at)
+        slot(at);
+    return writer_.take();
+}
+
+/// Marks the passes whose gradients are the last before an update: these gradients are reduced
+/// beside the pass.
+void RankWriter::mark_last_gradients() {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    last_gradients_.assign(order.size(), false);
+    std::map<std::uint32_t, bool> wanted;  // whether an update of the stage follows, by stage
+    for (std::size_t at = order.size(); at-- > 0;) {
+        const auto mark = [&](const Pass& pass) {
+            if (pass.kind == PassKind::kUpdate) {
+                wanted[pass.stage] = true;
+            } else if (
+                (pass.kind == PassKind::kBackward || pass.kind == PassKind::kWeightGradient) &&
+                wanted[pass.stage]) {
+                last_gradients_[at] = true;
+                wanted[pass.stage] = false;
+            }
+        };
+        mark(order[at].pass);
+        if (order[at].beside)
+            mark(*order[at].beside);
+    }
+}
+
+std::vector<std::uint32_t>
+RankWriter::holders(const std::vector<std::uint32_t>& stages, bool replicas) const {
+    std::set<std::uint32_t> devices;
+    for (const std::uint32_t stage : stages)
+        devices.merge(parts_.schedule.devices_with(stage));
+    std::set<std::uint32_t> ranks;
+    for (const std::uint32_t device : devices) {
+        const std::uint32_t like = peer(device);
+        ranks.insert(like);
+        if (replicas)
+            for (const std::uint32_t rank : parts_.map.replicas(like))
+                ranks.insert(rank);
+    }
+    return {ranks.begin(), ranks.end()};
+}
+
+const Team& RankWriter::team(Weights weights) {
+    const auto [at, fresh] = teams_.try_emplace(weights);
+    if (!fresh)
+        return at->second;
+    // One communicator serves all stages if their ranks visit them in the same order. In
+    // bidirectional pipelines the orders differ, so each stage has its own.
+    const bool one_way = parts_.schedule.routes.size() == 1;
+    std::vector<std::uint32_t> ranks = holders({weights.stage}, true);
+    if (weights.experts) {
+        const auto expert = [&](std::uint32_t rank) {
+            return parts_.map.place(rank).data % parts_.plan.expert;
+        };
+        std::erase_if(ranks, [&](std::uint32_t rank) { return expert(rank) != expert(rank_); });
+    }
+    const char* what = weights.experts ? "gradients of experts" : "gradients";
+    at->second = {
+        one_way ? what : fmt::format("{} of stage {}", what, weights.stage), std::move(ranks)};
+    return at->second;
+}
+
+double RankWriter::parameters(Weights weights) const {
+    const double experts = parts_.work.expert_parameters(weights.stage);
+    return weights.experts ? experts : parts_.work.parameters(weights.stage) - experts;
+}
+
+std::uint32_t RankWriter::peer(std::uint32_t device) const {
+    RankPlace place = parts_.map.place(rank_);
+    place.device = device;
+    return parts_.map.rank(place);
+}
+
+std::uint32_t RankWriter::round_of(const Pass& pass) const {
+    return parts_.schedule.asynchronous ? pass.micro_batch : 0;
+}
+
+void RankWriter::slot(std::size_t at) {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    const Slot& slot = order[at];
+    // Both lanes wait for the end of both.
+    std::vector<Index> previous = writer_.ends(0);
+    const std::vector<Index> other = writer_.ends(1);
+    previous.insert(previous.end(), other.begin(), other.end());
+    // Receives are posted when their pass is next, or beside a pass of the other direction: between
+    // two of one direction, Megatron-LM sends what it has before it receives (schedules.py,
+    // forward_backward_pipelining_with_interleaving).
+    const bool alike = at > 0 && order[at - 1].pass.kind == slot.pass.kind;
+    if (parts_.plan.messages != Messages::kAhead || alike)
+        before_ = previous;
+    if (parts_.plan.messages == Messages::kBlocking) {
+        previous.insert(previous.end(), sends_.begin(), sends_.end());
+        host_waits_ = sends_;
+    }
+    sends_.clear();
+    for (const Index end : previous)
+        writer_.wait_for(0, end);
+    if (slot.beside) {
+        for (const Index end : previous)
+            writer_.wait_for(1, end);
+        pass(1, *slot.beside, last_gradients_[at]);
+    }
+    if (slot.pass.kind == PassKind::kUpdate) {
+        if (!alike)
+            before_updates(at);
+        host_waits();
+        update(slot.pass);
+    } else {
+        pass(0, slot.pass, !slot.beside && last_gradients_[at]);
+    }
+    before_ = previous;
+}
+
+void RankWriter::receive(std::size_t lane, const Pass& pass) {
+    const auto from = sender_to(parts_.schedule, pass);
+    if (!from)
+        return;
+    const bool forward = pass.kind == PassKind::kForward;
+    const Index index = writer_.message(
+        fmt::format("receive {}{}", forward ? "f" : "b", pass.stage),
+        forward ? "receive activations" : "receive gradients",
+        false,
+        peer(parts_.schedule.device_of(*from)),
+        parts_.step.work(pass.micro_batch).message(std::min(from->stage, pass.stage)),
+        tag_of(*from, parts_.schedule),
+        phase_of(pass.kind),
+        before_);
+    writer_.wait_for(lane, index);
+    if (parts_.plan.messages == Messages::kBlocking)
+        host_waits_.push_back(index);
+}
+
+/// Makes the host wait for the previous slot's sends and this slot's receives, which are issued
+/// together.
+void RankWriter::host_waits() {
+    for (const Index message : std::exchange(host_waits_, {}))
+        writer_.host_waits_for(message);
+}
+
+void RankWriter::send(std::size_t lane, const Pass& pass) {
+    const auto to = receiver_of(parts_.schedule, pass);
+    if (!to)
+        return;
+    const bool forward = pass.kind == PassKind::kForward;
+    sends_.push_back(writer_.message(
+        fmt::format("send {}{}", forward ? "f" : "b", pass.stage),
+        forward ? "send activations" : "send gradients",
+        true,
+        peer(parts_.schedule.device_of(*to)),
+        parts_.step.work(pass.micro_batch).message(std::min(to->stage, pass.stage)),
+        tag_of(pass, parts_.schedule),
+        phase_of(pass.kind),
+        writer_.ends(lane)));
+}
+
+/// Reads the weights and their average gradient, writes the predicted weights.
+void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
+    const WeightPolicy policy = parts_.plan.weights;
+    const bool forward = pass.kind == PassKind::kForward;
+    const bool first = pass.micro_batch % parts_.plan.update_every == 0;
+    const bool here = policy == WeightPolicy::kPredict ||
+                      (policy == WeightPolicy::kPredictOnce && forward) ||
+                      (policy == WeightPolicy::kPipeMare && !forward) ||
+                      (policy == WeightPolicy::kXpipe && first);
+    if (!here || pass.kind == PassKind::kWeightGradient)
+        return;
+    const double parameters = parts_.work.parameters(pass.stage);
+    MemoryKernel kernel;
+    kernel.read = 2 * kSingleBytes * parameters;
+    kernel.written = kSingleBytes * parameters;
+    kernel.flops = 2 * parameters;
+    writer_.kernel(lane, "predict weights", phase, parts_.times.estimate(kernel).kernel);
+}
+
+void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
+    const Phase phase = phase_of(pass.kind);
+    const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
+    receive(lane, pass);
+    host_waits();
+    // A pass behind a host that waits begins when that begins to call.
+    const bool with_calls = parts_.fold != nullptr || parts_.plan.launches.wait_after_pass;
+    const Index first = with_calls ? writer_.next_call() : writer_.next();
+    predict(lane, pass, phase);
+    if (parts_.fold != nullptr)
+        one_kernel(lane, pass, phase);
+    else
+        work(lane, pass, phase, reduces);
+    if (parts_.plan.launches.wait_after_pass)
+        for (const Index end : writer_.ends(lane))
+            writer_.host_waits_for(end);
+    const auto ended = writer_.last(lane);
+    if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
+        pass.kind != PassKind::kInputGradient)
+        for (const bool experts : {false, true})
+            flush({pass.stage, experts}, writer_.ends(lane), phase);
+    if (ended && *ended >= first)
+        writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
+    send(lane, pass);
+}
+
+/// Writes a pass as one kernel, which takes the pass's peak memory at its begin.
+void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
+    const Index index = writer_.one_kernel(lane, to_string(pass.kind), phase);
+    parts_.fold->pass(rank_, index, pass);
+    struct Taken {
+        std::int64_t now = 0;
+        std::int64_t most = 0;
+    };
+    std::array<Taken, kMemoryClasses.size()> taken;
+    for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage))
+        if (const auto* change = std::get_if<HoldItem>(&item)) {
+            Taken& of_class = taken[static_cast<std::size_t>(change->what)];
+            of_class.now += change->bytes;
+            of_class.most = std::max(of_class.most, of_class.now);
+        }
+    for (const MemoryClassText& memory : kMemoryClasses) {
+        const Taken& of_class = taken[static_cast<std::size_t>(memory.value)];
+        writer_.memory(memory.value, of_class.most, index, false);
+        writer_.memory(memory.value, of_class.now - of_class.most, index, true);
+    }
+}
+
+void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
+    for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage)) {
+        if (writer_.layer_work(lane, item, phase))
+            continue;
+        if (const auto* gather = std::get_if<GatherItem>(&item))
+            writer_.gather(
+                lane,
+                {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
+                parts_.plan.datatype,
+                phase);
+        else if (const auto* held = std::get_if<HoldItem>(&item))
+            writer_.memory(
+                held->what,
+                held->bytes,
+                held->at_end ? writer_.last(lane).value() : writer_.next(),
+                held->at_end);
+        else
+            gradients_ready(lane, std::get<GradientsItem>(item).layer, reduces);
+    }
+}
+
+void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces) {
+    const Weights weights{
+        parts_.work.stage_of(layer), parts_.work.layers().shared_by_experts(layer)};
+    Pending& pending = pending_[weights];
+    const Bytes bytes =
+        bytes_of(parts_.work.layers().parameters(layer) * element_bytes(parts_.plan.gradient));
+    const bool overlaps = parts_.plan.overlap_gradients;
+    // Without overlap all micro-batches share one gradient.
+    if (parts_.plan.sharding >= Sharding::kGradients && bytes.count() > 0 &&
+        (overlaps || pending.layers.insert(layer).second))
+        pending.whole.push_back({writer_.last_kernel(lane).value(), bytes});
+    if (!reduces || !overlaps)
+        return;
+    pending.bytes += bytes;
+    if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
+        flush(weights, writer_.ends(lane), Phase::kBackward);
+}
+
+void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase phase) {
+    Pending& pending = pending_[weights];
+    const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
+    pending.any = true;
+    const std::vector<Pending::Whole> made = std::exchange(pending.whole, {});
+    pending.layers.clear();
+    const bool whole = parts_.plan.sharding == Sharding::kNone;
+    const auto index = writer_.collective(
+        whole ? "reduce gradients" : "scatter gradients",
+        whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
+        bytes,
+        parts_.plan.gradient,
+        team(weights),
+        phase,
+        std::move(dependencies));
+    if (!index)
+        return;
+    pending.reduced.push_back(*index);
+    for (const Pending::Whole& gradient : made) {
+        const auto held = static_cast<std::int64_t>(gradient.bytes.count());
+        writer_.memory(MemoryClass::kBuckets, held, gradient.operation, false);
+        writer_.memory(MemoryClass::kBuckets, -held, *index, true);
+    }
+    if (parts_.fold != nullptr)
+        parts_.fold->collective(rank_, *index);
+}
+
+std::optional<RankWriter::Index> RankWriter::reduce_before_update(
+    const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
+    const auto index =
+        writer_.collective(name, kind, bytes, datatype, team, Phase::kOptimizer, writer_.ends(0));
+    if (index)
+        writer_.wait_for(0, *index);
+    return index;
+}
+
+/// Sums the gradients of weights that two stages use.
+void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
+    const auto held = [&](std::uint32_t stage) {
+        return std::find(stages.begin(), stages.end(), stage) != stages.end();
+    };
+    for (std::uint32_t user = 0; user < parts_.schedule.stages(); ++user) {
+        const auto layer = parts_.work.shared_layer(user);
+        if (!layer)
+            continue;
+        const std::uint32_t owner = parts_.work.stage_of(*layer);
+        if (!held(owner) && !held(user))
+            continue;
+        const double bytes =
+            parts_.work.layers().parameters(*layer) * element_bytes(parts_.plan.gradient);
+        reduce_before_update(
+            "tied gradients",
+            CollectiveKind::kAllReduce,
+            bytes_of(bytes),
+            parts_.plan.gradient,
+            {"tied gradients", holders({owner, user}, false)});
+    }
+}
+
+/// Collectives that all stages of a device wait for before the first update; every rank issues them
+/// in the same order.
+void RankWriter::before_updates(std::size_t at) {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    const ParallelPlan& plan = parts_.plan;
+    std::vector<std::uint32_t> stages;
+    for (; at < order.size() && order[at].pass.kind == PassKind::kUpdate; ++at)
+        stages.push_back(order[at].pass.stage);
+    for (const std::uint32_t stage : stages) {
+        for (const bool experts : {false, true}) {
+            const Weights weights{stage, experts};
+            Pending& pending = pending_[weights];
+            if (!plan.overlap_gradients) {
+                pending.bytes = bytes_of(parameters(weights) * element_bytes(plan.gradient));
+                flush(weights, writer_.ends(0), Phase::kBackward);
+            }
+            for (const Index reduced : std::exchange(pending.reduced, {}))
+                writer_.wait_for(0, reduced);
+            pending.any = false;
+        }
+    }
+    if (parts_.schedule.asynchronous)
+        return;  // each stage keeps a copy of its own
+    reduce_tied(stages);
+    if (parts_.schedule.no_barrier)
+        return;
+    std::vector<std::uint32_t> model = parts_.map.sharing(Sharing::kModel, rank_);
+    if (parts_.fold != nullptr)  // only ranks that represent others
+        std::erase_if(
+            model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
+    reduce_before_update(
+        "norm of gradients",
+        CollectiveKind::kAllReduce,
+        Bytes(16),
+        Datatype::kFloat32,
+        {"norm of gradients", std::move(model)});
+}
+
+void RankWriter::update(const Pass& pass) {
+    const ParallelPlan& plan = parts_.plan;
+    const std::array<Weights, 2> kinds{Weights{pass.stage, false}, Weights{pass.stage, true}};
+    double held = 0;
+    for (const Weights& weights : kinds)
+        held += parameters(weights) / (plan.sharding == Sharding::kNone
+                                           ? 1
+                                           : static_cast<double>(team(weights).ranks.size()));
+    const double element = element_bytes(plan.datatype);
+    const Index first = writer_.next();
+    for (const UpdateKernel& update : update_kernels(plan, held))
+        writer_.kernel(
+            0, update.name, Phase::kOptimizer, parts_.times.estimate(update.kernel).kernel);
+    const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
+                                plan.weights == WeightPolicy::kVerticalSync ||
+                                plan.weights == WeightPolicy::kDoubleBuffered;
+    if (parts_.schedule.asynchronous && keeps_versions)
+        writer_.kernel(
+            0,
+            "keep version",
+            Phase::kOptimizer,
+            parts_.times.estimate(copy(parts_.work.parameters(pass.stage) * element)).kernel);
+    writer_.span(
+        to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
+    if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
+        for (const Weights& weights : kinds) {
+            const auto index = reduce_before_update(
+                "gather weights",
+                CollectiveKind::kAllGather,
+                bytes_of(parameters(weights) * element),
+                plan.datatype,
+                team(weights));
+            if (index && parts_.fold != nullptr)
+                parts_.fold->collective(rank_, *index);
+        }
+}
+
+}  // namespace switchfold

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "training/plan/step/pass_writer.h"
+#include "training/plan/step/plan_step.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+namespace switchfold {
+
+/// Receives the operations whose times a separate run determines, in steps where ranks represent
+/// others.
+class FoldedParts {
+public:
+    virtual ~FoldedParts() = default;
+    virtual void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) = 0;
+    /// A collective among ranks that hold the same weights.
+    virtual void collective(std::uint32_t rank, std::uint32_t operation) = 0;
+};
+
+/// Everything that a step's ranks have in common.
+struct StepParts {
+    StepParts(const PlannedStep& planned, const RankMap& ranks, FoldedParts* folded = nullptr) :
+        step(planned),
+        plan(step.plan()),
+        schedule(step.schedule()),
+        work(step.work()),
+        times(step.times()),
+        map(ranks),
+        fold(folded) {}
+    const PlannedStep& step;
+    const ParallelPlan& plan;
+    const PipelineSchedule& schedule;
+    const StageWork& work;  ///< of all micro-batches except the last, which may be smaller
+    const KernelTimes& times;
+    const RankMap& map;
+    FoldedParts* fold;  ///< null: every rank is written in full
+};
+
+/// Sets the memory that each rank's weights, gradients and moments take throughout.
+void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
+
+/// Assembles the graph of a step from its ranks.
+[[nodiscard]] ExecutionGraph graph_of(
+    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
+
+/// Writes the schedule of a rank's device: passes, messages to neighbours, gradients and updates.
+class RankWriter {
+public:
+    RankWriter(const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+    [[nodiscard]] RankGraph write();
+
+private:
+    using Index = PassWriter::Index;
+    /// Weights of a stage that the same group of ranks shares: all of them, or those of experts if
+    /// ranks hold different experts.
+    struct Weights {
+        std::uint32_t stage = 0;
+        bool experts = false;
+        auto operator<=>(const Weights&) const = default;
+    };
+
+    void mark_last_gradients();
+    void slot(std::size_t at);
+    void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void one_kernel(std::size_t lane, const Pass& pass, Phase phase);
+    void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
+    void receive(std::size_t lane, const Pass& pass);
+    void host_waits();
+    void send(std::size_t lane, const Pass& pass);
+    void predict(std::size_t lane, const Pass& pass, Phase phase);
+    void before_updates(std::size_t at);
+    void update(const Pass& pass);
+    void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
+    void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
+    /// A collective over all gradients, which the update waits for.
+    std::optional<Index> reduce_before_update(
+        const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
+    void reduce_tied(const std::vector<std::uint32_t>& stages);
+    /// All ranks that hold these stages of the same weights.
+    [[nodiscard]] std::vector<std::uint32_t>
+    holders(const std::vector<std::uint32_t>& stages, bool replicas) const;
+    const Team& team(Weights weights);
+    [[nodiscard]] double parameters(Weights weights) const;
+    [[nodiscard]] std::uint32_t round_of(const Pass& pass) const;
+    [[nodiscard]] std::uint32_t peer(std::uint32_t device) const;
+
+    struct Pending {
+        /// A gradient of which the rank will keep only its shard.
+        struct Whole {
+            Index operation = 0;  ///< computes it
+            Bytes bytes;
+        };
+        Bytes bytes;                     ///< gradients waiting for their bucket to fill
+        std::vector<Whole> whole;        ///< the same gradients
+        std::set<std::uint32_t> layers;  ///< their layers
+        bool any = false;                ///< whether a bucket has been sent
+        std::vector<Index> reduced;      ///< collectives that the update waits for
+    };
+
+    const StepParts& parts_;
+    std::uint32_t rank_;
+    std::uint32_t device_;
+    PassWriter writer_;
+    std::vector<bool> last_gradients_;  ///< by slot: whether it is the last before an update
+    std::map<Weights, Pending> pending_;
+    std::map<Weights, Team> teams_;  ///< ranks that share the weights
+    std::vector<Index> before_;      ///< operations that a receive waits for
+    std::vector<Index> sends_;       ///< of the previous slot
+    std::vector<Index> host_waits_;  ///< blocking messages in flight
+};
+
+}  // namespace switchfold
