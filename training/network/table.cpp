@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
-#include "training/network/text_cells.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/memory/memory_row.h"
 
-#include "training/network/text_cells.h"
+#include "core/text_cells.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>

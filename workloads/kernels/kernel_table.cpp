@@ -2,7 +2,7 @@
 #include "workloads/kernels/kernel_table.h"
 
 #include "core/error.h"
-#include "training/network/text_cells.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 

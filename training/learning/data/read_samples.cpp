@@ -2,9 +2,9 @@
 // Samples that files hold.
 #include "core/error.h"
 #include "core/random_stream.h"
+#include "core/text_cells.h"
 #include "training/learning/data/finite_samples.h"
 #include "training/learning/data/row_scale.h"
-#include "training/network/text_cells.h"
 #include "workloads/readers/input/input_file.h"
 #include "workloads/readers/input/lines.h"
 

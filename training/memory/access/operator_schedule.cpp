@@ -2,7 +2,7 @@
 #include "training/memory/access/operator_schedule.h"
 
 #include "core/error.h"
-#include "training/network/text_cells.h"
+#include "core/text_cells.h"
 #include "workloads/readers/input/whole_file.h"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/network/text_cells.h"
+#include "core/text_cells.h"
 
 #include "core/error.h"
 
