@@ -259,7 +259,7 @@ class Convert(Subject):
     def prepare(self):
         super().prepare()
         self.out.mkdir(exist_ok=True)
-        capture = self.source / "workloads/fuzz/corpus/kineto/small.json"
+        capture = self.source / "fuzz/readers/corpus/kineto/small.json"
         run([self.program, "trace", "convert", capture, "--out", self.file])
         self.old = self.file.read_bytes()
 

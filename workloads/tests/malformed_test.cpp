@@ -24,7 +24,7 @@ class Malformed : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Malformed, EndsInAWorkloadOrInTheUsersError) {
     const std::filesystem::path file =
-        std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "workloads/fuzz/corpus" / GetParam();
+        std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "fuzz/readers/corpus" / GetParam();
     const std::string whole = test_data::content_of(file);
     ASSERT_FALSE(whole.empty()) << file;
     RandomStream random(1, GetParam());

@@ -2,7 +2,7 @@
 // Shipped configurations, broken copies of them and inputs that fuzzers once found. Each must be
 // accepted or rejected, with any compiler, every time.
 #include "core/random_stream.h"
-#include "sim/fuzz/configs.h"
+#include "fuzz/configs/configs.h"
 #include "workloads/tests/broken_text.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST_P(ConfigCorpus, WhatShipsIsReadAndComesThroughItsOwnText) {
 
 TEST_P(ConfigCorpus, WhatFuzzersFoundIsReadOrRefused) {
     for (const fs::path& file : files_in(
-             fs::path(SWITCHFOLD_SOURCE_DIR) / "sim/fuzz/corpus" / std::string(GetParam()))) {
+             fs::path(SWITCHFOLD_SOURCE_DIR) / "fuzz/configs/corpus" / std::string(GetParam()))) {
         SCOPED_TRACE(file);
         static_cast<void>(fuzz::try_config(GetParam(), text_of(file)));
     }

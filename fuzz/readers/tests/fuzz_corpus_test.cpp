@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the fuzzers' seeds and their earlier findings again, without a fuzzer, so that they run
 // with any compiler and in every test run.
-#include "workloads/fuzz/readers.h"
+#include "fuzz/readers/readers.h"
 #include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace switchfold::fuzz_corpus_test {
 namespace {
 
 std::filesystem::path fuzz_folder() {
-    return std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "workloads/fuzz";
+    return std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "fuzz/readers";
 }
 
 std::vector<std::filesystem::path> inputs_of(std::string_view reader) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/fuzz/configs.h"
+#include "fuzz/configs/configs.h"
 
 #include "core/error.h"
 #include "core/json.h"

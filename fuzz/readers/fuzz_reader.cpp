@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Any bytes end in a workload or in an error of the user's: all else that is thrown, and what the
 // sanitizers find, is a bug.
-#include "workloads/fuzz/readers.h"
+#include "fuzz/readers/readers.h"
 
 #include <cstddef>
 #include <cstdint>

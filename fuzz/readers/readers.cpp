@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/fuzz/readers.h"
+#include "fuzz/readers/readers.h"
 
 #include "core/error.h"
 #include "training/network/profile.h"
