@@ -8,31 +8,31 @@ import pathlib
 import re
 import sys
 
-# Maps a folder to the repository folders that its files may include. A longer path takes precedence over a shorter one.
-CORE = {"core"}
+# The layers from the ground up, which are the repository's folders: a folder includes itself, folders of
+# lower layers that it names, and nothing else. A longer path takes precedence over a shorter one.
 GRAPH = "workloads/graph/execution_graph.h"
-PROGRAM = "models/coprocessor/program/parallel_program.h"
-ALLOWED = {
-    "core": CORE,
-    "core/kernel": CORE | {"core/kernel"},
-    "sim/intervals": CORE | {"sim/intervals"},
-    "sim/output": CORE | {"sim/intervals", "sim/output"},
-    "workloads": CORE | {"workloads"},
-    "interconnect": CORE | {"core/kernel", "interconnect"},
-    "models": CORE | {"core/kernel", "interconnect", "models", GRAPH},
+LAYERS = {
+    "core": (),
+    "core/kernel": ("core",),
+    "workloads": ("core",),
+    "interconnect": ("core", "core/kernel"),
+    "training": ("core", "workloads"),
+    # Models execute graphs and know nothing else of workloads.
+    "models": ("core", "core/kernel", "interconnect", GRAPH),
     # The coprocessor model stands alone: it uses no GPU parameters.
-    "models/coprocessor": CORE | {"models/coprocessor", PROGRAM},
-    "sim": CORE
-    | {"core/kernel", "sim/intervals", "sim/output", "interconnect", "models", "workloads", "sim"},
-    "validation": CORE | {"sim/intervals", "sim/output", "workloads", "sim", "validation"},
-    "app": CORE
-    | {"sim/intervals", "sim/output", "workloads", "sim", "validation", "app"},
+    "models/coprocessor": ("core",),
+    "sim/intervals": ("core",),
+    "sim/output": ("core", "sim/intervals"),
+    "sim": ("core", "core/kernel", "workloads", "interconnect", "training", "models", "models/coprocessor", "sim/intervals", "sim/output"),
+    "validation": ("core", "workloads", "training", "sim/intervals", "sim/output", "sim"),
+    "app": ("core", "workloads", "training", "sim/intervals", "sim/output", "sim", "validation"),
+    "fuzz": ("core", "workloads", "training", "sim/intervals", "sim/output", "sim", "validation"),
 }
 # SystemC's headers slow down the compilation of every file that includes them and tie it to one kernel.
 # The headers of sim that validation and app include must not include them either, not even
 # indirectly.
 SYSTEMC_FOLDERS = {"core/kernel", "interconnect", "models", "sim"}
-NO_SYSTEMC_BEHIND = {"validation", "app", "sim/output", "sim/intervals", "core", "workloads"}
+NO_SYSTEMC_BEHIND = {"core", "workloads", "training", "sim/intervals", "sim/output", "validation", "app", "fuzz"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SYSTEMC = re.compile(r"^(systemc|tlm|sysc/|tlm_utils/|tlm_core/)")
@@ -49,12 +49,23 @@ def includes(path):
 
 
 def folder_of(name):
-    fits = [f for f in ALLOWED if name == f or name.startswith(f + "/")]
+    fits = [f for f in LAYERS if name.startswith(f + "/")]
     return max(fits, key=len) if fits else None
 
 
 def may_include(folder, target):
-    return any(target == a or target.startswith(a + "/") for a in ALLOWED[folder])
+    return folder_of(target) in (folder, *LAYERS[folder]) or target in LAYERS[folder]
+
+
+def upward():
+    """Folders that name one of a higher layer, or of their own height above them."""
+    order = list(LAYERS)
+    return [
+        f"{folder}: names {lower}, which is no lower layer"
+        for folder, below in LAYERS.items()
+        for lower in below
+        if lower != GRAPH and (lower not in LAYERS or order.index(lower) >= order.index(folder))
+    ]
 
 
 def systemc_behind(root, target, seen):
@@ -76,7 +87,7 @@ def systemc_behind(root, target, seen):
 
 
 def check(root):
-    problems = []
+    problems = upward()
     files = sorted(
         p
         for p in root.rglob("*")
@@ -100,7 +111,7 @@ def check(root):
                 problems.append(f'{where}: "{target}" is no file; include paths start at the root')
                 continue
             if not may_include(folder, target):
-                allowed = ", ".join(sorted(ALLOWED[folder]))
+                allowed = ", ".join((folder, *LAYERS[folder]))
                 problems.append(f"{where}: {folder} must not include {target}; it may: {allowed}")
             elif folder in NO_SYSTEMC_BEHIND:
                 chain = systemc_behind(root, target, set())
