@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 
 set(SWITCHFOLD_CMAKE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/switchfold)
 set(SWITCHFOLD_LIBRARIES
-  core intervals uncertainty kernel output interconnect workloads training capture_format plan cut memory learning eigen changes offload coprocessor
+  core intervals uncertainty kernel output interconnect workloads training capture_format plan placement memory learning eigen elastic offload coprocessor
   models run sweep planner)
 
 foreach(name IN LISTS SWITCHFOLD_LIBRARIES)

@@ -40,10 +40,17 @@ struct Field {
     std::string_view doc;
     B bounds;
     bool is_required = false;
+    std::string_view old_name{};  ///< the key until the last release, still read, with a note
     /// Makes the key mandatory; otherwise the member's initial value is the default.
     [[nodiscard]] constexpr Field required() const {
         Field copy = *this;
         copy.is_required = true;
+        return copy;
+    }
+    /// The key had another name until the last release.
+    [[nodiscard]] constexpr Field was(std::string_view name_until_then) const {
+        Field copy = *this;
+        copy.old_name = name_until_then;
         return copy;
     }
 };

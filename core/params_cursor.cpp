@@ -203,6 +203,27 @@ void fail_range(const Cursor& c, const std::string& low, const std::string& high
     c.fail(fmt::format("is {}; expected a value from {} to {}", shown(*c.value), low, high));
 }
 
+WrittenKey written_key(const Cursor& c, std::string_view name, std::string_view old_name) {
+    const auto value_of = [&](std::string_view key) -> const Json* {
+        const auto found = c.value->find(std::string(key));
+        return found == c.value->end() ? nullptr : &*found;
+    };
+    const Json* value = value_of(name);
+    const Json* old = old_name.empty() ? nullptr : value_of(old_name);
+    if (old == nullptr)
+        return {name, value};
+    const Cursor at = c.child(old_name, *old);
+    if (value != nullptr)
+        at.fail(fmt::format("is the former name of {}, which is given too; expected one", name));
+    else
+        c.state->notes.push_back(fmt::format(
+            "{}: {} is called {} now; the former name is read for one release",
+            c.file.filename().string(),
+            at.pointer,
+            name));
+    return {old_name, old};
+}
+
 Json apply_overrides(const Json& value, const std::string& root_pointer, ReadState& state) {
     Json result = value;
     for (PendingOverride& pending : state.overrides) {

@@ -24,6 +24,7 @@ struct PendingOverride {
 /// State shared while a file and the files that it names are read.
 struct ReadState {
     std::vector<Problem> problems;
+    std::vector<std::string> notes;  ///< for whoever reads the results
     std::vector<PendingOverride> overrides;
     std::vector<std::string>
         unread;  ///< pointers of unreadable values, in which overrides cannot be looked up
@@ -65,6 +66,14 @@ void read_value(const Cursor& c, Bytes& out);
 void read_value(const Cursor& c, Bandwidth& out);
 void read_value(const Cursor& c, Frequency& out);
 void read_value(const Cursor& c, FlopRate& out);
+
+/// A key of an object as it is written: by its name or, with a note, by the one of the last release.
+struct WrittenKey {
+    std::string_view name;
+    const Json* value = nullptr;  ///< null: not there
+};
+[[nodiscard]] WrittenKey
+written_key(const Cursor& c, std::string_view name, std::string_view old_name);
 
 /// "is 3; expected an object"
 void fail_type(const Cursor& c, std::string_view expected);

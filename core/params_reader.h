@@ -62,10 +62,10 @@ constexpr std::string_view replacement_of(std::string_view field) {
 
 template <class P, class F>
 void read_field(const Cursor& c, P& out, const F& f) {
-    const auto found = c.value->find(std::string(f.name));
+    const WrittenKey written = written_key(c, f.name, f.old_name);
     const std::string_view instead = replacement_of<P>(f.name);
     const bool replaced = !instead.empty() && c.value->contains(std::string(instead));
-    if (found == c.value->end()) {
+    if (written.value == nullptr) {
         if (f.is_required && !c.over_base && !replaced)
             c.child(f.name, *c.value)
                 .fail(
@@ -73,7 +73,7 @@ void read_field(const Cursor& c, P& out, const F& f) {
                                     : fmt::format("is missing; expected it here, or {}", instead));
         return;
     }
-    const Cursor at = c.child(f.name, *found);
+    const Cursor at = c.child(written.name, *written.value);
     if (replaced) {
         at.fail(fmt::format("is given beside {}; expected one of the two", instead));
         return;
@@ -97,6 +97,11 @@ void read_fields(const Cursor& c, P& out, std::span<const std::string_view> type
     std::vector<std::string_view> known(type.begin(), type.end());
     P::fields()([&](const auto&... f) {
         (known.push_back(f.name), ...);
+        // Former names are known where they are given, and never suggested.
+        ((!f.old_name.empty() && c.value->contains(std::string(f.old_name))
+              ? known.push_back(f.old_name)
+              : void()),
+         ...);
         (read_field(c, out, f), ...);
     });
     report_unknown_keys(c, known);
@@ -295,10 +300,13 @@ void read_value(const Cursor& c, PathOr<P>& out) {
 }
 
 /// Reads P from JSON out of `file`, after applying the overrides. Throws ConfigError with all
-/// problems found.
+/// problems found. Notes of the reading are added to `notes`.
 template <Params P>
 P read_params(
-    const Json& json, const std::filesystem::path& file, std::span<const Override> overrides = {}) {
+    const Json& json,
+    const std::filesystem::path& file,
+    std::span<const Override> overrides = {},
+    std::vector<std::string>* notes = nullptr) {
     ReadState state;
     for (const Override& change : overrides)
         state.overrides.push_back({change, false, {}});
@@ -310,6 +318,8 @@ P read_params(
     else
         read_value(root, out);
     throw_problems(state);
+    if (notes != nullptr)
+        notes->insert(notes->end(), state.notes.begin(), state.notes.end());
     return out;
 }
 

@@ -487,6 +487,8 @@ private:
         result.effective_config = loaded_.effective_config;
         result.workload = variants_.front().prepared.workload.report;
         result.workload.notes.insert(
+            result.workload.notes.begin(), loaded_.notes.begin(), loaded_.notes.end());
+        result.workload.notes.insert(
             result.workload.notes.end(), left_out_notes_.begin(), left_out_notes_.end());
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
             result.scenarios.push_back(scenario_result(i));

@@ -21,8 +21,8 @@ SwitchedTopology hgx(std::uint32_t gpus = 8) {
 
 ClusterTopology cluster(std::uint32_t machines, NetworkParams network) {
     ClusterTopology c;
-    c.machines = machines;
-    c.machine.value = hgx();
+    c.nodes = machines;
+    c.node.value = hgx();
     c.nics.count = 8;
     c.nics.pcie_switches = 4;
     c.nics.gpu_link = LinkParams{};

@@ -63,8 +63,8 @@ ClusterTopology through_host_memory() {
     machine.gpu_link = link;
     machine.memory_link = link;
     ClusterTopology cluster;
-    cluster.machines = 3;
-    cluster.machine.value = machine;
+    cluster.nodes = 3;
+    cluster.node.value = machine;
     cluster.nics.count = 1;
     cluster.nics.link = link;
     SingleSwitchNetwork network;

@@ -74,10 +74,10 @@ TEST(HostPaths, EndAtTheRootComplexWhereNoMemoryIsDescribed) {
 
 TEST(HostPaths, StayInTheirMachine) {
     ClusterTopology cluster;
-    cluster.machines = 2;
+    cluster.nodes = 2;
     SwitchedTopology machine = hgx();
     machine.host_pcie = tree();
-    cluster.machine.value = machine;
+    cluster.node.value = machine;
     cluster.nics.count = 4;
     cluster.nics.link = wire(25);
     cluster.network = SingleSwitchNetwork{};

@@ -94,20 +94,20 @@ void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) co
 }
 
 void ClusterTopology::check(ParamChecker& checker) const {
-    const Topology bare = std::visit([](const auto& p) { return p.build(); }, *machine);
+    const Topology bare = std::visit([](const auto& p) { return p.build(); }, *node);
     check_nics(bare, checker);
     constexpr std::uint64_t kMostGpus = 65'536;
-    if (std::uint64_t{machines} * bare.gpus() > kMostGpus)
+    if (std::uint64_t{nodes} * bare.gpus() > kMostGpus)
         checker.error(
             "/nodes",
             fmt::format(
                 "is {}, of {} GPUs each; expected at most {} GPUs in all",
-                machines,
+                nodes,
                 bare.gpus(),
                 kMostGpus));
     if (!checker.found().empty())
         return;
-    const std::vector<NetworkPort> ports = network_ports(repeat(build_machine(), machines));
+    const std::vector<NetworkPort> ports = network_ports(repeat(build_machine(), nodes));
     ParamChecker of_network;
     std::visit([&](const auto& n) { n.check_ends(ports, of_network); }, network);
     for (const auto& [pointer, message] : of_network.found())
@@ -115,7 +115,7 @@ void ClusterTopology::check(ParamChecker& checker) const {
 }
 
 Topology ClusterTopology::build_machine() const {
-    Topology one = std::visit([](const auto& p) { return p.build(); }, *machine);
+    Topology one = std::visit([](const auto& p) { return p.build(); }, *node);
     const std::uint32_t gpus = one.gpus();
     if (nics.gpu_link) {
         const std::uint32_t switches = nics.pcie_switches > 0 ? nics.pcie_switches : gpus;
@@ -139,7 +139,7 @@ Topology ClusterTopology::build_machine() const {
 }
 
 Topology ClusterTopology::build() const {
-    Topology topology = repeat(build_machine(), machines);
+    Topology topology = repeat(build_machine(), nodes);
     const std::vector<NetworkPort> ports = network_ports(topology);
     std::visit([&](const auto& n) { n.build(topology, ports); }, network);
     return topology;

@@ -54,17 +54,17 @@ struct NicParams {
 /// Equal machines with NICs, joined by a network.
 struct ClusterTopology {
     static constexpr std::string_view kType = "cluster";
-    std::uint32_t machines = 2;
-    PathOr<MachineTopologyParams> machine;
+    std::uint32_t nodes = 2;
+    PathOr<MachineTopologyParams> node;
     NicParams nics;
     NetworkParams network;
 
     static constexpr auto fields() {
         return list_of(
-            field("nodes", &ClusterTopology::machines, "Machines.", 1U, 16'384U).required(),
+            field("nodes", &ClusterTopology::nodes, "Machines.", 1U, 16'384U).required(),
             field(
                 "node",
-                &ClusterTopology::machine,
+                &ClusterTopology::node,
                 "Topology of each machine, or the file that holds it (SYSTEM.json#/topology).")
                 .required(),
             field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),

@@ -74,13 +74,13 @@ NetworkParams network(std::uint32_t machines, std::uint32_t nics) {
 
 Family cluster() {
     ClusterTopology c;
-    c.machines = *rc::gen::inRange(2U, 5U);
+    c.nodes = *rc::gen::inRange(2U, 5U);
     const std::uint32_t gpus = *rc::gen::inRange(1U, 4U);
-    c.machine.value = TestMachine::hgx(gpus);
+    c.node.value = TestMachine::hgx(gpus);
     c.nics.count = *rc::gen::inRange(1U, gpus + 1);
     c.nics.pcie_switches = 1;
     c.nics.gpu_link = LinkParams{};
-    c.network = network(c.machines, c.nics.count);
+    c.network = network(c.nodes, c.nics.count);
     return {"cluster", c.build()};
 }
 

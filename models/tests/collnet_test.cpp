@@ -13,8 +13,8 @@ namespace {
 /// a reduction tree has several levels.
 Topology rails(std::uint32_t machines, std::uint32_t gpus, const ReductionUnitParams& unit) {
     ClusterTopology c;
-    c.machines = machines;
-    c.machine.value = TestMachine::hgx(gpus);
+    c.nodes = machines;
+    c.node.value = TestMachine::hgx(gpus);
     LinkParams cable;
     cable.lane_bandwidth = gigabytes_per_second(50);
     cable.latency = nanoseconds(200);

@@ -205,8 +205,8 @@ TEST(HeadsFold, ARailUnlikeTheOthersPreventsIt) {
 
 TEST(HeadsFold, HeadsThatShareANicPreventIt) {
     ClusterTopology params;
-    params.machines = 2;
-    params.machine.value = TestMachine::hgx(8);
+    params.nodes = 2;
+    params.node.value = TestMachine::hgx(8);
     params.nics.count = 4;
     params.nics.pcie_switches = 4;
     params.network = SingleSwitchNetwork();

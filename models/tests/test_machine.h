@@ -104,8 +104,8 @@ public:
     }
     static ClusterTopology cluster_of(std::uint32_t machines, std::uint32_t gpus) {
         ClusterTopology c;
-        c.machines = machines;
-        c.machine.value = hgx(gpus);
+        c.nodes = machines;
+        c.node.value = hgx(gpus);
         LinkParams cable;
         cable.lane_bandwidth = gigabytes_per_second(50);
         cable.latency = nanoseconds(200);

@@ -12,22 +12,22 @@
 namespace switchfold {
 
 template <>
-struct EnumNames<changes::Readers> {
-    static constexpr std::array<std::pair<changes::Readers, std::string_view>, 3> kNames{
-        {{changes::Readers::kEveryRank, "every_rank"},
-         {changes::Readers::kEveryMachine, "every_machine"},
-         {changes::Readers::kOne, "one"}}};
+struct EnumNames<elastic::Readers> {
+    static constexpr std::array<std::pair<elastic::Readers, std::string_view>, 3> kNames{
+        {{elastic::Readers::kEveryRank, "every_rank"},
+         {elastic::Readers::kEveryMachine, "every_machine"},
+         {elastic::Readers::kOne, "one"}}};
 };
 
 template <>
-struct EnumNames<changes::Writers> {
-    static constexpr std::array<std::pair<changes::Writers, std::string_view>, 2> kNames{
-        {{changes::Writers::kOne, "one"}, {changes::Writers::kEveryRank, "every_rank"}}};
+struct EnumNames<elastic::Writers> {
+    static constexpr std::array<std::pair<elastic::Writers, std::string_view>, 2> kNames{
+        {{elastic::Writers::kOne, "one"}, {elastic::Writers::kEveryRank, "every_rank"}}};
 };
 
 /// Host and library times of membership changes. All times and rates are required; the file states
 /// their sources.
-struct HostCostsParams : changes::HostCosts {
+struct HostCostsParams : elastic::HostCosts {
     static constexpr auto fields() {
         using P = HostCostsParams;
         constexpr Bandwidth kLeast(1);

@@ -452,8 +452,9 @@ LoadedExperiment load_experiment(
     const WrittenExperiment written{json, file, overrides};
     std::vector<Problem> problems;
     Experiment experiment;
+    std::vector<std::string> notes;
     try {
-        experiment = read_experiment(written);
+        experiment = read_experiment(written, &notes);
     } catch (const ConfigError& error) {
         problems = error.problems();
         static_cast<void>(apply_sets(written, written_sets(written), problems));
@@ -465,6 +466,7 @@ LoadedExperiment load_experiment(
     auto changed = apply_sets(written, sets, problems);
     LoadedExperiment loaded =
         Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));
+    loaded.notes = std::move(notes);
     loaded.described = without_changed_gpus(written);
     if (loaded.described)
         write_out(loaded);

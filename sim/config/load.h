@@ -22,6 +22,7 @@ struct LoadedExperiment {
     std::string effective_config;    ///< JSON, every field
     std::string digest;              ///< hash of that text
     bool default_scenarios = false;  ///< the experiment defines no scenarios
+    std::vector<std::string> notes;  ///< of the reading, for the results
     /// By scenario: the experiment with its `set` applied, null if it sets nothing. Equal sets
     /// share one.
     std::vector<std::shared_ptr<const Experiment>> changed;

@@ -6,7 +6,7 @@
 #include "core/params_schema.h"
 #include "core/units.h"
 #include "sim/config/average_params.h"
-#include "sim/config/cut_params.h"
+#include "sim/config/placement_params.h"
 #include "sim/config/launch_params.h"
 #include "sim/config/memory_choice_params.h"
 #include "training/plan/step/parallel_plan.h"
@@ -126,15 +126,15 @@ struct SchemaOf<PartitionParams> {
 /// workload has for all strategies (precision, buckets).
 struct PlanParams : ParallelPlan {
     bool fold = false;  ///< equal ranks are simulated once
-    PartitionParams cut;
+    PartitionParams partition;
     std::uint32_t global_batch = 0;
     DivisionParams division;
     Bandwidth link_bandwidth = gigabytes_per_second(10);
     std::optional<MemoryChoiceParams>
         memory;  ///< none: everything stays, and updates follow the passes
-    PathOr<LaunchParams> calls;
+    PathOr<LaunchParams> launches;
     std::optional<AverageParams> average;  ///< none: gradients are summed in every step
-    std::optional<CutParams> layer_cut;    ///< none: stages are sequential
+    std::optional<PlacementParams> placement;    ///< none: stages are sequential
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return list_of(
@@ -220,7 +220,7 @@ struct PlanParams : ParallelPlan {
                 1024U),
             field(
                 "partition",
-                &PlanParams::cut,
+                &PlanParams::partition,
                 "\"auto\", stages of about equal time; \"equal\", equal numbers of blocks; "
                 "\"planner\", PipeDream's, which also weighs messages over link_bandwidth; "
                 "\"replicated\", the same with the best number of devices per stage; or the first "
@@ -324,15 +324,16 @@ struct PlanParams : ParallelPlan {
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
             field(
                 "launches",
-                &PlanParams::calls,
+                &PlanParams::launches,
                 "Host times to launch a kernel or call a collective, or the file with them "
                 "(configs/launches). Absent: the GPU never waits for the host, as with CUDA "
                 "graphs."),
             field(
-                "cut",
-                &PlanParams::layer_cut,
+                "placement",
+                &PlanParams::placement,
                 "Division by layers and branches into parts, not necessarily contiguous, instead "
-                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the cut."),
+                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the placement.")
+                .was("cut"),
             field(
                 "memory",
                 &PlanParams::memory,

@@ -11,7 +11,7 @@ constexpr const char* kMoment = "a number of steps, or a time such as \"3600 s\"
 constexpr const char* kGpus = "a number of GPUs, or an array of ranks";
 
 /// "\"3600 s\"" or "5".
-std::string told(const changes::Moment& moment) {
+std::string told(const elastic::Moment& moment) {
     return moment.step ? fmt::format("{}", *moment.step) : to_string(moment.time);
 }
 
@@ -62,7 +62,7 @@ OrderedJson SchemaOf<GpusParams>::make() {
 }
 
 void FailureParams::check(ParamChecker& checker) const {
-    using changes::Method;
+    using elastic::Method;
     if (per_gpu_day > 0 && !file.empty())
         checker.error("/file", "is given, and a rate beside it; expected one of the two");
     if (per_gpu_day == 0 && file.empty())
@@ -76,17 +76,17 @@ void FailureParams::check(ParamChecker& checker) const {
             fmt::format("is {}; expected join, reconnect or restart", enum_name(rejoin)));
 }
 
-std::vector<changes::Change> RunParams::written() const {
-    std::vector<changes::Change> all;
+std::vector<elastic::Change> RunParams::written() const {
+    std::vector<elastic::Change> all;
     for (const ChangeParams& params : changes) {
-        changes::Change& change = all.emplace_back();
+        elastic::Change& change = all.emplace_back();
         change.at = params.at;
         change.add = params.add;
         change.remove = params.remove;
         change.method = params.method.value_or(method);
         change.notice = params.notice;
         change.announced = params.announced;
-        change.died = params.died || change.method == changes::Method::kFailure;
+        change.died = params.died || change.method == elastic::Method::kFailure;
         change.written = all.size() - 1;
     }
     return all;
@@ -99,7 +99,7 @@ void RunParams::check(ParamChecker& checker) const {
             steps > 0 ? "has steps and a time; expected one of the two"
                       : "has no length; expected steps or time");
     for (std::size_t i = 0; i < changes.size(); ++i) {
-        const changes::Moment& at = changes[i].at;
+        const elastic::Moment& at = changes[i].at;
         const bool past =
             at.step ? steps > 0 && *at.step >= steps : time.count() > 0 && at.time >= time;
         if (past)

@@ -21,30 +21,30 @@
 namespace switchfold {
 
 template <>
-struct EnumNames<changes::Method> {
-    static constexpr std::array<std::pair<changes::Method, std::string_view>, 5> kNames{
-        {{changes::Method::kRestart, "restart"},
-         {changes::Method::kReconnect, "reconnect"},
-         {changes::Method::kJoin, "join"},
-         {changes::Method::kLeave, "leave"},
-         {changes::Method::kFailure, "failure"}}};
+struct EnumNames<elastic::Method> {
+    static constexpr std::array<std::pair<elastic::Method, std::string_view>, 5> kNames{
+        {{elastic::Method::kRestart, "restart"},
+         {elastic::Method::kReconnect, "reconnect"},
+         {elastic::Method::kJoin, "join"},
+         {elastic::Method::kLeave, "leave"},
+         {elastic::Method::kFailure, "failure"}}};
 };
 template <>
-struct EnumNames<changes::Keep> {
-    static constexpr std::array<std::pair<changes::Keep, std::string_view>, 2> kNames{
-        {{changes::Keep::kGlobalBatch, "global_batch"}, {changes::Keep::kPerGpu, "per_gpu"}}};
+struct EnumNames<elastic::Keep> {
+    static constexpr std::array<std::pair<elastic::Keep, std::string_view>, 2> kNames{
+        {{elastic::Keep::kGlobalBatch, "global_batch"}, {elastic::Keep::kPerGpu, "per_gpu"}}};
 };
 template <>
-struct EnumNames<changes::Transfer> {
-    static constexpr std::array<std::pair<changes::Transfer, std::string_view>, 4> kNames{
-        {{changes::Transfer::kRing, "ring"},
-         {changes::Transfer::kTree, "tree"},
-         {changes::Transfer::kScatter, "scatter"},
-         {changes::Transfer::kInSwitch, "in_switch"}}};
+struct EnumNames<elastic::Transfer> {
+    static constexpr std::array<std::pair<elastic::Transfer, std::string_view>, 4> kNames{
+        {{elastic::Transfer::kRing, "ring"},
+         {elastic::Transfer::kTree, "tree"},
+         {elastic::Transfer::kScatter, "scatter"},
+         {elastic::Transfer::kInSwitch, "in_switch"}}};
 };
 
 /// A number of steps, or a time with its unit.
-struct MomentParams : changes::Moment {};
+struct MomentParams : elastic::Moment {};
 void read_value(const Cursor& c, MomentParams& out);
 [[nodiscard]] OrderedJson write_value(const MomentParams& value);
 template <>
@@ -53,7 +53,7 @@ struct SchemaOf<MomentParams> {
 };
 
 /// A number of GPUs, or an array of ranks.
-struct GpusParams : changes::Gpus {};
+struct GpusParams : elastic::Gpus {};
 void read_value(const Cursor& c, GpusParams& out);
 [[nodiscard]] OrderedJson write_value(const GpusParams& value);
 template <>
@@ -65,7 +65,7 @@ struct ChangeParams {
     MomentParams at;
     GpusParams add;
     GpusParams remove;
-    std::optional<changes::Method> method;
+    std::optional<elastic::Method> method;
     Time notice;
     bool announced = false;
     bool died = false;
@@ -124,8 +124,8 @@ struct FailureParams {
     std::string file;
     Time repair;
     std::uint32_t spares = 0;
-    changes::Method method = changes::Method::kFailure;
-    changes::Method rejoin = changes::Method::kJoin;
+    elastic::Method method = elastic::Method::kFailure;
+    elastic::Method rejoin = elastic::Method::kJoin;
     static constexpr auto fields() {
         using P = FailureParams;
         return list_of(
@@ -156,16 +156,16 @@ struct FailureParams {
 struct RunParams {
     std::uint64_t steps = 0;
     Time time;
-    changes::Method method = changes::Method::kRestart;
-    changes::Keep keep = changes::Keep::kGlobalBatch;
-    changes::Transfer broadcast = changes::Transfer::kRing;
+    elastic::Method method = elastic::Method::kRestart;
+    elastic::Keep keep = elastic::Keep::kGlobalBatch;
+    elastic::Transfer broadcast = elastic::Transfer::kRing;
     PathOr<HostCostsParams> costs;
     std::vector<ChangeParams> changes;
     std::optional<CheckpointParams> checkpoint;
     std::optional<FailureParams> failures;
 
     /// The changes as written, with their methods.
-    [[nodiscard]] std::vector<changes::Change> written() const;
+    [[nodiscard]] std::vector<elastic::Change> written() const;
     static constexpr auto fields() {
         using P = RunParams;
         return list_of(

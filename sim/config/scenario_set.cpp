@@ -115,8 +115,8 @@ Problem blamed_on_set(
             problem.message)};
 }
 
-Experiment read_experiment(const WrittenExperiment& written) {
-    return read_params<Experiment>(written.json, written.file, written.overrides);
+Experiment read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes) {
+    return read_params<Experiment>(written.json, written.file, written.overrides, notes);
 }
 
 std::vector<ScenarioSet> written_sets(const WrittenExperiment& written) {

@@ -33,8 +33,10 @@ struct WrittenExperiment {
     std::span<const Override> overrides;
 };
 
-/// Reads it without the scenarios' sets. Throws ConfigError with all problems.
-[[nodiscard]] Experiment read_experiment(const WrittenExperiment& written);
+/// Reads it without the scenarios' sets. Throws ConfigError with all problems; adds what the reader of
+/// results should know to `notes`.
+[[nodiscard]] Experiment
+read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes = nullptr);
 
 /// The sets as written, by scenario; for experiments with errors elsewhere.
 [[nodiscard]] std::vector<ScenarioSet> written_sets(const WrittenExperiment& written);

@@ -15,11 +15,11 @@ namespace switchfold {
 
 namespace {
 
-using changes::Members;
+using elastic::Members;
 
 /// Operations of the transfer precede all others of a rank and have a name of their own.
 bool is_transfer(const ExecutionGraph& graph, const Operation& operation) {
-    return graph.names[operation.name] == changes::kStateTransfer;
+    return graph.names[operation.name] == elastic::kStateTransfer;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ ChangeJobs::ChangeJobs(
     run_(run) {
     if (!library_.broadcast)
         library_.broadcast = ring_policy();
-    if (run_.broadcast == changes::Transfer::kInSwitch) {
+    if (run_.broadcast == elastic::Transfer::kInSwitch) {
         policies_.broadcast = multicast_copy_policy();
     } else if (!policies_.broadcast) {
         policies_.broadcast = ring_policy();
@@ -75,10 +75,10 @@ void ChangeJobs::want_checkpoint(const Members& members, PlanProblems& problems)
     ExecutionGraph graph = step_graph(members, problems);
     if (!problems.empty())
         return;
-    changes::add_copies_to_host(
+    elastic::add_copies_to_host(
         graph,
         members,
-        changes::parts_written(
+        elastic::parts_written(
             run_.costs->writers, graphs_.state(), static_cast<std::uint32_t>(members.size())));
     want(std::move(key), std::move(graph));
 }
@@ -96,15 +96,15 @@ void ChangeJobs::want_joining(
 void ChangeJobs::want_transfer(const Members& sources, const Members& to) {
     Key key{Kind::kTransfer, sources, to};
     if (!has(key))
-        want(std::move(key), changes::transfer_alone(sources, to, run_.broadcast, graphs_.state()));
+        want(std::move(key), elastic::transfer_alone(sources, to, run_.broadcast, graphs_.state()));
 }
 
 void ChangeJobs::want_weights(const Members& members) {
     Key key{Kind::kWeights, {members.front()}, {members.begin() + 1, members.end()}};
     if (has(key))
         return;
-    ExecutionGraph graph = changes::transfer_alone(
-        std::get<1>(key), std::get<2>(key), changes::Transfer::kRing, graphs_.weights());
+    ExecutionGraph graph = elastic::transfer_alone(
+        std::get<1>(key), std::get<2>(key), elastic::Transfer::kRing, graphs_.weights());
     want(std::move(key), std::move(graph));
 }
 
@@ -178,9 +178,9 @@ Time ChangeJobs::step(const Members& members) const {
     return times({Kind::kStep, members, {}}).end;
 }
 
-changes::JoiningStep ChangeJobs::joining(const Members& old_members, const Members& joiners) const {
+elastic::JoiningStep ChangeJobs::joining(const Members& old_members, const Members& joiners) const {
     const Times& beside = times({Kind::kJoining, old_members, joiners});
-    changes::JoiningStep joining;
+    elastic::JoiningStep joining;
     joining.step = beside.end;
     joining.alone = step(old_members);
     joining.window = beside.ready;
@@ -190,21 +190,21 @@ changes::JoiningStep ChangeJobs::joining(const Members& old_members, const Membe
     return joining;
 }
 
-changes::CheckpointStep ChangeJobs::checkpoint(const Members& members) const {
+elastic::CheckpointStep ChangeJobs::checkpoint(const Members& members) const {
     const Times& beside = times({Kind::kCheckpoint, members, {}});
-    const changes::HostCosts& costs = *run_.costs;
-    const std::vector<Bytes> parts = changes::parts_written(
+    const elastic::HostCosts& costs = *run_.costs;
+    const std::vector<Bytes> parts = elastic::parts_written(
         costs.writers, graphs_.state(), static_cast<std::uint32_t>(members.size()));
-    std::vector<changes::StorageClient> clients;
+    std::vector<elastic::StorageClient> clients;
     for (std::size_t i = 0; i < members.size(); ++i)
         clients.push_back({beside.sent[i], parts[i]});
-    changes::CheckpointStep step;
+    elastic::CheckpointStep step;
     step.step = beside.end;
     step.window = beside.ready;
     step.copied = beside.transfer;
     if (beside.transfer > beside.ready)
         step.wait = beside.transfer - beside.ready;
-    step.written = changes::last_of(changes::serve({costs.storage_write, costs.client}, clients));
+    step.written = elastic::last_of(elastic::serve({costs.storage_write, costs.client}, clients));
     return step;
 }
 

@@ -30,33 +30,33 @@ public:
         const RunParams& run);
 
     /// Requests the step of these members; adds what is wrong with it to `problems`.
-    void want_step(const changes::Members& members, PlanProblems& problems);
+    void want_step(const elastic::Members& members, PlanProblems& problems);
     void want_joining(
-        const changes::Members& old_members,
-        const changes::Members& joiners,
+        const elastic::Members& old_members,
+        const elastic::Members& joiners,
         PlanProblems& problems);
     /// Requests their step with the copies of a checkpoint beside it.
-    void want_checkpoint(const changes::Members& members, PlanProblems& problems);
+    void want_checkpoint(const elastic::Members& members, PlanProblems& problems);
     /// Requests a transfer from the first of the sources, or from all, to the other members.
-    void want_transfer(const changes::Members& sources, const changes::Members& to);
+    void want_transfer(const elastic::Members& sources, const elastic::Members& to);
     /// Requests a broadcast of the weights from the first member to the others. \pre two members
-    void want_weights(const changes::Members& members);
+    void want_weights(const elastic::Members& members);
 
     /// Appends the jobs; pass their results to keep() in the same order.
     void add_to(std::vector<Job>& jobs) const;
     void keep(std::size_t job, const std::string& bytes);
     [[nodiscard]] std::size_t size() const { return wanted_.size(); }
 
-    [[nodiscard]] Time step(const changes::Members& members) const;
-    [[nodiscard]] changes::JoiningStep
-    joining(const changes::Members& old_members, const changes::Members& joiners) const;
-    [[nodiscard]] changes::CheckpointStep checkpoint(const changes::Members& members) const;
-    [[nodiscard]] Time transfer(const changes::Members& sources, const changes::Members& to) const;
-    [[nodiscard]] Time weights(const changes::Members& members) const;
+    [[nodiscard]] Time step(const elastic::Members& members) const;
+    [[nodiscard]] elastic::JoiningStep
+    joining(const elastic::Members& old_members, const elastic::Members& joiners) const;
+    [[nodiscard]] elastic::CheckpointStep checkpoint(const elastic::Members& members) const;
+    [[nodiscard]] Time transfer(const elastic::Members& sources, const elastic::Members& to) const;
+    [[nodiscard]] Time weights(const elastic::Members& members) const;
 
 private:
     enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint, kWeights };
-    using Key = std::tuple<Kind, changes::Members, changes::Members>;
+    using Key = std::tuple<Kind, elastic::Members, elastic::Members>;
     /// Results of a simulation.
     struct Times {
         Time end;       ///< end of the first members' last operation
@@ -74,7 +74,7 @@ private:
     void want(Key key, ExecutionGraph graph);
     /// The step from StepGraphs, or a version without overlap.
     [[nodiscard]] ExecutionGraph
-    step_graph(const changes::Members& members, PlanProblems& problems) const;
+    step_graph(const elastic::Members& members, PlanProblems& problems) const;
     [[nodiscard]] const Times& times(const Key& key) const;
     [[nodiscard]] static Times measured(const Wanted& wanted, const Outcome& outcome);
 

@@ -25,9 +25,9 @@ namespace switchfold {
 
 namespace {
 
-using changes::Change;
-using changes::Members;
-using changes::Method;
+using elastic::Change;
+using elastic::Members;
+using elastic::Method;
 
 Members all_but(const Members& members, const Members& left_out) {
     Members rest;
@@ -87,11 +87,11 @@ private:
         const std::uint32_t gpus = gpus_of(*scenario_.system);
         if (params_.failures) {
             const FailureParams& f = *params_.failures;
-            const std::vector<changes::Failure> failures =
-                f.file.empty() ? changes::draw_failures(
+            const std::vector<elastic::Failure> failures =
+                f.file.empty() ? elastic::draw_failures(
                                      gpus, f.per_gpu_day, params_.time, scenario_.experiment->seed)
-                               : changes::read_failures(folder / f.file);
-            changes_ = changes::with_failures(
+                               : elastic::read_failures(folder / f.file);
+            changes_ = elastic::with_failures(
                 first_,
                 changes_,
                 failures,
@@ -99,8 +99,8 @@ private:
                 gpus,
                 params_.time);
         }
-        changes::ChangeProblems found;
-        steps_ = changes::follow_changes(first_, changes_, gpus, found);
+        elastic::ChangeProblems found;
+        steps_ = elastic::follow_changes(first_, changes_, gpus, found);
         PlanProblems problems;
         for (const auto& [pointer, what] : found)
             problems.emplace_back(
@@ -123,7 +123,7 @@ private:
     [[nodiscard]] bool broadcasts(std::size_t change) const {
         const Method method = changes_[change].method;
         return (method == Method::kReconnect ||
-                (method == Method::kRestart && params_.costs->readers == changes::Readers::kOne)) &&
+                (method == Method::kRestart && params_.costs->readers == elastic::Readers::kOne)) &&
                steps_[change].members.size() > 1;
     }
     /// Members that have the state first; in a restart, those that read it.
@@ -188,7 +188,7 @@ private:
     }
 
     void check_switch(const Members& from, const Members& to, PlanProblems& problems) const {
-        if (params_.broadcast != changes::Transfer::kInSwitch || !problems.empty())
+        if (params_.broadcast != elastic::Transfer::kInSwitch || !problems.empty())
             return;
         const CollectivePolicy policy = multicast_copy_policy();
         const CollectiveCall call{CollectiveKind::kBroadcast, Bytes(0), Datatype::kUint8};
@@ -207,9 +207,9 @@ private:
                     refusal.why));
     }
 
-    [[nodiscard]] changes::ChangeFacts facts(std::size_t i) const {
+    [[nodiscard]] elastic::ChangeFacts facts(std::size_t i) const {
         const Change& change = changes_[i];
-        changes::ChangeFacts f;
+        elastic::ChangeFacts f;
         f.method = change.method;
         f.died = change.died;
         f.announced = change.announced;
@@ -227,10 +227,10 @@ private:
         return f;
     }
 
-    [[nodiscard]] changes::Placement placement_of(const Members& members) const {
+    [[nodiscard]] elastic::Placement placement_of(const Members& members) const {
         const CollectiveParams& params = *scenario_.system->collectives;
         const std::uint32_t size = gpus_of_machine(*scenario_.system);
-        changes::Placement placement;
+        elastic::Placement placement;
         for (const std::uint32_t rank : members)
             placement.machine_of.push_back(rank / size);
         placement.rings = view_group(topology_, params.transfer_unit, members).rings;
@@ -238,33 +238,33 @@ private:
         return placement;
     }
 
-    [[nodiscard]] changes::Pace pace(const Members& members) const {
-        changes::Pace pace;
+    [[nodiscard]] elastic::Pace pace(const Members& members) const {
+        elastic::Pace pace;
         pace.step = jobs_.step(members);
         pace.samples = graphs_.samples(members.size());
         pace.members = static_cast<std::uint32_t>(members.size());
         if (params_.checkpoint)
-            pace.write = changes::write_time(*params_.costs, graphs_.state(), pace.members);
+            pace.write = elastic::write_time(*params_.costs, graphs_.state(), pace.members);
         if (copies())
             pace.copies = jobs_.checkpoint(members);
         return pace;
     }
 
-    [[nodiscard]] changes::Checkpoints checkpoints() const {
+    [[nodiscard]] elastic::Checkpoints checkpoints() const {
         if (!params_.checkpoint)
             return {};
         return {params_.checkpoint->every, params_.checkpoint->asynchronous};
     }
 
-    [[nodiscard]] changes::TimedChange timed(std::size_t i) const {
+    [[nodiscard]] elastic::TimedChange timed(std::size_t i) const {
         const Change& change = changes_[i];
-        changes::TimedChange timed;
+        elastic::TimedChange timed;
         timed.at = change.at;
         timed.died = change.died;
         timed.from_checkpoint = change.died && change.method == Method::kRestart;
         timed.saves = !change.died && change.method == Method::kRestart;
         timed.notice = change.notice;
-        timed.phases = changes::phases_of(facts(i), *params_.costs);
+        timed.phases = elastic::phases_of(facts(i), *params_.costs);
         timed.added = static_cast<std::uint32_t>(steps_[i].added.size());
         timed.removed = static_cast<std::uint32_t>(steps_[i].removed.size());
         if (joins(i))
@@ -288,17 +288,17 @@ private:
                       kMost)}});
     }
 
-    [[nodiscard]] changes::RunTimeline compose() const {
+    [[nodiscard]] elastic::RunTimeline compose() const {
         if (params_.checkpoint)
             check_checkpoints();
-        std::vector<changes::Pace> paces{pace(first_)};
-        std::vector<changes::TimedChange> all;
+        std::vector<elastic::Pace> paces{pace(first_)};
+        std::vector<elastic::TimedChange> all;
         for (std::size_t i = 0; i < changes_.size(); ++i) {
             paces.push_back(pace(steps_[i].members));
             all.push_back(timed(i));
         }
-        changes::RunTimeline timeline =
-            changes::compose_run(paces, all, {params_.steps, params_.time}, checkpoints());
+        elastic::RunTimeline timeline =
+            elastic::compose_run(paces, all, {params_.steps, params_.time}, checkpoints());
         PlanProblems problems;
         for (std::size_t i = 0; i < changes_.size(); ++i)
             if (!timeline.changes[i].reached && changes_[i].written &&
@@ -324,7 +324,7 @@ private:
         return timeline;
     }
 
-    [[nodiscard]] ChangeResult told(std::size_t i, const changes::ChangeOutcome& outcome) const {
+    [[nodiscard]] ChangeResult told(std::size_t i, const elastic::ChangeOutcome& outcome) const {
         const Change& change = changes_[i];
         ChangeResult r;
         r.method = enum_name(change.method);
@@ -344,8 +344,8 @@ private:
         r.lost_steps = outcome.lost_steps;
         r.late_s = to_seconds(outcome.late);
         r.reached = outcome.reached;
-        const changes::TimedChange made = timed(i);
-        for (const changes::Phase& phase : made.phases)
+        const elastic::TimedChange made = timed(i);
+        for (const elastic::Phase& phase : made.phases)
             r.phases.push_back(
                 {std::string(phase.name), to_seconds(phase.time), phase.beside, phase.simulated});
         if (outcome.storage.count() > 0)
@@ -361,31 +361,31 @@ private:
         return r;
     }
 
-    static std::string_view word(changes::StretchKind kind) {
+    static std::string_view word(elastic::StretchKind kind) {
         switch (kind) {
-        case changes::StretchKind::kTraining:
+        case elastic::StretchKind::kTraining:
             return "training";
-        case changes::StretchKind::kJoining:
+        case elastic::StretchKind::kJoining:
             return "joining step";
-        case changes::StretchKind::kPause:
+        case elastic::StretchKind::kPause:
             return "pause";
-        case changes::StretchKind::kCheckpoint:
+        case elastic::StretchKind::kCheckpoint:
             return "checkpoint";
-        case changes::StretchKind::kCheckpointStep:
+        case elastic::StretchKind::kCheckpointStep:
             return "checkpoint step";
-        case changes::StretchKind::kLostStep:
+        case elastic::StretchKind::kLostStep:
             break;
         }
         return "lost step";
     }
 
-    [[nodiscard]] ChangesResult told(const changes::RunTimeline& timeline) const {
+    [[nodiscard]] ChangesResult told(const elastic::RunTimeline& timeline) const {
         constexpr double kMicroseconds = 1e6;  // per second
         ChangesResult r;
         r.state_bytes = static_cast<double>(graphs_.state().count());
         for (std::size_t i = 0; i < timeline.changes.size(); ++i)
             r.changes.push_back(told(i, timeline.changes[i]));
-        for (const changes::Stretch& s : timeline.stretches) {
+        for (const elastic::Stretch& s : timeline.stretches) {
             const double seconds = to_seconds(s.end - s.begin);
             r.stretches.push_back(
                 {to_seconds(s.begin),
@@ -417,10 +417,10 @@ private:
     /// One entry per number of members, in order.
     void add_checkpoint_steps(ChangesResult& r) const {
         std::map<std::size_t, const Members*> sets{{first_.size(), &first_}};
-        for (const changes::Step& step : steps_)
+        for (const elastic::Step& step : steps_)
             sets.emplace(step.members.size(), &step.members);
         for (const auto& [size, members] : sets) {
-            const changes::Pace p = pace(*members);
+            const elastic::Pace p = pace(*members);
             r.checkpoint_steps.push_back(
                 {p.members,
                  to_seconds(p.copies->step),
@@ -458,7 +458,7 @@ private:
             r.changes.begin(), r.changes.end(), [](const ChangeResult& c) { return !c.reached; });
         if (cut > 0)
             r.notes.push_back(fmt::format("the run ended before {} of its changes were over", cut));
-        if (params_.keep == changes::Keep::kPerGpu && !r.changes.empty())
+        if (params_.keep == elastic::Keep::kPerGpu && !r.changes.empty())
             r.notes.emplace_back(
                 "members keep their samples: the batch of a step, and with it what a learning "
                 "rate means, changes with their number");
@@ -472,7 +472,7 @@ private:
     ChangeJobs jobs_;
     std::vector<Change> changes_;
     Members first_;
-    std::vector<changes::Step> steps_;
+    std::vector<elastic::Step> steps_;
 };
 
 }  // namespace

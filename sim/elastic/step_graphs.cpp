@@ -21,7 +21,7 @@ namespace switchfold {
 
 namespace {
 
-using changes::Members;
+using elastic::Members;
 
 std::uint32_t samples_of_member(const PlanParams& plan) {
     return plan.micro_batch * plan.accumulate;
@@ -61,8 +61,8 @@ PlanProblems why_not_run(
                "global_batch in the plan");
     if (plan.memory)
         refuse("knows nothing of memory that travels; expected a plan without memory");
-    changes::ChangeProblems found;
-    static_cast<void>(changes::follow_changes(all_of(plan.data), run.written(), gpus, found));
+    elastic::ChangeProblems found;
+    static_cast<void>(elastic::follow_changes(all_of(plan.data), run.written(), gpus, found));
     for (auto& [pointer, what] : found)
         problems.emplace_back("/changes" + pointer, std::move(what));
     if (run.failures && plan.data + run.failures->spares > gpus)
@@ -93,7 +93,7 @@ PlanProblems why_not_run(
 
 /// Samples of members: the first `more` have one more than the others.
 struct StepGraphs::Share {
-    changes::BatchShare samples;
+    elastic::BatchShare samples;
     /// Whether the i-th member has one more.
     [[nodiscard]] bool takes_more(std::size_t i) const { return i < samples.more; }
 };
@@ -116,22 +116,22 @@ Members StepGraphs::first_members() const {
 StepGraphs::Share StepGraphs::share_of(std::size_t members) const {
     const PlanParams& plan = *workload_.plan;
     const std::uint32_t each = samples_of_member(plan);
-    if (experiment_.run->keep == changes::Keep::kPerGpu)
+    if (experiment_.run->keep == elastic::Keep::kPerGpu)
         return {{each, 0}};
-    return {changes::share_of(each * plan.data, static_cast<std::uint32_t>(members))};
+    return {elastic::share_of(each * plan.data, static_cast<std::uint32_t>(members))};
 }
 
 std::uint64_t StepGraphs::samples(std::size_t members) const {
     const PlanParams& plan = *workload_.plan;
-    const bool per_gpu = experiment_.run->keep == changes::Keep::kPerGpu;
+    const bool per_gpu = experiment_.run->keep == elastic::Keep::kPerGpu;
     return std::uint64_t{samples_of_member(plan)} * (per_gpu ? members : plan.data);
 }
 
 ExecutionGraph
 StepGraphs::plan(std::size_t ranks, std::uint32_t samples, PlanProblems& problems) const {
     TrainingWorkloadParams workload = workload_;
-    const changes::MicroBatches batches =
-        changes::micro_batches_of(samples, workload_.plan->micro_batch);
+    const elastic::MicroBatches batches =
+        elastic::micro_batches_of(samples, workload_.plan->micro_batch);
     workload.ranks = 0;
     workload.plan->data = static_cast<std::uint32_t>(ranks);
     workload.plan->micro_batch = batches.size;
@@ -160,9 +160,9 @@ ExecutionGraph StepGraphs::step(const Members& members, PlanProblems& problems) 
         for (std::size_t i = 0; i < members.size(); ++i)
             takes_more[i] = share.takes_more(i);
         graph =
-            changes::joined(graph, plan(members.size(), share.samples.least, problems), takes_more);
+            elastic::joined(graph, plan(members.size(), share.samples.least, problems), takes_more);
     }
-    return changes::placed(graph, members);
+    return elastic::placed(graph, members);
 }
 
 ExecutionGraph StepGraphs::joining_step(
@@ -184,11 +184,11 @@ ExecutionGraph StepGraphs::joining_step(
             const auto place = std::lower_bound(old_members.begin(), old_members.end(), all[i]);
             takes_more[i] = share.takes_more(static_cast<std::size_t>(place - old_members.begin()));
         }
-        graph = changes::joined(graph, plan(all.size(), share.samples.least, problems), takes_more);
+        graph = elastic::joined(graph, plan(all.size(), share.samples.least, problems), takes_more);
     }
-    graph = changes::placed(graph, all);
-    changes::contribute_zero(graph, joiners);
-    changes::add_transfer(graph, old_members, joiners, experiment_.run->broadcast, state_);
+    graph = elastic::placed(graph, all);
+    elastic::contribute_zero(graph, joiners);
+    elastic::add_transfer(graph, old_members, joiners, experiment_.run->broadcast, state_);
     return graph;
 }
 

@@ -32,7 +32,7 @@ public:
     /// \pre the run has no problems. Paths are relative to `folder`.
     StepGraphs(const Experiment& experiment, std::filesystem::path folder);
 
-    [[nodiscard]] changes::Members first_members() const;
+    [[nodiscard]] elastic::Members first_members() const;
     /// Total samples of a step with this number of members.
     [[nodiscard]] std::uint64_t samples(std::size_t members) const;
     /// Weights, moments and the weights' 32-bit copy of one member.
@@ -42,12 +42,12 @@ public:
     /// The members' step. Adds to `problems` if it is impossible: memory, a batch smaller than the
     /// number of members.
     [[nodiscard]] ExecutionGraph
-    step(const changes::Members& members, PlanProblems& problems) const;
+    step(const elastic::Members& members, PlanProblems& problems) const;
     /// The old members' step, with joiners in its collectives: they receive the state beside it and
     /// contribute a zero gradient.
     [[nodiscard]] ExecutionGraph joining_step(
-        const changes::Members& old_members,
-        const changes::Members& joiners,
+        const elastic::Members& old_members,
+        const elastic::Members& joiners,
         PlanProblems& problems) const;
 
 private:

@@ -76,17 +76,17 @@ StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::
     };
     for (const GpuStepWork& gpu : work.gpus) {
         const GpuPowerParams& numbers = numbers_of(gpu.gpu, power, file);
-        const double dynamic = numbers.limit - numbers.idle.value;
+        const double dynamic = numbers.limit_watts - numbers.idle_watts.value;
         for (const auto& [joules, estimate] : kEnds) {
-            const double idle = numbers.idle.*estimate * work.seconds;
+            const double idle = numbers.idle_watts.*estimate * work.seconds;
             const double memory =
-                transport(gpu.kernel_bytes + packet_bytes(gpu, joules), numbers.memory.*estimate);
+                transport(gpu.kernel_bytes + packet_bytes(gpu, joules), numbers.memory_pj_per_bit.*estimate);
             const double held =
                 dynamic * power.communication.*estimate * gpu.communication_sms * work.seconds;
             const double wanted = dynamic * (power.dense_kernels.*estimate * gpu.dense_seconds +
                                              power.other_kernels.*estimate * gpu.other_seconds);
             // A GPU at its limit lowers its clock: it never draws more.
-            const double most = std::max(0.0, numbers.limit * work.seconds - idle - memory - held);
+            const double most = std::max(0.0, numbers.limit_watts * work.seconds - idle - memory - held);
             at(EnergyPart::kIdle).*joules += idle;
             at(EnergyPart::kMemory).*joules += memory;
             at(EnergyPart::kCommunication).*joules += held;
@@ -95,9 +95,9 @@ StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::
     }
     for (const auto& [joules, estimate] : kEnds) {
         at(EnergyPart::kGpuLinks).*joules =
-            transport(work.gpu_link_bytes, power.gpu_link.*estimate);
-        at(EnergyPart::kPcie).*joules = transport(work.pcie_bytes, power.pcie.*estimate);
-        at(EnergyPart::kNetwork).*joules = transport(work.network_bytes, power.network.*estimate);
+            transport(work.gpu_link_bytes, power.gpu_link_pj_per_bit.*estimate);
+        at(EnergyPart::kPcie).*joules = transport(work.pcie_bytes, power.pcie_pj_per_bit.*estimate);
+        at(EnergyPart::kNetwork).*joules = transport(work.network_bytes, power.network_pj_per_bit.*estimate);
     }
     return energy;
 }

@@ -29,33 +29,33 @@ struct EstimateParams {
 
 /// Power of one kind of GPU.
 struct GpuPowerParams {
-    double limit = 0;
-    EstimateParams idle;
-    EstimateParams memory;
+    double limit_watts = 0;
+    EstimateParams idle_watts;
+    EstimateParams memory_pj_per_bit;
     static constexpr auto fields() {
         using P = GpuPowerParams;
         constexpr double kMostWatts = 10'000;
         return list_of(
             field(
                 "limit_watts",
-                &P::limit,
+                &P::limit_watts,
                 "Power limit of the whole GPU with its memory.",
                 1.0,
                 kMostWatts)
                 .required(),
             field(
                 "idle_watts",
-                &P::idle,
+                &P::idle_watts,
                 "Power with a process on the GPU and no kernel running; below the limit.")
                 .required(),
             field(
                 "memory_pj_per_bit",
-                &P::memory,
+                &P::memory_pj_per_bit,
                 "Energy of a bit read from or written to the GPU's memory, in picojoules.")
                 .required());
     }
     void check(ParamChecker& checker) const {
-        if (idle.high >= limit)
+        if (idle_watts.high >= limit_watts)
             checker.error("/idle_watts/high", "is not below limit_watts; expected less");
     }
 };
@@ -66,9 +66,9 @@ struct PowerParams {
     EstimateParams dense_kernels;
     EstimateParams other_kernels;
     EstimateParams communication;
-    EstimateParams gpu_link;
-    EstimateParams pcie;
-    EstimateParams network;
+    EstimateParams gpu_link_pj_per_bit;
+    EstimateParams pcie_pj_per_bit;
+    EstimateParams network_pj_per_bit;
     static constexpr auto fields() {
         using P = PowerParams;
         return list_of(
@@ -87,14 +87,14 @@ struct PowerParams {
                 .required(),
             field(
                 "gpu_link_pj_per_bit",
-                &P::gpu_link,
+                &P::gpu_link_pj_per_bit,
                 "Energy of a bit on a link between GPUs, or to the switch between them: NVLink, "
                 "xGMI.")
                 .required(),
-            field("pcie_pj_per_bit", &P::pcie, "The same on a link of PCIe.").required(),
+            field("pcie_pj_per_bit", &P::pcie_pj_per_bit, "The same on a link of PCIe.").required(),
             field(
                 "network_pj_per_bit",
-                &P::network,
+                &P::network_pj_per_bit,
                 "The same on a cable between machines, with the switch or NIC behind it.")
                 .required());
     }

@@ -62,9 +62,9 @@ private:
         if (!experiment_.ranks.empty())
             fail("/ranks", "makes ranks unequal; expected none beside a planner");
         if (const auto& plan = workload_of(experiment_).plan) {
-            if (plan->layer_cut)
+            if (plan->placement)
                 fail(
-                    "/workload/plan/cut",
+                    "/workload/plan/placement",
                     "cannot be compared with other plans; expected none beside a planner");
             if (plan->global_batch > 0)
                 fail(

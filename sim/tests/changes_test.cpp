@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::changes_test {
+namespace switchfold::elastic_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -349,4 +349,4 @@ TEST(Runs, SwitchesCopyStateToManyJoinersAtOnce) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes_test
+}  // namespace switchfold::elastic_test

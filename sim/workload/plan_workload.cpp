@@ -2,7 +2,7 @@
 #include "sim/workload/plan_workload.h"
 
 #include "core/json.h"
-#include "sim/workload/cut_plan.h"
+#include "sim/workload/placement_plan.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/training_workload.h"
@@ -60,7 +60,7 @@ ParallelPlan plan_of(
     ParallelPlan plan = plan_without_network(workload);
     if (p.schedule.ends_with(".json"))
         plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
-    if (p.cut.equal && problems_of(plan, network).empty()) {
+    if (p.partition.equal && problems_of(plan, network).empty()) {
         const std::uint32_t stages = stages_of(plan);
         plan.partition = equal_partition(network, stages);
         if (plan.partition.empty())
@@ -71,8 +71,8 @@ ParallelPlan plan_of(
                     network.name,
                     stages));
     }
-    for (std::size_t i = 0; i < p.cut.first.size(); ++i) {
-        const std::string& word = p.cut.first[i];
+    for (std::size_t i = 0; i < p.partition.first.size(); ++i) {
+        const std::string& word = p.partition.first[i];
         if (const auto layer = layer_named(network, word))
             plan.partition.push_back(*layer);
         else
@@ -96,9 +96,9 @@ void plan_partition(
     Bytes memory,
     ParallelPlan& plan,
     PlanProblems& problems) {
-    if (!(params.cut.planner || params.cut.replicated) || !problems.empty())
+    if (!(params.partition.planner || params.partition.replicated) || !problems.empty())
         return;
-    if (params.cut.replicated && (plan.schedule != "1f1b_async" || !plan.replicas.empty())) {
+    if (params.partition.replicated && (plan.schedule != "1f1b_async" || !plan.replicas.empty())) {
         problems.emplace_back(
             "/partition",
             "is replicated, which chooses replicas of 1f1b_async; expected that schedule, and no "
@@ -106,10 +106,10 @@ void plan_partition(
         return;
     }
     PartitionOptions options;
-    if (!params.cut.replicated)
+    if (!params.partition.replicated)
         options.replicas =
             plan.replicas.empty() ? std::vector<std::uint32_t>(stages_of(plan), 1) : plan.replicas;
-    options.workers = params.cut.replicated
+    options.workers = params.partition.replicated
                           ? plan.pipeline
                           : std::accumulate(options.replicas.begin(), options.replicas.end(), 0U);
     options.levels = {{options.workers, static_cast<double>(params.link_bandwidth.count())}};
@@ -119,7 +119,7 @@ void plan_partition(
         use(*found, plan);
         // Rounded to a multiple that the chosen replicas share evenly.
         const std::uint32_t turns = rounds_of_replicas(plan);
-        if (params.cut.replicated)
+        if (params.partition.replicated)
             plan.mini_batches = (plan.mini_batches + turns - 1) / turns * turns;
     } else {
         problems.emplace_back(
@@ -252,7 +252,7 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
     else
         plan.micro_batch = workload.batch;
     if (workload.plan)
-        plan.launches = workload.plan->calls.value;
+        plan.launch_times = workload.plan->launches.value;
     plan.bucket = workload.bucket;
     plan.first_bucket = workload.first_bucket;
     plan.gradient = workload.gradient;
@@ -297,7 +297,7 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(
 
 /// Rejects settings that unequal ranks do not support.
 void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& problems) {
-    if (several_kinds && (params.cut.planner || params.cut.replicated))
+    if (several_kinds && (params.partition.planner || params.partition.replicated))
         problems.emplace_back(
             "/partition",
             "is for devices that are alike, and ranks have several kinds of GPUs; expected auto, "
@@ -334,7 +334,7 @@ std::optional<PreparedPlan> prepare_plan(
     const std::filesystem::path& folder,
     PlanProblems& problems,
     MemoryCheck check) {
-    if (workload.plan->layer_cut)
+    if (workload.plan->placement)
         return prepare_cut(workload, gpus, folder, problems, check);
     const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));
     std::vector<std::optional<KernelTimes>> times =
@@ -389,7 +389,7 @@ std::optional<PreparedPlan> prepare_plan(
         prepared.notes.push_back(told);
     prepared.step =
         std::make_unique<PlannedStep>(std::move(network), KernelTimes(first), std::move(plan));
-    if (workload.plan->cut.replicated)
+    if (workload.plan->partition.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     if (workload.plan->memory)
         use_memory(gpu, gpus.of_a_machine(), *workload.plan, prepared, problems);

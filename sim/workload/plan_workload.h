@@ -18,13 +18,13 @@
 
 namespace switchfold {
 
-class PlannedCut;
+class PlannedPlacement;
 
 /// A training workload with a plan, ready for its generator.
 struct PreparedPlan {
     /// For a divided plan: an equal share on one GPU; null if layers are cut.
     std::unique_ptr<PlannedStep> step;
-    std::shared_ptr<const PlannedCut> cut;  ///< for a network divided by layers and branches
+    std::shared_ptr<const PlannedPlacement> cut;  ///< for a network divided by layers and branches
     std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
     std::optional<PlannedMemory> memory;    ///< if the plan controls what stays on the GPU
     std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one

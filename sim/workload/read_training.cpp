@@ -107,7 +107,7 @@ private:
         PlanProblems problems;
         const RankGpus gpus = context_.rank_gpus();
         // Before a batch is divided among far too many.
-        if (!w.plan->layer_cut)
+        if (!w.plan->placement)
             refuse_other_ranks(w, ranks_of(*w.plan), false);
         auto prepared = prepare_plan(
             w, gpus, context_.file().parent_path(), problems, context_.experiment().memory);
@@ -231,11 +231,11 @@ private:
     void refuse_with_cut() const {
         if (context_.experiment().run)
             context_.fail(
-                "/workload/plan/cut",
+                "/workload/plan/placement",
                 "needs a fixed machine, but run changes its GPUs; expected none");
         if (context_.experiment().learning)
             context_.fail(
-                "/workload/plan/cut",
+                "/workload/plan/placement",
                 "gives no order of passes that learning follows; expected none");
     }
 

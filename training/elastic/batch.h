@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// Treatment of the batch when the number of members changes.
 enum class Keep : std::uint8_t {
@@ -33,4 +33,4 @@ micro_batches_of(std::uint32_t samples, std::uint32_t largest) {
     return {count, (samples + count - 1) / count};
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -166,4 +166,4 @@ std::vector<Step> follow_changes(
     return steps;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// How members join and leave; docs/elastic.md lists who waits for what.
 enum class Method : std::uint8_t {
@@ -68,4 +68,4 @@ using ChangeProblems = std::vector<std::pair<std::string, std::string>>;
     std::uint32_t gpus,
     ChangeProblems& problems);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

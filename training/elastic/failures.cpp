@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -220,4 +220,4 @@ std::vector<Change> with_failures(
     return mixer.finish();
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

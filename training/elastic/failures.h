@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// A failure of a GPU, whether it is training or not.
 struct Failure {
@@ -45,4 +45,4 @@ struct FailurePolicy {
     std::uint32_t gpus,
     Time length);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <map>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 std::vector<Bytes> parts_written(Writers writers, Bytes state, std::uint32_t members) {
     std::vector<Bytes> parts(members);
@@ -104,4 +104,4 @@ Time last_of(const std::vector<Time>& times) {
     return times.empty() ? Time() : *std::max_element(times.begin(), times.end());
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

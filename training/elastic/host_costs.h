@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// Members that read a checkpoint.
 enum class Readers : std::uint8_t {
@@ -107,4 +107,4 @@ init_time(const HostCosts& costs, Communicator communicator, std::uint32_t ranks
 /// The latest time.
 [[nodiscard]] Time last_of(const std::vector<Time>& times);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

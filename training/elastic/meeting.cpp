@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 std::vector<Time> ring_all_gather(const std::vector<Time>& arrivals, Time step) {
     std::vector<Time> now = arrivals;
@@ -49,4 +49,4 @@ std::vector<Time> connect_rings(
     return there;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// The bootstrap's all-gather: a TCP ring of N - 1 steps. In each step a rank forwards what it
 /// received last; it can start the next step when its part has arrived, `step` after its neighbour
@@ -26,4 +26,4 @@ struct ConnectionCosts {
 [[nodiscard]] std::vector<Time> connect_rings(
     const Placement& placement, const std::vector<Time>& arrivals, const ConnectionCosts& costs);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -190,4 +190,4 @@ Time time_of(const std::vector<Phase>& phases, bool beside) {
     return sum;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// A phase of a change.
 struct Phase {
@@ -45,4 +45,4 @@ struct ChangeFacts {
 /// Sum of the phases beside training, or of the others.
 [[nodiscard]] Time time_of(const std::vector<Phase>& phases, bool beside);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

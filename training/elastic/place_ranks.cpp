@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <memory>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -60,4 +60,4 @@ ExecutionGraph joined(
     return out;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

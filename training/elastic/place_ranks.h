@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// The same work with rank i on GPU members[i]; other GPUs do nothing.
 [[nodiscard]] ExecutionGraph placed(const ExecutionGraph& graph, const Members& members);
@@ -16,4 +16,4 @@ namespace switchfold::changes {
 [[nodiscard]] ExecutionGraph
 joined(const ExecutionGraph& more, const ExecutionGraph& less, const std::vector<bool>& takes_more);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 std::uint32_t Placement::machines() const {
     return static_cast<std::uint32_t>(
@@ -37,4 +37,4 @@ Placement even_placement(std::uint32_t members, std::uint32_t machines, std::uin
     return placement;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

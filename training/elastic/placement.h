@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// Location of the members, and the rings of their collectives.
 struct Placement {
@@ -26,4 +26,4 @@ struct Placement {
 [[nodiscard]] Placement
 even_placement(std::uint32_t members, std::uint32_t machines, std::uint32_t channels);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

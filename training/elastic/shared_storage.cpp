@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -68,4 +68,4 @@ std::vector<Time> serve(const SharedStorage& storage, const std::vector<StorageC
     return ends;
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

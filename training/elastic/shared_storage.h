@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// A process that writes to or reads from the storage.
 struct StorageClient {
@@ -25,4 +25,4 @@ struct SharedStorage {
 [[nodiscard]] std::vector<Time>
 serve(const SharedStorage& storage, const std::vector<StorageClient>& clients);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -210,4 +210,4 @@ void contribute_zero(ExecutionGraph& graph, const Members& joiners) {
     }
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

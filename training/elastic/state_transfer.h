@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// Name of the operations that carry state.
 inline constexpr std::string_view kStateTransfer = "state of a member";
@@ -44,4 +44,4 @@ void add_copies_to_host(
 /// passes take no time.
 void contribute_zero(ExecutionGraph& graph, const Members& joiners);
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 namespace {
 
@@ -337,4 +337,4 @@ RunTimeline compose_run(
     return composer.finish();
 }
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

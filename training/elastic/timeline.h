@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace switchfold::changes {
+namespace switchfold::elastic {
 
 /// Simulated step during which state is copied to hosts for an asynchronous checkpoint.
 struct CheckpointStep {
@@ -136,4 +136,4 @@ struct RunTimeline {
     const RunLength& length,
     const Checkpoints& checkpoints = {});
 
-}  // namespace switchfold::changes
+}  // namespace switchfold::elastic

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/placement/best_cut.h"
 
-#include "training/placement/cut_tasks.h"
+#include "training/placement/placement_tasks.h"
 #include "training/placement/exact_cut.h"
 #include "training/placement/list_cut.h"
 #include "training/placement/task_schedule.h"
@@ -33,7 +33,7 @@ struct Judged {
 /// with fewer bytes sent.
 class Mover {
 public:
-    Mover(const CutGraph& graph, const CutTasks& tasks) : graph_(graph), tasks_(tasks) {}
+    Mover(const PlacementGraph& graph, const PlacementTasks& tasks) : graph_(graph), tasks_(tasks) {}
 
     /// \returns whether a local optimum was reached.
     bool improve(NodeParts& parts) {
@@ -92,14 +92,14 @@ private:
         }
     }
 
-    const CutGraph& graph_;
-    const CutTasks& tasks_;
+    const PlacementGraph& graph_;
+    const PlacementTasks& tasks_;
     std::size_t spent_ = 0;
     std::size_t estimates_ = 0;
 };
 
-std::optional<FoundCut> find_best(const CutGraph& graph) {
-    const CutTasks tasks(graph);
+std::optional<FoundCut> find_best(const PlacementGraph& graph) {
+    const PlacementTasks tasks(graph);
     Mover mover(graph, tasks);
     std::optional<FoundCut> best;
     bool all_estimated = true;
@@ -129,19 +129,19 @@ std::optional<FoundCut> find_best(const CutGraph& graph) {
 
 }  // namespace
 
-FoundCut judged_cut(const CutGraph& graph, NodeParts parts) {
+FoundCut judged_cut(const PlacementGraph& graph, NodeParts parts) {
     FoundCut cut;
-    cut.seconds = schedule_tasks(graph, CutTasks(graph), parts).seconds;
+    cut.seconds = schedule_tasks(graph, PlacementTasks(graph), parts).seconds;
     cut.step_bound = step_bound(graph);
     cut.busiest = busiest(graph, parts);
     cut.parts = std::move(parts);
     return cut;
 }
 
-std::optional<FoundCut> find_cut(const CutGraph& graph, CutMethod method) {
-    if (method == CutMethod::kBest)
+std::optional<FoundCut> find_cut(const PlacementGraph& graph, PlacementMethod method) {
+    if (method == PlacementMethod::kBest)
         return find_best(graph);
-    if (method == CutMethod::kList) {
+    if (method == PlacementMethod::kList) {
         auto parts = list_cut(graph);
         return parts ? std::optional(judged_cut(graph, std::move(*parts))) : std::nullopt;
     }

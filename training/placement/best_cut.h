@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_choice.h"
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_choice.h"
+#include "training/placement/placement_graph.h"
 
 #include <cstddef>
 #include <optional>
@@ -23,10 +23,10 @@ struct FoundCut {
 };
 
 /// Evaluates a given division.
-[[nodiscard]] FoundCut judged_cut(const CutGraph& graph, NodeParts parts);
+[[nodiscard]] FoundCut judged_cut(const PlacementGraph& graph, NodeParts parts);
 
 /// The division found by a method; nothing if none fits in memory. \pre kExact: why_no_exact_cut()
 /// is empty
-[[nodiscard]] std::optional<FoundCut> find_cut(const CutGraph& graph, CutMethod method);
+[[nodiscard]] std::optional<FoundCut> find_cut(const PlacementGraph& graph, PlacementMethod method);
 
 }  // namespace switchfold

@@ -18,7 +18,7 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Dependencies of every node; at most 64 nodes.
-std::vector<NodeSet> needs_of(const CutGraph& graph) {
+std::vector<NodeSet> needs_of(const PlacementGraph& graph) {
     std::vector<NodeSet> needs(graph.nodes.size());
     for (std::size_t i = 0; i < needs.size(); ++i)
         for (const std::uint32_t input : graph.nodes[i].inputs)
@@ -34,7 +34,7 @@ void for_each_node(NodeSet set, F f) {
 
 class Programme {
 public:
-    Programme(const CutGraph& graph, std::vector<NodeSet> sets) :
+    Programme(const PlacementGraph& graph, std::vector<NodeSet> sets) :
         graph_(graph),
         sets_(std::move(sets)),
         readers_(graph.nodes.size()),
@@ -189,7 +189,7 @@ private:
 
     static constexpr std::uint64_t kMostSteps = 2'000'000;
 
-    const CutGraph& graph_;
+    const PlacementGraph& graph_;
     std::vector<NodeSet> sets_;
     std::vector<NodeSet> readers_;
     bool own_way_;  ///< whether each part has its own GPU
@@ -203,7 +203,7 @@ private:
 
 }  // namespace
 
-std::string why_no_exact_cut(const CutGraph& graph) {
+std::string why_no_exact_cut(const PlacementGraph& graph) {
     if (graph.nodes.size() > kMostExactNodes)
         return fmt::format(
             "has {} layers, more than the {} that are divided exactly",
@@ -222,7 +222,7 @@ std::string why_no_exact_cut(const CutGraph& graph) {
     return {};
 }
 
-std::optional<ExactCut> exact_cut(const CutGraph& graph) {
+std::optional<ExactCut> exact_cut(const PlacementGraph& graph) {
     auto sets = down_sets(needs_of(graph), kMostDownSets);
     return Programme(graph, std::move(*sets)).run();
 }

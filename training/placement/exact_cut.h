@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +28,7 @@ struct ExactCut {
 };
 
 /// Reason why exact_cut() does not accept the graph; empty if it does.
-[[nodiscard]] std::string why_no_exact_cut(const CutGraph& graph);
+[[nodiscard]] std::string why_no_exact_cut(const PlacementGraph& graph);
 
 /// The division whose busiest part is least busy (busiest()), by dynamic programming over
 /// down-sets, as Tarnawski et al. (Efficient Algorithms for Device Placement of DNN Graph
@@ -37,6 +37,6 @@ struct ExactCut {
 /// parts. Otherwise a branch and bound over the same down-sets, from the last part to the first,
 /// closes the gap. Nothing if no division fits in memory. \pre why_no_exact_cut() is empty; each
 /// part has its own GPU or all share one
-[[nodiscard]] std::optional<ExactCut> exact_cut(const CutGraph& graph);
+[[nodiscard]] std::optional<ExactCut> exact_cut(const PlacementGraph& graph);
 
 }  // namespace switchfold

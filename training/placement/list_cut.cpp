@@ -12,7 +12,7 @@ namespace {
 
 class ListCut {
 public:
-    explicit ListCut(const CutGraph& graph) :
+    explicit ListCut(const PlacementGraph& graph) :
         graph_(graph),
         parts_(graph.nodes.size(), 0),
         first_(graph.nodes.size(), 0),
@@ -100,7 +100,7 @@ private:
         parts_[node] = part;
     }
 
-    const CutGraph& graph_;
+    const PlacementGraph& graph_;
     NodeParts parts_;
     std::vector<double> first_;  ///< by node: end of its first piece
     std::vector<double> last_;
@@ -110,7 +110,7 @@ private:
 
 }  // namespace
 
-std::optional<NodeParts> list_cut(const CutGraph& graph) {
+std::optional<NodeParts> list_cut(const PlacementGraph& graph) {
     return ListCut(graph).run();
 }
 

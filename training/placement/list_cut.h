@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <optional>
 
@@ -12,6 +12,6 @@ namespace switchfold {
 /// after earlier work on that part and after its inputs' messages. Layers in pieces may start with
 /// the first piece. For any number of layers and parts; without any guarantee. Nothing if a layer
 /// fits no part's memory.
-[[nodiscard]] std::optional<NodeParts> list_cut(const CutGraph& graph);
+[[nodiscard]] std::optional<NodeParts> list_cut(const PlacementGraph& graph);
 
 }  // namespace switchfold

@@ -12,19 +12,19 @@ namespace switchfold {
 
 namespace {
 
-ParallelPlan on_devices(ParallelPlan plan, const CutChoice& choice) {
+ParallelPlan on_devices(ParallelPlan plan, const PlacementChoice& choice) {
     plan.pipeline = choice.gpus_used();
     return plan;
 }
 
 }  // namespace
 
-PlannedCut::PlannedCut(
+PlannedPlacement::PlannedPlacement(
     Network network,
     KernelTimes times,
     ParallelPlan plan,
-    const CutChoice& choice,
-    const CutMachine& machine) :
+    const PlacementChoice& choice,
+    const PlacementMachine& machine) :
     network_(std::move(network)),
     times_(std::move(times)),
     plan_(on_devices(std::move(plan), choice)),
@@ -39,20 +39,20 @@ PlannedCut::PlannedCut(
         machine.bandwidth,
         choice_.gpus_used() == choice_.parts ? machine.memory : 0)) {}
 
-std::unique_ptr<PlannedCut> PlannedCut::make(
+std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
     Network network,
     KernelTimes times,
     ParallelPlan plan,
-    const CutChoice& choice,
-    const CutMachine& machine,
+    const PlacementChoice& choice,
+    const PlacementMachine& machine,
     PlanProblems& problems) {
-    std::unique_ptr<PlannedCut> cut(
-        new PlannedCut(std::move(network), std::move(times), std::move(plan), choice, machine));
+    std::unique_ptr<PlannedPlacement> cut(
+        new PlannedPlacement(std::move(network), std::move(times), std::move(plan), choice, machine));
     std::optional<FoundCut> found;
     if (!choice.layers.empty()) {
         found = judged_cut(cut->graph_, parts_named(choice, cut->network_));
     } else {
-        if (choice.method == CutMethod::kExact)
+        if (choice.method == PlacementMethod::kExact)
             if (const std::string why = why_no_exact_cut(cut->graph_); !why.empty()) {
                 problems.emplace_back(
                     "/cut/method",
@@ -73,7 +73,7 @@ std::unique_ptr<PlannedCut> PlannedCut::make(
         return {};
     }
     cut->found_ = std::move(*found);
-    cut->tasks_ = std::make_unique<CutTasks>(cut->graph_);
+    cut->tasks_ = std::make_unique<PlacementTasks>(cut->graph_);
     cut->schedule_ = schedule_tasks(cut->graph_, *cut->tasks_, cut->found_.parts);
     return cut;
 }

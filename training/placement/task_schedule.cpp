@@ -16,7 +16,7 @@ namespace {
 
 class Scheduler {
 public:
-    Scheduler(const CutGraph& graph, const CutTasks& tasks, const NodeParts& parts) :
+    Scheduler(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts) :
         graph_(graph),
         tasks_(tasks.all()),
         parts_(parts),
@@ -82,8 +82,8 @@ private:
     /// the receiver's output; one piece if both nodes have pieces.
     [[nodiscard]] double message(std::uint32_t from, std::uint32_t to) const {
         const bool forward = tasks_[from].kind == TaskKind::kForward;
-        const CutNode& made = graph_.nodes[tasks_[forward ? from : to].node];
-        const CutNode& other = graph_.nodes[tasks_[forward ? to : from].node];
+        const PlacementNode& made = graph_.nodes[tasks_[forward ? from : to].node];
+        const PlacementNode& other = graph_.nodes[tasks_[forward ? to : from].node];
         const std::uint32_t pieces = made.chunks == other.chunks ? made.chunks : 1;
         const double bytes = made.output_bytes / pieces;
         return graph_.latency + (graph_.bandwidth > 0 ? bytes / graph_.bandwidth : 0);
@@ -135,8 +135,8 @@ private:
         return *std::max_element(seconds.begin(), seconds.end());
     }
 
-    const CutGraph& graph_;
-    const std::vector<CutTask>& tasks_;
+    const PlacementGraph& graph_;
+    const std::vector<PlacementTask>& tasks_;
     const NodeParts& parts_;
     std::vector<std::vector<std::uint32_t>> successors_;
     std::vector<std::uint32_t> waiting_;
@@ -152,7 +152,7 @@ private:
 
 }  // namespace
 
-TaskSchedule schedule_tasks(const CutGraph& graph, const CutTasks& tasks, const NodeParts& parts) {
+TaskSchedule schedule_tasks(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts) {
     return Scheduler(graph, tasks, parts).run();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_tasks.h"
+#include "training/placement/placement_tasks.h"
 
 #include <cstdint>
 #include <vector>
@@ -20,6 +20,6 @@ struct TaskSchedule {
 /// right after their input gradients. Messages between two GPUs are sequential; kernels of parts
 /// that share a GPU do not slow each other here.
 [[nodiscard]] TaskSchedule
-schedule_tasks(const CutGraph& graph, const CutTasks& tasks, const NodeParts& parts);
+schedule_tasks(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts);
 
 }  // namespace switchfold

@@ -24,9 +24,9 @@ namespace switchfold::validation {
 
 namespace {
 
-using changes::Communicator;
-using changes::HostCosts;
-using changes::Members;
+using elastic::Communicator;
+using elastic::HostCosts;
+using elastic::Members;
 
 constexpr double kGroupLimit = 0.30;  // tolerance for change times
 constexpr std::uint32_t kGpusOfChangeNode = 8;
@@ -75,8 +75,8 @@ double simulated_broadcast(const Broadcast& broadcast, const JobProgress& progre
     SimulateOptions options;
     options.progress = progress;
     const Members others(broadcast.members.begin() + 1, broadcast.members.end());
-    const ExecutionGraph graph = changes::transfer_alone(
-        {broadcast.members.front()}, others, changes::Transfer::kRing, broadcast.state);
+    const ExecutionGraph graph = elastic::transfer_alone(
+        {broadcast.members.front()}, others, elastic::Transfer::kRing, broadcast.state);
     CollectivePolicies policies;
     policies.broadcast = ring_policy();
     return to_seconds(Time(simulate(*broadcast.system, graph, policies, options).end_ps));
@@ -154,13 +154,13 @@ private:
             return false;
         HostCosts costs = default_;
         costs.storage_read = costs.storage_write = costs.client = Bandwidth(100'000'000);
-        costs.readers = changes::Readers::kOne;  // the shards together form the state
+        costs.readers = elastic::Readers::kOne;  // the shards together form the state
         const std::uint32_t ranks = std::max(1U, row.gpus);
-        const changes::Placement placement =
-            changes::even_placement(ranks, std::max(1U, row.nodes), default_channels());
+        const elastic::Placement placement =
+            elastic::even_placement(ranks, std::max(1U, row.nodes), default_channels());
         const Time time = row.quantity == "checkpoint_save_time"
-                              ? changes::write_time(costs, *bytes, ranks)
-                              : changes::last_of(changes::read_ends(
+                              ? elastic::write_time(costs, *bytes, ranks)
+                              : elastic::last_of(elastic::read_ends(
                                     costs, *bytes, placement, std::vector<Time>(ranks)));
         result_.cases.push_back(change_case(
             row, "checkpoints, bytes over bandwidth", to_seconds(time), "storage of 100 MB/s"));
@@ -175,7 +175,7 @@ private:
         if (row.change == "shrink") {
             const double init = to_seconds(first_communicator(row.from_gpus, row.nodes));
             const double shrink =
-                to_seconds(changes::init_time(default_, Communicator::kShrink, row.to_gpus));
+                to_seconds(elastic::init_time(default_, Communicator::kShrink, row.to_gpus));
             result_.cases.push_back(change_case(
                 row,
                 "communicators, shrink",
@@ -214,14 +214,14 @@ private:
 
     /// A communicator of new processes, including the connections of its first collective.
     [[nodiscard]] Time first_communicator(std::uint32_t ranks, std::uint32_t nodes) const {
-        const changes::Placement placement =
-            changes::even_placement(ranks, std::max(1U, nodes), default_channels());
+        const elastic::Placement placement =
+            elastic::even_placement(ranks, std::max(1U, nodes), default_channels());
         std::vector<Time> at(ranks);
-        at = changes::bootstrap_ends(default_, Communicator::kFirst, at);
+        at = elastic::bootstrap_ends(default_, Communicator::kFirst, at);
         for (Time& rank : at)
-            rank += changes::init_time(default_, Communicator::kFirst, ranks);
-        return changes::last_of(
-            changes::connection_ends(default_, Communicator::kFirst, placement, at));
+            rank += elastic::init_time(default_, Communicator::kFirst, ranks);
+        return elastic::last_of(
+            elastic::connection_ends(default_, Communicator::kFirst, placement, at));
     }
 
     /// The row's note states the init time of the shrunk communicator's parent.
@@ -248,8 +248,8 @@ private:
         if (!state || !match.machine)
             return false;
         Waiting waiting{row, {}, {}, {}};
-        waiting.facts.method = changes::Method::kReconnect;
-        waiting.facts.placement = changes::even_placement(
+        waiting.facts.method = elastic::Method::kReconnect;
+        waiting.facts.placement = elastic::even_placement(
             row.to_gpus, std::max(1U, nodes), match.machine->system.collectives->channels);
         waiting.facts.members_before = std::max(1U, row.from_gpus);
         waiting.facts.added = row.change == "shrink" ? 0
@@ -278,11 +278,11 @@ private:
             constexpr double kPicoseconds = 1e12;  // per second
             if (w.facts.placement.members() > 1)
                 w.facts.broadcast = Time(static_cast<std::uint64_t>(seconds[job++] * kPicoseconds));
-            changes::ChangeFacts restart = w.facts;
-            restart.method = changes::Method::kRestart;
+            elastic::ChangeFacts restart = w.facts;
+            restart.method = elastic::Method::kRestart;
             restart.broadcast = {};
-            changes::ChangeFacts join = w.facts;
-            join.method = changes::Method::kJoin;
+            elastic::ChangeFacts join = w.facts;
+            join.method = elastic::Method::kJoin;
             const double pause = pause_of(w.facts, elasticflow_);
             result_.cases.push_back(change_case(
                 w.row,
@@ -297,12 +297,12 @@ private:
     }
 
     [[nodiscard]] static double
-    pause_of(const changes::ChangeFacts& facts, const HostCosts& costs) {
-        return to_seconds(changes::time_of(changes::phases_of(facts, costs), false));
+    pause_of(const elastic::ChangeFacts& facts, const HostCosts& costs) {
+        return to_seconds(elastic::time_of(elastic::phases_of(facts, costs), false));
     }
-    [[nodiscard]] static double all_of(const changes::ChangeFacts& facts, const HostCosts& costs) {
-        const auto phases = changes::phases_of(facts, costs);
-        return to_seconds(changes::time_of(phases, false) + changes::time_of(phases, true));
+    [[nodiscard]] static double all_of(const elastic::ChangeFacts& facts, const HostCosts& costs) {
+        const auto phases = elastic::phases_of(facts, costs);
+        return to_seconds(elastic::time_of(phases, false) + elastic::time_of(phases, true));
     }
 
     void add_verdicts() {
@@ -327,18 +327,18 @@ private:
     void add_claims() {
         if (!example_)
             return;
-        changes::ChangeFacts facts = *example_;
+        elastic::ChangeFacts facts = *example_;
         facts.added = facts.placement.members() / 2;
-        facts.method = changes::Method::kJoin;
+        facts.method = elastic::Method::kJoin;
         const double join_all = all_of(facts, default_);
         const double join_pause = pause_of(facts, default_);
-        facts.method = changes::Method::kRestart;
+        facts.method = elastic::Method::kRestart;
         const double restart = pause_of(facts, default_);
         const double restart_all = all_of(facts, default_);
-        changes::ChangeFacts kept = *example_;
+        elastic::ChangeFacts kept = *example_;
         const double reconnect = pause_of(kept, kept_);
-        changes::ChangeFacts leave = *example_;
-        leave.method = changes::Method::kLeave;
+        elastic::ChangeFacts leave = *example_;
+        leave.method = elastic::Method::kLeave;
         leave.added = 0;
         leave.notice = Time(1'000'000'000'000);
         result_.notes.push_back(fmt::format(
@@ -365,7 +365,7 @@ private:
     static constexpr std::uint32_t kMostRanks = 64;
     struct Waiting {
         ElasticRow row;
-        changes::ChangeFacts facts;
+        elastic::ChangeFacts facts;
         Broadcast broadcast;
         double seconds = 0;
     };
@@ -377,7 +377,7 @@ private:
     HostCosts elasticflow_;
     std::map<std::string, double> value_of_;  ///< by the row's id
     std::vector<Waiting> waiting_;
-    std::optional<changes::ChangeFacts> example_;
+    std::optional<elastic::ChangeFacts> example_;
     double wrong_order_ = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace switchfold::validation {
 
 /// Costs of configs/costs, by file name.
-[[nodiscard]] changes::HostCosts
+[[nodiscard]] elastic::HostCosts
 shipped_costs(const std::filesystem::path& root, const std::string& name);
 
 /// Whether a row states the time of a change or of a part of one.

@@ -48,7 +48,7 @@ std::optional<Step> step_of(const ElasticRow& row) {
 
 double placed_seconds(const Step& step, const SystemParams& system, const JobProgress& progress) {
     const auto& [network, samples, machines] = step;
-    changes::Members members;
+    elastic::Members members;
     for (std::uint32_t machine = 0; machine < machines.size(); ++machine)
         for (std::uint32_t i = 0; i < machines[machine]; ++i)
             members.push_back(machine * kGpusOfMachine + i);
@@ -58,7 +58,7 @@ double placed_seconds(const Step& step, const SystemParams& system, const JobPro
     plan.datatype = Datatype::kFloat32;
     plan.optimizer = OptimizerKind::kMomentum;
     const PlannedStep planned(*find_network(network), KernelTimes(gpu_rates(*system.gpu)), plan);
-    const ExecutionGraph graph = changes::placed(plan_step(planned), members);
+    const ExecutionGraph graph = elastic::placed(plan_step(planned), members);
     SimulateOptions options;
     options.progress = progress;
     CollectivePolicies ring;

@@ -18,9 +18,9 @@ PowerParams power() {
     all.dense_kernels = {0.75, 0.5, 1};
     all.other_kernels = {0.25, 0.125, 0.5};
     all.communication = {0.5, 0.25, 1};
-    all.gpu_link = {6, 1, 10};
-    all.pcie = {10, 5, 30};
-    all.network = {75, 30, 150};
+    all.gpu_link_pj_per_bit = {6, 1, 10};
+    all.pcie_pj_per_bit = {10, 5, 30};
+    all.network_pj_per_bit = {75, 30, 150};
     return all;
 }
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <string>
 
-namespace switchfold::changes_text_test {
+namespace switchfold::elastic_text_test {
 namespace {
 
 ExperimentResult changed() {
@@ -80,4 +80,4 @@ TEST(ChangesText, TablesHaveAsManyFieldsAsTheirHeaders) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes_text_test
+}  // namespace switchfold::elastic_text_test

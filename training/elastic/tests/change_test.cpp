@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::changes::change_test {
+namespace switchfold::elastic::change_test {
 namespace {
 
 Change at(Time time, Method method) {
@@ -96,4 +96,4 @@ TEST(FollowChanges, RefusesToLeaveNobody) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::change_test
+}  // namespace switchfold::elastic::change_test

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace switchfold::changes::failures_test {
+namespace switchfold::elastic::failures_test {
 namespace {
 
 constexpr Time seconds(std::uint64_t value) {
@@ -99,4 +99,4 @@ TEST(Failures, AFileIsReadOrToldWrongByLines) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::failures_test
+}  // namespace switchfold::elastic::failures_test

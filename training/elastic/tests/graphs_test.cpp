@@ -8,7 +8,7 @@
 
 #include <map>
 
-namespace switchfold::changes::graphs_test {
+namespace switchfold::elastic::graphs_test {
 namespace {
 
 constexpr const char* kTable = "idx,layer,type,params,fwd_macs_per_sample,out_elems_per_sample\n"
@@ -106,4 +106,4 @@ TEST(Transfer, UpdatesOfSourceAndJoinersWaitAndOthersDoNot) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::graphs_test
+}  // namespace switchfold::elastic::graphs_test

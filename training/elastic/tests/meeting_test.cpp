@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace switchfold::changes::meeting_test {
+namespace switchfold::elastic::meeting_test {
 namespace {
 
 constexpr Time us(std::uint64_t value) {
@@ -90,4 +90,4 @@ TEST(Placement, SaysHowManyMachinesAndTheFullest) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::meeting_test
+}  // namespace switchfold::elastic::meeting_test

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace switchfold::changes::phases_test {
+namespace switchfold::elastic::phases_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -260,4 +260,4 @@ TEST(Batch, SharesDifferByOneAndAddUp) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::phases_test
+}  // namespace switchfold::elastic::phases_test

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace switchfold::changes::shared_storage_test {
+namespace switchfold::elastic::shared_storage_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -80,4 +80,4 @@ TEST(SharedStorage, WhatATimeDoesNotHoldIsRefused) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::shared_storage_test
+}  // namespace switchfold::elastic::shared_storage_test

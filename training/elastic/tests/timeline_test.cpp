@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace switchfold::changes::timeline_test {
+namespace switchfold::elastic::timeline_test {
 namespace {
 
 constexpr Time ms(std::uint64_t value) {
@@ -199,4 +199,4 @@ TEST(RunTimeline, NothingIsLostOrCountedTwice) {
 }
 
 }  // namespace
-}  // namespace switchfold::changes::timeline_test
+}  // namespace switchfold::elastic::timeline_test

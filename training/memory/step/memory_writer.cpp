@@ -54,7 +54,7 @@ MemoryWriter::MemoryWriter(
     const MemoryStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
     parts_(parts),
     choice_(parts.memory.choice),
-    writer_(parts.map, rank, parts.step.plan().launches, groups, names),
+    writer_(parts.map, rank, parts.step.plan().launch_times, groups, names),
     team_{"gradients", parts.map.replicas(rank)},
     gradients_(parts.memory.groups, parts.memory.gradients),
     ready_(parts.memory.groups.size()) {

@@ -18,7 +18,7 @@ namespace switchfold::exact_cut_test {
 namespace {
 
 /// Whether the parts can be ordered such that none reads from a later one.
-bool one_way(const CutGraph& graph, const NodeParts& parts) {
+bool one_way(const PlacementGraph& graph, const NodeParts& parts) {
     std::vector<std::vector<bool>> before(graph.parts, std::vector<bool>(graph.parts, false));
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
         for (const std::uint32_t input : graph.nodes[i].inputs)
@@ -36,7 +36,7 @@ bool one_way(const CutGraph& graph, const NodeParts& parts) {
 }
 
 /// Calls `visit` for every assignment of nodes to parts.
-void for_each_division(const CutGraph& graph, const std::function<void(const NodeParts&)>& visit) {
+void for_each_division(const PlacementGraph& graph, const std::function<void(const NodeParts&)>& visit) {
     NodeParts parts(graph.nodes.size(), 0);
     for (;;) {
         visit(parts);
@@ -48,7 +48,7 @@ void for_each_division(const CutGraph& graph, const std::function<void(const Nod
     }
 }
 
-double by_brute_force(const CutGraph& graph) {
+double by_brute_force(const PlacementGraph& graph) {
     double best = std::numeric_limits<double>::infinity();
     for_each_division(graph, [&](const NodeParts& parts) {
         if (one_way(graph, parts))
@@ -58,7 +58,7 @@ double by_brute_force(const CutGraph& graph) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, FindsWhatBruteForceFinds, ()) {
-    CutGraph graph = test_data::random_cut_graph(7, 3);
+    PlacementGraph graph = test_data::random_cut_graph(7, 3);
     if (graph.gpus == graph.parts && *rc::gen::arbitrary<bool>())
         graph.memory = *rc::gen::inRange(20, 120);
     const double least = by_brute_force(graph);
@@ -73,7 +73,7 @@ RC_GTEST_PROP(ExactCutProperty, FindsWhatBruteForceFinds, ()) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, FourPartsToo, ()) {
-    CutGraph graph = test_data::random_cut_graph(6, 4);
+    PlacementGraph graph = test_data::random_cut_graph(6, 4);
     graph.parts = graph.gpus = 4;
     graph.bandwidth = 1;
     const auto found = exact_cut(graph);
@@ -81,7 +81,7 @@ RC_GTEST_PROP(ExactCutProperty, FourPartsToo, ()) {
 }
 
 RC_GTEST_PROP(ExactCutProperty, NoDivisionBeatsTheBounds, ()) {
-    const CutGraph graph = test_data::random_cut_graph(6, 3);
+    const PlacementGraph graph = test_data::random_cut_graph(6, 3);
     const double bound = step_bound(graph);
     for_each_division(graph, [&](const NodeParts& parts) {
         const FoundCut cut = judged_cut(graph, parts);
@@ -89,11 +89,11 @@ RC_GTEST_PROP(ExactCutProperty, NoDivisionBeatsTheBounds, ()) {
     });
 }
 
-RC_GTEST_PROP(CutMethods, BestIsNoWorseThanTheOthers, ()) {
-    const CutGraph graph = test_data::random_cut_graph(12, 4);
-    const auto best = find_cut(graph, CutMethod::kBest);
-    const auto exact = find_cut(graph, CutMethod::kExact);
-    const auto list = find_cut(graph, CutMethod::kList);
+RC_GTEST_PROP(PlacementMethods, BestIsNoWorseThanTheOthers, ()) {
+    const PlacementGraph graph = test_data::random_cut_graph(12, 4);
+    const auto best = find_cut(graph, PlacementMethod::kBest);
+    const auto exact = find_cut(graph, PlacementMethod::kExact);
+    const auto list = find_cut(graph, PlacementMethod::kList);
     RC_ASSERT(best && exact && list);
     RC_ASSERT(best->seconds <= std::min(exact->seconds, list->seconds));
     RC_ASSERT(exact->busiest <= list->busiest || !one_way(graph, list->parts));
@@ -101,8 +101,8 @@ RC_GTEST_PROP(CutMethods, BestIsNoWorseThanTheOthers, ()) {
     RC_ASSERT(*std::max_element(list->parts.begin(), list->parts.end()) < graph.parts);
 }
 
-CutNode node(double forward, double bytes, std::vector<std::uint32_t> inputs) {
-    CutNode made;
+PlacementNode node(double forward, double bytes, std::vector<std::uint32_t> inputs) {
+    PlacementNode made;
     made.forward = forward;
     made.output_bytes = bytes;
     made.inputs = std::move(inputs);
@@ -111,7 +111,7 @@ CutNode node(double forward, double bytes, std::vector<std::uint32_t> inputs) {
 
 TEST(ExactCut, BranchesGoBesideEachOther) {
     // A source, two branches of two layers with 10 s of work each, and a node that joins them.
-    CutGraph graph;
+    PlacementGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 100;
     graph.nodes = {
@@ -130,7 +130,7 @@ TEST(ExactCut, BranchesGoBesideEachOther) {
 }
 
 TEST(ExactCut, DearMessagesKeepLayersTogether) {
-    CutGraph graph;
+    PlacementGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 1;
     graph.nodes = {node(5, 100, {}), node(5, 1, {0})};
@@ -141,7 +141,7 @@ TEST(ExactCut, DearMessagesKeepLayersTogether) {
 }
 
 TEST(ExactCut, RefusesWhatIsTooLarge) {
-    CutGraph graph;
+    PlacementGraph graph;
     graph.parts = graph.gpus = 2;
     for (std::uint32_t i = 0; i < 65; ++i)
         graph.nodes.push_back(
@@ -152,7 +152,7 @@ TEST(ExactCut, RefusesWhatIsTooLarge) {
     graph.parts = graph.gpus = 9;
     EXPECT_EQ(why_no_exact_cut(graph), "is for 9 parts, more than the 8 that are found exactly");
     graph.parts = graph.gpus = 2;
-    for (CutNode& one : graph.nodes)
+    for (PlacementNode& one : graph.nodes)
         one.inputs.clear();
     EXPECT_EQ(
         why_no_exact_cut(graph),
@@ -170,7 +170,7 @@ TEST(DownSets, OfAChainAndOfBranches) {
 
 TEST(ListCut, GoesWhereItEndsFirst) {
     // Two independent chains of equal layers.
-    CutGraph graph;
+    PlacementGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 1;
     graph.nodes = {node(5, 9, {}), node(5, 9, {}), node(5, 9, {0}), node(5, 9, {1})};

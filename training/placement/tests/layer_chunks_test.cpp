@@ -3,7 +3,7 @@
 
 #include "training/network/builder.h"
 #include "training/network/zoo/zoo.h"
-#include "training/placement/cut_work.h"
+#include "training/placement/placement_work.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
@@ -47,12 +47,12 @@ TEST(LayerChunks, ImagesHaveNone) {
 
 class Works {
 public:
-    Works(Network network, const CutChoice& choice, std::uint32_t micro_batch = 16) :
+    Works(Network network, const PlacementChoice& choice, std::uint32_t micro_batch = 16) :
         network_(std::move(network)),
         times_(test_data::ampere()),
         plan_(made(micro_batch)),
         work_(network_, times_, plan_, choice) {}
-    [[nodiscard]] const CutWork& operator*() const { return work_; }
+    [[nodiscard]] const PlacementWork& operator*() const { return work_; }
     [[nodiscard]] std::uint32_t layer(const std::string& name) const {
         const auto found =
             std::find_if(network_.layers.begin(), network_.layers.end(), [&](const Layer& layer) {
@@ -83,11 +83,11 @@ private:
     Network network_;
     KernelTimes times_;
     ParallelPlan plan_;
-    CutWork work_;
+    PlacementWork work_;
 };
 
 TEST(LstmSteps, AreAKernelEach) {
-    CutChoice choice;
+    PlacementChoice choice;
     choice.chunk_steps = 30;
     const Works works(compound(), choice);
     const std::uint32_t lstm = works.layer("lstm.1");
@@ -102,7 +102,7 @@ TEST(LstmSteps, AreAKernelEach) {
 }
 
 TEST(LstmSteps, FromMemoryTakeWhatTheLayerTakes) {
-    CutChoice choice;
+    PlacementChoice choice;
     choice.lstm_weights = LstmWeights::kMemory;
     const Works works(compound(), choice);
     for (const char* name : {"lstm.0", "lstm.1"})
@@ -116,7 +116,7 @@ TEST(LstmSteps, FromTheL2AreFasterAsLongAsTheyFit) {
     const auto step = [](std::uint64_t hidden, LstmWeights where) {
         NetworkBuilder net("one", 20);
         net.lstm("lstm", {Tensor{{20, hidden}}}, hidden);
-        CutChoice choice;
+        PlacementChoice choice;
         choice.lstm_weights = where;
         const Works works(net.take(), choice, 4);
         const Work& work = (*works).work(TaskKind::kForward, 0, 0);
@@ -128,7 +128,7 @@ TEST(LstmSteps, FromTheL2AreFasterAsLongAsTheyFit) {
 }
 
 TEST(LstmSteps, FirstOfAChunkReadsFromMemory) {
-    const Works works(compound(), CutChoice());
+    const Works works(compound(), PlacementChoice());
     const Work& work = (*works).work(TaskKind::kForward, works.layer("lstm.1"), 0);
     const auto isolated = [&](std::size_t i) {
         return std::get<KernelItem>(work[i]).kernel.isolated;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <rapidcheck.h>
 
@@ -11,8 +11,8 @@ namespace switchfold::test_data {
 
 /// A graph of up to `most_nodes` nodes with random edges. Times and sizes are such that messages
 /// matter.
-inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
-    CutGraph graph;
+inline PlacementGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
+    PlacementGraph graph;
     const auto nodes = *rc::gen::inRange<std::uint32_t>(1, most_nodes + 1);
     graph.parts = *rc::gen::inRange<std::uint32_t>(1, most_parts + 1);
     graph.gpus = *rc::gen::arbitrary<bool>() ? graph.parts : 1;
@@ -22,7 +22,7 @@ inline CutGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_pa
     const auto chunks = *rc::gen::inRange<std::uint32_t>(1, 5);
     graph.last_chunk = *rc::gen::inRange(1, 5) * 0.25;
     for (std::uint32_t i = 0; i < nodes; ++i) {
-        CutNode node;
+        PlacementNode node;
         node.forward = *rc::gen::inRange(0, 20);
         node.input_gradient = *rc::gen::inRange(0, 20);
         node.weight_gradient = *rc::gen::inRange(0, 20);

@@ -73,7 +73,7 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
         return "its ranks share gradients in every pass; expected sharding none or optimizer";
     if (plan.data * plan.context > 1 && plan.overlap_gradients)
         return "its gradients travel beside a pass; expected overlap_gradients false";
-    if (plan.launches.any() && !plan.launches.wait_after_pass &&
+    if (plan.launch_times.any() && !plan.launch_times.wait_after_pass &&
         plan.messages != Messages::kBlocking)
         return "its hosts run ahead from pass to pass; expected launches with wait_after_pass, or "
                "blocking messages";
@@ -220,7 +220,7 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
     const std::uint32_t of_device = plan.tensor * plan.context * plan.data;
     for (std::uint32_t rank = 0; rank < of_device; ++rank) {
         const std::uint32_t group = plan.tensor * plan.context;
-        PassWriter writer(map, rank, plan.launches, groups, names);
+        PassWriter writer(map, rank, plan.launch_times, groups, names);
         const bool reduces = !own_ways || map.place(rank).tensor == 0;
         auto marks = probe.rank(writer, rank, reduces, rank < std::max(group, machine));
         if (rank == 0)

@@ -279,9 +279,9 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     before_products(layer, work);
     if (l.type == "embedding" && sums_output(layer))
-        work.push_back(CallsItem{plan_.launches.vocabulary});
+        work.push_back(CallsItem{plan_.launch_times.vocabulary});
     if (l.type == "softmax_loss")
-        work.push_back(CallsItem{plan_.launches.loss});
+        work.push_back(CallsItem{plan_.launch_times.loss});
     if (l.type == "combine")
         exchange(l.inputs.front(), "tokens back", work);
     if (l.forward_us)

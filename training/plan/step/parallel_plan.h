@@ -143,7 +143,7 @@ struct ParallelPlan {
     Datatype gradient = Datatype::kFloat32;   ///< of gradients in collectives
     bool tf32 = false;                        ///< 32-bit products round their operands to TF32
     OptimizerKind optimizer = OptimizerKind::kAdam;
-    LaunchTimes launches;
+    LaunchTimes launch_times;
 };
 
 [[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {

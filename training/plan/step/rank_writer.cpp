@@ -41,7 +41,7 @@ RankWriter::RankWriter(
     parts_(parts),
     rank_(rank),
     device_(parts.map.place(rank).device),
-    writer_(parts.map, rank, parts.plan.launches, groups, names) {}
+    writer_(parts.map, rank, parts.plan.launch_times, groups, names) {}
 
 RankGraph RankWriter::write() {
     mark_last_gradients();
@@ -227,14 +227,14 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
     receive(lane, pass);
     host_waits();
     // A pass behind a host that waits begins when that begins to call.
-    const bool with_calls = parts_.fold != nullptr || parts_.plan.launches.wait_after_pass;
+    const bool with_calls = parts_.fold != nullptr || parts_.plan.launch_times.wait_after_pass;
     const Index first = with_calls ? writer_.next_call() : writer_.next();
     predict(lane, pass, phase);
     if (parts_.fold != nullptr)
         one_kernel(lane, pass, phase);
     else
         work(lane, pass, phase, reduces);
-    if (parts_.plan.launches.wait_after_pass)
+    if (parts_.plan.launch_times.wait_after_pass)
         for (const Index end : writer_.ends(lane))
             writer_.host_waits_for(end);
     const auto ended = writer_.last(lane);

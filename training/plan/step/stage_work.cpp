@@ -83,7 +83,7 @@ void StageWork::build(std::uint32_t stage) {
     const StageMemory& memory = memory_[stage];
     const double activations = memory.kept.until_input_gradient;
     const auto host_waits = [&](Work& work) {
-        if (plan_.launches.wait_around_recomputed)
+        if (plan_.launch_times.wait_around_recomputed)
             work.push_back(HostWaitItem{});
     };
     auto unit = memory.again.begin();
@@ -91,9 +91,9 @@ void StageWork::build(std::uint32_t stage) {
         gather(stage, i, false, of(PassKind::kForward));
         // Where each layer is a stage for the sake of counting, the first one has the batch.
         if (i == first(stage) && (i == 0 || stages() < network_.layers.size())) {
-            if (plan_.launches.wait_for_batch)
+            if (plan_.launch_times.wait_for_batch)
                 of(PassKind::kForward).push_back(HostWaitItem{});
-            of(PassKind::kForward).push_back(CallsItem{plan_.launches.batch});
+            of(PassKind::kForward).push_back(CallsItem{plan_.launch_times.batch});
         }
         if (i == first(stage))
             change(of(PassKind::kForward), MemoryClass::kActivations, activations, false);

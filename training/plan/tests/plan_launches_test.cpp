@@ -31,7 +31,7 @@ TEST(PlanLaunches, NothingBeginsBeforeItsCall) {
     const ExecutionGraph alone = plan_step({network, a100(), plan});
     const auto kernels = static_cast<std::uint32_t>(alone.ranks[0]->operations.size());
     // A launch takes far longer than any kernel, so each kernel waits for its launch.
-    plan.launches.kernel = microseconds(10'000);
+    plan.launch_times.kernel = microseconds(10'000);
     const ExecutionGraph called = plan_step({network, a100(), plan});
     EXPECT_EQ(called.ranks[0]->operations.size(), 2 * kernels);
     const Schedule slow = schedule_of(called);
@@ -39,12 +39,12 @@ TEST(PlanLaunches, NothingBeginsBeforeItsCall) {
     EXPECT_LT(slow.makespan, microseconds(10'000) * (kernels + 1));
     // A launch takes far less than any kernel, so the host is ahead and only the first kernel
     // waits.
-    plan.launches.kernel = nanoseconds(10);
+    plan.launch_times.kernel = nanoseconds(10);
     const Time ahead = schedule_of(plan_step({network, a100(), plan})).makespan;
     EXPECT_EQ(ahead, schedule_of(alone).makespan + nanoseconds(10));
     // If the host waits after each pass, it is not ahead at the next one. Launches then delay two
     // forward and two backward passes and the update.
-    plan.launches.wait_after_pass = true;
+    plan.launch_times.wait_after_pass = true;
     const Time waits = schedule_of(plan_step({network, a100(), plan})).makespan;
     EXPECT_EQ(waits, schedule_of(alone).makespan + nanoseconds(10) * 5);
 }
@@ -55,11 +55,11 @@ TEST(PlanLaunches, HostsAlsoLaunchWhatIsNoKernelOfALayer) {
     plan.schedule = "1f1b";
     plan.accumulate = 2;
     plan.tensor = 2;
-    plan.launches.kernel = microseconds(10'000);
+    plan.launch_times.kernel = microseconds(10'000);
     const Time before = schedule_of(plan_step({network, a100(), plan})).makespan;
     const auto longer = [&](std::uint32_t LaunchTimes::*calls) {
         ParallelPlan more = plan;
-        more.launches.*calls = 7;
+        more.launch_times.*calls = 7;
         return schedule_of(plan_step({network, a100(), more})).makespan - before;
     };
     // Twice a step: each micro-batch has a forward pass, an embedding and a loss.
@@ -68,7 +68,7 @@ TEST(PlanLaunches, HostsAlsoLaunchWhatIsNoKernelOfALayer) {
     EXPECT_EQ(longer(&LaunchTimes::loss), microseconds(10'000) * 14);
     plan.tensor = 1;  // all words on each rank
     const ExecutionGraph whole = plan_step({network, a100(), plan});
-    plan.launches.vocabulary = 7;
+    plan.launch_times.vocabulary = 7;
     EXPECT_EQ(
         schedule_of(plan_step({network, a100(), plan})).makespan, schedule_of(whole).makespan);
 }
@@ -82,17 +82,17 @@ TEST(PlanLaunches, HostsMayWaitAroundRecomputedLayers) {
         return schedule_of(plan_step({network, a100(), plan})).makespan - alone;
     };
     // Far shorter than any kernel: a host that is ahead delays the first kernel alone.
-    plan.launches.kernel = nanoseconds(10);
+    plan.launch_times.kernel = nanoseconds(10);
     EXPECT_EQ(longer(), nanoseconds(10));
     // The embeddings, each block forward, the head behind them, each block backward and what
     // follows it begin with a GPU that waits for its first launch.
-    plan.launches.wait_around_recomputed = true;
+    plan.launch_times.wait_around_recomputed = true;
     constexpr std::uint64_t kBlocks = 8;
     EXPECT_EQ(longer(), nanoseconds(10) * (1 + kBlocks + 1 + kBlocks + 1));
     // Without recomputation there is nothing to wait around.
     plan.recompute = Recompute::kNone;
     const Time kept = schedule_of(plan_step({network, a100(), plan})).makespan;
-    plan.launches.wait_around_recomputed = false;
+    plan.launch_times.wait_around_recomputed = false;
     EXPECT_EQ(kept, schedule_of(plan_step({network, a100(), plan})).makespan);
 }
 
@@ -102,14 +102,14 @@ TEST(PlanLaunches, HostsMayWaitForTheBatchOfEachForwardPass) {
     plan.accumulate = 3;
     const Time alone = schedule_of(plan_step({network, a100(), plan})).makespan;
     // Far shorter than any kernel: a host that is ahead delays the first kernel alone.
-    plan.launches.kernel = nanoseconds(10);
-    plan.launches.batch = 4;
+    plan.launch_times.kernel = nanoseconds(10);
+    plan.launch_times.batch = 4;
     const auto longer = [&] {
         return schedule_of(plan_step({network, a100(), plan})).makespan - alone;
     };
     EXPECT_EQ(longer(), nanoseconds(10) * 5);
     // Each forward pass begins with a GPU that waits for the batch's launches and its own first.
-    plan.launches.wait_for_batch = true;
+    plan.launch_times.wait_for_batch = true;
     EXPECT_EQ(longer(), nanoseconds(10) * 5 * 3);
 }
 
@@ -120,7 +120,7 @@ TEST(PlanLaunches, HostsWaitForTheSizesOfRepeatedKeys) {
     plan.repeat_keys = true;
     const Time alone = schedule_of(plan_step({network, a100(), plan})).makespan;
     // Far shorter than any kernel: a host that is ahead would delay the first kernel alone.
-    plan.launches.kernel = nanoseconds(10);
+    plan.launch_times.kernel = nanoseconds(10);
     // Keys and values of each layer wait for one launch's worth of operators and their own launch.
     EXPECT_EQ(
         schedule_of(plan_step({network, a100(), plan})).makespan,

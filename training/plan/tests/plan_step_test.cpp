@@ -60,10 +60,10 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         plan.tensor = *rc::gen::element(2U, 4U);
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
-    plan.launches.kernel = microseconds(*rc::gen::element(0U, 40U));
-    plan.launches.wait_after_pass = *rc::gen::arbitrary<bool>();
-    plan.launches.wait_around_recomputed = *rc::gen::arbitrary<bool>();
-    plan.launches.wait_for_batch = *rc::gen::arbitrary<bool>();
+    plan.launch_times.kernel = microseconds(*rc::gen::element(0U, 40U));
+    plan.launch_times.wait_after_pass = *rc::gen::arbitrary<bool>();
+    plan.launch_times.wait_around_recomputed = *rc::gen::arbitrary<bool>();
+    plan.launch_times.wait_for_batch = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     const Network network = mixture ? small_mixture() : small_gpt();

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "training/network/network.h"
-#include "training/placement/cut_choice.h"
-#include "training/placement/cut_graph.h"
-#include "training/placement/cut_tasks.h"
+#include "training/placement/placement_choice.h"
+#include "training/placement/placement_graph.h"
+#include "training/placement/placement_tasks.h"
 #include "training/placement/layer_chunks.h"
 #include "training/plan/step/layer_work.h"
 #include "training/plan/step/parallel_plan.h"
@@ -20,15 +20,15 @@ namespace switchfold {
 /// product with the four gates fused into its epilogue. Its weight gradient is one product over all
 /// steps. The first step of a piece reads the weights from memory, the others from where the choice
 /// says. The arguments must outlive this object.
-class CutWork {
+class PlacementWork {
 public:
-    CutWork(
+    PlacementWork(
         const Network& network,
         const KernelTimes& times,
         const ParallelPlan& plan,
-        const CutChoice& choice);
-    CutWork(const CutWork&) = delete;
-    CutWork& operator=(const CutWork&) = delete;
+        const PlacementChoice& choice);
+    PlacementWork(const PlacementWork&) = delete;
+    PlacementWork& operator=(const PlacementWork&) = delete;
 
     [[nodiscard]] const LayerChunks& chunks() const { return chunks_; }
     [[nodiscard]] const LayerWork& layers() const { return whole_; }
@@ -60,12 +60,12 @@ private:
 
 /// The graph to be divided: kernel times, output sizes, memory held. An output read on another part
 /// counts only where it is produced.
-[[nodiscard]] CutGraph cut_graph(
+[[nodiscard]] PlacementGraph cut_graph(
     const Network& network,
-    const CutWork& work,
+    const PlacementWork& work,
     const KernelTimes& times,
     const ParallelPlan& plan,
-    const CutChoice& choice,
+    const PlacementChoice& choice,
     double link_bandwidth,
     double memory);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_work.h"
+#include "training/placement/placement_work.h"
 
 #include "training/network/product.h"
-#include "training/placement/cut_memory.h"
+#include "training/placement/placement_memory.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
@@ -30,11 +30,11 @@ constexpr std::array kKinds{
 
 }  // namespace
 
-CutWork::CutWork(
+PlacementWork::PlacementWork(
     const Network& network,
     const KernelTimes& times,
     const ParallelPlan& plan,
-    const CutChoice& choice) :
+    const PlacementChoice& choice) :
     network_(network),
     times_(times),
     plan_(plan),
@@ -55,7 +55,7 @@ CutWork::CutWork(
         }
 }
 
-Work CutWork::made(
+Work PlacementWork::made(
     const LayerWork& layers, std::uint32_t layer, TaskKind kind, std::uint64_t steps) const {
     Work work;
     if (kind == TaskKind::kWeightGradient)
@@ -69,7 +69,7 @@ Work CutWork::made(
     return work;
 }
 
-void CutWork::lstm_steps(
+void PlacementWork::lstm_steps(
     std::uint32_t layer, TaskKind kind, std::uint64_t steps, Work& work) const {
     const Layer& l = network_.layers[layer];
     const bool forward = kind == TaskKind::kForward;
@@ -92,7 +92,7 @@ void CutWork::lstm_steps(
         work.push_back(KernelItem{name, step == 0 ? first : next});
 }
 
-const Work& CutWork::work(TaskKind kind, std::uint32_t layer, std::uint32_t chunk) const {
+const Work& PlacementWork::work(TaskKind kind, std::uint32_t layer, std::uint32_t chunk) const {
     const OfLayer& of_layer = work_[layer];
     const auto k = static_cast<std::size_t>(kind);
     const std::uint32_t pieces = chunks_.chunks(layer);
@@ -100,21 +100,21 @@ const Work& CutWork::work(TaskKind kind, std::uint32_t layer, std::uint32_t chun
     return last ? of_layer.last[k] : of_layer.piece[k];
 }
 
-double CutWork::seconds(TaskKind kind, std::uint32_t layer) const {
+double PlacementWork::seconds(TaskKind kind, std::uint32_t layer) const {
     const std::uint32_t pieces = kind == TaskKind::kWeightGradient ? 1 : chunks_.chunks(layer);
     return (pieces - 1) * seconds_of(work(kind, layer, 0)) +
            seconds_of(work(kind, layer, pieces - 1));
 }
 
-CutGraph cut_graph(
+PlacementGraph cut_graph(
     const Network& network,
-    const CutWork& work,
+    const PlacementWork& work,
     const KernelTimes& times,
     const ParallelPlan& plan,
-    const CutChoice& choice,
+    const PlacementChoice& choice,
     double link_bandwidth,
     double memory) {
-    CutGraph graph;
+    PlacementGraph graph;
     graph.parts = choice.parts;
     graph.gpus = choice.gpus_used();
     graph.micro_batches = plan.accumulate;
@@ -125,7 +125,7 @@ CutGraph cut_graph(
     graph.last_chunk = static_cast<double>(work.chunks().steps(work.chunks().count() - 1)) /
                        std::max(1.0, static_cast<double>(work.chunks().steps(0)));
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
-        CutNode node;
+        PlacementNode node;
         node.name = network.layers[i].name;
         node.forward = work.seconds(TaskKind::kForward, i);
         node.input_gradient = work.seconds(TaskKind::kInputGradient, i);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/config/cut_params.h"
+#include "sim/config/placement_params.h"
 
 namespace switchfold {
 
@@ -9,7 +9,7 @@ constexpr const char* kExpectedCut =
     "a whole number from 1 to 1024, or an array with an array of layers for each part";
 }  // namespace
 
-void read_value(const Cursor& c, CutParts& out) {
+void read_value(const Cursor& c, PlacementParts& out) {
     out = {};
     if (c.value->is_number_unsigned()) {
         const auto count = c.value->get<std::uint64_t>();
@@ -39,13 +39,13 @@ void read_value(const Cursor& c, CutParts& out) {
     out.count = static_cast<std::uint32_t>(out.layers.size());
 }
 
-OrderedJson write_value(const CutParts& value) {
+OrderedJson write_value(const PlacementParts& value) {
     if (value.layers.empty())
         return value.count;
     return value.layers;
 }
 
-OrderedJson SchemaOf<CutParts>::make() {
+OrderedJson SchemaOf<PlacementParts>::make() {
     return {
         {"title", "number or array"},
         {"anyOf",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@ namespace switchfold {
 /// Work of a node for a micro-batch.
 enum class TaskKind : std::uint8_t { kForward, kInputGradient, kWeightGradient };
 
-struct CutTask {
+struct PlacementTask {
     TaskKind kind = TaskKind::kForward;
     std::uint32_t node = 0;
     std::uint32_t micro_batch = 0;
@@ -23,11 +23,11 @@ struct CutTask {
 
 /// A step's tasks in topological order: forwards and input gradients once per piece of the node,
 /// one weight gradient over all pieces.
-class CutTasks {
+class PlacementTasks {
 public:
-    explicit CutTasks(const CutGraph& graph);
+    explicit PlacementTasks(const PlacementGraph& graph);
 
-    [[nodiscard]] const std::vector<CutTask>& all() const { return tasks_; }
+    [[nodiscard]] const std::vector<PlacementTask>& all() const { return tasks_; }
     [[nodiscard]] std::uint32_t
     forward(std::uint32_t node, std::uint32_t mb, std::uint32_t c) const {
         return first_[mb][node].forward + c;
@@ -49,13 +49,13 @@ private:
         std::uint32_t back = 0;
         std::uint32_t weights = 0;
     };
-    std::uint32_t add(CutTask task);
+    std::uint32_t add(PlacementTask task);
     void add_forwards(std::uint32_t micro_batch);
     void add_gradients(
         std::uint32_t micro_batch, const std::vector<std::vector<std::uint32_t>>& readers);
 
-    const CutGraph& graph_;
-    std::vector<CutTask> tasks_;
+    const PlacementGraph& graph_;
+    std::vector<PlacementTask> tasks_;
     std::vector<std::vector<First>> first_;  ///< by micro-batch and node
 };
 

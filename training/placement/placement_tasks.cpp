@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_tasks.h"
+#include "training/placement/placement_tasks.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace switchfold {
 
-CutTasks::CutTasks(const CutGraph& graph) :
+PlacementTasks::PlacementTasks(const PlacementGraph& graph) :
     graph_(graph), first_(graph.micro_batches, std::vector<First>(graph.nodes.size())) {
     const std::vector<std::vector<std::uint32_t>> readers = readers_of(graph);
     for (std::uint32_t mb = 0; mb < graph.micro_batches; ++mb)
@@ -15,18 +15,18 @@ CutTasks::CutTasks(const CutGraph& graph) :
         add_gradients(mb, readers);
 }
 
-std::uint32_t CutTasks::add(CutTask task) {
+std::uint32_t PlacementTasks::add(PlacementTask task) {
     std::sort(task.needs.begin(), task.needs.end());
     task.needs.erase(std::unique(task.needs.begin(), task.needs.end()), task.needs.end());
     tasks_.push_back(std::move(task));
     return static_cast<std::uint32_t>(tasks_.size() - 1);
 }
 
-void CutTasks::add_forwards(std::uint32_t mb) {
+void PlacementTasks::add_forwards(std::uint32_t mb) {
     for (std::uint32_t i = 0; i < graph_.nodes.size(); ++i) {
-        const CutNode& node = graph_.nodes[i];
+        const PlacementNode& node = graph_.nodes[i];
         for (std::uint32_t c = 0; c < node.chunks; ++c) {
-            CutTask task{
+            PlacementTask task{
                 TaskKind::kForward, i, mb, c, node.forward * graph_.share(node.chunks, c), {}};
             if (c > 0)
                 task.needs.push_back(forward(i, mb, c - 1));
@@ -40,12 +40,12 @@ void CutTasks::add_forwards(std::uint32_t mb) {
     }
 }
 
-void CutTasks::add_gradients(
+void PlacementTasks::add_gradients(
     std::uint32_t mb, const std::vector<std::vector<std::uint32_t>>& readers) {
     for (auto i = static_cast<std::uint32_t>(graph_.nodes.size()); i-- > 0;) {
-        const CutNode& node = graph_.nodes[i];
+        const PlacementNode& node = graph_.nodes[i];
         for (std::uint32_t c = node.chunks; c-- > 0;) {
-            CutTask task{
+            PlacementTask task{
                 TaskKind::kInputGradient,
                 i,
                 mb,

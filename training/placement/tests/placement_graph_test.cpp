@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace switchfold::cut_graph_test {
 namespace {
 
 /// A graph in which two nodes read the output of a third.
-CutGraph fork() {
-    CutGraph graph;
+PlacementGraph fork() {
+    PlacementGraph graph;
     graph.parts = graph.gpus = 3;
     graph.micro_batches = 2;
     graph.bandwidth = 10;
@@ -25,12 +25,12 @@ CutGraph fork() {
     return graph;
 }
 
-TEST(CutGraph, WorkIsOfAllMicroBatchesAndOneUpdate) {
+TEST(PlacementGraph, WorkIsOfAllMicroBatchesAndOneUpdate) {
     EXPECT_EQ(fork().work(0), 2 * (1 + 2 + 3) + 4);
 }
 
-TEST(CutGraph, OutputsGoOnceToEveryPartThatReadsThem) {
-    const CutGraph graph = fork();
+TEST(PlacementGraph, OutputsGoOnceToEveryPartThatReadsThem) {
+    const PlacementGraph graph = fork();
     const auto apart = loads_of(graph, {0, 1, 2});
     EXPECT_EQ(apart[0].bytes, 100);
     EXPECT_EQ(apart[1].bytes, 50);
@@ -43,21 +43,21 @@ TEST(CutGraph, OutputsGoOnceToEveryPartThatReadsThem) {
     EXPECT_EQ(busiest(graph, {0, 0, 0}), 16);
 }
 
-TEST(CutGraph, PartsOfOneGpuSendNothing) {
-    CutGraph graph = fork();
+TEST(PlacementGraph, PartsOfOneGpuSendNothing) {
+    PlacementGraph graph = fork();
     graph.gpus = 1;
     EXPECT_EQ(loads_of(graph, {0, 1, 2})[0].bytes, 0);
 }
 
-TEST(CutGraph, WhatDoesNotFitIsNeverBusy) {
-    CutGraph graph = fork();
+TEST(PlacementGraph, WhatDoesNotFitIsNeverBusy) {
+    PlacementGraph graph = fork();
     graph.memory = 1;
     graph.nodes[0].memory = 2;
     EXPECT_EQ(busiest(graph, {0, 1, 2}), std::numeric_limits<double>::infinity());
 }
 
 TEST(StepBound, IsTheLongestChain) {
-    CutGraph graph = fork();
+    PlacementGraph graph = fork();
     // The chain is forward, both gradients and the update of node 0; the other two layers take no
     // time.
     EXPECT_EQ(step_bound(graph), 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_memory.h"
+#include "training/placement/placement_memory.h"
 
 #include "training/plan/step/kept_tensors.h"
 
@@ -63,7 +63,7 @@ std::vector<double> kept_by_layer(
 }
 
 std::vector<MemoryBytes> held_all_along(
-    const CutGraph& graph,
+    const PlacementGraph& graph,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts) {
@@ -83,7 +83,7 @@ std::vector<MemoryBytes> held_all_along(
 
 std::vector<MemoryBytes> cut_memory(
     const Network& network,
-    const CutGraph& graph,
+    const PlacementGraph& graph,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/placement/cut_messages.h"
+#include "training/placement/placement_messages.h"
 #include "training/placement/planned_cut.h"
 #include "training/plan/step/pass_writer.h"
 #include "training/plan/step/rank_map.h"
@@ -14,19 +14,19 @@
 namespace switchfold {
 
 /// What all ranks of a division share.
-struct CutStepParts {
-    const PlannedCut& cut;
+struct PlacementStepParts {
+    const PlannedPlacement& cut;
     const RankMap& map;
-    const std::vector<CutMessage>& messages;
+    const std::vector<PlacementMessage>& messages;
     const std::vector<double>& kept;  ///< bytes, by layer
 };
 
 /// Writes one rank's operations: the tasks of its parts in the step's order, one stream per part;
 /// messages on one stream per peer; gradient reductions as soon as buckets are ready; the update.
-class CutWriter {
+class PlacementWriter {
 public:
-    CutWriter(
-        const CutStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+    PlacementWriter(
+        const PlacementStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
     [[nodiscard]] RankGraph write();
 
 private:
@@ -38,12 +38,12 @@ private:
     /// Operations that mark the end of local tasks.
     [[nodiscard]] std::vector<Index> ends_of(const std::vector<std::uint32_t>& tasks) const;
     void task(std::uint32_t index);
-    void message(const CutMessage& message);
+    void message(const PlacementMessage& message);
     void gradients_ready(std::uint32_t layer);
     void flush();
     void update();
 
-    const CutStepParts& parts_;
+    const PlacementStepParts& parts_;
     std::uint32_t rank_;
     RankPlace place_;
     PassWriter writer_;

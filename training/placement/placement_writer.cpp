@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_writer.h"
+#include "training/placement/placement_writer.h"
 
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
@@ -15,7 +15,7 @@ namespace switchfold {
 namespace {
 
 /// "F0@lstm.0", "B2@lstm.1 3/10": in the notation of passes.
-std::string name_of(const CutTask& task, const CutNode& node) {
+std::string name_of(const PlacementTask& task, const PlacementNode& node) {
     const char* kind = task.kind == TaskKind::kForward         ? "F"
                        : task.kind == TaskKind::kInputGradient ? "B"
                                                                : "W";
@@ -36,18 +36,18 @@ void append(std::vector<T>& to, const std::vector<T>& from) {
 
 }  // namespace
 
-CutWriter::CutWriter(
-    const CutStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
+PlacementWriter::PlacementWriter(
+    const PlacementStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
     parts_(parts),
     rank_(rank),
     place_(parts.map.place(rank)),
-    writer_(parts.map, rank, parts.cut.plan().launches, groups, names),
+    writer_(parts.map, rank, parts.cut.plan().launch_times, groups, names),
     ends_(parts.cut.tasks().all().size()),
     received_(ends_.size()),
     last_(parts.cut.graph().parts),
     summed_(parts.cut.graph().nodes.size(), 0) {}
 
-RankGraph CutWriter::write() {
+RankGraph PlacementWriter::write() {
     auto next = parts_.messages.begin();
     const std::vector<std::uint32_t>& order = parts_.cut.schedule().order;
     for (std::uint32_t at = 0; at < order.size(); ++at) {
@@ -60,25 +60,25 @@ RankGraph CutWriter::write() {
     return writer_.take();
 }
 
-bool CutWriter::is_here(std::uint32_t task) const {
-    const CutGraph& graph = parts_.cut.graph();
+bool PlacementWriter::is_here(std::uint32_t task) const {
+    const PlacementGraph& graph = parts_.cut.graph();
     const std::uint32_t node = parts_.cut.tasks().all()[task].node;
     return graph.gpu_of(parts_.cut.found().parts[node]) == place_.device;
 }
 
-std::string CutWriter::stream_of(std::uint32_t part) const {
-    const CutGraph& graph = parts_.cut.graph();
+std::string PlacementWriter::stream_of(std::uint32_t part) const {
+    const PlacementGraph& graph = parts_.cut.graph();
     const std::uint32_t number = part % (graph.parts / graph.gpus);
     return number == 0 ? "compute" : fmt::format("compute {}", number + 1);
 }
 
-std::uint32_t CutWriter::peer(std::uint32_t gpu) const {
+std::uint32_t PlacementWriter::peer(std::uint32_t gpu) const {
     RankPlace place = place_;
     place.device = gpu;
     return parts_.map.rank(place);
 }
 
-std::vector<CutWriter::Index> CutWriter::ends_of(const std::vector<std::uint32_t>& tasks) const {
+std::vector<PlacementWriter::Index> PlacementWriter::ends_of(const std::vector<std::uint32_t>& tasks) const {
     std::vector<Index> all;
     for (const std::uint32_t task : tasks)
         if (is_here(task))
@@ -86,8 +86,8 @@ std::vector<CutWriter::Index> CutWriter::ends_of(const std::vector<std::uint32_t
     return all;
 }
 
-void CutWriter::task(std::uint32_t index) {
-    const CutTask& task = parts_.cut.tasks().all()[index];
+void PlacementWriter::task(std::uint32_t index) {
+    const PlacementTask& task = parts_.cut.tasks().all()[index];
     const std::uint32_t part = parts_.cut.found().parts[task.node];
     std::vector<Index> waits = ends_of(task.needs);
     append(waits, received_[index]);
@@ -121,7 +121,7 @@ void CutWriter::task(std::uint32_t index) {
     }
 }
 
-void CutWriter::message(const CutMessage& message) {
+void PlacementWriter::message(const PlacementMessage& message) {
     const bool sends = message.from == place_.device;
     if (!sends && message.to != place_.device)
         return;
@@ -153,7 +153,7 @@ void CutWriter::message(const CutMessage& message) {
         received_[taker].push_back(done);
 }
 
-void CutWriter::gradients_ready(std::uint32_t layer) {
+void PlacementWriter::gradients_ready(std::uint32_t layer) {
     const ParallelPlan& plan = parts_.cut.plan();
     if (++summed_[layer] < plan.accumulate)
         return;
@@ -164,7 +164,7 @@ void CutWriter::gradients_ready(std::uint32_t layer) {
         flush();
 }
 
-void CutWriter::flush() {
+void PlacementWriter::flush() {
     any_bucket_ = true;
     const ParallelPlan& plan = parts_.cut.plan();
     const auto index = writer_.collective(
@@ -179,8 +179,8 @@ void CutWriter::flush() {
         reduced_.push_back(*index);
 }
 
-void CutWriter::update() {
-    const PlannedCut& cut = parts_.cut;
+void PlacementWriter::update() {
+    const PlannedPlacement& cut = parts_.cut;
     flush();
     std::vector<Index> waits = reduced_;
     for (const std::vector<Index>& ends : last_)

@@ -8,7 +8,7 @@
 namespace switchfold {
 
 /// A layer as seen by the division. Times are isolated seconds on a GPU.
-struct CutNode {
+struct PlacementNode {
     std::string name;
     double forward = 0;          ///< seconds per micro-batch
     double input_gradient = 0;   ///< seconds per micro-batch
@@ -24,8 +24,8 @@ struct CutNode {
 };
 
 /// A network to be divided.
-struct CutGraph {
-    std::vector<CutNode> nodes;  ///< in topological order
+struct PlacementGraph {
+    std::vector<PlacementNode> nodes;  ///< in topological order
     std::uint32_t parts = 1;
     std::uint32_t gpus = 1;  ///< that share the parts evenly, adjacent parts on one GPU
     std::uint32_t micro_batches = 1;
@@ -44,7 +44,7 @@ struct CutGraph {
     [[nodiscard]] std::uint32_t gpu_of(std::uint32_t part) const { return part / (parts / gpus); }
     /// Seconds of a node per step.
     [[nodiscard]] double work(std::uint32_t node) const {
-        const CutNode& n = nodes[node];
+        const PlacementNode& n = nodes[node];
         return micro_batches * (n.forward + n.input_gradient + n.weight_gradient) + n.update;
     }
     /// Seconds of a ring all-reduce of a node's gradients among replicas.
@@ -63,7 +63,7 @@ struct CutGraph {
 using NodeParts = std::vector<std::uint32_t>;
 
 /// Nodes that read each node, ascending.
-[[nodiscard]] std::vector<std::vector<std::uint32_t>> readers_of(const CutGraph& graph);
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> readers_of(const PlacementGraph& graph);
 
 /// Load of a part per step. Activations are sent once to every other part that reads them, and
 /// gradients of equal size return, so traffic in and out is equal.
@@ -72,15 +72,15 @@ struct PartLoad {
     double bytes = 0;   ///< per micro-batch, in each direction
     double memory = 0;  ///< bytes
 };
-[[nodiscard]] std::vector<PartLoad> loads_of(const CutGraph& graph, const NodeParts& parts);
+[[nodiscard]] std::vector<PartLoad> loads_of(const PlacementGraph& graph, const NodeParts& parts);
 
 /// Seconds of the busiest part: the longer of its kernels and its messages. Infinite if a part does
 /// not fit in memory.
-[[nodiscard]] double busiest(const CutGraph& graph, const NodeParts& parts);
+[[nodiscard]] double busiest(const PlacementGraph& graph, const NodeParts& parts);
 
 /// Lower bound (s) on the step of any division into `graph.parts` parts in any order: the maximum
 /// of the longest chain of a micro-batch with its update, an equal share of all work, and the
 /// heaviest layer.
-[[nodiscard]] double step_bound(const CutGraph& graph);
+[[nodiscard]] double step_bound(const PlacementGraph& graph);
 
 }  // namespace switchfold

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/network/builder.h"
 #include "training/network/zoo/zoo.h"
-#include "training/placement/cut_memory.h"
+#include "training/placement/placement_memory.h"
 #include "training/placement/planned_cut.h"
 #include "training/plan/tests/graph_ends.h"
 #include "workloads/tests/test_gpus.h"
@@ -29,25 +29,25 @@ ParallelPlan samples(std::uint32_t micro_batch, std::uint32_t accumulate = 1) {
     return plan;
 }
 
-CutChoice into(std::uint32_t parts, std::uint32_t chunk_steps = 0) {
-    CutChoice choice;
+PlacementChoice into(std::uint32_t parts, std::uint32_t chunk_steps = 0) {
+    PlacementChoice choice;
     choice.parts = parts;
     choice.chunk_steps = chunk_steps;
     return choice;
 }
 
-CutChoice given(std::vector<std::vector<std::string>> layers) {
-    CutChoice choice;
+PlacementChoice given(std::vector<std::vector<std::string>> layers) {
+    PlacementChoice choice;
     choice.parts = static_cast<std::uint32_t>(layers.size());
     choice.layers = std::move(layers);
     return choice;
 }
 
-std::unique_ptr<PlannedCut>
-cut(const CutChoice& choice, ParallelPlan plan, Network network = compound()) {
+std::unique_ptr<PlannedPlacement>
+cut(const PlacementChoice& choice, ParallelPlan plan, Network network = compound()) {
     PlanProblems problems = problems_of(choice, plan, network);
     EXPECT_TRUE(problems.empty()) << problems.front().first << " " << problems.front().second;
-    auto made = PlannedCut::make(
+    auto made = PlannedPlacement::make(
         std::move(network),
         KernelTimes(test_data::hopper()),
         std::move(plan),
@@ -59,7 +59,7 @@ cut(const CutChoice& choice, ParallelPlan plan, Network network = compound()) {
 }
 
 std::string
-problem_of(const CutChoice& choice, const ParallelPlan& plan, const Network& network = compound()) {
+problem_of(const PlacementChoice& choice, const ParallelPlan& plan, const Network& network = compound()) {
     const PlanProblems problems = problems_of(choice, plan, network);
     return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
 }
@@ -91,16 +91,16 @@ Totals totals(const ExecutionGraph& graph) {
     return sum;
 }
 
-RC_GTEST_PROP(CutStepProperty, EveryCutEnds, ()) {
-    CutChoice choice;
+RC_GTEST_PROP(PlacementStepProperty, EveryCutEnds, ()) {
+    PlacementChoice choice;
     choice.parts = *rc::gen::element(1U, 2U, 3U, 4U);
     choice.gpus = *rc::gen::element(0U, 1U);
-    choice.method = *rc::gen::element(CutMethod::kExact, CutMethod::kList);
+    choice.method = *rc::gen::element(PlacementMethod::kExact, PlacementMethod::kList);
     choice.chunk_steps = *rc::gen::element(0U, 7U, 50U, 100U);
     ParallelPlan plan = samples(*rc::gen::element(1U, 8U), *rc::gen::inRange<std::uint32_t>(1, 4));
     plan.data = *rc::gen::element(1U, 2U);
     plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead);
-    plan.launches.kernel = microseconds(*rc::gen::element<std::uint64_t>(0, 10));
+    plan.launch_times.kernel = microseconds(*rc::gen::element<std::uint64_t>(0, 10));
     const auto made = cut(choice, plan);
     const ExecutionGraph graph = cut_step(*made);
     check(graph);
@@ -117,10 +117,10 @@ RC_GTEST_PROP(CutStepProperty, EveryCutEnds, ()) {
     }
 }
 
-TEST(CutStep, AnyCutHasTheSameKernels) {
+TEST(PlacementStep, AnyCutHasTheSameKernels) {
     const ExecutionGraph whole = cut_step(*cut(into(1), samples(8, 2)));
-    for (const CutMethod method : {CutMethod::kExact, CutMethod::kList, CutMethod::kBest}) {
-        CutChoice choice = into(4);
+    for (const PlacementMethod method : {PlacementMethod::kExact, PlacementMethod::kList, PlacementMethod::kBest}) {
+        PlacementChoice choice = into(4);
         choice.method = method;
         const ExecutionGraph parts = cut_step(*cut(choice, samples(8, 2)));
         // Each GPU that holds parameters has its own update kernel, instead of one in all.
@@ -132,17 +132,17 @@ TEST(CutStep, AnyCutHasTheSameKernels) {
     }
 }
 
-TEST(CutStep, OnOneGpuIsThePlainStep) {
+TEST(PlacementStep, OnOneGpuIsThePlainStep) {
     // The kernels are the same, except that each LSTM time step is a kernel of its own. Their sum
     // is the LSTM's time.
-    CutChoice choice = into(1);
+    PlacementChoice choice = into(1);
     choice.lstm_weights = LstmWeights::kMemory;
     const double steps = totals(cut_step(*cut(choice, samples(8)))).kernels;
     const PlannedStep plain(compound(), KernelTimes(test_data::hopper()), samples(8));
     EXPECT_NEAR(steps, totals(plan_step(plain)).kernels, 1e-9);
 }
 
-TEST(CutStep, MessagesAreWhatCrosses) {
+TEST(PlacementStep, MessagesAreWhatCrosses) {
     const auto made =
         cut(given({{"embedding", "lstm.0"}, {"lstm.1"}, {"autoencoder*"}, {"*"}}), samples(8, 2));
     double bytes = 0;
@@ -154,7 +154,7 @@ TEST(CutStep, MessagesAreWhatCrosses) {
     const auto part = [&](const char* name) {
         const auto& nodes = made->graph().nodes;
         const auto found = std::find_if(
-            nodes.begin(), nodes.end(), [&](const CutNode& node) { return node.name == name; });
+            nodes.begin(), nodes.end(), [&](const PlacementNode& node) { return node.name == name; });
         return made->found().parts[static_cast<std::size_t>(found - nodes.begin())];
     };
     EXPECT_EQ(part("lstm.0"), 0);
@@ -164,7 +164,7 @@ TEST(CutStep, MessagesAreWhatCrosses) {
     EXPECT_EQ(part("loss"), 3);
 }
 
-TEST(CutStep, PiecesTravelOneByOne) {
+TEST(PlacementStep, PiecesTravelOneByOne) {
     const auto sends = [](const ExecutionGraph& graph) {
         std::size_t count = 0;
         for (const Operation& operation : graph.ranks[0]->operations)
@@ -172,7 +172,7 @@ TEST(CutStep, PiecesTravelOneByOne) {
         return count;
     };
     const auto parts = given({{"embedding", "lstm.0"}, {"*"}});
-    CutChoice pieces = parts;
+    PlacementChoice pieces = parts;
     pieces.chunk_steps = 20;
     EXPECT_EQ(sends(cut_step(*cut(parts, samples(8)))), 1);
     EXPECT_EQ(sends(cut_step(*cut(pieces, samples(8)))), 5);
@@ -181,7 +181,7 @@ TEST(CutStep, PiecesTravelOneByOne) {
         totals(cut_step(*cut(pieces, samples(8)))).sent);
 }
 
-TEST(CutStep, ReplicasSumAllGradients) {
+TEST(PlacementStep, ReplicasSumAllGradients) {
     ParallelPlan plan = samples(8);
     plan.data = 2;
     const std::uint64_t bytes = 2 * 4 * parameters(compound());  // 2 ranks, 32 bits
@@ -191,10 +191,10 @@ TEST(CutStep, ReplicasSumAllGradients) {
     EXPECT_NEAR(static_cast<double>(two.gradients), static_cast<double>(bytes), 2000);
 }
 
-TEST(CutStep, GpusHoldTheirLayersAlone) {
+TEST(PlacementStep, GpusHoldTheirLayersAlone) {
     const auto whole = cut(into(1), samples(8));
     const auto parts = cut(into(4), samples(8));
-    const auto all = [](const PlannedCut& cut, MemoryClass what) {
+    const auto all = [](const PlannedPlacement& cut, MemoryClass what) {
         double sum = 0;
         for (const auto& rank : cut_step(cut).ranks)
             sum += rank->held[what];
@@ -222,15 +222,15 @@ TEST(CutStep, GpusHoldTheirLayersAlone) {
             whole->found().parts)[0][MemoryClass::kActivations]);
 }
 
-TEST(CutChoiceProblems, MorePartsThanLayers) {
+TEST(PlacementChoiceProblems, MorePartsThanLayers) {
     EXPECT_EQ(
         problem_of(into(27), samples(8)),
         "/cut/parts are 27, and compound_lstm_ae_attention has 26 layers; expected at most as many "
         "parts as layers");
 }
 
-TEST(CutChoiceProblems, GpusThatDoNotShareParts) {
-    CutChoice choice = into(4);
+TEST(PlacementChoiceProblems, GpusThatDoNotShareParts) {
+    PlacementChoice choice = into(4);
     choice.gpus = 3;
     EXPECT_EQ(
         problem_of(choice, samples(8)),
@@ -245,7 +245,7 @@ TEST(CutChoiceProblems, GpusThatDoNotShareParts) {
     EXPECT_EQ(problem_of(choice, samples(8)), "");
 }
 
-TEST(CutChoiceProblems, LayersThatAreNotThere) {
+TEST(PlacementChoiceProblems, LayersThatAreNotThere) {
     EXPECT_EQ(
         problem_of(given({{"lstm.2"}, {"*"}}), samples(8)),
         "/cut/parts/0/0 names no layer of compound_lstm_ae_attention: \"lstm.2\"; expected a "
@@ -261,7 +261,7 @@ TEST(CutChoiceProblems, LayersThatAreNotThere) {
         "/cut/parts/0 has no layer: other parts name them more closely; expected one at least");
 }
 
-TEST(CutChoiceProblems, TimeStepsThatAreNotThere) {
+TEST(PlacementChoiceProblems, TimeStepsThatAreNotThere) {
     EXPECT_EQ(
         problem_of(into(2, 200), samples(8)),
         "/cut/chunk_steps is 200, and a sample of compound_lstm_ae_attention has 100 time steps; "
@@ -271,7 +271,7 @@ TEST(CutChoiceProblems, TimeStepsThatAreNotThere) {
         "/cut/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected 0");
 }
 
-TEST(CutChoiceProblems, OtherWaysToShare) {
+TEST(PlacementChoiceProblems, OtherWaysToShare) {
     ParallelPlan plan = samples(8);
     plan.pipeline = 2;
     EXPECT_EQ(
@@ -290,13 +290,13 @@ TEST(CutChoiceProblems, OtherWaysToShare) {
         "without");
 }
 
-TEST(CutChoiceProblems, TooWideForTheProgramme) {
+TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
     Network network = find_network("resnet50").value();
     PlanProblems problems;
-    CutChoice choice = into(2);
-    choice.method = CutMethod::kExact;
+    PlacementChoice choice = into(2);
+    choice.method = PlacementMethod::kExact;
     const KernelTimes times(test_data::hopper());
-    EXPECT_FALSE(PlannedCut::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    EXPECT_FALSE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(problems[0].first, "/cut/method");
     EXPECT_EQ(
@@ -304,10 +304,10 @@ TEST(CutChoiceProblems, TooWideForTheProgramme) {
         "is exact, and resnet50 has 175 layers, more than the 64 that are divided exactly; "
         "expected best or list");
     problems.clear();
-    choice.method = CutMethod::kList;
-    EXPECT_TRUE(PlannedCut::make(network, times, samples(8), choice, {200e9, 0}, problems));
-    choice.method = CutMethod::kBest;
-    EXPECT_FALSE(PlannedCut::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
+    choice.method = PlacementMethod::kList;
+    EXPECT_TRUE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    choice.method = PlacementMethod::kBest;
+    EXPECT_FALSE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(
         problems[0].second,

@@ -3,7 +3,7 @@
 
 #include "core/memory_classes.h"
 #include "training/network/network.h"
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 #include "training/plan/step/layer_work.h"
 #include "training/plan/step/parallel_plan.h"
 
@@ -30,7 +30,7 @@ namespace switchfold {
 
 /// By GPU, the memory held throughout the step.
 [[nodiscard]] std::vector<MemoryBytes> held_all_along(
-    const CutGraph& graph,
+    const PlacementGraph& graph,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts);
@@ -38,7 +38,7 @@ namespace switchfold {
 /// By GPU, the peak memory, assuming that all micro-batches' activations are held at the same time.
 [[nodiscard]] std::vector<MemoryBytes> cut_memory(
     const Network& network,
-    const CutGraph& graph,
+    const PlacementGraph& graph,
     const LayerWork& layers,
     const ParallelPlan& plan,
     const NodeParts& parts);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_graph.h"
+#include "training/placement/placement_graph.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-std::vector<std::vector<std::uint32_t>> readers_of(const CutGraph& graph) {
+std::vector<std::vector<std::uint32_t>> readers_of(const PlacementGraph& graph) {
     std::vector<std::vector<std::uint32_t>> readers(graph.nodes.size());
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i)
         for (const std::uint32_t input :
@@ -16,7 +16,7 @@ std::vector<std::vector<std::uint32_t>> readers_of(const CutGraph& graph) {
     return readers;
 }
 
-std::vector<PartLoad> loads_of(const CutGraph& graph, const NodeParts& parts) {
+std::vector<PartLoad> loads_of(const PlacementGraph& graph, const NodeParts& parts) {
     std::vector<PartLoad> loads(graph.parts);
     const std::vector<std::vector<std::uint32_t>> readers = readers_of(graph);
     for (std::uint32_t i = 0; i < graph.nodes.size(); ++i) {
@@ -35,7 +35,7 @@ std::vector<PartLoad> loads_of(const CutGraph& graph, const NodeParts& parts) {
     return loads;
 }
 
-double busiest(const CutGraph& graph, const NodeParts& parts) {
+double busiest(const PlacementGraph& graph, const NodeParts& parts) {
     double longest = 0;
     for (const PartLoad& load : loads_of(graph, parts)) {
         if (graph.memory > 0 && load.memory > graph.memory)
@@ -70,12 +70,12 @@ Reach behind(const std::vector<Reach>& before, const Pieces& own) {
 }
 
 /// The longest chain of a micro-batch, forward and backward.
-double longest_chain(const CutGraph& graph) {
+double longest_chain(const PlacementGraph& graph) {
     const std::size_t n = graph.nodes.size();
     const auto whole = [](const Reach& reach) { return Reach{reach.last, reach.last}; };
     std::vector<Reach> forward(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const CutNode& node = graph.nodes[i];
+        const PlacementNode& node = graph.nodes[i];
         std::vector<Reach> before;
         for (const std::uint32_t input : node.inputs)
             before.push_back(
@@ -90,7 +90,7 @@ double longest_chain(const CutGraph& graph) {
     std::vector<Reach> back(n);
     double longest = 0;
     for (std::size_t i = n; i-- > 0;) {
-        const CutNode& node = graph.nodes[i];
+        const PlacementNode& node = graph.nodes[i];
         std::vector<Reach> before{whole(forward[i])};
         for (const std::uint32_t reader : readers[i])
             before.push_back(
@@ -107,7 +107,7 @@ double longest_chain(const CutGraph& graph) {
 
 }  // namespace
 
-double step_bound(const CutGraph& graph) {
+double step_bound(const PlacementGraph& graph) {
     double all = 0;
     double heaviest = 0;
     double updates = 0;

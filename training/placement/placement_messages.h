@@ -11,8 +11,8 @@
 namespace switchfold {
 
 /// A transfer between parts on different GPUs: an output, or the gradient that returns for it,
-/// whole or one piece. Tasks are indices into CutTasks.
-struct CutMessage {
+/// whole or one piece. Tasks are indices into PlacementTasks.
+struct PlacementMessage {
     bool forward = true;
     std::uint32_t node = 0;  ///< producer of the output
     std::uint32_t from = 0;  ///< GPU within the replica
@@ -30,6 +30,6 @@ struct CutMessage {
 
 /// All messages of a step, in the order in which both ends issue them, which prevents deadlocks.
 /// Receives are posted when their task is next on its part, or one task ahead, as the plan says.
-[[nodiscard]] std::vector<CutMessage> cut_messages(const PlannedCut& cut);
+[[nodiscard]] std::vector<PlacementMessage> cut_messages(const PlannedPlacement& cut);
 
 }  // namespace switchfold

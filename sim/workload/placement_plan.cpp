@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/cut_plan.h"
+#include "sim/workload/placement_plan.h"
 
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/training_workload.h"
-#include "training/placement/cut_memory.h"
+#include "training/placement/placement_memory.h"
 #include "training/placement/planned_cut.h"
 
 #include <fmt/format.h>
@@ -29,8 +29,8 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
     refuse("/fold", params.fold, "false");
     refuse(
         "/partition",
-        !params.cut.first.empty() || params.cut.equal || params.cut.planner ||
-            params.cut.replicated,
+        !params.partition.first.empty() || params.partition.equal || params.partition.planner ||
+            params.partition.replicated,
         "auto: the cut says where layers are");
     refuse("/replicas", !params.replicas.empty(), "none");
     refuse("/average", params.average.has_value(), "none");
@@ -42,7 +42,7 @@ std::string in_milliseconds(double seconds) {
 }
 
 /// "lstm.1, head, attention.qkv and 9 more": the layers with most work by name.
-std::string told_layers(const CutGraph& graph, const std::vector<std::uint32_t>& layers) {
+std::string told_layers(const PlacementGraph& graph, const std::vector<std::uint32_t>& layers) {
     if (layers.empty())
         return "nothing";
     std::vector<std::uint32_t> heaviest(layers);
@@ -58,23 +58,23 @@ std::string told_layers(const CutGraph& graph, const std::vector<std::uint32_t>&
     return text;
 }
 
-std::string told_method(const PlannedCut& cut) {
+std::string told_method(const PlannedPlacement& cut) {
     if (!cut.choice().layers.empty())
         return "given";
     switch (cut.choice().method) {
-    case CutMethod::kExact:
+    case PlacementMethod::kExact:
         return "exact";
-    case CutMethod::kList:
+    case PlacementMethod::kList:
         return "list scheduling";
-    case CutMethod::kBest:
+    case PlacementMethod::kBest:
         return "best";
     }
     return "";
 }
 
-void tell(const PlannedCut& cut, std::vector<std::string>& notes) {
+void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
     const FoundCut& found = cut.found();
-    const CutGraph& graph = cut.graph();
+    const PlacementGraph& graph = cut.graph();
     if (graph.parts == 1)
         return;
     notes.push_back(fmt::format(
@@ -121,13 +121,13 @@ std::optional<PreparedPlan> prepare_cut(
     PlanProblems& problems,
     MemoryCheck check) {
     const PlanParams& params = *workload.plan;
-    const CutChoice choice = params.layer_cut->choice();
+    const PlacementChoice choice = params.placement->choice();
     const std::set<std::uint32_t> kinds = gpus.used(params.data * choice.gpus_used());
     const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
     refuse_others(params, problems);
     if (kinds.size() > 1)
         problems.emplace_back(
-            "/cut", "is for GPUs that are alike, and ranks have several kinds; expected one");
+            "/placement", "is for GPUs that are alike, and ranks have several kinds; expected one");
     if (const std::string why = why_no_kernel_times(gpu); !why.empty())
         problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
     if (!problems.empty())
@@ -137,12 +137,12 @@ std::optional<PreparedPlan> prepare_cut(
     problems = problems_of(choice, plan, network);
     if (!problems.empty())
         return {};
-    const CutMachine machine{
+    const PlacementMachine machine{
         static_cast<double>(params.link_bandwidth.count()),
         static_cast<double>(gpu.memory.for_plans().count())};
     PreparedPlan prepared;
     prepared.ranks = params.data * choice.gpus_used();
-    prepared.cut = PlannedCut::make(
+    prepared.cut = PlannedPlacement::make(
         std::move(network),
         kernel_times(gpu, workload.kernel_times, folder),
         std::move(plan),
@@ -157,7 +157,7 @@ std::optional<PreparedPlan> prepare_cut(
         !told.empty())
         prepared.notes.push_back(told);
     tell(*prepared.cut, prepared.notes);
-    const PlannedCut& cut = *prepared.cut;
+    const PlannedPlacement& cut = *prepared.cut;
     prepared.notes.push_back(
         "the plan needs up to " +
         check_memory(

@@ -25,7 +25,7 @@ std::optional<std::size_t> fit(const std::string& word, const std::string& layer
 }
 
 /// Parts with the longest match for a layer.
-std::vector<std::uint32_t> parts_of(const CutChoice& choice, const std::string& layer) {
+std::vector<std::uint32_t> parts_of(const PlacementChoice& choice, const std::string& layer) {
     std::vector<std::uint32_t> parts;
     std::size_t longest = 0;
     for (std::uint32_t part = 0; part < choice.layers.size(); ++part)
@@ -42,9 +42,9 @@ std::vector<std::uint32_t> parts_of(const CutChoice& choice, const std::string& 
     return parts;
 }
 
-class CutCheck {
+class PlacementCheck {
 public:
-    CutCheck(const CutChoice& choice, const ParallelPlan& plan, const Network& network) :
+    PlacementCheck(const PlacementChoice& choice, const ParallelPlan& plan, const Network& network) :
         choice_(choice), plan_(plan), network_(network) {}
 
     PlanProblems run() {
@@ -79,14 +79,14 @@ private:
         excluded("/partition", !plan_.partition.empty(), "auto: parts of the cut say it");
         excluded("/weights", plan_.weights != WeightPolicy::kLatest, "latest");
         excluded("/messages", plan_.messages == Messages::kBlocking, "overlapped or ahead");
-        excluded("/launches", plan_.launches.wait_after_pass, "wait_after_pass false");
+        excluded("/launches", plan_.launch_times.wait_after_pass, "wait_after_pass false");
     }
 
     void parts() {
         const std::size_t layers = network_.layers.size();
         if (choice_.parts > layers)
             problem(
-                "/cut/parts",
+                "/placement/parts",
                 fmt::format(
                     "are {}, and {} has {} layers; expected at most as many parts as layers",
                     choice_.parts,
@@ -95,14 +95,14 @@ private:
         const std::uint32_t gpus = choice_.gpus_used();
         if (choice_.parts % gpus != 0)
             problem(
-                "/cut/gpus",
+                "/placement/gpus",
                 fmt::format(
                     "are {}, which do not share {} parts evenly; expected a divisor of them",
                     gpus,
                     choice_.parts));
         else if (choice_.layers.empty() && gpus != 1 && gpus != choice_.parts)
             problem(
-                "/cut/gpus",
+                "/placement/gpus",
                 fmt::format(
                     "are {}, and {} parts are to be found, which have a GPU each or one for all; "
                     "expected 0 or 1, or the layers of each part",
@@ -111,7 +111,7 @@ private:
         for (const Layer& layer : network_.layers)
             if (layer.shares) {
                 problem(
-                    "/cut",
+                    "/placement",
                     fmt::format(
                         "divides no layers that share weights, as {} does those of {}; expected a "
                         "network without",
@@ -135,7 +135,7 @@ private:
                     continue;
                 const std::string near = nearest(word, known);
                 problem(
-                    fmt::format("/cut/parts/{}/{}", part, i),
+                    fmt::format("/placement/parts/{}/{}", part, i),
                     fmt::format(
                         "names no layer of {}: \"{}\"; expected a layer, or how names begin and "
                         "\"*\"{}",
@@ -150,11 +150,11 @@ private:
             const std::vector<std::uint32_t> parts = parts_of(choice_, layer.name);
             if (parts.empty())
                 problem(
-                    "/cut/parts",
+                    "/placement/parts",
                     fmt::format("have no {}; expected each layer on one part", layer.name));
             else if (parts.size() > 1)
                 problem(
-                    "/cut/parts",
+                    "/placement/parts",
                     fmt::format(
                         "have {} twice, on {} and {}; expected each layer on one part",
                         layer.name,
@@ -166,7 +166,7 @@ private:
         for (std::size_t part = 0; part < used.size(); ++part)
             if (!used[part] && problems_.empty())
                 problem(
-                    fmt::format("/cut/parts/{}", part),
+                    fmt::format("/placement/parts/{}", part),
                     "has no layer: other parts name them more closely; expected one at least");
     }
 
@@ -178,14 +178,14 @@ private:
             any = any || is_lstm_of_steps(network_, i);
         if (!any)
             problem(
-                "/cut/chunk_steps",
+                "/placement/chunk_steps",
                 fmt::format(
                     "is {}, and {} has no LSTM whose time steps are known; expected 0",
                     choice_.chunk_steps,
                     network_.name));
         else if (choice_.chunk_steps > network_.tokens)
             problem(
-                "/cut/chunk_steps",
+                "/placement/chunk_steps",
                 fmt::format(
                     "is {}, and a sample of {} has {} time steps; expected at most those",
                     choice_.chunk_steps,
@@ -193,7 +193,7 @@ private:
                     network_.tokens));
     }
 
-    const CutChoice& choice_;
+    const PlacementChoice& choice_;
     const ParallelPlan& plan_;
     const Network& network_;
     PlanProblems problems_;
@@ -202,11 +202,11 @@ private:
 }  // namespace
 
 PlanProblems
-problems_of(const CutChoice& choice, const ParallelPlan& plan, const Network& network) {
-    return CutCheck(choice, plan, network).run();
+problems_of(const PlacementChoice& choice, const ParallelPlan& plan, const Network& network) {
+    return PlacementCheck(choice, plan, network).run();
 }
 
-NodeParts parts_named(const CutChoice& choice, const Network& network) {
+NodeParts parts_named(const PlacementChoice& choice, const Network& network) {
     NodeParts parts;
     for (const Layer& layer : network.layers)
         parts.push_back(parts_of(choice, layer.name).front());

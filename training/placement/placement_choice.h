@@ -13,13 +13,13 @@
 namespace switchfold {
 
 /// How a network's layers are assigned to parts.
-enum class CutMethod : std::uint8_t {
+enum class PlacementMethod : std::uint8_t {
     kExact,  ///< minimises the busiest part, by dynamic programming over down-sets; proven optimal
     kList,   ///< list scheduling: each layer goes where it ends first
     kBest,   ///< starts from both of these and moves layers while the step gets shorter
 };
-inline constexpr std::array<std::pair<CutMethod, std::string_view>, 3> kCutMethodNames{
-    {{CutMethod::kExact, "exact"}, {CutMethod::kList, "list"}, {CutMethod::kBest, "best"}}};
+inline constexpr std::array<std::pair<PlacementMethod, std::string_view>, 3> kCutMethodNames{
+    {{PlacementMethod::kExact, "exact"}, {PlacementMethod::kList, "list"}, {PlacementMethod::kBest, "best"}}};
 
 /// Where an LSTM's time steps, except the first of a chunk, read its weights from.
 enum class LstmWeights : std::uint8_t {
@@ -31,13 +31,13 @@ inline constexpr std::array<std::pair<LstmWeights, std::string_view>, 2> kLstmWe
 
 /// A network divided by layers and branches. Each part is a stream of a GPU. Messages travel along
 /// each edge of the network that leaves a GPU: activations forward, gradients back.
-struct CutChoice {
+struct PlacementChoice {
     std::uint32_t parts = 2;
     /// For each part its layers, each as a name, or the beginning of names and "*"; a layer follows
     /// the longest match. Empty: chosen by the method.
     std::vector<std::vector<std::string>> layers;
     std::uint32_t gpus = 0;  ///< that share the parts evenly; 0: one per part
-    CutMethod method = CutMethod::kBest;
+    PlacementMethod method = PlacementMethod::kBest;
     /// Time steps after which an LSTM, and layers that follow it step by step, pass their output
     /// on; 0: after the last.
     std::uint32_t chunk_steps = 0;

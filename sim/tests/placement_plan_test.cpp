@@ -44,28 +44,28 @@ double iteration(const std::string& plan) {
     return run(plan).scenarios.front().iteration_us;
 }
 
-TEST(CutPlan, OnOneGpuTakesWhatThePlainPlanTakes) {
+TEST(PlacementPlan, OnOneGpuTakesWhatThePlainPlanTakes) {
     // In the cut plan, each time step is its own kernel instead of one kernel for all of them.
     const double plain = iteration(R"("micro_batch": 16)");
     const double steps =
-        iteration(R"("micro_batch": 16, "cut": {"parts": 1, "lstm_weights": "memory"})");
+        iteration(R"("micro_batch": 16, "placement": {"parts": 1, "lstm_weights": "memory"})");
     EXPECT_NEAR(steps / plain, 1, 0.01);
 }
 
-TEST(CutPlan, AWavefrontOnFourGpusIsFasterThanOne) {
-    const double one = iteration(R"("micro_batch": 16, "cut": {"parts": 1})");
+TEST(PlacementPlan, AWavefrontOnFourGpusIsFasterThanOne) {
+    const double one = iteration(R"("micro_batch": 16, "placement": {"parts": 1})");
     const double layers = iteration(
-        R"("micro_batch": 16, "cut": {"parts": [["embedding", "lstm.0"], ["lstm.1"], ["autoencoder*"], ["*"]]})");
+        R"("micro_batch": 16, "placement": {"parts": [["embedding", "lstm.0"], ["lstm.1"], ["autoencoder*"], ["*"]]})");
     const double wave = iteration(
-        R"("micro_batch": 16, "link_bandwidth": "300 GB/s", "messages": "ahead", "cut": {"parts": 4, "chunk_steps": 10})");
+        R"("micro_batch": 16, "link_bandwidth": "300 GB/s", "messages": "ahead", "placement": {"parts": 4, "chunk_steps": 10})");
     EXPECT_LT(layers, one);
     EXPECT_LT(wave, 0.8 * layers);
     EXPECT_GT(wave, one / 4);
 }
 
-TEST(CutPlan, TellsWhereLayersAreAndWhatIsProven) {
+TEST(PlacementPlan, TellsWhereLayersAreAndWhatIsProven) {
     const ExperimentResult result =
-        run(R"("micro_batch": 8, "cut": {"parts": 4, "method": "exact"})");
+        run(R"("micro_batch": 8, "placement": {"parts": 4, "method": "exact"})");
     std::string notes;
     for (const std::string& note : result.workload.notes)
         notes += note + "\n";
@@ -78,33 +78,33 @@ TEST(CutPlan, TellsWhereLayersAreAndWhatIsProven) {
     EXPECT_EQ(*result.scenarios.front().samples_per_s > 0, true);
 }
 
-TEST(CutPlan, ReplicasReduceTheirGradients) {
-    const ExperimentResult result = run(R"("data": 2, "micro_batch": 8, "cut": {"parts": 2})");
+TEST(PlacementPlan, ReplicasReduceTheirGradients) {
+    const ExperimentResult result = run(R"("data": 2, "micro_batch": 8, "placement": {"parts": 2})");
     EXPECT_GT(result.scenarios.front().iteration_us, 0);
     EXPECT_EQ(result.scenarios.size(), 1U);
 }
 
-TEST(CutPlan, MorePartsThanLayersAreRefused) {
+TEST(PlacementPlan, MorePartsThanLayersAreRefused) {
     EXPECT_NE(
-        error_of(R"("cut": {"parts": 30})")
-            .find("/workload/plan/cut/parts: are 30, and compound_lstm_ae_attention has 26 layers; "
+        error_of(R"("placement": {"parts": 30})")
+            .find("/workload/plan/placement/parts: are 30, and compound_lstm_ae_attention has 26 layers; "
                   "expected at most as many parts as layers"),
         std::string::npos);
 }
 
-TEST(CutPlan, PartsAreANumberOrLayers) {
+TEST(PlacementPlan, PartsAreANumberOrLayers) {
     for (const char* parts :
          {"0", "-1", "2.5", "\"four\"", "[]", "[[]]", "[1]", "[[1]]", "[\"a\"]"})
         EXPECT_NE(
-            error_of(fmt::format(R"("cut": {{"parts": {}}})", parts))
-                .find("/workload/plan/cut/parts"),
+            error_of(fmt::format(R"("placement": {{"parts": {}}})", parts))
+                .find("/workload/plan/placement/parts"),
             std::string::npos)
             << parts;
 }
 
-TEST(CutPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
+TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
     const std::string error = error_of(
-        R"("global_batch": 64, "fold": true, "partition": "equal", "memory": {}, "average": {}, "cut": {})");
+        R"("global_batch": 64, "fold": true, "partition": "equal", "memory": {}, "average": {}, "placement": {})");
     for (const char* key : {"global_batch", "fold", "partition", "memory", "average"})
         EXPECT_NE(
             error.find(fmt::format("/workload/plan/{}: does not go with a cut; expected", key)),
@@ -112,16 +112,16 @@ TEST(CutPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
             << error;
 }
 
-TEST(CutPlan, MoreGpusThanTheMachineHas) {
+TEST(PlacementPlan, MoreGpusThanTheMachineHas) {
     EXPECT_NE(
-        error_of(R"("data": 4, "cut": {"parts": 4})")
+        error_of(R"("data": 4, "placement": {"parts": 4})")
             .find("/workload/plan: is for 16 ranks, data x gpus of the cut, more than the 8 GPUs"),
         std::string::npos);
 }
 
-TEST(CutPlan, MemoryOfAGpuIsCounted) {
+TEST(PlacementPlan, MemoryOfAGpuIsCounted) {
     EXPECT_NE(
-        error_of(R"("micro_batch": 500000, "cut": {"parts": 1})").find("GPUs' memory"),
+        error_of(R"("micro_batch": 500000, "placement": {"parts": 1})").find("GPUs' memory"),
         std::string::npos);
 }
 

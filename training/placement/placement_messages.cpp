@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_messages.h"
+#include "training/placement/placement_messages.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 
 class MessageMaker {
 public:
-    explicit MessageMaker(const PlannedCut& cut) :
+    explicit MessageMaker(const PlannedPlacement& cut) :
         cut_(cut),
         graph_(cut.graph()),
         tasks_(cut.tasks()),
@@ -33,7 +33,7 @@ public:
         }
     }
 
-    std::vector<CutMessage> run() {
+    std::vector<PlacementMessage> run() {
         for (std::uint32_t mb = 0; mb < graph_.micro_batches; ++mb)
             for (std::uint32_t node = 0; node < graph_.nodes.size(); ++node) {
                 std::set<std::uint32_t> elsewhere;
@@ -43,7 +43,7 @@ public:
                 for (const std::uint32_t part : elsewhere)
                     between(node, part, mb);
             }
-        std::stable_sort(all_.begin(), all_.end(), [](const CutMessage& a, const CutMessage& b) {
+        std::stable_sort(all_.begin(), all_.end(), [](const PlacementMessage& a, const PlacementMessage& b) {
             return a.behind < b.behind;
         });
         return std::move(all_);
@@ -64,11 +64,11 @@ private:
                                      ? static_cast<double>(cut_.work().chunks().steps(c)) /
                                            static_cast<double>(cut_.network().tokens)
                                      : 1;
-            CutMessage message;
+            PlacementMessage message;
             message.node = node;
             message.bytes = Bytes(static_cast<std::uint64_t>(
                 std::max(1.0, std::ceil(graph_.nodes[node].output_bytes * share))));
-            CutMessage back = message;
+            PlacementMessage back = message;
             back.forward = false;
             message.from = back.to = graph_.gpu_of(parts_[node]);
             message.to = back.from = graph_.gpu_of(part);
@@ -84,7 +84,7 @@ private:
         }
     }
 
-    void add(CutMessage message) {
+    void add(PlacementMessage message) {
         const std::uint32_t first = *std::min_element(
             message.takers.begin(), message.takers.end(), [&](std::uint32_t a, std::uint32_t b) {
                 return place_[a] < place_[b];
@@ -97,19 +97,19 @@ private:
         all_.push_back(std::move(message));
     }
 
-    const PlannedCut& cut_;
-    const CutGraph& graph_;
-    const CutTasks& tasks_;
+    const PlannedPlacement& cut_;
+    const PlacementGraph& graph_;
+    const PlacementTasks& tasks_;
     const NodeParts& parts_;
     std::vector<std::vector<std::uint32_t>> readers_;
     std::vector<std::uint32_t> place_;  ///< position in the order, by task
     std::vector<std::optional<std::uint32_t>> before_;
-    std::vector<CutMessage> all_;
+    std::vector<PlacementMessage> all_;
 };
 
 }  // namespace
 
-std::vector<CutMessage> cut_messages(const PlannedCut& cut) {
+std::vector<PlacementMessage> cut_messages(const PlannedPlacement& cut) {
     return MessageMaker(cut).run();
 }
 

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/placement/cut_memory.h"
-#include "training/placement/cut_writer.h"
+#include "training/placement/placement_memory.h"
+#include "training/placement/placement_writer.h"
 
 #include <memory>
 #include <utility>
 
 namespace switchfold {
 
-ExecutionGraph cut_step(const PlannedCut& cut) {
+ExecutionGraph cut_step(const PlannedPlacement& cut) {
     const RankMap map(cut.plan());
-    const std::vector<CutMessage> messages = cut_messages(cut);
+    const std::vector<PlacementMessage> messages = cut_messages(cut);
     const std::vector<double> kept =
         kept_by_layer(cut.network(), cut.work().layers(), cut.plan(), cut.found().parts);
     const std::vector<MemoryBytes> held =
         held_all_along(cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts);
-    const CutStepParts parts{cut, map, messages, kept};
+    const PlacementStepParts parts{cut, map, messages, kept};
     Communicators groups;
     NameTable names;
     ExecutionGraph graph;
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
-        RankGraph written = CutWriter(parts, rank, groups, names).write();
+        RankGraph written = PlacementWriter(parts, rank, groups, names).write();
         written.held = held[map.place(rank).device];
         graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(written)));
     }

@@ -5,7 +5,7 @@
 #include "core/params_cursor.h"
 #include "core/params_schema.h"
 #include "core/units.h"
-#include "training/placement/cut_choice.h"
+#include "training/placement/placement_choice.h"
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 namespace switchfold {
 
 template <>
-struct EnumNames<CutMethod> {
+struct EnumNames<PlacementMethod> {
     static constexpr auto kNames = kCutMethodNames;
 };
 template <>
@@ -23,32 +23,32 @@ struct EnumNames<LstmWeights> {
 };
 
 /// Number of parts, or the layers of each.
-struct CutParts {
+struct PlacementParts {
     std::uint32_t count = 2;
     std::vector<std::vector<std::string>> layers;  ///< empty: chosen by a method
 };
-void read_value(const Cursor& c, CutParts& out);
-[[nodiscard]] OrderedJson write_value(const CutParts& value);
+void read_value(const Cursor& c, PlacementParts& out);
+[[nodiscard]] OrderedJson write_value(const PlacementParts& value);
 template <>
-struct SchemaOf<CutParts> {
+struct SchemaOf<PlacementParts> {
     static OrderedJson make();
 };
 
 /// A network divided by layers and branches; docs/layer_division.md.
-struct CutParams {
-    CutParts parts;
+struct PlacementParams {
+    PlacementParts parts;
     std::uint32_t gpus = 0;
-    CutMethod method = CutMethod::kBest;
+    PlacementMethod method = PlacementMethod::kBest;
     std::uint32_t chunk_steps = 0;
     LstmWeights lstm_weights = LstmWeights::kL2;
-    Time message_latency = CutChoice().message_latency;
+    Time message_latency = PlacementChoice().message_latency;
 
-    [[nodiscard]] CutChoice choice() const {
+    [[nodiscard]] PlacementChoice choice() const {
         return {
             parts.count, parts.layers, gpus, method, chunk_steps, lstm_weights, message_latency};
     }
     static constexpr auto fields() {
-        using P = CutParams;
+        using P = PlacementParams;
         return list_of(
             field(
                 "parts",
