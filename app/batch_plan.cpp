@@ -58,11 +58,9 @@ std::vector<std::string> devices_of(const BatchArguments& arguments, const StepT
             continue;
         const std::string near = nearest(device, known);
         const Problem problem{
-            arguments.table,
-            "gpu",
+            arguments.table, "gpu",
             fmt::format(
-                "has no step time of \"{}\"{}; expected one of its GPUs: {}{}",
-                device,
+                "has no step time of \"{}\"{}; expected one of its GPUs: {}{}", device,
                 arguments.system.empty() ? "" : ", which " + arguments.system + " has",
                 fmt::join(known, ", "),
                 near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near))};
@@ -81,13 +79,10 @@ seconds_of(const BatchArguments& arguments, const std::string& gpu, const Measur
     if (arguments.micro_batch > 0) {
         if (arguments.micro_batch >= seconds.size())
             throw ConfigError(
-                "--micro-batch",
-                "",
+                "--micro-batch", "",
                 fmt::format(
                     "is {}, and {} was measured with at most {}; expected at most that",
-                    arguments.micro_batch,
-                    gpu,
-                    seconds.size() - 1));
+                    arguments.micro_batch, gpu, seconds.size() - 1));
         seconds = with_micro_batches(seconds, arguments.batch, arguments.micro_batch);
     }
     if (arguments.padded)
@@ -101,8 +96,7 @@ divided(const BatchArguments& arguments, const std::vector<StepTimes>& devices) 
         return divide(devices, arguments.batch);
     if (!std::all_of(devices.begin(), devices.end(), is_monotone))
         throw ConfigError(
-            "--overhead",
-            "",
+            "--overhead", "",
             "is for times that never fall with more samples; expected --padded too");
     std::vector<double> overhead{0};
     for (std::size_t n = 1; n <= devices.size(); ++n)
@@ -155,12 +149,9 @@ struct Answer {
                  {"weight", weight(i)},
                  {"seconds", seconds(best, i)}});
         OrderedJson out{
-            {"batch", arguments.batch},
-            {"method", name_of(best.method)},
-            {"devices", rows},
-            {"balanced", spread_json(spread_of(devices, best.samples))},
-            {"equal", nullptr},
-            {"ratio", nullptr}};
+            {"batch", arguments.batch}, {"method", name_of(best.method)},
+            {"devices", rows},          {"balanced", spread_json(spread_of(devices, best.samples))},
+            {"equal", nullptr},         {"ratio", nullptr}};
         if (even) {
             out["equal"] = spread_json(spread_of(devices, even->samples));
             out["ratio"] = even->seconds / best.seconds;
@@ -173,38 +164,25 @@ struct Answer {
         for (const std::string& name : names)
             width = std::max(width, name.size());
         std::string out = fmt::format(
-            "{:<{}}  {:>8}  {:>8}  {:>10}  {:>8}  {:>10}\n",
-            "GPU",
-            width,
-            "samples",
-            "weight",
-            "seconds",
-            "equal",
-            "seconds");
+            "{:<{}}  {:>8}  {:>8}  {:>10}  {:>8}  {:>10}\n", "GPU", width, "samples", "weight",
+            "seconds", "equal", "seconds");
         for (std::size_t i = 0; i < names.size(); ++i)
             out += fmt::format(
-                "{:<{}}  {:>8}  {:>8.4f}  {:>10.4f}  {:>8}  {:>10}\n",
-                names[i],
-                width,
-                best.samples[i],
-                weight(i),
-                seconds(best, i),
+                "{:<{}}  {:>8}  {:>8.4f}  {:>10.4f}  {:>8}  {:>10}\n", names[i], width,
+                best.samples[i], weight(i), seconds(best, i),
                 even ? fmt::format("{}", even->samples[i]) : "-",
                 even ? fmt::format("{:.4f}", seconds(*even, i)) : "-");
         const auto told = [&](const BatchDivision& division) {
             const StepSpread spread = spread_of(devices, division.samples);
             return fmt::format(
-                "{:.4f} s, {:.3f} times the mean, standard deviation {:.4f} s",
-                spread.longest,
-                spread.longest_over_mean(),
-                spread.deviation);
+                "{:.4f} s, {:.3f} times the mean, standard deviation {:.4f} s", spread.longest,
+                spread.longest_over_mean(), spread.deviation);
         };
         out += fmt::format("\nbalanced ({}): {}\n", name_of(best.method), told(best));
         if (!even)
             return out + "equal shares: some GPU cannot hold its share\n";
         return out + fmt::format(
-                         "equal shares: {}; {:.2f} times as long\n",
-                         told(*even),
+                         "equal shares: {}; {:.2f} times as long\n", told(*even),
                          even->seconds / best.seconds);
     }
 };
@@ -224,13 +202,11 @@ int plan_batch_of(const BatchArguments& arguments) {
     const auto best = divided(arguments, answer.devices);
     if (!best)
         throw ConfigError(
-            "--batch",
-            "",
+            "--batch", "",
             fmt::format(
                 "is {}, and the table has step times of these GPUs for {} together; expected at "
                 "most that, or --micro-batch",
-                arguments.batch,
-                most));
+                arguments.batch, most));
     answer.best = *best;
     answer.even = divide_evenly(answer.devices, arguments.batch);
     const std::string text = arguments.json ? answer.json() : answer.text();
@@ -255,8 +231,7 @@ void add_plan_batch(CLI::App& plan, Chosen& chosen) {
         ->check(CLI::Range(1U, kMost));
     auto* gpus = command
                      ->add_option(
-                         "--gpu",
-                         arguments->gpus,
+                         "--gpu", arguments->gpus,
                          "A GPU that takes part, as the table calls it; several; without: one of "
                          "each")
                      ->allow_extra_args(false);
@@ -264,15 +239,13 @@ void add_plan_batch(CLI::App& plan, Chosen& chosen) {
         ->excludes(gpus);
     command
         ->add_option(
-            "--micro-batch",
-            arguments->micro_batch,
+            "--micro-batch", arguments->micro_batch,
             "A GPU computes at most so many samples at once, one micro-batch after the other; the "
             "table's times are added up")
         ->check(CLI::Range(1U, kMost));
     command
         ->add_option(
-            "--overhead",
-            arguments->overhead,
+            "--overhead", arguments->overhead,
             "Seconds that each GPU that takes part adds to the step: fewer may be faster")
         ->check(CLI::Range(0.0, 1e6));
     command->add_flag(

@@ -47,12 +47,8 @@ public:
         line_.clear();
         if (!quiet_)
             fmt::print(
-                stderr,
-                "{} knobs, {} points to fit, {} to check: about {:.0f} s\n",
-                plan.knobs,
-                plan.fitted,
-                plan.left_out,
-                expected_s_);
+                stderr, "{} knobs, {} points to fit, {} to check: about {:.0f} s\n", plan.knobs,
+                plan.fitted, plan.left_out, expected_s_);
     }
     void show(const WorkerProgress& of_evaluation) {
         WorkerProgress all = of_evaluation;
@@ -95,9 +91,7 @@ int calibrate_system(const CalibrateArguments& arguments, const Log& log) {
     validation::CalibrationOptions options;
     options.run = [&](std::span<const Job> jobs, const JobEnded& ended) {
         run_jobs(
-            jobs,
-            arguments.jobs,
-            [&](const WorkerProgress& progress) { clock.show(progress); },
+            jobs, arguments.jobs, [&](const WorkerProgress& progress) { clock.show(progress); },
             ended);
     };
     options.seconds = [&] { return clock.seconds(); };
@@ -129,20 +123,17 @@ void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log) {
         "my_h100.json");
     command->add_option("SYSTEM", arguments->system, "A system: its file, or its name")->required();
     command->add_option(
-        "--data",
-        arguments->data,
+        "--data", arguments->data,
         "Logs of nccl-tests, and tables (CSV) of collectives, kernels or copies");
     command->add_option(
-        "--table",
-        arguments->tables,
+        "--table", arguments->tables,
         "Names of tables in CSV files of collectives, a star for any text. Without it, the rows "
         "whose columns describe this system");
     command->add_option(
         "--trace", arguments->traces, "Traces: their matrix products and copies are used");
     command->add_option("--out", arguments->out, "The system to write")->required();
     command->add_option(
-        "--points-out",
-        arguments->points_out,
+        "--points-out", arguments->points_out,
         "A CSV file of all points: measured, and simulated before and after");
     command->add_option(
         "--largest", arguments->largest, "Largest size of collectives that is used");

@@ -48,12 +48,8 @@ std::optional<std::filesystem::path> program(const char* name) {
 std::optional<std::filesystem::path> library(std::string_view begins) {
     std::vector<std::filesystem::path> folders = folders_of("LD_LIBRARY_PATH");
     for (const char* usual :
-         {"/usr/lib/x86_64-linux-gnu",
-          "/usr/lib/aarch64-linux-gnu",
-          "/usr/lib64",
-          "/usr/local/lib",
-          "/usr/local/cuda/lib64",
-          "/usr/local/cuda/extras/CUPTI/lib64"})
+         {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/local/lib",
+          "/usr/local/cuda/lib64", "/usr/local/cuda/extras/CUPTI/lib64"})
         folders.emplace_back(usual);
     std::error_code ignored;
     for (const auto& folder : folders)
@@ -120,24 +116,19 @@ std::optional<std::string> charts() {
 
 std::vector<Finding> findings() {
     return {
-        {"configurations",
-         configs(),
+        {"configurations", configs(),
          "no systems and examples; run from the repository, or install"},
-        {"measurements",
-         measurements(),
+        {"measurements", measurements(),
          "nothing to validate with; set SWITCHFOLD_DATA or give --data"},
         {"GPU", gpu(), "only switchfold-capture needs one; simulations do not"},
-        {"CUPTI",
-         told(library("libcupti.so")),
+        {"CUPTI", told(library("libcupti.so")),
          "no switchfold-capture; it comes with the CUDA Toolkit"},
         {"NCCL", told(library("libnccl.so")), "no capture of collectives"},
         {"Slurm", told(program("sbatch")), "no sweeps with --executor slurm; package slurm-wlm"},
         {"Python", told(program("python3")), "no Python package, no scripts/plot"},
-        {"charts",
-         charts(),
+        {"charts", charts(),
          "no pages of reports, only report --text; build again with npm and its registry"},
-        {"browser",
-         told(program("chromium")),
+        {"browser", told(program("chromium")),
          "none of the tests' own; any browser opens a report"}};
 }
 
@@ -166,8 +157,7 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
     command->callback([systems, &chosen] {
         chosen = [systems] {
             fmt::print(
-                "switchfold {}\n{} cores, {:.1f} GiB of memory free\n",
-                version(),
+                "switchfold {}\n{} cores, {:.1f} GiB of memory free\n", version(),
                 std::max(1U, std::thread::hardware_concurrency()),
                 static_cast<double>(memory_free_kb()) / (1024.0 * 1024.0));
             for (const Finding& finding : findings())

@@ -15,8 +15,7 @@ Log::Log() :
 
 void Log::add_options(CLI::App& app) {
     CLI::Option* verbose = app.add_flag_callback(
-        "-v,--verbose",
-        [this] { logger_->set_level(spdlog::level::info); },
+        "-v,--verbose", [this] { logger_->set_level(spdlog::level::info); },
         "Tell on stderr what is read, simulated and written");
     app.add_flag("-q,--quiet", quiet_, "No progress on stderr, only errors")->excludes(verbose);
 }

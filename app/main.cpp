@@ -43,10 +43,8 @@ std::string unknown_command(const CLI::App& app, std::span<char*> words) {
     }
     const std::string near = switchfold::nearest(words[0], known);
     return fmt::format(
-        "unknown command \"{}\"{}; expected one of: {}",
-        words[0],
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
-        fmt::join(known, ", "));
+        "unknown command \"{}\"{}; expected one of: {}", words[0],
+        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(known, ", "));
 }
 
 /// Throws if output could not be written to standard output.

@@ -33,15 +33,9 @@ std::string head(const MemoryWorkload& workload) {
     return fmt::format(
         "{}, batch {}, on {}: {} steps, {:.3f} ms of kernels\n"
         "always there {:.0f} MiB, may travel {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} GB/s out\n",
-        workload.network,
-        workload.batch,
-        workload.gpu,
-        schedule.steps.size(),
-        to_milliseconds(kernel_seconds(schedule)),
-        mebi(schedule.resident_bytes),
-        mebi(candidate_bytes(schedule)),
-        workload.rates.in / 1e9,
-        workload.rates.out / 1e9);
+        workload.network, workload.batch, workload.gpu, schedule.steps.size(),
+        to_milliseconds(kernel_seconds(schedule)), mebi(schedule.resident_bytes),
+        mebi(candidate_bytes(schedule)), workload.rates.in / 1e9, workload.rates.out / 1e9);
 }
 
 std::string proof_of(const PinningPlan& plan) {
@@ -79,13 +73,10 @@ std::string plan_line(const ComparedPlan& compared, const SimulatedMemoryPlan* s
     };
     constexpr double kMebiOfGibi = 1024;
     return fmt::format(
-        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9} {:>9.3f} {:>9}\n",
-        who,
+        "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9} {:>9.3f} {:>9}\n", who,
         mebi(plan.pinned_bytes),
         percent(static_cast<double>(plan.pinned_bytes), static_cast<double>(plan.candidate_bytes)),
-        mebi(plan.moved_bytes()),
-        proof_of(plan),
-        mebi(plan.floor_bytes()),
+        mebi(plan.moved_bytes()), proof_of(plan), mebi(plan.floor_bytes()),
         known(simulated == nullptr ? 0 : to_milliseconds(simulated->seconds), 3),
         to_milliseconds(compared.replay->seconds),
         known(simulated == nullptr ? 0 : simulated->peak_gib * kMebiOfGibi, 0));
@@ -119,20 +110,12 @@ update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& 
     std::string text = fmt::format(
         "\ngradients, {:.0f} MiB of all layers; a bound on the time of backward pass and updates\n"
         "  {:<38} {:>9} {:>7} {:>9} {:>9}\n",
-        mebi(all),
-        "updates",
-        "MiB",
-        "saved %",
-        "shadow",
-        "bound ms");
+        mebi(all), "updates", "MiB", "saved %", "shadow", "bound ms");
     for (const ComparedUpdate& one : updates)
         text += fmt::format(
-            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f}\n",
-            one.what,
-            mebi(one.replay.reserved),
+            "  {:<38} {:>9.1f} {:>7.1f} {:>9.1f} {:>9.3f}\n", one.what, mebi(one.replay.reserved),
             100 - percent(static_cast<double>(one.replay.reserved), static_cast<double>(all)),
-            mebi(one.replay.shadow),
-            to_milliseconds(one.replay.seconds));
+            mebi(one.replay.shadow), to_milliseconds(one.replay.seconds));
     return text;
 }
 
@@ -140,17 +123,11 @@ std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
     std::string text = fmt::format(
         "\nactivations and their gradients, block by block, nothing pinned or moved otherwise\n"
         "  {:<38} {:>9} {:>9} {:>9}\n",
-        "recomputed",
-        "MiB",
-        "moved",
-        "again ms");
+        "recomputed", "MiB", "moved", "again ms");
     for (const ComparedRecompute& one : recomputes)
         text += fmt::format(
-            "  {:<38} {:>9.0f} {:>9.0f} {:>9.3f}\n",
-            one.what,
-            mebi(one.cost.peak),
-            mebi(2 * one.cost.offloaded),
-            to_milliseconds(one.cost.extra));
+            "  {:<38} {:>9.0f} {:>9.0f} {:>9.3f}\n", one.what, mebi(one.cost.peak),
+            mebi(2 * one.cost.offloaded), to_milliseconds(one.cost.extra));
     return text;
 }
 
@@ -215,11 +192,8 @@ OrderedJson pinned_items(const MemoryWorkload& workload, const PinningPlan& plan
 std::vector<ComparedUpdate> compare_updates(const MemoryWorkload& workload) {
     std::vector<ComparedUpdate> compared;
     const auto groups = layer_groups(workload.layers);
-    const auto add = [&](const char* what,
-                         UpdatePolicy policy,
-                         std::uint64_t ring,
-                         std::uint32_t buffers,
-                         const std::vector<GradientGroup>& of) {
+    const auto add = [&](const char* what, UpdatePolicy policy, std::uint64_t ring,
+                         std::uint32_t buffers, const std::vector<GradientGroup>& of) {
         UpdateOptions options;
         options.policy = policy;
         options.ring = ring;
@@ -259,8 +233,7 @@ std::vector<ComparedRecompute> compare_recompute(const MemoryWorkload& workload)
         exact("exact", least + (most - least) / 4 * quarters, 0);
     for (const std::uint64_t quarters : {0U, 1U, 2U, 3U})
         exact(
-            "exact, and copies that hide",
-            least + (most - least) / 4 * quarters,
+            "exact, and copies that hide", least + (most - least) / 4 * quarters,
             workload.hidden_copies);
     return compared;
 }
@@ -271,26 +244,15 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
         text += fmt::format(
             "\n{:.0f} MiB of memory\n  {:<12} {:<11} {:>9} {:>6} {:>9} {:>11} {:>9} {:>9} {:>9} "
             "{:>9}\n",
-            mebi(compared.memory),
-            "planner",
-            "staging",
-            "pinned",
-            "%",
-            "moved",
-            "from best",
-            "floor",
-            "time ms",
-            "bound ms",
-            "peak MiB");
+            mebi(compared.memory), "planner", "staging", "pinned", "%", "moved", "from best",
+            "floor", "time ms", "bound ms", "peak MiB");
         for (const ComparedPlan& plan : compared.plans)
             text += plan_line(plan, simulated_of(comparison, compared.memory, plan));
         text += gain_line(compared);
         if (compared.orders)
             text += fmt::format(
                 "  first_fit in {} seeded orders: pins {:.0f} to {:.0f} MiB, {:.0f} on average\n",
-                kSeededOrders,
-                mebi(compared.orders->least),
-                mebi(compared.orders->most),
+                kSeededOrders, mebi(compared.orders->least), mebi(compared.orders->most),
                 compared.orders->mean / (1024.0 * 1024));
     }
     return text + update_table(workload, comparison.updates) +

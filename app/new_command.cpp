@@ -45,14 +45,11 @@ void ask_traces(StartChoice& choice, const SystemParams& system) {
     const std::uint32_t gpus = gpus_of(system);
     if (ranks > gpus && !stands_for_all)
         throw ConfigError(
-            "--system",
-            "",
+            "--system", "",
             fmt::format(
                 "is {} with {} GPUs, and the traces are of a run of {} ranks; expected a system "
                 "with at least as many GPUs",
-                system.name,
-                gpus,
-                ranks));
+                system.name, gpus, ranks));
     choice.ranks = std::min(ranks, gpus);
     const TraceFileReport& first = workload.files.front();
     const std::vector<std::string> problems =
@@ -82,30 +79,26 @@ void add_new(CLI::App& app, Chosen& chosen) {
     };
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
-        "new",
-        "Write a commented file to start from, which runs as it is.\n\nExample:\n"
-        "  switchfold new experiment --workload training --network vgg16 -o mine.json && "
-        "switchfold run mine.json");
+        "new", "Write a commented file to start from, which runs as it is.\n\nExample:\n"
+               "  switchfold new experiment --workload training --network vgg16 -o mine.json && "
+               "switchfold run mine.json");
     command->add_option("KIND", arguments->kind, "experiment, system or sweep")
         ->required()
         ->check(CLI::IsMember(start_kinds()));
     command->add_option("-o,--out", arguments->out, "File to write; without it: standard output");
     command->add_option("--name", arguments->choice.name, "What reports call it");
     command->add_option(
-        "--system",
-        arguments->system,
+        "--system", arguments->system,
         "System that it runs on or begins from: a file, or a name of configs/systems "
         "(hgx_h100)");
     command
         ->add_option(
-            "--workload",
-            arguments->choice.workload,
+            "--workload", arguments->choice.workload,
             "Of an experiment: collective, kernel_beside_collective, trace or training (trace with "
             "--trace, training with --network, else collective)")
         ->check(CLI::IsMember({"collective", "kernel_beside_collective", "trace", "training"}));
     command->add_option(
-        "--trace",
-        arguments->choice.traces,
+        "--trace", arguments->choice.traces,
         "Traces of a trace workload, which are asked for their number of ranks");
     command->add_option(
         "--network", arguments->choice.network, "Network of a training workload (resnet50)");
@@ -121,8 +114,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
             const std::filesystem::path path = named_system(system);
             if (!load_any_system(path, {}).has_gpus())
                 throw ConfigError(
-                    path.string(),
-                    "/devices",
+                    path.string(), "/devices",
                     "has no GPUs; expected a system with GPUs: a workload on other devices begins "
                     "with configs/experiments/autoencoder_on_phi.json");
             choice.system = seen_from(folder, path);
@@ -136,11 +128,9 @@ void add_new(CLI::App& app, Chosen& chosen) {
             const auto only_of = [&](const char* option, const char* workload, bool given) {
                 if (given && choice.workload != workload)
                     throw ConfigError(
-                        option,
-                        "",
+                        option, "",
                         fmt::format(
-                            "is for --workload {}, not {}; expected one of the two",
-                            workload,
+                            "is for --workload {}, not {}; expected one of the two", workload,
                             choice.workload));
             };
             only_of("--trace", "trace", !choice.traces.empty());

@@ -56,9 +56,7 @@ sizes_of(const MemoryPlanArguments& arguments, const MemoryWorkload& workload) {
 }
 
 std::vector<SimulatedMemoryPlan> simulated(
-    const MemoryChoice& choice,
-    const LoadedExperiment& loaded,
-    const MemoryComparison& comparison,
+    const MemoryChoice& choice, const LoadedExperiment& loaded, const MemoryComparison& comparison,
     const Log& log) {
     SimulatedMemoryOptions options;
     options.choice = choice;
@@ -99,10 +97,7 @@ int plan_memory_of(const MemoryPlanArguments& arguments, const Log& log) {
         comparison.memories.push_back(
             compare_planners(workload.schedule, size, workload.rates, optimal));
         find_largest_batches(
-            comparison.memories.back(),
-            workload.schedule_of,
-            workload.batch,
-            workload.rates,
+            comparison.memories.back(), workload.schedule_of, workload.batch, workload.rates,
             optimal);
     }
     if (!arguments.bounds)
@@ -140,24 +135,20 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
         ->allow_extra_args(false);
     command
         ->add_option(
-            "--memory",
-            arguments->memory,
+            "--memory", arguments->memory,
             "Size for everything, such as \"8 GiB\"; several; without: a few and the GPU's")
         ->allow_extra_args(false);
     command->add_option(
-        "--granule",
-        arguments->granule,
+        "--granule", arguments->granule,
         "Sizes are rounded up to it by the exact programme; without: as in the experiment's plan");
     command
         ->add_option(
-            "--updates",
-            arguments->updates,
+            "--updates", arguments->updates,
             "batch: after the backward pass; backward: each layer's within it; without: as in "
             "the experiment's plan")
         ->check(CLI::IsMember({"batch", "backward"}));
     command->add_flag(
-        "--bounds",
-        arguments->bounds,
+        "--bounds", arguments->bounds,
         "Print bounds on the times only; without: simulate each plan, in the first scenario that "
         "overlaps");
     command->add_flag("--json", arguments->json, "Print JSON");

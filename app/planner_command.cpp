@@ -58,8 +58,7 @@ PlannerBudget budget_of(const std::string& text) {
         budget.seconds = to_seconds(parse_time(text));
     } catch (const std::invalid_argument& problem) {
         throw ConfigError(
-            "--budget",
-            "",
+            "--budget", "",
             fmt::format(
                 "is no number of simulations, and as a time it {}; expected such as 200 or \"90 "
                 "s\"",
@@ -115,20 +114,17 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
     command.add_option(
         "EXPERIMENT", arguments->file, "Experiment with a planner (JSON); -: standard input");
     command.add_option(
-        "--out",
-        arguments->out,
+        "--out", arguments->out,
         "Folder for plan.json, plans.csv, sweep.db; a search there goes on");
     command.add_option(
-        "--budget",
-        arguments->budget,
+        "--budget", arguments->budget,
         "No simulation begins after so many, such as 200, or after so long, such as \"90 s\"");
     command.add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
         ->allow_extra_args(false);
     command.add_flag("--json", arguments->json, "Print JSON");
     command
         .add_option(
-            "--jobs",
-            arguments->jobs,
+            "--jobs", arguments->jobs,
             "Simulations that run at the same time (with slurm: in a task)")
         ->check(CLI::Range(1U, 1024U));
     arguments->slurm.add_to(command);

@@ -42,8 +42,7 @@ public:
             out += "note: " + note + "\n";
         if (result_.failed > 0)
             out += fmt::format(
-                "note: {} failed; the first: {}\n",
-                plural(result_.failed, "simulation"),
+                "note: {} failed; the first: {}\n", plural(result_.failed, "simulation"),
                 result_.failure);
         return out;
     }
@@ -102,15 +101,11 @@ private:
     [[nodiscard]] std::string space() const {
         const CandidateSpace& space = result_.space;
         std::string out = fmt::format(
-            "{} on {}: {} a step on {}\n",
-            loaded_.experiment.name,
-            loaded_.experiment.system->name,
-            plural(loaded_.experiment.planner->global_batch, "sample"),
-            plural(space.gpus, "GPU"));
+            "{} on {}: {} a step on {}\n", loaded_.experiment.name, loaded_.experiment.system->name,
+            plural(loaded_.experiment.planner->global_batch, "sample"), plural(space.gpus, "GPU"));
         out += fmt::format(
             "{}: with each scenario {} fit, {} need more memory than a GPU has",
-            plural(space.combinations, "combination"),
-            plural(space.candidates.size(), "plan"),
+            plural(space.combinations, "combination"), plural(space.candidates.size(), "plan"),
             space.too_large);
         std::uint64_t refused = 0;
         for (const auto& [why, plans] : space.refused)
@@ -128,22 +123,16 @@ private:
         for (const std::size_t at : shown())
             width = std::max(width, name(result_.simulated[at]).size());
         std::string out = fmt::format(
-            "  # {:<{}}  ms a step  samples/s  bound ms  by          GiB  overlap free\n",
-            "plan",
+            "  # {:<{}}  ms a step  samples/s  bound ms  by          GiB  overlap free\n", "plan",
             width);
         for (const std::size_t at : shown()) {
             const SimulatedPlan& plan = result_.simulated[at];
             const PlanCandidate& c = candidate(plan);
             out += fmt::format(
-                "{:>3} {:<{}} {:>10.3f} {:>10.1f} {:>9.3f}  {:<10} {:>4.1f}  {:>12}\n",
-                at + 1,
-                name(plan),
-                width,
-                to_milliseconds(plan.seconds),
+                "{:>3} {:<{}} {:>10.3f} {:>10.1f} {:>9.3f}  {:<10} {:>4.1f}  {:>12}\n", at + 1,
+                name(plan), width, to_milliseconds(plan.seconds),
                 loaded_.experiment.planner->global_batch / plan.seconds,
-                to_milliseconds(c.bound.seconds()),
-                decides(c.bound),
-                in_gibibytes(c.memory_bytes),
+                to_milliseconds(c.bound.seconds()), decides(c.bound), in_gibibytes(c.memory_bytes),
                 plan.alone_seconds ? fmt::format("{:.3f}", to_milliseconds(*plan.alone_seconds))
                                    : "-");
         }
@@ -160,10 +149,7 @@ private:
         return fmt::format(
             "intervals: 90 % of {}, between {:.2f} and {:.2f} times the simulated step, the best "
             "plan's between {:.3f} and {:.3f} ms; run of a plan says more\n",
-            error.like,
-            *error.low,
-            *error.high,
-            to_milliseconds(best() * *error.low),
+            error.like, *error.low, *error.high, to_milliseconds(best() * *error.low),
             to_milliseconds(best() * *error.high));
     }
 
@@ -173,16 +159,12 @@ private:
             return fmt::format(
                 "proved: no plan of the space is faster. {} had to be simulated; the bounds of the "
                 "other {} are not below {:.3f} ms\n",
-                plural(result_.simulated.size(), "plan"),
-                others,
-                to_milliseconds(best()));
+                plural(result_.simulated.size(), "plan"), others, to_milliseconds(best()));
         return fmt::format(
             "not proved: the budget left {} open whose bounds are below {:.3f} ms; none is below "
             "{:.3f} ms, so a better one is at most {:.1f} % faster. {} simulated\n",
-            plural(result_.open, "plan"),
-            to_milliseconds(best()),
-            to_milliseconds(result_.least_bound),
-            percent_more(best(), result_.least_bound),
+            plural(result_.open, "plan"), to_milliseconds(best()),
+            to_milliseconds(result_.least_bound), percent_more(best(), result_.least_bound),
             plural(result_.simulated.size(), "plan"));
     }
 
@@ -199,10 +181,8 @@ private:
         return fmt::format(
             "if overlap were free, plan {} would win in {:.3f} ms; with contention it takes "
             "{:.3f} ms, {:.1f} % more than the best: who plans without contention loses that\n",
-            *result_.alone_best + 1,
-            to_milliseconds(*plan.alone_seconds),
-            to_milliseconds(plan.seconds),
-            percent_more(plan.seconds, best()));
+            *result_.alone_best + 1, to_milliseconds(*plan.alone_seconds),
+            to_milliseconds(plan.seconds), percent_more(plan.seconds, best()));
     }
 
     [[nodiscard]] OrderedJson plan_of(const SimulatedPlan& plan) const {

@@ -55,12 +55,8 @@ void ProgressLine::show(const WorkerProgress& progress) {
     if (!due())
         return;
     fmt::print(
-        stderr,
-        "\r\033[K{:3.0f} %{}  {:.0f} s, {} left",
-        progress.share * 100,
-        text_of(progress),
-        progress.elapsed_s,
-        time_left(progress.share, progress.elapsed_s));
+        stderr, "\r\033[K{:3.0f} %{}  {:.0f} s, {} left", progress.share * 100, text_of(progress),
+        progress.elapsed_s, time_left(progress.share, progress.elapsed_s));
     std::fflush(stderr);
 }
 
@@ -69,14 +65,10 @@ void ProgressLine::show(const SweepProgress& progress) {
         return;
     const auto runs = static_cast<double>(progress.runs);
     fmt::print(
-        stderr,
-        "\r\033[K{:.0f} of {} experiments  {:.1f} a second  {} failed  {:.0f} s, {} left",
-        std::floor(progress.ended),
-        progress.runs,
-        progress.elapsed_s > 0 ? progress.ended / progress.elapsed_s : 0.0,
-        progress.failed,
-        progress.elapsed_s,
-        time_left(runs > 0 ? progress.ended / runs : 1.0, progress.elapsed_s));
+        stderr, "\r\033[K{:.0f} of {} experiments  {:.1f} a second  {} failed  {:.0f} s, {} left",
+        std::floor(progress.ended), progress.runs,
+        progress.elapsed_s > 0 ? progress.ended / progress.elapsed_s : 0.0, progress.failed,
+        progress.elapsed_s, time_left(runs > 0 ? progress.ended / runs : 1.0, progress.elapsed_s));
     std::fflush(stderr);
 }
 
@@ -85,10 +77,8 @@ void ProgressLine::show(const PlannerProgress& progress) {
         return;
     if (progress.judged < 1) {
         fmt::print(
-            stderr,
-            "\r\033[K{:.0f} % of the plans bounded  {:.0f} s, {} left",
-            100 * progress.judged,
-            progress.elapsed_s,
+            stderr, "\r\033[K{:.0f} % of the plans bounded  {:.0f} s, {} left",
+            100 * progress.judged, progress.elapsed_s,
             time_left(progress.judged, progress.elapsed_s));
         std::fflush(stderr);
         return;
@@ -96,8 +86,7 @@ void ProgressLine::show(const PlannerProgress& progress) {
     std::string text = fmt::format("\r\033[K{} plans simulated", progress.simulated);
     if (progress.best_s > 0)
         text += fmt::format(
-            ", best {:.3f} ms; {} may be faster, by at most {:.1f} %",
-            progress.best_s * 1e3,
+            ", best {:.3f} ms; {} may be faster, by at most {:.1f} %", progress.best_s * 1e3,
             progress.open,
             progress.open > 0 ? 100 * (1 - progress.bound_s / progress.best_s) : 0.0);
     text += fmt::format("  {:.0f} s", progress.elapsed_s);

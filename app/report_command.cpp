@@ -41,9 +41,7 @@ WrittenReport report_of(const std::filesystem::path& folder, const ReportArgumen
         data = sweep_report_data(folder);
         title = data["name"].get<std::string>();
         report.text = fmt::format(
-            "{}: {} points, {} done\n",
-            title,
-            data["points"].get<std::uint64_t>(),
+            "{}: {} points, {} done\n", title, data["points"].get<std::uint64_t>(),
             data["done"].get<std::uint64_t>());
         if (!arguments.data.empty()) {
             data["measured"] = measured_points(arguments.data);

@@ -80,8 +80,7 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_flag("--json", arguments->json, "Print result.json instead of the table");
     command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");
     command->add_flag(
-        "--rank-timelines",
-        arguments->rank_timelines,
+        "--rank-timelines", arguments->rank_timelines,
         "Write rank-timelines/SCENARIO/rank0.json.gz ... for Holistic Trace Analysis too");
     command->add_option("--jobs", arguments->jobs, "Scenarios that run at the same time")
         ->check(CLI::Range(1U, 1024U));

@@ -46,11 +46,8 @@ std::vector<Bar> bars_of(const CsvTable& kernels, const OrderedJson& scenario) {
     for (const CsvRecord& row : kernels.records)
         if (row["rank"] == "0" && row["scenario"] == name)
             bars.push_back(
-                {"stream " + row["stream"],
-                 row["name"],
-                 number(row, "start_us"),
-                 number(row, "duration_us"),
-                 number(row, "isolated_us")});
+                {"stream " + row["stream"], row["name"], number(row, "start_us"),
+                 number(row, "duration_us"), number(row, "isolated_us")});
     for (const OrderedJson& collective : scenario.at("collectives")) {
         const double start = collective.at("start_us");
         const double end =
@@ -68,13 +65,8 @@ double lost(const Bar& bar) {
 
 /// The window, a fiftieth of the time long, whose kernels lost most time.
 OrderedJson worst_stretch(const std::vector<Bar>& bars, const std::string& scenario) {
-    OrderedJson out{
-        {"scenario", scenario},
-        {"rank", 0},
-        {"start_us", 0.0},
-        {"end_us", 0.0},
-        {"lost_us", 0.0},
-        {"bars", OrderedJson::array()}};
+    OrderedJson out{{"scenario", scenario}, {"rank", 0},      {"start_us", 0.0},
+                    {"end_us", 0.0},        {"lost_us", 0.0}, {"bars", OrderedJson::array()}};
     if (bars.empty())
         return out;
     double end = 0;
@@ -106,9 +98,8 @@ OrderedJson worst_stretch(const std::vector<Bar>& bars, const std::string& scena
                  {"start_us", bar.start},
                  {"end_us", bar.start + bar.duration},
                  {"duration_us", bar.duration},
-                 {"slowdown",
-                  bar.isolated > 0 ? OrderedJson(bar.duration / bar.isolated - 1)
-                                   : OrderedJson()}});
+                 {"slowdown", bar.isolated > 0 ? OrderedJson(bar.duration / bar.isolated - 1)
+                                               : OrderedJson()}});
     return out;
 }
 
@@ -194,17 +185,14 @@ std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::p
             continue;
         if (!name) {
             problems.push_back(
-                {file.string(),
-                 fmt::format("line {}", row.line),
+                {file.string(), fmt::format("line {}", row.line),
                  fmt::format("\"{}\" is no pass; expected one such as F3@1", row["pass"])});
             continue;
         }
         const std::uint64_t start = picoseconds(number(row, "start_us"));
         passes[row["scenario"]].push_back(
-            {static_cast<std::uint32_t>(std::strtoul(row["rank"].c_str(), nullptr, 10)),
-             *name,
-             start,
-             start + picoseconds(number(row, "duration_us"))});
+            {static_cast<std::uint32_t>(std::strtoul(row["rank"].c_str(), nullptr, 10)), *name,
+             start, start + picoseconds(number(row, "duration_us"))});
     }
     if (!problems.empty())
         throw ConfigError(problems);
@@ -224,14 +212,9 @@ OrderedJson to_json(const ScheduleChart& chart, const std::string& scenario) {
              {"beside", bar.beside},
              {"start_us", to_microseconds(Time(bar.pass.start_ps))},
              {"end_us", to_microseconds(Time(bar.pass.end_ps))}});
-    return {
-        {"scenario", scenario},
-        {"ranks", chart.ranks},
-        {"alike", chart.alike},
-        {"others", chart.others},
-        {"chunks", chart.chunks},
-        {"cut", chart.cut},
-        {"bars", std::move(bars)}};
+    return {{"scenario", scenario},   {"ranks", chart.ranks},   {"alike", chart.alike},
+            {"others", chart.others}, {"chunks", chart.chunks}, {"cut", chart.cut},
+            {"bars", std::move(bars)}};
 }
 
 /// Charts of the scenarios with passes, pipelines first.

@@ -34,8 +34,7 @@ void add_schema(CLI::App& app, Chosen& chosen) {
         "Print the JSON Schema of a configuration file.\n\nExample:\n  switchfold schema system > "
         "system.schema.json");
     command->add_option(
-        "KIND",
-        arguments->kind,
+        "KIND", arguments->kind,
         "experiment, system, topology, collectives, gpu, processor, costs, launches, power, sweep, "
         "trace "
         "(a line of switchfold's own "

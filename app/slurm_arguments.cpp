@@ -15,8 +15,7 @@ namespace switchfold {
 void SlurmArguments::add_to(CLI::App& command) {
     command
         .add_option(
-            "--executor",
-            executor,
+            "--executor", executor,
             "local: processes of this machine; slurm: job arrays of a cluster")
         ->check(CLI::IsMember({"local", "slurm"}));
     command.add_option("--tasks", tasks, "slurm: tasks that share the points")

@@ -31,8 +31,7 @@ std::string workload_of(const StartChoice& choice) {
                 : fmt::format(
                       "  // The traces are of {}: the system above should be like that machine.\n",
                       choice.traced_on),
-            Json(choice.traces).dump(),
-            choice.ranks);
+            Json(choice.traces).dump(), choice.ranks);
     if (choice.workload == "training")
         return fmt::format(
             R"(  // A training step by a network's shape. The plan says how ranks share it (docs/plans.md).
@@ -75,10 +74,8 @@ std::string experiment(const StartChoice& choice) {
   ]
 }}
 )",
-        schema_of(choice, "experiment"),
-        named(choice, "experiment"),
-        quoted(choice.system.string()),
-        workload_of(choice),
+        schema_of(choice, "experiment"), named(choice, "experiment"),
+        quoted(choice.system.string()), workload_of(choice),
         alone ? "" : "    {\"name\": \"serial\", \"overlap\": false},\n");
 }
 
@@ -99,9 +96,7 @@ std::string system(const StartChoice& choice) {
   "measured_as": []
 }}
 )",
-        schema_of(choice, "system"),
-        quoted(choice.system.string()),
-        named(choice, "system"));
+        schema_of(choice, "system"), quoted(choice.system.string()), named(choice, "system"));
 }
 
 std::string sweep(const StartChoice& choice) {
@@ -126,9 +121,7 @@ std::string sweep(const StartChoice& choice) {
   ]
 }}
 )",
-        schema_of(choice, "sweep"),
-        named(choice, "sweep"),
-        of,
+        schema_of(choice, "sweep"), named(choice, "sweep"), of,
         choice.experiment.empty()
             ? R"({"name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["ring", "auto"]},
     {"name": "size", "pointer": "/workload/size", "range": "1 MiB..256 MiB x4"})"

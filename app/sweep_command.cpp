@@ -68,12 +68,8 @@ int run_sweep(const SweepArguments& arguments, const Log& log) {
     }
     const SweepCount& count = summary.count;
     fmt::print(
-        "{}: {} points, {} done, {} failed; {} experiments ran now\nresults: {}\n",
-        plan.name,
-        count.points,
-        count.done,
-        count.failed,
-        summary.ran,
+        "{}: {} points, {} done, {} failed; {} experiments ran now\nresults: {}\n", plan.name,
+        count.points, count.done, count.failed, summary.ran,
         (options.out / kDatabaseName).string());
     print_failures(summary);
     const bool whole = options.only ? count.failed == 0 : count.done == count.points;
@@ -93,14 +89,12 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
     command->add_option("--out", arguments->out, "Folder for sweep.db and results.csv")->required();
     command
         ->add_option(
-            "--jobs",
-            arguments->jobs,
+            "--jobs", arguments->jobs,
             "Experiments that run at the same time (with slurm: in a task)")
         ->check(CLI::Range(1U, 1024U));
     arguments->slurm.add_to(*command);
     command->add_option(
-        "--memory",
-        arguments->memory,
+        "--memory", arguments->memory,
         "Most memory of one experiment, such as \"4 GiB\"; without: its part of the machine's");
     command->callback([arguments, &chosen, &log] {
         chosen = [arguments, &log] { return run_sweep(*arguments, log); };

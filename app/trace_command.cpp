@@ -78,8 +78,7 @@ void try_run(
         trial.assumptions.push_back(fmt::format(
             "one rank stands for all {}: its process groups can be laid out, but {} operations are "
             "too many to follow here, so whether all ranks come to their end shows in the run",
-            ranks,
-            operations));
+            ranks, operations));
         return;
     }
     WholeRun whole = complete_run(workload, ranks, workload.files.size() == 1);
@@ -92,8 +91,7 @@ void try_run(
     const Impossible impossible = impossible_runs(workload.graph);
     for (const std::string& why : impossible.overlapped)
         trial.problems.push_back(
-            {files,
-             "",
+            {files, "",
              fmt::format(
                  "do not come to their end: {}; expected the same calls in an order that ends: "
                  "were the traces cut at the same step?",
@@ -125,8 +123,7 @@ void try_on_system(const TraceArguments& arguments, std::uint32_t ranks, Trial& 
     } catch (const ConfigError& error) {
         for (const Problem& problem : error.problems())
             trial.on_system.push_back(
-                {together(arguments.files),
-                 "",
+                {together(arguments.files), "",
                  fmt::format("on {}: {}", arguments.system, problem.message)});
     }
 }
@@ -196,8 +193,7 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
             if (const LeastMemory least = least_memory_of(traced, r); least.bytes > 0)
                 fmt::print(
                     "  needs at least {:.2f} GiB of memory: {}\n",
-                    in_gibibytes(static_cast<double>(least.bytes)),
-                    least.what);
+                    in_gibibytes(static_cast<double>(least.bytes)), least.what);
             print_losses(file);
         }
         if (traced.files.size() > 1)
@@ -279,8 +275,7 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
             "switchfold trace check rank0.json.gz rank1.json.gz --system hgx_h100",
             check_traces);
     check->add_option(
-        "--system",
-        checked->system,
+        "--system", checked->system,
         "Try them on this system: a file, or a name of configs/systems (hgx_h100)");
     check->add_flag("--json", checked->json, "Print JSON");
     const auto [convert, converted] =

@@ -79,20 +79,15 @@ std::string listed(const std::vector<std::uint32_t>& ranks) {
     if (ranks.size() <= kShown)
         return fmt::format("{}", fmt::join(ranks, ", "));
     return fmt::format(
-        "{}, ... ({} in all)",
-        fmt::join(ranks.begin(), ranks.begin() + kShown, ", "),
+        "{}, ... ({} in all)", fmt::join(ranks.begin(), ranks.begin() + kShown, ", "),
         ranks.size());
 }
 
 void print_machine(const TraceFileReport& file) {
     fmt::print(
-        "{}\n  {}, rank {} of {}, {}, {}\n  {}, {}, {}\n",
-        file.file,
-        file.gpu_name.empty() ? "unknown GPU" : file.gpu_name,
-        file.rank,
-        file.world_size,
-        counted(file.steps, "step", "steps"),
-        counted(file.streams, "stream", "streams"),
+        "{}\n  {}, rank {} of {}, {}, {}\n  {}, {}, {}\n", file.file,
+        file.gpu_name.empty() ? "unknown GPU" : file.gpu_name, file.rank, file.world_size,
+        counted(file.steps, "step", "steps"), counted(file.streams, "stream", "streams"),
         counted(file.kernels, "kernel", "kernels"),
         counted(file.collectives, "collective", "collectives"),
         counted(file.copies, "copy", "copies"));
@@ -109,8 +104,7 @@ void print_machine(const TraceFileReport& file) {
 
 void print_losses(const TraceFileReport& file) {
     fmt::print(
-        "  {} trace, {}\n",
-        file.format.empty() ? "switchfold" : file.format,
+        "  {} trace, {}\n", file.format.empty() ? "switchfold" : file.format,
         counted(file.events, "event", "events"));
     print_counts("used", file.used);
     print_counts("dropped, by reason", file.dropped);
@@ -123,15 +117,12 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
     fmt::print("  kernel time by phase:\n");
     for (const auto& phase : summary.phases)
         fmt::print(
-            "    {:>12.1f} us  {:>6} kernels  {}\n",
-            to_microseconds(phase.time),
-            phase.kernels,
+            "    {:>12.1f} us  {:>6} kernels  {}\n", to_microseconds(phase.time), phase.kernels,
             phase.name);
     if (file.host.launches > 0)
         fmt::print(
             "  host: {:.1f} us from one launch to the next where it does not wait, over {}\n",
-            to_microseconds(file.host.between),
-            counted(file.host.launches, "launch", "launches"));
+            to_microseconds(file.host.between), counted(file.host.launches, "launch", "launches"));
     if (file.host.calls > 0)
         fmt::print(
             "  host: {:.1f} us until a collective's, over {}\n",
@@ -141,11 +132,8 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
         fmt::print("  collectives by size:\n");
     for (const auto& c : summary.collectives)
         fmt::print(
-            "    {:>12.1f} us  {:>6} {} of {}, the shortest {:.1f} us\n",
-            to_microseconds(c.time),
-            c.count,
-            c.kind,
-            c.bytes == Bytes() ? "unknown size" : readable(c.bytes),
+            "    {:>12.1f} us  {:>6} {} of {}, the shortest {:.1f} us\n", to_microseconds(c.time),
+            c.count, c.kind, c.bytes == Bytes() ? "unknown size" : readable(c.bytes),
             to_microseconds(c.shortest));
     if (summary.communication != Time())
         fmt::print(
@@ -155,17 +143,14 @@ void print_summary(const TraceSummary& summary, const TraceFileReport& file) {
     if (summary.slowed_kernels > 0)
         fmt::print(
             "  slowdown: {} kernels beside collectives took {:.1f} % longer than they take alone\n",
-            summary.slowed_kernels,
-            100 * summary.slowdown());
+            summary.slowed_kernels, 100 * summary.slowdown());
     constexpr std::size_t kShown = 8;
     constexpr std::size_t kWidth = 90;
     fmt::print("  kernels that take most:\n");
     for (std::size_t i = 0; i < std::min(kShown, summary.kernels.size()); ++i)
         fmt::print(
-            "    {:>12.1f} us  {:>6} x {}\n",
-            to_microseconds(summary.kernels[i].time),
-            summary.kernels[i].count,
-            summary.kernels[i].name.substr(0, kWidth));
+            "    {:>12.1f} us  {:>6} x {}\n", to_microseconds(summary.kernels[i].time),
+            summary.kernels[i].count, summary.kernels[i].name.substr(0, kWidth));
     print_counts("isolated durations of kernels, by source", file.durations);
     print_counts("bytes of kernels, by source", file.bytes);
     print_counts("sizes of collectives, by source", file.sizes);
@@ -183,20 +168,15 @@ void print_alignment(const RankAlignment& alignment, const TraceWorkload& worklo
     fmt::print("  clocks against rank {}'s, by the ends of collectives:\n", workload.files[0].rank);
     for (std::size_t r = 0; r < workload.files.size(); ++r)
         fmt::print(
-            "    {:>14.1f} us  +- {:.1f} us  rank {}\n",
-            alignment.clock_offset_us[r],
-            alignment.clock_noise_us[r],
-            workload.files[r].rank);
+            "    {:>14.1f} us  +- {:.1f} us  rank {}\n", alignment.clock_offset_us[r],
+            alignment.clock_noise_us[r], workload.files[r].rank);
     const SpreadOfTimes skew = spread(alignment.collectives, &AlignedCollective::skew);
     const SpreadOfTimes transfer = spread(alignment.collectives, &AlignedCollective::transfer);
     fmt::print(
         "  {} collectives on several of them: skew {:.1f} us (longest {:.1f} us), transfer {:.1f} "
         "us "
         "(longest {:.1f} us)\n",
-        alignment.collectives.size(),
-        skew.median_us,
-        skew.longest_us,
-        transfer.median_us,
+        alignment.collectives.size(), skew.median_us, skew.longest_us, transfer.median_us,
         transfer.longest_us);
 }
 

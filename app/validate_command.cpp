@@ -56,11 +56,9 @@ std::vector<const validation::Suite*> chosen_suites(const ValidateArguments& arg
         if (std::find(known.begin(), known.end(), name) == known.end()) {
             const std::string near = nearest(name, known);
             throw ConfigError(
-                "switchfold validate",
-                "",
+                "switchfold validate", "",
                 fmt::format(
-                    "unknown suite \"{}\"{}; expected some of: {}",
-                    name,
+                    "unknown suite \"{}\"{}; expected some of: {}", name,
                     near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
                     fmt::join(known, ", ")));
         }
@@ -129,8 +127,7 @@ std::filesystem::path folder_of_all(const std::string& data) {
     if (std::filesystem::is_directory(data, ignored))
         return data;
     throw ConfigError(
-        "--data",
-        "",
+        "--data", "",
         fmt::format(
             "\"{}\" is no folder; expected a folder of measurements, or a file and the name of "
             "exactly one suite",
@@ -149,8 +146,7 @@ system_of(const ValidateArguments& arguments, const std::vector<const validation
         if (suite.takes_system)
             able.push_back(suite.name);
     throw ConfigError(
-        "--system",
-        "",
+        "--system", "",
         fmt::format(
             "is the machine of one suite's data; expected the name of exactly one of: {}",
             fmt::join(able, ", ")));
@@ -216,21 +212,13 @@ OrderedJson coverage_json(const intervals::Coverage& c, double nominal) {
 
 std::string coverage_text(const OrderedJson& rows) {
     std::string text = fmt::format(
-        "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}\n",
-        "kind",
-        "nominal",
-        "machines",
-        "cases",
-        "unmeasured",
-        "share",
-        "width");
+        "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}\n", "kind", "nominal", "machines", "cases",
+        "unmeasured", "share", "width");
     for (const OrderedJson& row : rows)
         text += fmt::format(
-            "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}{}\n",
-            row["kind"].get<std::string>(),
+            "{:<12}{:>8}{:>10}{:>8}{:>12}{:>10}{:>8}{}\n", row["kind"].get<std::string>(),
             fmt::format("{:g} %", row["nominal"].get<double>() * 100),
-            row["machines"].get<std::size_t>(),
-            row["cases"].get<std::size_t>(),
+            row["machines"].get<std::size_t>(), row["cases"].get<std::size_t>(),
             row["unmeasured"].get<std::size_t>(),
             fmt::format("{:.1f} %", row["share"].get<double>() * 100),
             fmt::format("x{:.2f}", row["median_width"].get<double>()),
@@ -283,43 +271,36 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
                "  switchfold validate --data columns_named_by_pointer.csv --system hgx_h100.json");
     command->add_option("SUITE", arguments->suites, "Suites to run; without any: all");
     command->add_option(
-        "--data",
-        arguments->data,
+        "--data", arguments->data,
         "Measurements: a folder that holds reference/ and traces/, or what the one suite that is "
         "named reads. Without it, the folder in SWITCHFOLD_DATA, and what the repository holds");
     command->add_option(
-        "--map",
-        arguments->map,
+        "--map", arguments->map,
         "experiments: the file that says what the table's columns are; without: NAME.map.json "
         "beside "
         "the table, or columns named by JSON pointer (docs/validation.md)");
     command
         ->add_option(
-            "--row-seconds",
-            arguments->row_seconds,
+            "--row-seconds", arguments->row_seconds,
             "collectives, experiments: processor time of a row's simulation, above which the row "
             "is "
             "left out; 0: any. Without: 120 s in experiments, any in collectives")
         ->check(CLI::Range(0U, 1U << 30U));
     command->add_option(
-        "--cache",
-        arguments->cache,
+        "--cache", arguments->cache,
         "Folder that keeps results for later runs; without: switchfold in XDG_CACHE_HOME or "
         "~/.cache");
     command->add_flag(
         "--no-cache", arguments->no_cache, "Neither take results from there nor keep any");
     command->add_option(
-        "--system",
-        arguments->system,
+        "--system", arguments->system,
         "collectives, experiments: the machine that was measured. Logs of nccl-tests need it; of "
         "tables it stands for what their columns say");
     command->add_option(
-        "--root",
-        arguments->root,
+        "--root", arguments->root,
         "Folder that holds configs/systems; without it, it is looked for");
     command->add_flag(
-        "--coverage",
-        arguments->coverage,
+        "--coverage", arguments->coverage,
         "Simulate nothing: leave out one machine at a time of those that the shipped residuals are "
         "from, and say how many of its measured values lie in the ranges that the others give. "
         "Exit code 1 says that 90 % ranges hold less than 85 or more than 95 % of them");

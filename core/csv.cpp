@@ -43,11 +43,9 @@ public:
             if (fields.size() != columns.size()) {
                 (left_out_ != nullptr ? *left_out_ : problems_)
                     .push_back(
-                        {label_,
-                         at_line(line),
+                        {label_, at_line(line),
                          fmt::format(
-                             "has {} fields; expected {}, as the header has",
-                             fields.size(),
+                             "has {} fields; expected {}, as the header has", fields.size(),
                              columns.size())});
                 continue;
             }
@@ -77,17 +75,14 @@ private:
     void check_header(const std::vector<std::string>& columns) {
         if (columns.size() < 2)
             throw ConfigError(
-                label_,
-                at_line(1),
+                label_, at_line(1),
                 "has no header; expected a first line with the names of the columns");
         for (std::size_t i = 0; i < columns.size(); ++i)
             if (std::find(
-                    columns.begin(),
-                    columns.begin() + static_cast<std::ptrdiff_t>(i),
+                    columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(i),
                     columns[i]) != columns.begin() + static_cast<std::ptrdiff_t>(i))
                 throw ConfigError(
-                    label_,
-                    at_line(1),
+                    label_, at_line(1),
                     fmt::format("names column \"{}\" twice; expected each once", columns[i]));
     }
 
@@ -152,8 +147,7 @@ CsvTable parse_csv(std::string_view text, const std::string& label) {
 }
 
 void parse_csv_cells(
-    std::string_view text,
-    const std::string& label,
+    std::string_view text, const std::string& label,
     const std::function<void(const std::vector<std::string>& columns)>& header,
     const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each) {
     Parser(text, label).run(header, each);

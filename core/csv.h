@@ -38,8 +38,7 @@ void read_csv_cells(
     const std::function<void(const std::vector<std::string>& columns)>& header,
     const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each);
 void parse_csv_cells(
-    std::string_view text,
-    const std::string& label,
+    std::string_view text, const std::string& label,
     const std::function<void(const std::vector<std::string>& columns)>& header,
     const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each);
 

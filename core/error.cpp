@@ -35,10 +35,7 @@ SimulationError::SimulationError(std::string component, Time time, std::string_v
 InternalError::InternalError(
     std::string_view condition, std::string_view message, std::source_location where) :
     std::logic_error(fmt::format(
-        "{}:{}: {}: {} is false: this is a bug",
-        where.file_name(),
-        where.line(),
-        message,
+        "{}:{}: {}: {} is false: this is a bug", where.file_name(), where.line(), message,
         condition)) {}
 
 ExitCode exit_code(const std::exception& error) noexcept {

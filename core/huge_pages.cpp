@@ -40,8 +40,7 @@ void use_huge_pages() {
     if (before < after && first < end)
         static_cast<void>(madvise(
             reinterpret_cast<void*>(first),  // NOLINT(performance-no-int-to-ptr)
-            end - first,
-            MADV_HUGEPAGE));
+            end - first, MADV_HUGEPAGE));
 }
 
 void give_back_reserve() {

@@ -124,9 +124,7 @@ Json parse_json(std::string_view text, const std::string& label) {
     Json value;
     try {
         value = Json::parse(
-            text.begin(),
-            text.end(),
-            std::ref(watch),
+            text.begin(), text.end(), std::ref(watch),
             /*allow_exceptions=*/true,
             /*ignore_comments=*/true);
     } catch (const Json::exception& error) {
@@ -135,8 +133,7 @@ Json parse_json(std::string_view text, const std::string& label) {
         what.erase(0, colon == std::string::npos ? what.find(' ') + 1 : colon + 2);
         const auto* syntax = dynamic_cast<const Json::parse_error*>(&error);
         throw ConfigError(
-            label,
-            "",
+            label, "",
             syntax == nullptr
                 ? fmt::format("{}; expected a number that a double can hold", what)
                 : fmt::format(
@@ -156,8 +153,7 @@ Json load_json(const std::filesystem::path& path) {
     const std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file.is_open() || file.bad())
         throw ConfigError(
-            path.string(),
-            "",
+            path.string(), "",
             fmt::format(
                 "cannot be read: {}; expected a JSON file",
                 std::generic_category().message(errno)));

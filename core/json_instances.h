@@ -13,10 +13,10 @@
 // INSTANCES: `template`, or `extern template`. BASIC: the kind of JSON.
 #define SWITCHFOLD_JSON_INSTANCES(INSTANCES, BASIC)                                                \
     INSTANCES class nlohmann::detail::serializer<BASIC>;                                           \
-    INSTANCES class nlohmann::detail::                                                             \
-        lexer<BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;       \
-    INSTANCES class nlohmann::detail::                                                             \
-        parser<BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;      \
+    INSTANCES class nlohmann::detail::lexer<                                                       \
+        BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;             \
+    INSTANCES class nlohmann::detail::parser<                                                      \
+        BASIC, nlohmann::detail::iterator_input_adapter<std::string::const_iterator>>;             \
     INSTANCES class nlohmann::detail::json_sax_dom_parser<BASIC>;                                  \
     INSTANCES class nlohmann::detail::json_sax_dom_callback_parser<BASIC>;                         \
     INSTANCES void BASIC::json_value::destroy(BASIC::value_t);                                     \

@@ -29,25 +29,22 @@ struct MemoryClassText {
 inline constexpr std::array kMemoryClasses{
     MemoryClassText{MemoryClass::kWeights, "weights", "weights, in all versions that are kept"},
     MemoryClassText{
-        MemoryClass::kMoments,
-        "moments",
+        MemoryClass::kMoments, "moments",
         "the optimizer's moments and its 32-bit copy of 16-bit weights"},
     MemoryClassText{
         MemoryClass::kGradients, "gradients", "gradients, in the type in which they travel"},
     MemoryClassText{
-        MemoryClass::kActivations,
-        "activations",
+        MemoryClass::kActivations, "activations",
         "what forward passes leave behind, until the passes that need it have ended"},
     MemoryClassText{
-        MemoryClass::kWorkspace,
-        "workspace",
-        "what backward computes again, gradients of activations where memory is planned, and copies "
+        MemoryClass::kWorkspace, "workspace",
+        "what backward computes again, gradients of activations where memory is planned, and "
+        "copies "
         "of weights that an update needs"},
     MemoryClassText{
         MemoryClass::kStaging, "staging", "room for what comes from the host or goes there"},
     MemoryClassText{
-        MemoryClass::kBuckets,
-        "buckets",
+        MemoryClass::kBuckets, "buckets",
         "buffers of gradients that travel, where they are held apart from the gradients"},
 };
 

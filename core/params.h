@@ -63,10 +63,7 @@ field(std::string_view name, T Owner::*member, std::string_view doc) {
 /// With the least and the largest accepted value.
 template <class Owner, class T>
 constexpr Field<Owner, T, Bounds<typename Bounded<T>::Type>> field(
-    std::string_view name,
-    T Owner::*member,
-    std::string_view doc,
-    typename Bounded<T>::Type min,
+    std::string_view name, T Owner::*member, std::string_view doc, typename Bounded<T>::Type min,
     typename Bounded<T>::Type max) {
     return {name, member, doc, {min, max}};
 }

@@ -104,8 +104,7 @@ void Cursor::fail(std::string message) const {
             return o.used && o.made.size() > file_start && within(root_pointer, o.made);
         });
     state->problems.push_back(
-        {overridden ? "--set" : file.string(),
-         overridden ? root_pointer : pointer,
+        {overridden ? "--set" : file.string(), overridden ? root_pointer : pointer,
          std::move(message)});
 }
 
@@ -187,16 +186,12 @@ void fail_type(const Cursor& c, std::string_view expected) {
 }
 
 void fail_unknown(
-    const Cursor& c,
-    std::string_view what,
-    std::string_view word,
+    const Cursor& c, std::string_view what, std::string_view word,
     std::span<const std::string_view> known) {
     const std::string hint = nearest(word, known);
     c.fail(fmt::format(
-        "unknown {}{}; expected one of: {}",
-        what,
-        hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint),
-        fmt::join(known, ", ")));
+        "unknown {}{}; expected one of: {}", what,
+        hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint), fmt::join(known, ", ")));
 }
 
 void fail_range(const Cursor& c, const std::string& low, const std::string& high) {
@@ -218,9 +213,7 @@ WrittenKey written_key(const Cursor& c, std::string_view name, std::string_view 
     else
         c.state->notes.push_back(fmt::format(
             "{}: {} is called {} now; the former name is read for one release",
-            c.file.filename().string(),
-            at.pointer,
-            name));
+            c.file.filename().string(), at.pointer, name));
     return {old_name, old};
 }
 
@@ -298,8 +291,7 @@ void throw_problems(ReadState& state) {
             });
         if (!pending.used && !unread)
             state.problems.push_back(
-                {"--set",
-                 pointer,
+                {"--set", pointer,
                  "is no parameter of the configuration; expected the pointer of one"});
     }
     if (!state.problems.empty())

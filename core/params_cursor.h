@@ -67,7 +67,8 @@ void read_value(const Cursor& c, Bandwidth& out);
 void read_value(const Cursor& c, Frequency& out);
 void read_value(const Cursor& c, FlopRate& out);
 
-/// A key of an object as it is written: by its name or, with a note, by the one of the last release.
+/// A key of an object as it is written: by its name or, with a note, by the one of the last
+/// release.
 struct WrittenKey {
     std::string_view name;
     const Json* value = nullptr;  ///< null: not there
@@ -79,9 +80,7 @@ written_key(const Cursor& c, std::string_view name, std::string_view old_name);
 void fail_type(const Cursor& c, std::string_view expected);
 /// "unknown WHAT; expected one of: ...", with the nearest one suggested.
 void fail_unknown(
-    const Cursor& c,
-    std::string_view what,
-    std::string_view word,
+    const Cursor& c, std::string_view what, std::string_view word,
     std::span<const std::string_view> known);
 void fail_range(const Cursor& c, const std::string& low, const std::string& high);
 

@@ -283,8 +283,7 @@ void read_value(const Cursor& c, PathOr<P>& out) {
     if (named == nullptr) {
         c.state->unread.push_back(c.root_pointer);
         c.fail(fmt::format(
-            "names {} in {}, which is not there; expected a value of that file",
-            pointer,
+            "names {} in {}, which is not there; expected a value of that file", pointer,
             file.string()));
         return;
     }
@@ -303,9 +302,7 @@ void read_value(const Cursor& c, PathOr<P>& out) {
 /// problems found. Notes of the reading are added to `notes`.
 template <Params P>
 P read_params(
-    const Json& json,
-    const std::filesystem::path& file,
-    std::span<const Override> overrides = {},
+    const Json& json, const std::filesystem::path& file, std::span<const Override> overrides = {},
     std::vector<std::string>* notes = nullptr) {
     ReadState state;
     for (const Override& change : overrides)

@@ -30,8 +30,7 @@ bool can_be_shared(const OrderedJson& schema) {
 
 /// Calls `visit` with each schema directly inside this one and a name for it.
 void for_each_inside(
-    OrderedJson& schema,
-    const std::string& name,
+    OrderedJson& schema, const std::string& name,
     const std::function<void(OrderedJson&, const std::string&)>& visit) {
     if (!schema.is_object())
         return;

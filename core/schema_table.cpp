@@ -25,9 +25,7 @@ public:
             for (const auto& [key, field] : schema["properties"].items())
                 if (!key.starts_with('$') && !field.contains("const"))
                     add_row(
-                        field,
-                        prefix.empty() ? key : prefix + "." + key,
-                        remark,
+                        field, prefix.empty() ? key : prefix + "." + key, remark,
                         needs(required, key));
         } else if (schema.contains("oneOf")) {
             for (const OrderedJson& choice : schema["oneOf"])
@@ -126,19 +124,13 @@ private:
         return fmt::format("[{}](#{}-{})", name, kind_, name);
     }
     void add_row(
-        const OrderedJson& field,
-        const std::string& key,
-        const std::string& remark,
+        const OrderedJson& field, const std::string& key, const std::string& remark,
         bool is_required) {
         std::string initial = "required";
         if (!is_required)
             initial = field.contains("default") ? fmt::format("`{}`", field["default"].dump()) : "";
         out_ += fmt::format(
-            "| `{}`{} | {} | {} | {} |\n",
-            key,
-            remark,
-            type(field),
-            initial,
+            "| `{}`{} | {} | {} | {} |\n", key, remark, type(field), initial,
             field.value("description", ""));
         add_rows(field, key, remark);
     }

@@ -21,10 +21,7 @@ struct Unit {
 
 constexpr std::uint64_t kKibi = 1024;
 constexpr std::array kTimeUnits{
-    Unit{"ps", 1},
-    Unit{"ns", 1'000},
-    Unit{"us", 1'000'000},
-    Unit{"ms", 1'000'000'000},
+    Unit{"ps", 1}, Unit{"ns", 1'000}, Unit{"us", 1'000'000}, Unit{"ms", 1'000'000'000},
     Unit{"s", 1'000'000'000'000}};
 constexpr std::array kByteUnits{
     Unit{"B", 1},
@@ -120,8 +117,7 @@ std::uint64_t parse(std::string_view text, std::span<const Unit> units, std::str
             return static_cast<std::uint64_t>(product / divisor);
         }
     fail(
-        text,
-        fmt::format("has the unknown unit \"{}\"; expected one of: {}", name, names(units)),
+        text, fmt::format("has the unknown unit \"{}\"; expected one of: {}", name, names(units)),
         example);
 }
 

@@ -8,12 +8,8 @@
 namespace switchfold {
 
 Endpoint::Endpoint(
-    const sc_core::sc_module_name& name,
-    std::uint32_t rank,
-    const std::vector<Link*>& routes,
-    const std::vector<PacketClient*>& clients,
-    Scheduler& scheduler,
-    bool relays) :
+    const sc_core::sc_module_name& name, std::uint32_t rank, const std::vector<Link*>& routes,
+    const std::vector<PacketClient*>& clients, Scheduler& scheduler, bool relays) :
     EndpointState(rank, routes, clients, scheduler, relays), sc_module(name) {}
 
 OptionalTime Endpoint::accept(const Packet& packet, Link& from) {

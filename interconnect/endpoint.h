@@ -50,11 +50,8 @@ protected:
 class alignas(64) EndpointState : public PacketSink {
 protected:
     EndpointState(
-        std::uint32_t rank,
-        const std::vector<Link*>& routes,
-        const std::vector<PacketClient*>& clients,
-        Scheduler& scheduler,
-        bool relays) :
+        std::uint32_t rank, const std::vector<Link*>& routes,
+        const std::vector<PacketClient*>& clients, Scheduler& scheduler, bool relays) :
         routes_(routes), clients_(clients), scheduler_(scheduler), rank_(rank), relays_(relays) {}
     ~EndpointState() = default;
 
@@ -74,12 +71,8 @@ static_assert(sizeof(EndpointState) == 64);
 class Endpoint final : public EndpointState, public sc_core::sc_module, private EventHandler {
 public:
     Endpoint(
-        const sc_core::sc_module_name& name,
-        std::uint32_t rank,
-        const std::vector<Link*>& routes,
-        const std::vector<PacketClient*>& clients,
-        Scheduler& scheduler,
-        bool relays = false);
+        const sc_core::sc_module_name& name, std::uint32_t rank, const std::vector<Link*>& routes,
+        const std::vector<PacketClient*>& clients, Scheduler& scheduler, bool relays = false);
 
     /// Without a memory, accesses take no time.
     void set_memory(EndpointMemory* memory) {

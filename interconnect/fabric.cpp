@@ -60,11 +60,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         } else {
             switch_of_node_[i] = static_cast<std::uint32_t>(switches_.size());
             switches_.push_back(std::make_unique<Switch>(
-                nodes[i].name.c_str(),
-                topology_.switches[nodes[i].switch_class],
-                values_,
-                scheduler_,
-                nodes[i].kind == NodeKind::kMemory));
+                nodes[i].name.c_str(), topology_.switches[nodes[i].switch_class], values_,
+                scheduler_, nodes[i].kind == NodeKind::kMemory));
         }
     }
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
@@ -168,11 +165,9 @@ const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
     const std::vector<HostHop>& way = to_host_[rank];
     if (!way.empty() && way.front().link == nullptr)
         throw SimulationError(
-            name(),
-            scheduler_.now(),
+            name(), scheduler_.now(),
             fmt::format(
-                "no way from {} to its host: down are {}",
-                topology_.nodes[rank].name,
+                "no way from {} to its host: down are {}", topology_.nodes[rank].name,
                 fmt::join(links_down(), ", ")));
     return way;
 }
@@ -196,13 +191,10 @@ void Fabric::no_way(const Connection& connection) const {
     for (const std::string& link : links_down())
         why += (why.empty() ? ": down are " : ", ") + link;
     throw SimulationError(
-        name(),
-        scheduler_.now(),
+        name(), scheduler_.now(),
         fmt::format(
-            "no way from {} to {}{}",
-            topology_.nodes[connection.from].name,
-            topology_.nodes[connection.to].name,
-            why));
+            "no way from {} to {}{}", topology_.nodes[connection.from].name,
+            topology_.nodes[connection.to].name, why));
 }
 
 std::vector<std::string> Fabric::links_down() const {

@@ -168,9 +168,7 @@ public:
     /// sends to that one as often: the packet for member h on the links of the stripe `turns[h]`
     /// further than its own, as what member h itself has sent at that time is on that stripe.
     std::unique_ptr<ReductionGroup> create_folded_group(
-        std::uint32_t first,
-        const std::vector<std::uint32_t>& turns,
-        ElementType type,
+        std::uint32_t first, const std::vector<std::uint32_t>& turns, ElementType type,
         std::string& refused);
     void remove_group(const ReductionGroup& group);
     /// Called when the group's collective gives up: switches drop its operands, including those

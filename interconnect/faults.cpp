@@ -33,8 +33,7 @@ std::string why_not_here(const Topology& topology, const FaultParams& fault) {
         std::string example;
         if (!topology.edges.empty())
             example = fmt::format(
-                " such as {}_to_{}",
-                topology.nodes[topology.edges.front().a].name,
+                " such as {}_to_{}", topology.nodes[topology.edges.front().a].name,
                 topology.nodes[topology.edges.front().b].name);
         return fmt::format(
             "names {}, which is not a link of this machine; expected a link{}", name, example);

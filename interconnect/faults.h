@@ -23,8 +23,7 @@ struct LinkDownFault {
     static constexpr auto fields() {
         return list_of(
             field(
-                "component",
-                &LinkDownFault::component,
+                "component", &LinkDownFault::component,
                 "The link, by either direction's name in result.json: gpu0_to_switch1.")
                 .required(),
             field("at", &LinkDownFault::at, "Time of the fault; 0: from the start."));
@@ -43,11 +42,8 @@ struct LinkDegradedFault {
                 "component", &LinkDegradedFault::component, "The link, by either direction's name.")
                 .required(),
             field(
-                "bandwidth_ppm",
-                &LinkDegradedFault::bandwidth_ppm,
-                "Remaining share of its bandwidth, in millionths.",
-                1U,
-                1'000'000U),
+                "bandwidth_ppm", &LinkDegradedFault::bandwidth_ppm,
+                "Remaining share of its bandwidth, in millionths.", 1U, 1'000'000U),
             field("at", &LinkDegradedFault::at, "Time of the fault; 0: from the start."));
     }
 };
@@ -64,11 +60,8 @@ struct BitErrorsFault {
             field("component", &BitErrorsFault::component, "The link, by either direction's name.")
                 .required(),
             field(
-                "bit_error_rate",
-                &BitErrorsFault::bit_error_rate,
-                "Probability that a bit on the wire is wrong.",
-                0.0,
-                1e-4),
+                "bit_error_rate", &BitErrorsFault::bit_error_rate,
+                "Probability that a bit on the wire is wrong.", 0.0, 1e-4),
             field("at", &BitErrorsFault::at, "Time of the first errors; 0: from the start."));
     }
 };

@@ -13,10 +13,7 @@ namespace {
 /// The nearest node of this kind, reached over PCIe nodes only; UINT32_MAX if there is none.
 /// Records the hop that led to each node.
 std::uint32_t nearest(
-    const Topology& topology,
-    const Adjacency& neighbours,
-    std::uint32_t gpu,
-    NodeKind kind,
+    const Topology& topology, const Adjacency& neighbours, std::uint32_t gpu, NodeKind kind,
     std::vector<std::uint32_t>& came_by) {
     std::vector<std::uint32_t> seen{gpu};
     for (std::size_t next = 0; next < seen.size(); ++next) {

@@ -84,9 +84,7 @@ public:
     /// leaves, or null. \returns when its last byte leaves, or nothing if it waits for a credit
     /// (the listener is notified later).
     OptionalTime send(
-        const Packet& packet,
-        Time earliest,
-        Link* upstream = nullptr,
+        const Packet& packet, Time earliest, Link* upstream = nullptr,
         LinkListener* listener = nullptr);
 
     /// Prefetches the fields that a packet touches.

@@ -52,9 +52,7 @@ std::uint32_t LinkKind::count_wire_bytes(const Packet& packet, Wire& known) cons
     if (packet.widening != 1)
         return format.wire_bytes(packet.kind, packet.payload * packet.widening, packet.lines);
     known = {
-        packet.payload,
-        format.wire_bytes(packet.kind, packet.payload, packet.lines),
-        packet.kind,
+        packet.payload, format.wire_bytes(packet.kind, packet.payload, packet.lines), packet.kind,
         packet.lines};
     return known.bytes;
 }

@@ -30,37 +30,27 @@ struct LinkParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "lane_bandwidth",
-                &LinkParams::lane_bandwidth,
-                "Line rate of one lane, one direction.",
-                Bandwidth(1'000'000),
+                "lane_bandwidth", &LinkParams::lane_bandwidth,
+                "Line rate of one lane, one direction.", Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
-                "efficiency_ppm",
-                &LinkParams::efficiency_ppm,
+                "efficiency_ppm", &LinkParams::efficiency_ppm,
                 "Share of the line rate left after encoding and link-layer framing, in millionths.",
-                1'000U,
-                1'000'000U),
+                1'000U, 1'000'000U),
             field(
-                "latency",
-                &LinkParams::latency,
+                "latency", &LinkParams::latency,
                 "Latency from first bit in to first bit out, including wire and both transceivers.",
-                Time(0),
-                microseconds(10'000)),
+                Time(0), microseconds(10'000)),
             field(
-                "buffer_per_lane",
-                &LinkParams::buffer_per_lane,
+                "buffer_per_lane", &LinkParams::buffer_per_lane,
                 "Input buffer at the far end for each lane and virtual channel; it backs the "
                 "credits.",
-                Bytes(256),
-                mebibytes(1024)),
+                Bytes(256), mebibytes(1024)),
             field(
-                "duplex",
-                &LinkParams::duplex,
+                "duplex", &LinkParams::duplex,
                 "Combined rate of simultaneous traffic in both directions, as a share of the sum "
                 "of both rates; below 1, traffic in one direction takes time from the other.",
-                0.5,
-                1.0),
+                0.5, 1.0),
             field("format", &LinkParams::format, "Packet format."));
     }
 };

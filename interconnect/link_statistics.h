@@ -21,26 +21,18 @@ struct LinkStatistics {
         return list_of(
             statistic("packets", &S::packets, Unit::kCount, "Packets carried."),
             statistic(
-                "payload_bytes",
-                &S::payload_bytes,
-                Unit::kBytes,
+                "payload_bytes", &S::payload_bytes, Unit::kBytes,
                 "Data carried, without headers, requests and acknowledgements."),
             statistic(
                 "wire_bytes", &S::wire_bytes, Unit::kBytes, "Everything that occupied the wire."),
             statistic(
-                "blocked_packets",
-                &S::blocked_packets,
-                Unit::kCount,
+                "blocked_packets", &S::blocked_packets, Unit::kCount,
                 "Packets that had to wait for credits."),
             peak_statistic(
-                "peak_waiting",
-                &S::peak_waiting,
-                Unit::kCount,
+                "peak_waiting", &S::peak_waiting, Unit::kCount,
                 "Most packets that waited for credits at the same time."),
             statistic(
-                "replays",
-                &S::replays,
-                Unit::kCount,
+                "replays", &S::replays, Unit::kCount,
                 "Retransmissions of the link layer after a bit error."),
             statistic("replay_us", &S::replay_time, Unit::kMicroseconds, "Wire time of replays."));
     }

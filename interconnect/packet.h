@@ -126,47 +126,29 @@ struct PacketFormat {
         return list_of(
             field("flit", &PacketFormat::flit, "Smallest unit on the wire.", Bytes(1), Bytes(4096)),
             field(
-                "header_flits",
-                &PacketFormat::header_flits,
-                "Flits of header in front of every packet with data.",
-                0U,
-                64U),
+                "header_flits", &PacketFormat::header_flits,
+                "Flits of header in front of every packet with data.", 0U, 64U),
             field(
-                "max_payload",
-                &PacketFormat::max_payload,
-                "Most data bytes in one packet.",
-                Bytes(1),
-                Bytes(1 << 20)),
+                "max_payload", &PacketFormat::max_payload, "Most data bytes in one packet.",
+                Bytes(1), Bytes(1 << 20)),
             field(
-                "copy_payload",
-                &PacketFormat::copy_payload,
+                "copy_payload", &PacketFormat::copy_payload,
                 "Most data bytes in a packet written by a copy engine; 0: as max_payload.",
-                Bytes(0),
-                Bytes(1 << 20)),
+                Bytes(0), Bytes(1 << 20)),
             field(
-                "request_flits",
-                &PacketFormat::request_flits,
-                "Flits of a read request for one packet's worth of data.",
-                0U,
-                64U),
+                "request_flits", &PacketFormat::request_flits,
+                "Flits of a read request for one packet's worth of data.", 0U, 64U),
             field(
-                "write_ack_flits",
-                &PacketFormat::write_ack_flits,
+                "write_ack_flits", &PacketFormat::write_ack_flits,
                 "Flits of the acknowledgement for each written packet; 0 if acknowledgements are "
                 "merged.",
-                0U,
-                64U),
+                0U, 64U),
             field(
-                "multicast_ack_flits",
-                &PacketFormat::multicast_ack_flits,
-                "Flits of the acknowledgement to the sender of each multicast packet.",
-                0U,
-                64U),
+                "multicast_ack_flits", &PacketFormat::multicast_ack_flits,
+                "Flits of the acknowledgement to the sender of each multicast packet.", 0U, 64U),
             field(
-                "reduce_request_flits",
-                &PacketFormat::reduce_request_flits,
-                "Flits of a request to reduce or to fetch for a reduction (header and group).",
-                0U,
+                "reduce_request_flits", &PacketFormat::reduce_request_flits,
+                "Flits of a request to reduce or to fetch for a reduction (header and group).", 0U,
                 64U));
     }
 

@@ -142,10 +142,7 @@ std::uint64_t PathFinder::stride_of(std::uint64_t count, std::uint64_t total) {
 }
 
 std::vector<Path> PathFinder::paths(
-    std::uint32_t from,
-    std::uint32_t to,
-    const Rule& rule,
-    std::uint32_t limit,
+    std::uint32_t from, std::uint32_t to, const Rule& rule, std::uint32_t limit,
     std::uint64_t seed) {
     search(from, to, rule);
     std::vector<Path> found;
@@ -178,9 +175,7 @@ std::uint32_t PathFinder::nearest_memory(std::uint32_t node, const Rule& rule) {
 
 /// Paths through all stops, in sequence.
 std::vector<Path> PathFinder::staged(
-    const std::vector<std::uint32_t>& stops,
-    const Rule& rule,
-    std::uint32_t limit,
+    const std::vector<std::uint32_t>& stops, const Rule& rule, std::uint32_t limit,
     std::uint64_t seed) {
     std::vector<Path> whole(1);
     whole.front().weight = UINT32_MAX;

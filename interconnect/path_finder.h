@@ -50,16 +50,11 @@ private:
     /// Between the ranks of the paths taken, `count` of `total`.
     [[nodiscard]] std::uint64_t stride_of(std::uint64_t count, std::uint64_t total);
     [[nodiscard]] std::vector<Path> paths(
-        std::uint32_t from,
-        std::uint32_t to,
-        const Rule& rule,
-        std::uint32_t limit,
+        std::uint32_t from, std::uint32_t to, const Rule& rule, std::uint32_t limit,
         std::uint64_t seed);
     [[nodiscard]] std::uint32_t nearest_memory(std::uint32_t node, const Rule& rule);
     [[nodiscard]] std::vector<Path> staged(
-        const std::vector<std::uint32_t>& stops,
-        const Rule& rule,
-        std::uint32_t limit,
+        const std::vector<std::uint32_t>& stops, const Rule& rule, std::uint32_t limit,
         std::uint64_t seed);
 
     const Topology& topology_;

@@ -103,9 +103,7 @@ Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std
 }
 
 std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
-    std::uint32_t first,
-    const std::vector<std::uint32_t>& turns,
-    ElementType type,
+    std::uint32_t first, const std::vector<std::uint32_t>& turns, ElementType type,
     std::string& refused) {
     // One rank alone has no trees; in such a domain any two have those of all.
     std::vector<std::uint32_t> ranks(std::max<std::size_t>(2, turns.size()));

@@ -68,68 +68,46 @@ struct ReductionUnitParams {
         return list_of(
             field("entries", &P::entries, "Lines that can be open at once.", 1U, 1U << 20U),
             field(
-                "buffer",
-                &P::buffer,
-                "Bytes of partial sums that can be held, at the accumulator's width.",
-                Bytes(128),
+                "buffer", &P::buffer,
+                "Bytes of partial sums that can be held, at the accumulator's width.", Bytes(128),
                 mebibytes(1024)),
             field("line", &P::line, "Bytes that one entry covers.", Bytes(16), Bytes(65536)),
             field("adders", &P::adders, "Adders that work in parallel.", 1U, 1024U),
             field(
-                "adder_rate",
-                &P::adder_rate,
-                "Bytes of float32 operands per second and adder.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(100'000)),
+                "adder_rate", &P::adder_rate, "Bytes of float32 operands per second and adder.",
+                Bandwidth(1'000'000), gigabytes_per_second(100'000)),
             field(
-                "float16_elements",
-                &P::float16_elements,
+                "float16_elements", &P::float16_elements,
                 "Elements of float16 that an adder takes in the time of one of float32. 0: what "
                 "its width holds, one where it keeps sums as float32, two where sums are as wide "
                 "as their elements.",
-                0U,
-                64U),
+                0U, 64U),
             field("bfloat16_elements", &P::bfloat16_elements, "The same of bfloat16.", 0U, 64U),
             field(
-                "latency",
-                &P::latency,
-                "Latency from the last operand in to the first byte of the sum out.",
-                Time(0),
+                "latency", &P::latency,
+                "Latency from the last operand in to the first byte of the sum out.", Time(0),
                 microseconds(1000)),
             field(
-                "accumulation",
-                &P::accumulation,
+                "accumulation", &P::accumulation,
                 "Width of the sums in the table and on the way to the next switch."),
             field("datatypes", &P::datatypes, "Element types that the adders take."),
             field(
-                "when_full",
-                &P::when_full,
+                "when_full", &P::when_full,
                 "Action when no entry is free: stall, evict a partial sum (push), or refuse groups "
                 "for which group_entries cannot be reserved (their all-reduces run as rings)."),
             field(
-                "group_entries",
-                &P::group_entries,
-                "when_full refuse: entries that each unit reserves for a group.",
-                1U,
-                1U << 20U),
+                "group_entries", &P::group_entries,
+                "when_full refuse: entries that each unit reserves for a group.", 1U, 1U << 20U),
             field(
-                "timeout",
-                &P::timeout,
+                "timeout", &P::timeout,
                 "Push: a line without new operands for this time leaves as a partial sum. A failed "
                 "unit reports its failure after the same time. 0: never.",
-                Time(0),
-                microseconds(1'000'000)),
+                Time(0), microseconds(1'000'000)),
             field(
-                "max_groups",
-                &P::max_groups,
-                "Multicast groups that a switch can hold.",
-                1U,
+                "max_groups", &P::max_groups, "Multicast groups that a switch can hold.", 1U,
                 65'535U),
             field(
-                "max_members",
-                &P::max_members,
-                "Ports that a group can have at one switch.",
-                1U,
+                "max_members", &P::max_members, "Ports that a group can have at one switch.", 1U,
                 65'535U));
     }
     /// Bytes of such operands per second and adder.

@@ -8,8 +8,7 @@ namespace {
 class NobodyLeaves final : public ReductionPolicy {
 public:
     [[nodiscard]] std::uint32_t victim(
-        const ReductionUnit& /*unit*/,
-        TreeRole /*role*/,
+        const ReductionUnit& /*unit*/, TreeRole /*role*/,
         const Packet& /*waiting*/) const override {
         return ReductionUnit::kNone;
     }

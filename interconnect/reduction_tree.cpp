@@ -165,9 +165,8 @@ private:
         for (ReductionTreeNode& node : tree.nodes)
             deepest_first.push_back(&node);
         std::stable_sort(
-            deepest_first.begin(), deepest_first.end(), [&](const auto* a, const auto* b) {
-                return depth_[a->node] > depth_[b->node];
-            });
+            deepest_first.begin(), deepest_first.end(),
+            [&](const auto* a, const auto* b) { return depth_[a->node] > depth_[b->node]; });
         for (ReductionTreeNode* node : deepest_first)
             for (const std::uint32_t hop : node->down) {
                 const std::uint32_t child = topology_.end_of(hop);
@@ -184,9 +183,7 @@ private:
             if (node.reduces && node.down.size() > p.reduction->max_members)
                 return fmt::format(
                     "a group of {} is more than the {} members that switch {} serves",
-                    node.down.size(),
-                    p.reduction->max_members,
-                    topology_.nodes[node.node].name);
+                    node.down.size(), p.reduction->max_members, topology_.nodes[node.node].name);
         }
         return {};
     }
@@ -203,8 +200,7 @@ private:
             if (topology_.nodes[node].kind == NodeKind::kSwitch && joined >= ranks_.size() &&
                 !can_reduce(node))
                 return fmt::format(
-                    "switch {} has no {}",
-                    topology_.nodes[node].name,
+                    "switch {} has no {}", topology_.nodes[node].name,
                     params(node).reduction ? "multicast" : "reduction unit");
         }
         return any ? "no switch that can reduce is joined to all of the group's GPUs"

@@ -201,11 +201,7 @@ void ReductionUnit::fail(std::uint32_t index) {
 }
 
 std::optional<ReductionUnit::Push> ReductionUnit::push(
-    const Packet& operands,
-    TreeRole role,
-    std::uint32_t members,
-    std::uint32_t widening,
-    Time now,
+    const Packet& operands, TreeRole role, std::uint32_t members, std::uint32_t widening, Time now,
     ElementType type) {
     Push result;
     const auto [at, fresh] = lines_of_pushes_.try_emplace(key(operands), kNone);

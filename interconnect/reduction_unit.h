@@ -38,26 +38,18 @@ struct ReductionUnitStatistics {
             statistic("bytes_in", &S::bytes_in, Unit::kBytes, "Operands added."),
             statistic("bytes_out", &S::bytes_out, Unit::kBytes, "Complete sums sent."),
             statistic(
-                "stalled_requests",
-                &S::stalled_requests,
-                Unit::kCount,
+                "stalled_requests", &S::stalled_requests, Unit::kCount,
                 "Packets that had to wait for a free entry or buffer."),
             statistic(
                 "stall_us", &S::stall_time, Unit::kMicroseconds, "Total time that these waited."),
             statistic(
-                "evictions",
-                &S::evictions,
-                Unit::kCount,
+                "evictions", &S::evictions, Unit::kCount,
                 "Partial sums sent on to make room for other lines."),
             statistic(
-                "timeouts",
-                &S::timeouts,
-                Unit::kCount,
+                "timeouts", &S::timeouts, Unit::kCount,
                 "Lines whose operands timed out, or whose unit had failed."),
             peak_statistic(
-                "peak_entries",
-                &S::peak_entries,
-                Unit::kCount,
+                "peak_entries", &S::peak_entries, Unit::kCount,
                 "Most entries in use at the same time."),
             statistic("busy_us", &S::busy_time, Unit::kMicroseconds, "Time that adders worked."));
     }
@@ -128,9 +120,7 @@ public:
     /// Adds an answer that streams in from `now` to its tail. \returns when the sum can leave, if
     /// this was the last answer.
     std::optional<Span>
-    add(std::uint32_t line,
-        const Packet& answer,
-        Time now,
+    add(std::uint32_t line, const Packet& answer, Time now,
         ElementType type = ElementType::kFloat32);
 
     /// Bytes of lines that a group may have open in one role, given the width of their sums.
@@ -143,12 +133,8 @@ public:
     /// complete with the operands of `members`. \returns nothing if there is no room. Operands of
     /// more lines than the table has pass alone: who pushes where tables may be full pushes lines.
     std::optional<Push> push(
-        const Packet& operands,
-        TreeRole role,
-        std::uint32_t members,
-        std::uint32_t widening,
-        Time now,
-        ElementType type = ElementType::kFloat32);
+        const Packet& operands, TreeRole role, std::uint32_t members, std::uint32_t widening,
+        Time now, ElementType type = ElementType::kFloat32);
     /// Whether there is a line that accepts these operands.
     [[nodiscard]] bool has_line(const Packet& operands) const {
         return lines_of_pushes_.contains(key(operands));

@@ -11,11 +11,8 @@
 namespace switchfold {
 
 Switch::Switch(
-    const sc_core::sc_module_name& name,
-    const SwitchParams& params,
-    ValuePool& values,
-    Scheduler& scheduler,
-    bool stores) :
+    const sc_core::sc_module_name& name, const SwitchParams& params, ValuePool& values,
+    Scheduler& scheduler, bool stores) :
     sc_module(name),
     scheduler_(scheduler),
     stores_(stores),

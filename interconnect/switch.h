@@ -46,14 +46,10 @@ struct SwitchStatistics {
         return list_of(
             statistic("packets", &S::packets, Unit::kCount, "Packets that came in."),
             statistic(
-                "multicast_copies",
-                &S::multicast_copies,
-                Unit::kCount,
+                "multicast_copies", &S::multicast_copies, Unit::kCount,
                 "Packets sent for multicast writes and sums, one per child."),
             statistic(
-                "refused_groups",
-                &S::refused_groups,
-                Unit::kCount,
+                "refused_groups", &S::refused_groups, Unit::kCount,
                 "Groups for which its tables had no room."));
     }
 };
@@ -76,11 +72,8 @@ class alignas(64) Switch final : public sc_core::sc_module,
                                  private EventHandler {
 public:
     Switch(
-        const sc_core::sc_module_name& name,
-        const SwitchParams& params,
-        ValuePool& values,
-        Scheduler& scheduler,
-        bool stores = false);
+        const sc_core::sc_module_name& name, const SwitchParams& params, ValuePool& values,
+        Scheduler& scheduler, bool stores = false);
 
     /// Attaches a link that arrives here; its reverse departs here.
     void attach(Link& incoming, std::uint32_t lanes);

@@ -44,9 +44,7 @@ bool Switch::open_pull(std::uint32_t port, const Packet& packet) {
     const SwitchGroup& members = group(packet.group);
     ReductionUnit& unit = *ports_[port].unit;
     const std::optional<std::uint32_t> line = unit.open(
-        packet,
-        role_in(members),
-        members.answers,
+        packet, role_in(members), members.answers,
         widening(members.type, params_.reduction->accumulation));
     if (!line)
         return false;
@@ -61,8 +59,7 @@ void Switch::time_out(std::uint32_t port, std::uint32_t line) {
     SWITCHFOLD_CHECK(line <= kLineMask, "{}: too many open reductions", name());
     ports_[port].unit->fail(line);
     scheduler_.at(
-        scheduler_.now() + params_.latency + params_.reduction->timeout,
-        *this,
+        scheduler_.now() + params_.latency + params_.reduction->timeout, *this,
         event_tag(UnitEvent::kLineReady, port, line));
 }
 
@@ -157,12 +154,8 @@ Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
     // A failed unit never completes a line.
     const std::uint32_t wanted = failed_ ? ReductionUnit::kNone : members.leaves;
     auto pushed = unit.push(
-        packet,
-        role_in(members),
-        wanted,
-        widening(members.type, params_.reduction->accumulation),
-        now,
-        members.type);
+        packet, role_in(members), wanted, widening(members.type, params_.reduction->accumulation),
+        now, members.type);
     if (!pushed)
         return std::nullopt;
     SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
@@ -193,8 +186,7 @@ void Switch::evict_for(std::uint32_t port, TreeRole role) {
         return;
     SWITCHFOLD_CHECK(
         line < unit.lines() && unit.line(line).role == role,
-        "{}: a reduction policy names line {}, which is none of those that could leave",
-        name(),
+        "{}: a reduction policy names line {}, which is none of those that could leave", name(),
         line);
     unit.note_eviction();
     scheduler_.at(

@@ -39,24 +39,17 @@ struct SwitchParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "latency",
-                &SwitchParams::latency,
+                "latency", &SwitchParams::latency,
                 "Latency from a packet's head at an input port to its head at an idle output port.",
-                Time(0),
-                microseconds(1000)),
+                Time(0), microseconds(1000)),
             field(
-                "multicast",
-                &SwitchParams::multicast,
+                "multicast", &SwitchParams::multicast,
                 "Whether it can replicate a packet to several ports."),
             field(
-                "ports",
-                &SwitchParams::ports,
-                "Limit on attached lanes; absent: no limit.",
-                1U,
+                "ports", &SwitchParams::ports, "Limit on attached lanes; absent: no limit.", 1U,
                 65'536U),
             field(
-                "reduction",
-                &SwitchParams::reduction,
+                "reduction", &SwitchParams::reduction,
                 "The reduction unit behind every port; absent if the switch cannot reduce."));
     }
 };

@@ -136,8 +136,7 @@ Diameter diameter(const Topology& topology) {
 }
 
 Bandwidth ring_bound(
-    const Topology& topology,
-    std::span<const std::vector<std::uint32_t>> rings,
+    const Topology& topology, std::span<const std::vector<std::uint32_t>> rings,
     std::uint32_t unit) {
     PathFinder finder(topology);
     // Wire bytes in each direction of each edge, per payload byte that each ring passes on.

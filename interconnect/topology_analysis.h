@@ -41,7 +41,7 @@ struct Bisection {
 
 struct Diameter {
     std::size_t hops = 0;
-    Time latency;      ///< largest unloaded latency
+    Time latency;  ///< largest unloaded latency
     bool all =
         false;  ///< over all pairs; otherwise over those of a few GPUs spread over the machine
 };
@@ -51,8 +51,7 @@ struct Diameter {
 /// can pass on if all send along these rings of ranks at once, with equal shares per ring, in
 /// writes of `unit` bytes.
 [[nodiscard]] Bandwidth ring_bound(
-    const Topology& topology,
-    std::span<const std::vector<std::uint32_t>> rings,
+    const Topology& topology, std::span<const std::vector<std::uint32_t>> rings,
     std::uint32_t unit);
 
 /// Upper bound on the bus bandwidth of a pull all-reduce over all GPUs in one layer of switches:

@@ -15,15 +15,8 @@
 namespace switchfold {
 
 using TopologyParams = std::variant<
-    SwitchedTopology,
-    BoardsTopology,
-    DirectTopology,
-    FullMeshTopology,
-    PcieTopology,
-    TorusTopology,
-    NetworkTopology,
-    ClusterTopology,
-    GraphTopology>;
+    SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology, PcieTopology, TorusTopology,
+    NetworkTopology, ClusterTopology, GraphTopology>;
 
 [[nodiscard]] Topology build_topology(const TopologyParams& params);
 [[nodiscard]] inline Topology build_topology(const PathOr<TopologyParams>& params) {

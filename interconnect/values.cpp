@@ -66,8 +66,7 @@ std::uint32_t ValuePool::put(std::vector<float> values) {
 const std::vector<float>& ValuePool::get(std::uint32_t handle) const {
     SWITCHFOLD_CHECK(
         handle != 0 && handle <= slots_.size() && slots_[handle - 1].shares > 0,
-        "no values under handle {}",
-        handle);
+        "no values under handle {}", handle);
     return slots_[handle - 1].values;
 }
 
@@ -105,11 +104,8 @@ void ValuePool::drop(std::uint32_t handle) {
 }
 
 std::uint32_t fold(
-    ValuePool& pool,
-    const std::vector<std::uint32_t>& operands,
-    ElementType type,
-    Accumulation accumulation,
-    bool whole) {
+    ValuePool& pool, const std::vector<std::uint32_t>& operands, ElementType type,
+    Accumulation accumulation, bool whole) {
     std::vector<float> sum = pool.get(operands.front());
     const bool each = accumulation == Accumulation::kElement;
     for (std::size_t m = 1; m < operands.size(); ++m) {

@@ -53,10 +53,7 @@ private:
 /// Adds operands in order. A sum that is `whole` is rounded to the type at the end; a partial one
 /// keeps the accumulator's precision. \returns the sum; the operands are dropped.
 [[nodiscard]] std::uint32_t fold(
-    ValuePool& pool,
-    const std::vector<std::uint32_t>& operands,
-    ElementType type,
-    Accumulation accumulation,
-    bool whole);
+    ValuePool& pool, const std::vector<std::uint32_t>& operands, ElementType type,
+    Accumulation accumulation, bool whole);
 
 }  // namespace switchfold

@@ -39,10 +39,7 @@ template <class S>
 requires std::same_as<std::remove_const_t<S>, RanAllReduce>
 auto parts(S& simulated) {
     return std::tie(
-        simulated.algorithm,
-        simulated.protocol,
-        simulated.blocks,
-        simulated.simulated,
+        simulated.algorithm, simulated.protocol, simulated.blocks, simulated.simulated,
         simulated.time_us);
 }
 
@@ -112,9 +109,7 @@ double slowest_way_out(const Topology& topology) {
 }  // namespace
 
 std::vector<DescribedAllReduce> describe_all_reduces(
-    const SystemParams& system,
-    const std::vector<std::uint64_t>& sizes,
-    std::uint64_t most_events,
+    const SystemParams& system, const std::vector<std::uint64_t>& sizes, std::uint64_t most_events,
     const RunJobs& run) {
     constexpr double kMicroseconds = 1e6;
     const double out = slowest_way_out(build_topology(system.topology));
@@ -170,12 +165,8 @@ std::string all_reduce_table(const SystemParams& system, const RunJobs& run) {
             out += fmt::format("  {:>8}  does not end: {}\n", size, one.failure);
         else
             out += fmt::format(
-                "  {:>8}  {:<9} {:<6} {:>2} blocks  {:>12.1f} us{}\n",
-                size,
-                one.algorithm,
-                one.protocol,
-                one.blocks,
-                one.simulated ? one.time_us : one.at_least_us,
+                "  {:>8}  {:<9} {:<6} {:>2} blocks  {:>12.1f} us{}\n", size, one.algorithm,
+                one.protocol, one.blocks, one.simulated ? one.time_us : one.at_least_us,
                 one.simulated ? "" : " at least: a bound, not simulated");
     }
     return out;

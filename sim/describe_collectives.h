@@ -26,9 +26,7 @@ struct DescribedAllReduce {
 /// Simulates all-reduces of these sizes, each in a job of its own of at most `most_events` events,
 /// whose number does not depend on the host. The caller must hold no simulation.
 [[nodiscard]] std::vector<DescribedAllReduce> describe_all_reduces(
-    const SystemParams& system,
-    const std::vector<std::uint64_t>& sizes,
-    std::uint64_t most_events,
+    const SystemParams& system, const std::vector<std::uint64_t>& sizes, std::uint64_t most_events,
     const RunJobs& run);
 
 /// The table of describe, 1 KiB to 4 GiB; empty for a single GPU and for devices that are none.

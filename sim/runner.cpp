@@ -52,10 +52,8 @@ public:
         plan();
         log([&] {
             return fmt::format(
-                "simulating {} scenarios in {} runs, {} at a time",
-                experiment_.scenarios.size(),
-                jobs_.size(),
-                options_.jobs);
+                "simulating {} scenarios in {} runs, {} at a time", experiment_.scenarios.size(),
+                jobs_.size(), options_.jobs);
         });
         outcomes_ = run_simulations(jobs_, options_);
         ExperimentResult result = summarise();
@@ -83,11 +81,8 @@ private:
             for (const auto& rank : workload.graph.ranks)
                 operations += rank->operations.size();
             return fmt::format(
-                "workload {}: {} ranks, {} operations, {} steps",
-                workload.report.source,
-                workload.graph.ranks.size(),
-                operations,
-                workload.graph.steps);
+                "workload {}: {} ranks, {} operations, {} steps", workload.report.source,
+                workload.graph.ranks.size(), operations, workload.graph.steps);
         });
     }
 
@@ -171,11 +166,8 @@ private:
 
     /// Adds a run of the scenario with some mechanisms on.
     std::size_t
-    add(const PreparedVariant& variant,
-        const ScenarioParams& scenario,
-        MechanismSet on,
-        bool counters,
-        bool together = false) {
+    add(const PreparedVariant& variant, const ScenarioParams& scenario, MechanismSet on,
+        bool counters, bool together = false) {
         SimulateOptions options = simulate_options(*variant.experiment, scenario);
         options.contention = contention_with(on);
         options.counters = counters;
@@ -196,11 +188,8 @@ private:
             if (!variant.experiment->learning)
                 continue;
             scenarios.push_back(
-                {experiment_.scenarios[i].name,
-                 &*variant.experiment->learning,
-                 &variant.experiment->limits,
-                 variant.workload.plan.get(),
-                 &graph_of(i),
+                {experiment_.scenarios[i].name, &*variant.experiment->learning,
+                 &variant.experiment->limits, variant.workload.plan.get(), &graph_of(i),
                  &outcomes_[planned_[i].main]});
             places.push_back(i);
         }
@@ -225,21 +214,14 @@ private:
             const ScenarioParams& scenario = experiment_.scenarios[i];
             if (variant.experiment->run)
                 scenarios.push_back(
-                    {scenario.name,
-                     i,
-                     variant.experiment,
-                     &variant.system,
-                     scenario.policies(),
-                     simulate_options(*variant.experiment, scenario),
-                     scenario.overlap});
+                    {scenario.name, i, variant.experiment, &variant.system, scenario.policies(),
+                     simulate_options(*variant.experiment, scenario), scenario.overlap});
         }
         if (scenarios.empty())
             return;
         log([&] { return fmt::format("runs of {} scenarios", scenarios.size()); });
         std::vector<ChangesResult> runs = run_changes(
-            scenarios,
-            loaded_.file,
-            jobs_of(options_),
+            scenarios, loaded_.file, jobs_of(options_),
             [this](std::size_t scenario, const PlanProblems& problems) {
                 std::vector<Problem> told;
                 const std::string file = loaded_.file.string();
@@ -370,14 +352,14 @@ private:
         const intervals::Residuals* residuals = options_.intervals.residuals.get();
         std::vector<IntervalCase> cases;
         std::map<std::size_t, std::size_t> case_of;  // by simulation
-        const auto case_of_run =
-            [&](const PreparedVariant& variant, const ExecutionGraph& graph, std::size_t task) {
-                const auto [at, fresh] = case_of.try_emplace(task, cases.size());
-                if (fresh)
-                    cases.push_back(
-                        {parts_of_run(graph, outcomes_[task], variant.system, variant.workload)});
-                return at->second;
-            };
+        const auto case_of_run = [&](const PreparedVariant& variant, const ExecutionGraph& graph,
+                                     std::size_t task) {
+            const auto [at, fresh] = case_of.try_emplace(task, cases.size());
+            if (fresh)
+                cases.push_back(
+                    {parts_of_run(graph, outcomes_[task], variant.system, variant.workload)});
+            return at->second;
+        };
         for (std::size_t i = 0; residuals != nullptr && i < result.scenarios.size(); ++i) {
             const PreparedVariant& variant = prepared_of(i);
             ScenarioResult& s = result.scenarios[i];
@@ -498,8 +480,7 @@ private:
         if (first.computes() && first.experiment->causes &&
             first.workload.graph.steps > kCauseSteps)
             result.workload.notes.push_back(fmt::format(
-                "causes were measured on the first {} of {} steps",
-                kCauseSteps,
+                "causes were measured on the first {} of {} steps", kCauseSteps,
                 first.workload.graph.steps));
         std::set<std::string> ranges;
         for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
@@ -577,8 +558,7 @@ ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions
     const bool many_core = workload_of<ManyCoreParams>(loaded.experiment) != nullptr;
     if (options.rank_timelines && (many_core || !loaded.experiment.workloads.empty()))
         throw ConfigError(
-            "--rank-timelines",
-            "",
+            "--rank-timelines", "",
             "is for one workload on GPUs; expected --timeline for several workloads and for "
             "many-core processors");
     if (many_core)

@@ -52,11 +52,8 @@ SimulateOptions simulate_options(const Experiment& experiment, const ScenarioPar
 }
 
 Job simulation(
-    std::string label,
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options) {
+    std::string label, const SystemParams& system, const ExecutionGraph& graph,
+    const CollectivePolicies& policies, const SimulateOptions& options) {
     return {std::move(label), [&system, &graph, policies, options](const JobProgress& progress) {
                 SimulateOptions told = options;
                 told.progress = progress;

@@ -28,11 +28,8 @@ simulate_options(const Experiment& experiment, const ScenarioParams& scenario);
 
 /// A simulation as a job. Machine and graph must outlive it.
 [[nodiscard]] Job simulation(
-    std::string label,
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options);
+    std::string label, const SystemParams& system, const ExecutionGraph& graph,
+    const CollectivePolicies& policies, const SimulateOptions& options);
 
 /// Runs simulations. \returns their outcomes in job order. Throws the error of a failed one.
 [[nodiscard]] std::vector<Outcome>

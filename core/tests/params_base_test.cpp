@@ -30,8 +30,7 @@ struct Machine {
     static constexpr auto fields() {
         return list_of(
             field("name", &Machine::name, "What it is called.").required(),
-            field("inner", &Machine::inner, "Inside."),
-            field("extra", &Machine::extra, "More."),
+            field("inner", &Machine::inner, "Inside."), field("extra", &Machine::extra, "More."),
             field("list", &Machine::list, "Numbers."));
     }
 };

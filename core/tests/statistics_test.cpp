@@ -55,10 +55,9 @@ TEST(Statistics, ARowOfOtherStructsIsOurBug) {
 TEST(Statistics, TheManualNamesUnitAndMeaning) {
     const auto table = StatisticTable::of<Pump, Use>("pumps", "A pump.");
     EXPECT_EQ(
-        docs_of(table),
-        "## pumps\n\nA pump.\n\n| name | unit | meaning |\n|---|---|---|\n"
-        "| `bytes` | bytes | Pumped. |\n| `busy_us` | us | Time in use. |\n"
-        "| `share` | share | Of the run. |\n");
+        docs_of(table), "## pumps\n\nA pump.\n\n| name | unit | meaning |\n|---|---|---|\n"
+                        "| `bytes` | bytes | Pumped. |\n| `busy_us` | us | Time in use. |\n"
+                        "| `share` | share | Of the run. |\n");
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ void read_experiment(const Json& json) {
     const LoadedExperiment again =
         load_experiment(parse_json(loaded.effective_config, "written"), file, {});
     SWITCHFOLD_CHECK(
-        again.digest == loaded.digest,
-        "an experiment changed when it was written out: {}",
+        again.digest == loaded.digest, "an experiment changed when it was written out: {}",
         loaded.effective_config);
 }
 

@@ -8,8 +8,8 @@
 namespace switchfold::fuzz {
 
 /// Kinds of configurations: one fuzzer, one folder of the corpus and one dictionary each.
-inline constexpr std::array<std::string_view, 6> kConfigs{
-    "system", "experiment", "sweep", "costs", "launches", "power"};
+inline constexpr std::array<std::string_view, 6> kConfigs{"system", "experiment", "sweep",
+                                                          "costs",  "launches",   "power"};
 
 /// The folder of configs/ with files of that kind.
 std::string folder_of(std::string_view kind);

@@ -57,8 +57,7 @@ void look_at(const TraceWorkload& workload) {
         for (std::size_t r = 0; r < workload.graph.ranks.size(); ++r)
             SWITCHFOLD_CHECK(
                 again.graph.ranks.at(r)->operations == workload.graph.ranks[r]->operations,
-                "our own format changed rank {}",
-                r);
+                "our own format changed rank {}", r);
     } catch (const ConfigError& error) {
         // The only content that other formats can hold and switchfold's own cannot.
         const std::string_view text = error.what();

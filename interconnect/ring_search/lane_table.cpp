@@ -12,9 +12,8 @@ namespace {
 template <class Row>
 auto place(Row& row, std::uint32_t to) {
     return std::lower_bound(
-        row.begin(), row.end(), to, [](const LaneTable::Lane& lane, std::uint32_t end) {
-            return lane.to < end;
-        });
+        row.begin(), row.end(), to,
+        [](const LaneTable::Lane& lane, std::uint32_t end) { return lane.to < end; });
 }
 
 /// Null if there is none.

@@ -15,8 +15,7 @@ public:
     std::vector<Ring> run(std::size_t wanted) {
         std::vector<Ring> best;
         for (std::uint32_t turn = 0;
-             turn < kTurns && best.size() < wanted && looked_at_ < kMostLanesLookedAt;
-             ++turn) {
+             turn < kTurns && best.size() < wanted && looked_at_ < kMostLanesLookedAt; ++turn) {
             left_ = lanes_;
             std::vector<Ring> rings;
             while (rings.size() < wanted && extend()) {

@@ -45,9 +45,8 @@ private:
     void start() {
         for (std::uint32_t member = 0; member < lanes_.size(); ++member)
             ways_on_[member] = static_cast<std::size_t>(std::count_if(
-                lanes_.of(member).begin(), lanes_.of(member).end(), [](const auto& lane) {
-                    return lane.left > 0;
-                }));
+                lanes_.of(member).begin(), lanes_.of(member).end(),
+                [](const auto& lane) { return lane.left > 0; }));
         position_.assign(lanes_.size(), kOutside);
         path_.clear();
         append(0);

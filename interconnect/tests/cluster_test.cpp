@@ -107,13 +107,8 @@ TEST(Cluster, PathsBetweenMachinesLeadOverNicsAndTheNetwork) {
         EXPECT_EQ(
             kinds(t, 1, path),
             (std::vector{
-                NodeKind::kGpu,
-                NodeKind::kPcie,
-                NodeKind::kNic,
-                NodeKind::kSwitch,
-                NodeKind::kNic,
-                NodeKind::kPcie,
-                NodeKind::kGpu}));
+                NodeKind::kGpu, NodeKind::kPcie, NodeKind::kNic, NodeKind::kSwitch, NodeKind::kNic,
+                NodeKind::kPcie, NodeKind::kGpu}));
     // Another pod, through a spine: 2 NICs x 2 spines x 2 NICs at the destination.
     const auto far = finder.shortest(1, 17);
     ASSERT_EQ(far.size(), 8U);

@@ -105,12 +105,11 @@ RC_GTEST_PROP(FabricProperty, RandomTrafficArrivesOnceAtTheRightPlace, ()) {
         const bool read = *rc::gen::arbitrary<bool>();
         const auto tag = static_cast<std::uint64_t>(i);
         fabric.send(
-            fabric.connect(from, to),
-            {.kind = read ? PacketKind::kReadRequest : PacketKind::kWrite,
-             .payload = *rc::gen::inRange(1U, 8192U),
-             .tag = tag,
-             .client = client.id,
-             .slot = tag});
+            fabric.connect(from, to), {.kind = read ? PacketKind::kReadRequest : PacketKind::kWrite,
+                                       .payload = *rc::gen::inRange(1U, 8192U),
+                                       .tag = tag,
+                                       .client = client.id,
+                                       .slot = tag});
         ++expected[{tag, read ? from : to}];  // the response returns to the requester
     }
     simulation.run();
@@ -162,8 +161,7 @@ RC_GTEST_PROP(FabricProperty, ReductionsAnswerAndMulticastsReachEveryMember, ())
         const std::uint32_t member = *rc::gen::inRange(0U, fabric.gpus());
         const bool reduce = *rc::gen::arbitrary<bool>();
         fabric.send(
-            *group,
-            member,
+            *group, member,
             {.kind = reduce ? PacketKind::kReduceRequest : PacketKind::kMulticastWrite,
              .payload = *rc::gen::inRange(1U, 4096U),
              .tag = i,
@@ -210,8 +208,7 @@ DomainRun domain_run(std::uint32_t gpus, std::uint32_t count, bool folded) {
         for (std::uint32_t member = 0; member < (folded ? 1 : gpus); ++member)
             for (const PacketKind kind : {PacketKind::kReduceRequest, PacketKind::kMulticastWrite})
                 fabric.send(
-                    *group,
-                    member,
+                    *group, member,
                     {.kind = kind,
                      .payload = 2048,
                      .tag = unit,
@@ -294,9 +291,8 @@ TEST(FabricAcceptance, UnloadedLatencyIsTheSumOfTheWay) {
     // The switch stores a whole link packet before it forwards it: two link latencies, the switch
     // latency and twice the serialization time.
     EXPECT_EQ(
-        client.last,
-        t.link.latency * 2 + t.node.latency +
-            serialization_time(Bytes(144), t.link.lane_bandwidth) * 2);
+        client.last, t.link.latency * 2 + t.node.latency +
+                         serialization_time(Bytes(144), t.link.lane_bandwidth) * 2);
 }
 
 TEST(FabricAcceptance, ALongTrainIsForwardedWhileItComesIn) {

@@ -118,14 +118,10 @@ struct Pusher : PacketClient {
     }
     /// Pushes consecutive lines of equal length in one packet.
     void push_train(
-        std::uint32_t member,
-        std::uint64_t first,
-        std::uint8_t lines,
-        std::vector<float> values,
+        std::uint32_t member, std::uint64_t first, std::uint8_t lines, std::vector<float> values,
         std::uint64_t slot) {
         fabric.send(
-            *group,
-            member,
+            *group, member,
             {.kind = PacketKind::kReducePush,
              .payload = static_cast<std::uint32_t>(values.size()) * 4,
              .tag = first,
@@ -159,8 +155,7 @@ struct Pusher : PacketClient {
         EXPECT_LE(merged.first, ranks.size());
         if (merged.first == ranks.size())
             fabric.send(
-                *group,
-                rank,
+                *group, rank,
                 {.kind = PacketKind::kMulticastWrite,
                  .payload = static_cast<std::uint32_t>(values.size()) * 4,
                  .tag = packet.tag,

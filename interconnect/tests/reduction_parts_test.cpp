@@ -45,8 +45,7 @@ struct Puller : PacketClient {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(packet_bytes, all - asked));
         fabric.send(
-            *group,
-            head,
+            *group, head,
             {.kind = PacketKind::kReduceRequest,
              .payload = bytes,
              .tag = asked,
@@ -112,8 +111,7 @@ RC_GTEST_PROP(ReductionParts, EveryRequestGetsItsSumOnceWhateverFits, ()) {
     unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
     Simulation simulation;
     Fabric fabric(
-        "fabric",
-        family(*rc::gen::inRange(0, 3), *rc::gen::inRange(2U, 9U), unit),
+        "fabric", family(*rc::gen::inRange(0, 3), *rc::gen::inRange(2U, 9U), unit),
         simulation.scheduler());
     std::vector<std::unique_ptr<Puller>> pullers;
     const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(1, 2000) * 16;
@@ -146,9 +144,7 @@ Topology star(std::uint32_t gpus, const ReductionUnitParams& unit) {
 }
 
 Time time_of_pull(
-    const ReductionUnitParams& unit,
-    std::uint32_t gpus,
-    std::uint64_t bytes,
+    const ReductionUnitParams& unit, std::uint32_t gpus, std::uint64_t bytes,
     std::uint32_t packet) {
     Simulation simulation;
     Fabric fabric("fabric", star(gpus, unit), simulation.scheduler());

@@ -268,8 +268,7 @@ TEST(ReductionUnitFailure, PullAndPushReportItInsteadOfASum) {
         fabric.send(*group, 1, {.kind = PacketKind::kReduceRequest, .payload = 256, .client = id});
         for (std::uint32_t m = 0; m < 4; ++m)
             fabric.send(
-                *group,
-                m,
+                *group, m,
                 {.kind = PacketKind::kReducePush,
                  .payload = 256,
                  .client = id,

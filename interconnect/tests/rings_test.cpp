@@ -26,8 +26,7 @@ std::vector<std::uint32_t> all(std::uint32_t n) {
 
 /// Every ring visits all GPUs, and no two rings use the same lane in the same direction.
 void expect_disjoint(
-    const std::vector<DirectEdge>& edges,
-    std::uint32_t gpus,
+    const std::vector<DirectEdge>& edges, std::uint32_t gpus,
     const std::vector<std::vector<std::uint32_t>>& rings) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> used;
     for (const auto& ring : rings) {
@@ -55,8 +54,8 @@ TEST(FindRings, HybridCubeMeshUsesEveryLaneBothWays) {
 /// GPUs 0 to n - 1 of a DGX-1V. With five GPUs, GPU 4 is joined only to GPU 0. NCCL's search then
 /// goes through GPU 0's memory (NVB), and the two lanes each way carry two rings.
 TEST(FindRings, FirstGpusOfTheHybridCubeMeshHaveAsManyAsNcclFinds) {
-    const std::map<std::uint32_t, std::size_t> stated{
-        {2, 1}, {3, 2}, {4, 4}, {5, 2}, {6, 2}, {7, 4}, {8, 6}};
+    const std::map<std::uint32_t, std::size_t> stated{{2, 1}, {3, 2}, {4, 4}, {5, 2},
+                                                      {6, 2}, {7, 4}, {8, 6}};
     for (const auto& [gpus, count] : stated)
         EXPECT_EQ(find_rings(cube_mesh().build(), all(gpus)).size(), count) << gpus;
     DirectTopology without = cube_mesh();

@@ -10,10 +10,7 @@
 namespace switchfold {
 
 std::uint32_t add_node(
-    Topology& topology,
-    NodeKind kind,
-    std::string name,
-    std::uint32_t switch_class,
+    Topology& topology, NodeKind kind, std::string name, std::uint32_t switch_class,
     std::uint32_t machine) {
     topology.nodes.push_back({kind, std::move(name), switch_class, machine});
     return static_cast<std::uint32_t>(topology.nodes.size() - 1);
@@ -35,10 +32,7 @@ void add_gpus(Topology& topology, std::uint32_t count) {
 }
 
 void join(
-    Topology& topology,
-    std::uint32_t a,
-    std::uint32_t b,
-    std::uint32_t lanes,
+    Topology& topology, std::uint32_t a, std::uint32_t b, std::uint32_t lanes,
     std::uint32_t link_class) {
     topology.edges.push_back({a, b, lanes, link_class});
 }
@@ -60,9 +54,7 @@ void check_ports(
         checker.error(
             fmt::format("{}/ports", classes[node.switch_class]),
             fmt::format(
-                "is {}, but {} lanes are joined to {}; expected as many ports",
-                *ports,
-                lanes[i],
+                "is {}, but {} lanes are joined to {}; expected as many ports", *ports, lanes[i],
                 node.name));
     }
 }

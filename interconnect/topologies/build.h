@@ -14,10 +14,7 @@ namespace switchfold {
 
 /// Each function returns the index of what it added.
 std::uint32_t add_node(
-    Topology& topology,
-    NodeKind kind,
-    std::string name,
-    std::uint32_t switch_class,
+    Topology& topology, NodeKind kind, std::string name, std::uint32_t switch_class,
     std::uint32_t machine);
 std::uint32_t add_link_class(Topology& topology, const LinkParams& link);
 std::uint32_t add_switch_class(Topology& topology, const SwitchParams& node);
@@ -25,10 +22,7 @@ std::uint32_t add_switch_class(Topology& topology, const SwitchParams& node);
 /// Adds GPUs of one machine; their names are their ranks.
 void add_gpus(Topology& topology, std::uint32_t count);
 void join(
-    Topology& topology,
-    std::uint32_t a,
-    std::uint32_t b,
-    std::uint32_t lanes,
+    Topology& topology, std::uint32_t a, std::uint32_t b, std::uint32_t lanes,
     std::uint32_t link_class);
 
 /// Rejects switches with more lanes than ports. `classes` holds the pointers to the switch classes'

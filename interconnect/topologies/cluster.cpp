@@ -73,9 +73,9 @@ std::vector<NetworkPort> network_ports(const Topology& topology) {
 void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) const {
     if (has_pcie(bare) == nics.gpu_link.has_value())
         checker.error(
-            "/nics/gpu_link",
-            nics.gpu_link ? "is given, but the machine has PCIe of its own; expected none"
-                          : "is missing; expected the GPUs' PCIe link");
+            "/nics/gpu_link", nics.gpu_link
+                                  ? "is given, but the machine has PCIe of its own; expected none"
+                                  : "is missing; expected the GPUs' PCIe link");
     if (!checker.found().empty())
         return;
     const Topology one = build_machine();
@@ -87,8 +87,7 @@ void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) co
                 fmt::format(
                     "is {}, which leaves GPU {} of a node without a NIC on its PCIe switch; "
                     "expected at least one for each switch",
-                    nics.count,
-                    gpu));
+                    nics.count, gpu));
             return;
         }
 }
@@ -99,12 +98,9 @@ void ClusterTopology::check(ParamChecker& checker) const {
     constexpr std::uint64_t kMostGpus = 65'536;
     if (std::uint64_t{nodes} * bare.gpus() > kMostGpus)
         checker.error(
-            "/nodes",
-            fmt::format(
-                "is {}, of {} GPUs each; expected at most {} GPUs in all",
-                nodes,
-                bare.gpus(),
-                kMostGpus));
+            "/nodes", fmt::format(
+                          "is {}, of {} GPUs each; expected at most {} GPUs in all", nodes,
+                          bare.gpus(), kMostGpus));
     if (!checker.found().empty())
         return;
     const std::vector<NetworkPort> ports = network_ports(repeat(build_machine(), nodes));

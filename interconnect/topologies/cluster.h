@@ -34,16 +34,13 @@ struct NicParams {
         return list_of(
             field("count", &NicParams::count, "NICs per machine; 0: one per GPU.", 0U, 1024U),
             field(
-                "pcie_switches",
-                &NicParams::pcie_switches,
+                "pcie_switches", &NicParams::pcie_switches,
                 "PCIe switches, among which GPUs and their NICs are divided evenly; 0: one per "
                 "GPU.",
-                0U,
-                1024U),
+                0U, 1024U),
             field("link", &NicParams::link, "Each NIC's PCIe link.").required(),
             field(
-                "gpu_link",
-                &NicParams::gpu_link,
+                "gpu_link", &NicParams::gpu_link,
                 "Each GPU's PCIe link to its switch. Absent if the machine's topology has its own "
                 "PCIe; then no switches are added."),
             field("pcie_switch", &NicParams::pcie_switch, "The PCIe switches."),
@@ -63,8 +60,7 @@ struct ClusterTopology {
         return list_of(
             field("nodes", &ClusterTopology::nodes, "Machines.", 1U, 16'384U).required(),
             field(
-                "node",
-                &ClusterTopology::node,
+                "node", &ClusterTopology::node,
                 "Topology of each machine, or the file that holds it (SYSTEM.json#/topology).")
                 .required(),
             field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),

@@ -12,9 +12,7 @@
 namespace switchfold {
 
 void check_edges(
-    const std::vector<DirectEdge>& edges,
-    std::uint32_t gpus,
-    std::string_view pointer,
+    const std::vector<DirectEdge>& edges, std::uint32_t gpus, std::string_view pointer,
     ParamChecker& checker) {
     std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
     for (std::size_t i = 0; i < edges.size(); ++i) {

@@ -24,9 +24,7 @@ struct DirectEdge {
 
 /// Rejects edges to GPUs that do not exist, self-loops, and duplicate pairs.
 void check_edges(
-    const std::vector<DirectEdge>& edges,
-    std::uint32_t gpus,
-    std::string_view pointer,
+    const std::vector<DirectEdge>& edges, std::uint32_t gpus, std::string_view pointer,
     ParamChecker& checker);
 
 /// GPUs wired directly to each other, for example as a hybrid cube mesh. Pairs without a direct
@@ -44,8 +42,7 @@ struct DirectTopology {
         return list_of(
             field("gpus", &DirectTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
             field(
-                "edges",
-                &DirectTopology::edges,
+                "edges", &DirectTopology::edges,
                 "Direct links: pairs of GPUs with their number of lanes.")
                 .required(),
             field("link", &DirectTopology::link, "The links between GPUs.").required(),
@@ -53,8 +50,7 @@ struct DirectTopology {
                 .required(),
             field("host", &DirectTopology::host, "The host's bridge between those links."),
             field(
-                "relay",
-                &DirectTopology::relay,
+                "relay", &DirectTopology::relay,
                 "Pairs without a direct link communicate through the memory of a GPU linked to "
                 "both, as in NCCL since 2.8 (NVB); false: through the host."));
     }

@@ -39,11 +39,9 @@ void GraphTopology::check_nodes(ParamChecker& checker) const {
         const auto [first, fresh] = seen.try_emplace(node.name, i);
         if (!fresh)
             checker.error(
-                at + "/name",
-                fmt::format(
-                    "\"{}\" is the name of /nodes/{} too; expected each name once",
-                    node.name,
-                    first->second));
+                at + "/name", fmt::format(
+                                  "\"{}\" is the name of /nodes/{} too; expected each name once",
+                                  node.name, first->second));
         if (node.kind == NodeKind::kGpu) {
             any_gpu = true;
             const std::uint32_t here = node.machine.value_or(0);
@@ -51,10 +49,8 @@ void GraphTopology::check_nodes(ParamChecker& checker) const {
                 checker.error(
                     at + "/machine",
                     fmt::format(
-                        "is {}; expected {} or {}: the GPUs of a machine stand together",
-                        here,
-                        machine,
-                        machine + 1));
+                        "is {}; expected {} or {}: the GPUs of a machine stand together", here,
+                        machine, machine + 1));
             machine = here;
             if (node.type)
                 checker.error(at + "/type", "is given; expected none for a GPU");
@@ -91,15 +87,14 @@ void GraphTopology::check_edges(ParamChecker& checker) const {
             continue;
         const GraphLink& other = edges[first->second];
         checker.error(
-            at,
-            other.a == edge.b && (other.lanes != edge.lanes || other.type != edge.type)
-                ? fmt::format(
-                      "differs from /edges/{}, the way back; expected links alike both ways, "
-                      "written once",
-                      first->second)
-                : fmt::format(
-                      "joins what /edges/{} joins already; expected all lanes at once",
-                      first->second));
+            at, other.a == edge.b && (other.lanes != edge.lanes || other.type != edge.type)
+                    ? fmt::format(
+                          "differs from /edges/{}, the way back; expected links alike both ways, "
+                          "written once",
+                          first->second)
+                    : fmt::format(
+                          "joins what /edges/{} joins already; expected all lanes at once",
+                          first->second));
     }
 }
 
@@ -122,8 +117,7 @@ void GraphTopology::check(ParamChecker& checker) const {
             fmt::format(
                 "GPU {} has no path to {} that leads through no other GPU; expected one between "
                 "any two",
-                topology.nodes[gpu].name,
-                topology.nodes[other].name));
+                topology.nodes[gpu].name, topology.nodes[other].name));
 }
 
 Topology GraphTopology::build() const {
@@ -142,10 +136,7 @@ Topology GraphTopology::build() const {
         for (const GraphNode& node : nodes)
             if ((node.kind == NodeKind::kGpu) == gpus)
                 index[node.name] = add_node(
-                    topology,
-                    node.kind,
-                    node.name,
-                    gpus ? 0 : switch_class[*node.type],
+                    topology, node.kind, node.name, gpus ? 0 : switch_class[*node.type],
                     node.machine.value_or(
                         several && node.kind == NodeKind::kSwitch ? kNoMachine : 0));
     topology.through_memory = std::any_of(nodes.begin(), nodes.end(), [](const GraphNode& node) {
@@ -200,9 +191,7 @@ GraphTopology graph_of(const Topology& topology) {
     }
     for (const TopologyEdge& edge : topology.edges)
         graph.edges.push_back(
-            {topology.nodes[edge.a].name,
-             topology.nodes[edge.b].name,
-             edge.lanes,
+            {topology.nodes[edge.a].name, topology.nodes[edge.b].name, edge.lanes,
              fmt::format("link{:04}", edge.link_class)});
     return graph;
 }

@@ -39,13 +39,11 @@ struct GraphNode {
             field("kind", &GraphNode::kind, "Kind of the node.").required(),
             field("type", &GraphNode::type, "Its entry in `switches`; not for GPUs."),
             field(
-                "machine",
-                &GraphNode::machine,
+                "machine", &GraphNode::machine,
                 "Index of its machine, from 0. Absent: switches belong to the network if there are "
                 "several machines; all other nodes, and switches of a single machine, belong to "
                 "machine 0.",
-                0U,
-                65'535U));
+                0U, 65'535U));
     }
 };
 

@@ -77,10 +77,7 @@ void RailNetwork::build(Topology& topology, std::span<const NetworkPort> ends) c
             add_switch(topology, fmt::format("pod{}_leaf{}", pod, rail), kind);
     for (const NetworkPort& end : ends)
         join(
-            topology,
-            end.node,
-            first_leaf + end.machine / machines_per_leaf * rails + end.rail,
-            1,
+            topology, end.node, first_leaf + end.machine / machines_per_leaf * rails + end.rail, 1,
             wire);
     for (std::uint32_t s = 0; s < spines; ++s) {
         const std::uint32_t spine = add_switch(topology, fmt::format("spine{}", s), kind);
@@ -95,8 +92,7 @@ void FatTreeNetwork::check(ParamChecker& checker) const {
             "/oversubscription",
             fmt::format(
                 "is {}, which does not divide {} ports; expected 1 + it to divide them",
-                oversubscription,
-                ports));
+                oversubscription, ports));
     if (levels == 3 && ports % 2 != 0)
         checker.error(
             "/ports", fmt::format("is {}; expected an even number with three levels", ports));
@@ -168,8 +164,7 @@ void DragonflyPlusNetwork::check(ParamChecker& checker) const {
             "/global_links",
             fmt::format(
                 "gives a group {} links for {} other groups; expected the same number for each",
-                spines * global_links,
-                groups - 1));
+                spines * global_links, groups - 1));
 }
 
 void DragonflyPlusNetwork::check_ends(
@@ -212,11 +207,8 @@ void DragonflyPlusNetwork::build(Topology& topology, std::span<const NetworkPort
                 const std::uint32_t from_a = (turn * (groups - 1) + b - 1) / global_links;
                 const std::uint32_t from_b = (turn * (groups - 1) + a) / global_links;
                 join(
-                    topology,
-                    first + a * size + leaves + from_a,
-                    first + b * size + leaves + from_b,
-                    1,
-                    global);
+                    topology, first + a * size + leaves + from_a,
+                    first + b * size + leaves + from_b, 1, global);
             }
 }
 

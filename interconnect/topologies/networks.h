@@ -48,25 +48,17 @@ struct RailNetwork {
     static constexpr auto fields() {
         return list_of(
             field(
-                "machines_per_leaf",
-                &RailNetwork::machines_per_leaf,
-                "Machines that share the leaves of a pod.",
-                1U,
-                4096U),
+                "machines_per_leaf", &RailNetwork::machines_per_leaf,
+                "Machines that share the leaves of a pod.", 1U, 4096U),
             field("spines", &RailNetwork::spines, "Spine switches.", 1U, 4096U),
             field(
-                "lanes_to_spine",
-                &RailNetwork::lanes_to_spine,
-                "Lanes from each leaf to each spine.",
-                1U,
-                1024U),
+                "lanes_to_spine", &RailNetwork::lanes_to_spine,
+                "Lanes from each leaf to each spine.", 1U, 1024U),
             field(
-                "paths_per_pair",
-                &RailNetwork::paths_per_pair,
+                "paths_per_pair", &RailNetwork::paths_per_pair,
                 "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
                 "adaptive routing.",
-                1U,
-                256U),
+                1U, 256U),
             field("link", &RailNetwork::link, "The ends' links to the leaves.").required(),
             field("spine_link", &RailNetwork::spine_link, "The links between leaves and spines.")
                 .required(),
@@ -94,18 +86,13 @@ struct FatTreeNetwork {
             field("levels", &FatTreeNetwork::levels, "Levels of switches.", 2U, 3U),
             field("ports", &FatTreeNetwork::ports, "Ports of a switch (k).", 2U, 4096U).required(),
             field(
-                "oversubscription",
-                &FatTreeNetwork::oversubscription,
-                "Ratio of a leaf's ends to its uplinks.",
-                1U,
-                64U),
+                "oversubscription", &FatTreeNetwork::oversubscription,
+                "Ratio of a leaf's ends to its uplinks.", 1U, 64U),
             field(
-                "paths_per_pair",
-                &FatTreeNetwork::paths_per_pair,
+                "paths_per_pair", &FatTreeNetwork::paths_per_pair,
                 "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
                 "adaptive routing.",
-                1U,
-                256U),
+                1U, 256U),
             field("link", &FatTreeNetwork::link, "The ends' links to the leaves.").required(),
             field("switch_link", &FatTreeNetwork::switch_link, "The links between switches.")
                 .required(),
@@ -149,23 +136,17 @@ struct DragonflyPlusNetwork {
                 "ends_per_leaf", &DragonflyPlusNetwork::ends_per_leaf, "Ends of a leaf.", 1U, 256U)
                 .required(),
             field(
-                "global_links",
-                &DragonflyPlusNetwork::global_links,
-                "Links of a spine to other groups.",
-                1U,
-                1024U)
+                "global_links", &DragonflyPlusNetwork::global_links,
+                "Links of a spine to other groups.", 1U, 1024U)
                 .required(),
             field(
-                "paths_per_pair",
-                &DragonflyPlusNetwork::paths_per_pair,
+                "paths_per_pair", &DragonflyPlusNetwork::paths_per_pair,
                 "Paths over which a pair spreads its packets: 1 like hashed flows, more like "
                 "adaptive routing.",
-                1U,
-                256U),
+                1U, 256U),
             field("link", &DragonflyPlusNetwork::link, "The ends' links to the leaves.").required(),
             field(
-                "switch_link",
-                &DragonflyPlusNetwork::switch_link,
+                "switch_link", &DragonflyPlusNetwork::switch_link,
                 "The links between leaves and spines.")
                 .required(),
             field("global_link", &DragonflyPlusNetwork::global_link, "The links between groups.")

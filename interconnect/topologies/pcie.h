@@ -27,8 +27,7 @@ struct PcieTopology : PcieTree {
             list_of(
                 field("gpus", &PcieTopology::gpus, "GPUs of the machine.", 1U, 1024U).required(),
                 field(
-                    "peer_to_peer",
-                    &PcieTopology::peer_to_peer,
+                    "peer_to_peer", &PcieTopology::peer_to_peer,
                     "GPUs access each other over PCIe; false: they exchange data through host "
                     "memory, in two copies (needs memory_link).")),
             joined(
@@ -37,8 +36,7 @@ struct PcieTopology : PcieTree {
                     field(
                         "bridges", &PcieTopology::bridges, "Pairs of GPUs with an NVLink bridge."),
                     field(
-                        "bridge_link",
-                        &PcieTopology::bridge_link,
+                        "bridge_link", &PcieTopology::bridge_link,
                         "The links of the bridges; needed with bridges."))));
     }
     void check(ParamChecker& checker) const;

@@ -32,10 +32,8 @@ void PcieTree::add_to(Topology& topology) const {
         add_node(topology, NodeKind::kPcie, fmt::format("pcie{}", s), switch_class, 0);
     for (std::uint32_t g = 0; g < gpus; ++g)
         join(
-            topology,
-            g,
-            switches > 0 ? first_switch + g * switches / gpus : first_root + g * roots / gpus,
-            1,
+            topology, g,
+            switches > 0 ? first_switch + g * switches / gpus : first_root + g * roots / gpus, 1,
             gpu_wire);
     if (switches > 0) {
         const std::uint32_t wire = add_link_class(topology, *switch_link);

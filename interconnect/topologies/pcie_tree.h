@@ -26,24 +26,19 @@ struct PcieTree {
         return list_of(
             field("roots", &PcieTree::roots, "Root complexes, one per socket.", 1U, 64U),
             field(
-                "switches",
-                &PcieTree::switches,
+                "switches", &PcieTree::switches,
                 "PCIe switches below all root complexes; 0: GPUs are attached to the root "
                 "complexes.",
-                0U,
-                1024U),
+                0U, 1024U),
             field("gpu_link", &PcieTree::gpu_link, "Each GPU's link.").required(),
             field(
-                "switch_link",
-                &PcieTree::switch_link,
+                "switch_link", &PcieTree::switch_link,
                 "Each PCIe switch's link to its root complex; needed with switches."),
             field(
-                "root_link",
-                &PcieTree::root_link,
+                "root_link", &PcieTree::root_link,
                 "The links between root complexes; needed with several."),
             field(
-                "memory_link",
-                &PcieTree::memory_link,
+                "memory_link", &PcieTree::memory_link,
                 "Each root complex's path to its memory, the end of its GPUs' host copies; absent: "
                 "memory is never the bottleneck."),
             field("root", &PcieTree::root, "The root complexes.").required(),

@@ -25,18 +25,14 @@ struct SwitchedTopology {
         return list_of(
             field("gpus", &SwitchedTopology::gpus, "GPUs of the domain.", 1U, 65'536U).required(),
             field(
-                "lanes_to_switch",
-                &SwitchedTopology::lanes_to_switch,
-                "Lanes from each GPU to each switch, one number per switch.",
-                1U,
-                1024U)
+                "lanes_to_switch", &SwitchedTopology::lanes_to_switch,
+                "Lanes from each GPU to each switch, one number per switch.", 1U, 1024U)
                 .required(),
             field("link", &SwitchedTopology::link, "The links between GPUs and switches.")
                 .required(),
             field("switch", &SwitchedTopology::node, "The switches.").required(),
             field(
-                "host_pcie",
-                &SwitchedTopology::host_pcie,
+                "host_pcie", &SwitchedTopology::host_pcie,
                 "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
                 "copies run at full rate."));
     }
@@ -64,32 +60,22 @@ struct BoardsTopology {
             field("gpus_per_board", &BoardsTopology::gpus_per_board, "GPUs per board.", 1U, 1024U)
                 .required(),
             field(
-                "switches_per_board",
-                &BoardsTopology::switches_per_board,
-                "Switches per board.",
-                1U,
-                256U)
+                "switches_per_board", &BoardsTopology::switches_per_board, "Switches per board.",
+                1U, 256U)
                 .required(),
             field(
-                "lanes_to_switch",
-                &BoardsTopology::lanes_to_switch,
-                "Lanes from each GPU to each switch of its board.",
-                1U,
-                1024U),
+                "lanes_to_switch", &BoardsTopology::lanes_to_switch,
+                "Lanes from each GPU to each switch of its board.", 1U, 1024U),
             field(
-                "trunk_lanes",
-                &BoardsTopology::trunk_lanes,
-                "Lanes from a switch to the one of the same number on another board.",
-                1U,
-                1024U)
+                "trunk_lanes", &BoardsTopology::trunk_lanes,
+                "Lanes from a switch to the one of the same number on another board.", 1U, 1024U)
                 .required(),
             field("link", &BoardsTopology::link, "The links between GPUs and switches.").required(),
             field("trunk_link", &BoardsTopology::trunk_link, "The links between boards.")
                 .required(),
             field("switch", &BoardsTopology::node, "The switches.").required(),
             field(
-                "host_pcie",
-                &BoardsTopology::host_pcie,
+                "host_pcie", &BoardsTopology::host_pcie,
                 "PCIe beside the GPUs' own links, used by host copies; absent: every GPU's host "
                 "copies run at full rate."));
     }

@@ -33,10 +33,7 @@ Topology TorusTopology::build() const {
     topology.switches = {router};
     for (std::uint32_t g = 0; g < gpus; ++g)
         join(
-            topology,
-            g,
-            add_node(topology, NodeKind::kSwitch, fmt::format("router{}", g), 0, 0),
-            1,
+            topology, g, add_node(topology, NodeKind::kSwitch, fmt::format("router{}", g), 0, 0), 1,
             0);
     // Edges are ordered by dimension, so that the first shortest path is dimension-ordered.
     std::uint32_t stride = gpus;

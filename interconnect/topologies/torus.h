@@ -25,11 +25,8 @@ struct TorusTopology {
     static constexpr auto fields() {
         return list_of(
             field(
-                "dimensions",
-                &TorusTopology::dimensions,
-                "GPUs along each dimension; two or three numbers.",
-                2U,
-                4096U)
+                "dimensions", &TorusTopology::dimensions,
+                "GPUs along each dimension; two or three numbers.", 2U, 4096U)
                 .required(),
             field("lanes", &TorusTopology::lanes, "Lanes between neighbours.", 1U, 1024U),
             field("gpu_link", &TorusTopology::gpu_link, "Each GPU's link to its router.")

@@ -38,9 +38,7 @@ void all_reduce(
 void ring(benchmark::State& state) {
     const auto gpus = static_cast<std::uint32_t>(state.range(0));
     all_reduce(
-        state,
-        TestMachine::hgx(gpus).build(),
-        Algorithm::kRing,
+        state, TestMachine::hgx(gpus).build(), Algorithm::kRing,
         kibibytes(static_cast<std::uint64_t>(state.range(1))));
 }
 BENCHMARK(ring)
@@ -53,9 +51,7 @@ BENCHMARK(ring)
 
 void in_switch(benchmark::State& state) {
     all_reduce(
-        state,
-        TestMachine::hgx(8).build(),
-        Algorithm::kInSwitch,
+        state, TestMachine::hgx(8).build(), Algorithm::kInSwitch,
         kibibytes(static_cast<std::uint64_t>(state.range(0))));
 }
 BENCHMARK(in_switch)->Arg(1 << 10)->Arg(1 << 18)->Unit(benchmark::kMillisecond);
@@ -63,16 +59,13 @@ BENCHMARK(in_switch)->Arg(1 << 10)->Arg(1 << 18)->Unit(benchmark::kMillisecond);
 /// range(0): machines of 8 GPUs, range(1): the algorithm.
 void across(benchmark::State& state) {
     all_reduce(
-        state,
-        TestMachine::cluster(static_cast<std::uint32_t>(state.range(0)), 8),
-        static_cast<Algorithm>(state.range(1)),
-        mebibytes(16));
+        state, TestMachine::cluster(static_cast<std::uint32_t>(state.range(0)), 8),
+        static_cast<Algorithm>(state.range(1)), mebibytes(16));
 }
 BENCHMARK(across)
     ->ArgsProduct(
         {{2, 8},
-         {static_cast<long>(Algorithm::kRing),
-          static_cast<long>(Algorithm::kTree),
+         {static_cast<long>(Algorithm::kRing), static_cast<long>(Algorithm::kTree),
           static_cast<long>(Algorithm::kInSwitchTree)}})
     ->Unit(benchmark::kMillisecond);
 

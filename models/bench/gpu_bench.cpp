@@ -16,18 +16,12 @@ namespace {
 
 struct NoCollectives final : CollectiveService {
     void start(
-        std::uint32_t,
-        std::uint32_t,
-        const CollectiveOperation&,
-        std::int32_t,
+        std::uint32_t, std::uint32_t, const CollectiveOperation&, std::int32_t,
         CollectiveListener&) override {
         SWITCHFOLD_CHECK(false, "the benchmark has no collectives");
     }
     void start_transfer(
-        std::uint32_t,
-        std::uint32_t,
-        const TransferEnd&,
-        std::int32_t,
+        std::uint32_t, std::uint32_t, const TransferEnd&, std::int32_t,
         CollectiveListener&) override {
         SWITCHFOLD_CHECK(false, "the benchmark has no transfers");
     }
@@ -95,17 +89,10 @@ void replay_eight_ranks(benchmark::State& state) {
             gpus.push_back(std::make_unique<Gpu>(
                 ("gpu" + number).c_str(), GpuParams{}, Contention{}, simulation.scheduler()));
             copies.push_back(std::make_unique<CopyEngine>(
-                ("copies" + number).c_str(),
-                CopyParams{},
-                gpus.back()->memory(),
+                ("copies" + number).c_str(), CopyParams{}, gpus.back()->memory(),
                 simulation.scheduler()));
             replays.push_back(std::make_unique<RankReplay>(
-                ("replay" + number).c_str(),
-                rank,
-                graph,
-                *gpus.back(),
-                *copies.back(),
-                collectives,
+                ("replay" + number).c_str(), rank, graph, *gpus.back(), *copies.back(), collectives,
                 simulation.scheduler()));
             replays.back()->start();
         }

@@ -14,8 +14,7 @@ namespace {
 class AsTraced final : public RunningCollective {
 public:
     AsTraced(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         scheduler_(environment.fabric.scheduler()),
         ranks_(spec.ranks),
@@ -52,9 +51,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_as_traced(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& /*refused*/) {
     return std::make_unique<AsTraced>(environment, spec, listener);
 }

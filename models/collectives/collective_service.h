@@ -29,17 +29,11 @@ struct TransferEnd {
 class CollectiveService {
 public:
     virtual void start(
-        std::uint32_t rank,
-        std::uint32_t operation,
-        const CollectiveOperation& collective,
-        std::int32_t priority,
-        CollectiveListener& listener) = 0;
+        std::uint32_t rank, std::uint32_t operation, const CollectiveOperation& collective,
+        std::int32_t priority, CollectiveListener& listener) = 0;
     /// The stream of `rank`, the sender or the receiver, has reached its end of a transfer.
     virtual void start_transfer(
-        std::uint32_t rank,
-        std::uint32_t operation,
-        const TransferEnd& end,
-        std::int32_t priority,
+        std::uint32_t rank, std::uint32_t operation, const TransferEnd& end, std::int32_t priority,
         CollectiveListener& listener) = 0;
 
 protected:

@@ -14,12 +14,8 @@
 namespace switchfold {
 
 CollectiveEngine::CollectiveEngine(
-    const sc_core::sc_module_name& name,
-    Fabric& fabric,
-    const CollectiveParams& params,
-    const CollectivePolicies& policies,
-    std::vector<RankPort*> ports,
-    std::vector<Group> groups,
+    const sc_core::sc_module_name& name, Fabric& fabric, const CollectiveParams& params,
+    const CollectivePolicies& policies, std::vector<RankPort*> ports, std::vector<Group> groups,
     std::uint64_t functional_seed) :
     sc_module(name),
     fabric_(fabric),
@@ -43,8 +39,7 @@ CollectiveEnvironment CollectiveEngine::environment() const {
 
 void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
     jump_ = std::make_unique<Jump>(
-        fabric_.scheduler(),
-        counts,
+        fabric_.scheduler(), counts,
         Jump::Beside{
             [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
     if (remember)
@@ -116,10 +111,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     instance.record.fallback = why;
     notes_.push_back(fmt::format(
         "an in-switch all-reduce of {} over {} ranks ran as a ring: {} (at {})",
-        to_string(spec.bytes),
-        spec.ranks.size(),
-        text,
-        to_string(clock_.now())));
+        to_string(spec.bytes), spec.ranks.size(), text, to_string(clock_.now())));
     std::string never;  // a ring needs no room in switches
     instance.running = make_collective(environment(), spec, instance, never);
     if (functional_seed_ != 0)
@@ -140,8 +132,7 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
         const std::string text = fmt::format("{} went down", there.basename());
         if (instance->spec.kind != CollectiveKind::kAllReduce)
             throw SimulationError(
-                there.name(),
-                clock_.now(),
+                there.name(), clock_.now(),
                 fmt::format(
                     "went down during a {} through the switches, which has no alternative "
                     "path",
@@ -151,11 +142,8 @@ void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
 }
 
 void CollectiveEngine::start(
-    std::uint32_t rank,
-    std::uint32_t operation,
-    const CollectiveOperation& collective,
-    std::int32_t priority,
-    CollectiveListener& listener) {
+    std::uint32_t rank, std::uint32_t operation, const CollectiveOperation& collective,
+    std::int32_t priority, CollectiveListener& listener) {
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
@@ -171,43 +159,30 @@ void CollectiveEngine::start(
     Instance& instance = *slot;
     if (instance.record.kind == collective.kind && instance.record.exchange != collective.exchange)
         throw SimulationError(
-            name(),
-            clock_.now(),
+            name(), clock_.now(),
             fmt::format(
                 "rank {} calls {} with other parts than the rank before it; expected one exchange",
-                rank,
-                instance.label()));
+                rank, instance.label()));
     if (instance.record.kind != collective.kind || instance.record.bytes != most_sent(collective))
         throw SimulationError(
-            name(),
-            clock_.now(),
+            name(), clock_.now(),
             fmt::format(
-                "rank {} calls {} of {}, but collective {} of its group is {} of {}",
-                rank,
-                to_string(collective.kind),
-                to_string(collective.bytes),
-                collective.sequence,
-                to_string(instance.record.kind),
-                to_string(instance.record.bytes)));
+                "rank {} calls {} of {}, but collective {} of its group is {} of {}", rank,
+                to_string(collective.kind), to_string(collective.bytes), collective.sequence,
+                to_string(instance.record.kind), to_string(instance.record.bytes)));
     arrive(instance, {rank, operation, priority, &listener});
 }
 
 void CollectiveEngine::start_transfer(
-    std::uint32_t rank,
-    std::uint32_t operation,
-    const TransferEnd& end,
-    std::int32_t priority,
+    std::uint32_t rank, std::uint32_t operation, const TransferEnd& end, std::int32_t priority,
     CollectiveListener& listener) {
     const Time now = clock_.now();
     if (end.sender == end.receiver || std::max(end.sender, end.receiver) >= ports_.size())
         throw SimulationError(
-            name(),
-            now,
+            name(), now,
             fmt::format(
-                "rank {} sends to rank {}; expected two ranks of this run of {}",
-                end.sender,
-                end.receiver,
-                ports_.size()));
+                "rank {} sends to rank {}; expected two ranks of this run of {}", end.sender,
+                end.receiver, ports_.size()));
     const std::uint64_t pair = std::uint64_t{end.sender} << 32U | end.receiver;
     const std::uint64_t sequence = transfers_[{pair, end.tag, rank == end.sender ? 0U : 1U, 0}]++;
     const Key key{UINT64_MAX, pair, end.tag, sequence};
@@ -224,14 +199,10 @@ void CollectiveEngine::start_transfer(
     Instance& instance = *slot;
     if (instance.record.bytes != end.bytes)
         throw SimulationError(
-            name(),
-            now,
+            name(), now,
             fmt::format(
-                "{} of tag {} is of {} at one end and {} at the other",
-                instance.label(),
-                end.tag,
-                to_string(instance.record.bytes),
-                to_string(end.bytes)));
+                "{} of tag {} is of {} at one end and {} at the other", instance.label(), end.tag,
+                to_string(instance.record.bytes), to_string(end.bytes)));
     arrive(instance, {rank, operation, priority, &listener});
 }
 
@@ -239,9 +210,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
     const std::uint32_t position = instance.position_of(arrival.rank);
     SWITCHFOLD_CHECK(
         position < instance.members.size() && instance.spec.ranks[position] == arrival.rank,
-        "rank {} is not in {}",
-        arrival.rank,
-        instance.label());
+        "rank {} is not in {}", arrival.rank, instance.label());
     Instance::Member& member = instance.members[position];
     SWITCHFOLD_CHECK(!member.arrived, "rank {} comes twice to {}", arrival.rank, instance.label());
     member.arrived = true;

@@ -53,12 +53,8 @@ class CollectiveEngine final : public sc_core::sc_module,
                                private EventHandler {
 public:
     CollectiveEngine(
-        const sc_core::sc_module_name& name,
-        Fabric& fabric,
-        const CollectiveParams& params,
-        const CollectivePolicies& policies,
-        std::vector<RankPort*> ports,
-        std::vector<Group> groups,
+        const sc_core::sc_module_name& name, Fabric& fabric, const CollectiveParams& params,
+        const CollectivePolicies& policies, std::vector<RankPort*> ports, std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
     /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
@@ -84,16 +80,10 @@ public:
     /// From now on untraced ranks are never late, whatever the operations say.
     void ignore_late_peers() { ignores_late_peers_ = true; }
     void start(
-        std::uint32_t rank,
-        std::uint32_t operation,
-        const CollectiveOperation& collective,
-        std::int32_t priority,
-        CollectiveListener& listener) override;
+        std::uint32_t rank, std::uint32_t operation, const CollectiveOperation& collective,
+        std::int32_t priority, CollectiveListener& listener) override;
     void start_transfer(
-        std::uint32_t rank,
-        std::uint32_t operation,
-        const TransferEnd& end,
-        std::int32_t priority,
+        std::uint32_t rank, std::uint32_t operation, const TransferEnd& end, std::int32_t priority,
         CollectiveListener& listener) override;
 
     [[nodiscard]] const std::vector<CollectiveRecord>& records() const { return records_; }
@@ -109,8 +99,7 @@ public:
     [[nodiscard]] Bytes coarse() const { return coarse_; }
     /// Configuration of an all-reduce of this size over these ranks.
     [[nodiscard]] Choice choose(
-        const std::vector<std::uint32_t>& ranks,
-        Bytes bytes,
+        const std::vector<std::uint32_t>& ranks, Bytes bytes,
         Datatype datatype = Datatype::kFloat32);
 
 private:
@@ -162,15 +151,11 @@ private:
     void specify_sent_rows(const CollectiveOperation& collective, CollectiveSpec& spec);
     /// Sets messages, blocks and bytes of an exchange of these parts.
     void specify_parts(
-        const UnevenExchange& parts,
-        const CollectivePolicy& policy,
-        const MachineView& machine,
+        const UnevenExchange& parts, const CollectivePolicy& policy, const MachineView& machine,
         CollectiveSpec& spec) const;
     /// Algorithm, blocks and layout of an all-to-all, gather, scatter, or sends in a ring.
     void specify_exchange(
-        const CollectiveOperation& collective,
-        CollectivePolicy policy,
-        const MachineView& machine,
+        const CollectiveOperation& collective, CollectivePolicy policy, const MachineView& machine,
         CollectiveSpec& spec);
     /// The parts that it exchanges. Throws SimulationError if they are not its group's.
     [[nodiscard]] const UnevenExchange& exchange_of(const CollectiveOperation& collective) const;

@@ -48,10 +48,8 @@ public:
         record.fallback = spec.fallback;
         if (owner.functional_seed_ != 0 && spec.experts == nullptr && !record.as_traced)
             before = make_values(
-                owner.functional_seed_ + owner.records_.size(),
-                spec.ranks.size(),
-                spec.bytes.count() / spec.element_bytes,
-                spec.element);
+                owner.functional_seed_ + owner.records_.size(), spec.ranks.size(),
+                spec.bytes.count() / spec.element_bytes, spec.element);
         running = owner.make_running(*this);
         // Every exchange of experts has tokens of its own, and so have parts that differ.
         worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
@@ -116,10 +114,7 @@ public:
         RecallListener& self = *this;
         if (!engine.recall_->recall(
                 late ? with_late(like, position) : like,
-                {late, now - first_joined, now - last_but_one},
-                engine.ports_of(spec),
-                *this,
-                self))
+                {late, now - first_joined, now - last_but_one}, engine.ports_of(spec), *this, self))
             return false;
         held = false;
         return true;
@@ -202,9 +197,7 @@ public:
     [[nodiscard]] std::string label() const {
         if (record.kind == CollectiveKind::kSendReceive)
             return fmt::format(
-                "transfer {} from rank {} to rank {}",
-                record.sequence,
-                record.sender,
+                "transfer {} from rank {} to rank {}", record.sequence, record.sender,
                 record.receiver);
         return fmt::format(
             "{} {} of group {}", to_string(record.kind), record.sequence, record.group);

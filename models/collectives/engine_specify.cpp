@@ -137,8 +137,7 @@ bool CollectiveEngine::ring_for_downed_link(const CollectiveCall& call, const Ca
     if (refusal)
         notes_.push_back(fmt::format(
             "an in-switch all-reduce ran as a ring: {} is down and {}",
-            fabric_.links_down().front(),
-            refusal.why));
+            fabric_.links_down().front(), refusal.why));
     return static_cast<bool>(refusal);
 }
 
@@ -159,12 +158,9 @@ void CollectiveEngine::specify_experts(
     const std::uint32_t least = library.fewest_blocks(call);
     if (most < least)
         throw SimulationError(
-            name(),
-            clock_.now(),
+            name(), clock_.now(),
             fmt::format(
-                "a {} takes {} thread blocks at least, and has {}",
-                to_string(spec.kind),
-                least,
+                "a {} takes {} thread blocks at least, and has {}", to_string(spec.kind), least,
                 most));
     experts.policy = limited(experts.policy, most);
     spec.choice = library.choose(params_, {}, call, group);
@@ -203,14 +199,11 @@ CollectiveEngine::able_policy(const CollectiveCall& call, const CallGroup& group
             const bool kernels = refusal.field == "kernels";
             const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
             throw SimulationError(
-                name(),
-                clock_.now(),
+                name(), clock_.now(),
                 fmt::format(
                     "{} cannot run {} {}{}: {}",
                     all_reduce && !kernels ? "an all-reduce" : to_string(call.kind),
-                    kernels ? "with" : "as",
-                    refusal.value,
-                    kernels ? " kernels" : "",
+                    kernels ? "with" : "as", refusal.value, kernels ? " kernels" : "",
                     refusal.why));
         }
         policy = library.instead(policy);

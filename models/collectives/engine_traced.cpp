@@ -28,8 +28,7 @@ std::string why_no_exchange(const UnevenExchange& exchange, std::size_t ranks) {
     const auto pair = static_cast<std::size_t>(unknown - exchange.bytes.begin());
     return fmt::format(
         "does not say what the group's rank {} sends to its rank {}; expected every pair's bytes",
-        pair / ranks,
-        pair % ranks);
+        pair / ranks, pair % ranks);
 }
 
 }  // namespace
@@ -45,13 +44,10 @@ const UnevenExchange& CollectiveEngine::exchange_of(const CollectiveOperation& c
             exchanges_[collective.exchange - 1], groups_[collective.group].ranks.size());
     if (!why.empty())
         throw SimulationError(
-            name(),
-            clock_.now(),
+            name(), clock_.now(),
             fmt::format(
-                "the exchange of collective {} of group {} {}",
-                collective.sequence,
-                groups_[collective.group].name,
-                why));
+                "the exchange of collective {} of group {} {}", collective.sequence,
+                groups_[collective.group].name, why));
     return exchanges_[collective.exchange - 1];
 }
 
@@ -66,9 +62,7 @@ Bytes CollectiveEngine::most_sent(const CollectiveOperation& collective) const {
 }
 
 void CollectiveEngine::specify_exchange(
-    const CollectiveOperation& collective,
-    CollectivePolicy policy,
-    const MachineView& machine,
+    const CollectiveOperation& collective, CollectivePolicy policy, const MachineView& machine,
     CollectiveSpec& spec) {
     if (spec.kind == CollectiveKind::kSendReceive)
         spec.root = CollectiveSpec::kEveryRank;
@@ -77,9 +71,7 @@ void CollectiveEngine::specify_exchange(
     if (collective.exchange == 0)
         spec.choice = library_for(spec.kind, policy)
                           .choose(
-                              params_,
-                              policy,
-                              {spec.kind, spec.bytes, spec.datatype},
+                              params_, policy, {spec.kind, spec.bytes, spec.datatype},
                               CallGroup(fabric_.topology(), spec.ranks, machine));
     else
         specify_parts(exchange_of(collective), policy, machine, spec);
@@ -87,9 +79,7 @@ void CollectiveEngine::specify_exchange(
 }
 
 void CollectiveEngine::specify_parts(
-    const UnevenExchange& parts,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const UnevenExchange& parts, const CollectivePolicy& policy, const MachineView& machine,
     CollectiveSpec& spec) const {
     spec.parts = &parts;
     UnevenChoice uneven = choose_uneven_exchange(params_, policy, machine, parts);
@@ -149,11 +139,7 @@ void CollectiveEngine::note_other_kernel(
     notes_[found->second.note] = fmt::format(
         "the trace ran {} collective{} with another kernel ({}): here {} as {}, with thread blocks "
         "of {} own",
-        count,
-        count == 1 ? "" : "s",
-        key.first,
-        count == 1 ? "it runs" : "they run",
-        key.second,
+        count, count == 1 ? "" : "s", key.first, count == 1 ? "it runs" : "they run", key.second,
         count == 1 ? "its" : "their");
 }
 

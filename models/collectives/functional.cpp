@@ -48,11 +48,8 @@ namespace {
 /// Whether an all-to-all leaves this value at element `i` of a member's result. What no part of
 /// those that differ fills stays as it was.
 bool is_exchanged(
-    const CollectiveSpec& spec,
-    const std::vector<std::vector<float>>& before,
-    std::size_t member,
-    std::size_t i,
-    float value) {
+    const CollectiveSpec& spec, const std::vector<std::vector<float>>& before, std::size_t member,
+    std::size_t i, float value) {
     const std::size_t share = spec.share() / spec.element_bytes;
     if (share == 0 || i / share >= before.size())
         return true;
@@ -77,8 +74,7 @@ std::size_t sender_to(const CollectiveSpec& spec, std::size_t member) {
 }  // namespace
 
 std::string check_values(
-    const CollectiveSpec& spec,
-    const std::vector<std::vector<float>>& before,
+    const CollectiveSpec& spec, const std::vector<std::vector<float>>& before,
     const std::vector<std::vector<float>>& after) {
     const std::size_t members = before.size();
     const std::size_t count = before.front().size();

@@ -17,8 +17,7 @@ make_values(std::uint64_t seed, std::size_t members, std::size_t count, ElementT
 /// it. Sums must be bitwise equal on all members and as close to the exact sum as the type's
 /// rounding allows for any order. \returns a description of the error; empty if there is none.
 [[nodiscard]] std::string check_values(
-    const CollectiveSpec& spec,
-    const std::vector<std::vector<float>>& before,
+    const CollectiveSpec& spec, const std::vector<std::vector<float>>& before,
     const std::vector<std::vector<float>>& after);
 
 }  // namespace switchfold

@@ -40,10 +40,8 @@ public:
 protected:
     /// `group`: null if the switches are not used.
     GroupCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group) :
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         fabric_(environment.fabric),
         scheduler_(environment.fabric.scheduler()),
         ports_(environment.ports),
@@ -114,9 +112,7 @@ inline constexpr const char* kUnitTimedOut = "a reduction unit timed out";
 /// in `refused`, if a switch has no room for it.
 template <class Collective>
 [[nodiscard]] std::unique_ptr<RunningCollective> make_group_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     std::unique_ptr<ReductionGroup> group;
     if (reduces_in_switch(spec.choice.algorithm)) {

@@ -13,11 +13,7 @@ namespace {
 
 /// One row per library, in the order in which messages list what they know.
 constexpr std::array kLibraries{
-    nccl_library,
-    framework_library,
-    nccl_symmetric_library,
-    copy_engine_library,
-    experts_library,
+    nccl_library, framework_library, nccl_symmetric_library, copy_engine_library, experts_library,
 };
 
 template <class Own>
@@ -72,9 +68,7 @@ ResidentShape kernel_shape(const CollectiveParams& params, const CollectiveSpec&
 }
 
 std::unique_ptr<RunningCollective> make_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     if (spec.given != Time())
         return make_as_traced(environment, spec, listener, refused);

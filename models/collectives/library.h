@@ -69,8 +69,7 @@ public:
     [[nodiscard]] virtual std::string_view lack() const { return "there is no"; }
     /// Tells of fields of a policy that it cannot have on any machine, at /KIND/FIELD.
     virtual void check(
-        CollectiveKind /*kind*/,
-        const CollectivePolicy& /*policy*/,
+        CollectiveKind /*kind*/, const CollectivePolicy& /*policy*/,
         ParamChecker& /*checker*/) const {}
     /// Kernels by this policy that take SMs; none: it takes none.
     [[nodiscard]] virtual std::vector<ResidentShape>
@@ -84,17 +83,13 @@ public:
 
     /// Whether it can run the call, and if not, why.
     [[nodiscard]] virtual Refusal refuses(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const = 0;
     /// What a kind that follows the all-reduces' policy does where that is refused.
     [[nodiscard]] virtual CollectivePolicy instead(CollectivePolicy policy) const = 0;
     /// Algorithm, protocol and blocks. \pre it does not refuse the call
     [[nodiscard]] virtual Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const = 0;
     /// Fewest thread blocks that the call needs at the same time.
     [[nodiscard]] virtual std::uint32_t fewest_blocks(const CollectiveCall& /*call*/) const {
@@ -114,10 +109,8 @@ public:
     [[nodiscard]] virtual ChoiceWords words(const Choice& choice) const = 0;
     /// Null, with the reason in `refused`, if a switch has no room for its group.
     [[nodiscard]] virtual std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const = 0;
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const = 0;
 };
 
 /// All, in the order of libraries.cpp.
@@ -140,9 +133,7 @@ kernel_shape(const CollectiveParams& params, const CollectiveSpec& spec);
 /// Constructs a collective according to its choice. Null, with the reason in `refused`, if a switch
 /// has no room for its group.
 [[nodiscard]] std::unique_ptr<RunningCollective> make_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused);
 
 }  // namespace switchfold

@@ -47,8 +47,7 @@ void CollectiveParams::check(ParamChecker& checker) const {
         checker.error(
             "/simple/load_store_rate",
             fmt::format(
-                "is {}; expected more than twice block_rate, {}",
-                to_string(simple.load_store_rate),
+                "is {}; expected more than twice block_rate, {}", to_string(simple.load_store_rate),
                 to_string(simple.block_rate)));
 }
 

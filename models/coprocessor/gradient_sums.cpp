@@ -23,12 +23,8 @@ bool in_caches(std::uint64_t bytes, const ProcessorParams& processor, const Thre
 
 /// `outputs` sums of `ways` copies each, by all threads.
 double level_seconds(
-    std::uint64_t outputs,
-    std::uint64_t ways,
-    const offload::TreeSum& sum,
-    bool cached,
-    const ProcessorParams& processor,
-    const ThreadLayout& layout) {
+    std::uint64_t outputs, std::uint64_t ways, const offload::TreeSum& sum, bool cached,
+    const ProcessorParams& processor, const ThreadLayout& layout) {
     if (outputs == 0 || ways < 2)
         return 0;
     offload::ElementLoop loop;
@@ -44,9 +40,7 @@ double level_seconds(
 }
 
 double tree_seconds(
-    const offload::TreeSum& sum,
-    std::uint64_t ways,
-    const ProcessorParams& processor,
+    const offload::TreeSum& sum, std::uint64_t ways, const ProcessorParams& processor,
     const ThreadLayout& layout) {
     double seconds = 0;
     const std::uint64_t bytes = sum.elements * kFloat;

@@ -8,11 +8,9 @@ namespace switchfold {
 void ProcessorParams::check(ParamChecker& checker) const {
     if (system_cores >= cores)
         checker.error(
-            "/system_cores",
-            fmt::format(
-                "is {}, and cores is {}; expected fewer, so that one computes",
-                system_cores,
-                cores));
+            "/system_cores", fmt::format(
+                                 "is {}, and cores is {}; expected fewer, so that one computes",
+                                 system_cores, cores));
     constexpr std::uint32_t kNumber = 4;  // bytes
     if (cache.line % kNumber != 0)
         checker.error(

@@ -7,11 +7,8 @@
 namespace switchfold {
 
 ThreadLayout layout_of(
-    const ProcessorParams& processor,
-    std::uint32_t cores,
-    std::uint32_t threads_per_core,
-    std::uint32_t nested,
-    std::uint32_t team_cores) {
+    const ProcessorParams& processor, std::uint32_t cores, std::uint32_t threads_per_core,
+    std::uint32_t nested, std::uint32_t team_cores) {
     ThreadLayout layout;
     layout.cores = cores;
     if (nested <= 1) {

@@ -31,11 +31,8 @@ struct ThreadLayout {
 /// are not used. With them, each thread is a team and opens regions of `nested` threads on the
 /// core's free hardware threads, or else on its own.
 [[nodiscard]] ThreadLayout layout_of(
-    const ProcessorParams& processor,
-    std::uint32_t cores,
-    std::uint32_t threads_per_core,
-    std::uint32_t nested,
-    std::uint32_t team_cores = 1);
+    const ProcessorParams& processor, std::uint32_t cores, std::uint32_t threads_per_core,
+    std::uint32_t nested, std::uint32_t team_cores = 1);
 
 /// Depth of a binary tree over `members`.
 [[nodiscard]] std::uint32_t tree_levels(std::uint32_t members);

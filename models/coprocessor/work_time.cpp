@@ -53,10 +53,8 @@ Time near_latency(const ProcessorParams& processor) {
 class ProductCore {
 public:
     ProductCore(
-        const offload::ProductLoop& loop,
-        const ProcessorParams& processor,
-        const ThreadLayout& layout,
-        std::uint64_t rows) :
+        const offload::ProductLoop& loop, const ProcessorParams& processor,
+        const ThreadLayout& layout, std::uint64_t rows) :
         loop_(loop),
         processor_(processor),
         layout_(layout),
@@ -96,8 +94,7 @@ private:
         };
         const auto busiest = static_cast<double>(ceil_div(vectors(), layout_.threads_beside()));
         return issue_seconds(
-            processor_,
-            instructions(busiest),
+            processor_, instructions(busiest),
             instructions(static_cast<double>(vectors())) * layout_.teams_per_core);
     }
 
@@ -163,9 +160,7 @@ private:
 
 /// Elements of the busiest thread on its core.
 CoreStage element_stage(
-    const offload::ElementLoop& loop,
-    const ProcessorParams& processor,
-    const ThreadLayout& layout,
+    const offload::ElementLoop& loop, const ProcessorParams& processor, const ThreadLayout& layout,
     std::uint64_t elements) {
     const double threads = layout.threads_of_core();
     const auto vectors = static_cast<double>(ceil_div(elements, processor.simd_lanes));
@@ -179,9 +174,7 @@ CoreStage element_stage(
     stage.ring_bytes = threads * (read + written);
     stage.streams = threads * static_cast<double>(loop.arrays);
     const LineSeconds lines = line_seconds(
-        processor,
-        (read + written) / line,
-        threads,
+        processor, (read + written) / line, threads,
         loop.from_other_teams ? near_latency(processor) : processor.memory.latency);
     stage.seconds =
         std::max(issue_seconds(processor, instructions, instructions * threads), longest(lines));
@@ -195,8 +188,7 @@ double issue_share(const ProcessorParams& processor, std::uint32_t threads) {
 }
 
 std::vector<CoreGroup> groups_of(
-    const offload::ProductLoop& loop,
-    const ProcessorParams& processor,
+    const offload::ProductLoop& loop, const ProcessorParams& processor,
     const ThreadLayout& layout) {
     const std::uint64_t least = loop.rows / layout.teams();
     const std::uint64_t more = loop.rows % layout.teams();
@@ -213,8 +205,7 @@ std::vector<CoreGroup> groups_of(
 }
 
 std::vector<CoreGroup> groups_of(
-    const offload::ElementLoop& loop,
-    const ProcessorParams& processor,
+    const offload::ElementLoop& loop, const ProcessorParams& processor,
     const ThreadLayout& layout) {
     const std::uint64_t least = loop.elements / layout.threads();
     const std::uint64_t more = loop.elements % layout.threads();
@@ -228,8 +219,7 @@ std::vector<CoreGroup> groups_of(
 }
 
 std::vector<CoreGroup> groups_of(
-    const offload::LibraryProduct& product,
-    const ProcessorParams& processor,
+    const offload::LibraryProduct& product, const ProcessorParams& processor,
     const ThreadLayout& layout) {
     const ProcessorLibraryParams& library = processor.library;
     const std::uint64_t tiles =

@@ -18,8 +18,7 @@ namespace switchfold {
     const offload::ElementLoop& loop, const ProcessorParams& processor, const ThreadLayout& layout);
 /// Stages for a library's kernel on packed tiles.
 [[nodiscard]] std::vector<CoreGroup> groups_of(
-    const offload::LibraryProduct& product,
-    const ProcessorParams& processor,
+    const offload::LibraryProduct& product, const ProcessorParams& processor,
     const ThreadLayout& layout);
 /// The pass that packs the operands and reads and writes the result.
 [[nodiscard]] offload::ElementLoop packing_of(const offload::LibraryProduct& product);

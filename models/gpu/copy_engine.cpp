@@ -14,9 +14,7 @@ constexpr Bytes kPiece = mebibytes(1);
 }  // namespace
 
 CopyEngine::CopyEngine(
-    const sc_core::sc_module_name& name,
-    const CopyParams& params,
-    MemorySystem& memory,
+    const sc_core::sc_module_name& name, const CopyParams& params, MemorySystem& memory,
     Scheduler& scheduler) :
     sc_module(name),
     params_(params),

@@ -26,9 +26,7 @@ namespace switchfold {
 class CopyEngine final : public sc_core::sc_module, private EventHandler {
 public:
     CopyEngine(
-        const sc_core::sc_module_name& name,
-        const CopyParams& params,
-        MemorySystem& memory,
+        const sc_core::sc_module_name& name, const CopyParams& params, MemorySystem& memory,
         Scheduler& scheduler);
 
     /// From now on this rank's host copies go over the fabric's links.

@@ -31,12 +31,7 @@ double falling_fixed_point(Function f) {
     std::uintmax_t rounds = 60;
     constexpr int kBits = 45;
     const auto [low, high] = boost::math::tools::toms748_solve(
-        above,
-        0.0,
-        at_zero,
-        at_zero,
-        at_high,
-        boost::math::tools::eps_tolerance<double>(kBits),
+        above, 0.0, at_zero, at_zero, at_high, boost::math::tools::eps_tolerance<double>(kBits),
         rounds);
     return f((low + high) / 2);
 }
@@ -44,11 +39,8 @@ double falling_fixed_point(Function f) {
 }  // namespace
 
 Gpu::Gpu(
-    const sc_core::sc_module_name& name,
-    const GpuParams& params,
-    const Contention& contention,
-    Scheduler& scheduler,
-    std::uint32_t communication_sms) :
+    const sc_core::sc_module_name& name, const GpuParams& params, const Contention& contention,
+    Scheduler& scheduler, std::uint32_t communication_sms) :
     sc_module(name),
     params_(params),
     contention_(contention),
@@ -195,12 +187,8 @@ void Gpu::launch(const KernelLaunch& launch, KernelListener& listener) {
 }
 
 std::uint64_t Gpu::launch_resident(
-    const BlockShape& shape,
-    std::uint32_t blocks,
-    std::int32_t priority,
-    Bytes footprint,
-    BlocksListener& listener,
-    bool exchange) {
+    const BlockShape& shape, std::uint32_t blocks, std::int32_t priority, Bytes footprint,
+    BlocksListener& listener, bool exchange) {
     auto resident = std::make_unique<Resident>();
     resident->shape = shape;
     resident->pending = blocks;
@@ -211,14 +199,11 @@ std::uint64_t Gpu::launch_resident(
     resident->ticket = next_ticket_++;
     if (sms_.communication().limit(shape) == 0)
         throw SimulationError(
-            name(),
-            clock_.now(),
+            name(), clock_.now(),
             fmt::format(
                 "a communication block of {} threads with {} registers each and {} of shared "
                 "memory does not fit on an empty SM",
-                shape.threads,
-                shape.registers_per_thread,
-                to_string(shape.shared_memory)));
+                shape.threads, shape.registers_per_thread, to_string(shape.shared_memory)));
     const std::uint64_t ticket = resident->ticket;
     memory_.add_footprint(footprint);
     residents_.push_back(std::move(resident));

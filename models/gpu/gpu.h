@@ -63,14 +63,10 @@ struct GpuStatistics {
         return list_of(
             statistic("kernels", &S::kernels, Unit::kCount, "Kernels run."),
             statistic(
-                "clipped_kernels",
-                &S::clipped_kernels,
-                Unit::kCount,
+                "clipped_kernels", &S::clipped_kernels, Unit::kCount,
                 "Kernels whose bytes were cut to what memory can move in their time."),
             statistic(
-                "oversized_kernels",
-                &S::oversized_kernels,
-                Unit::kCount,
+                "oversized_kernels", &S::oversized_kernels, Unit::kCount,
                 "Kernels of which no block fits an SM: taken as one block an SM."));
     }
 };
@@ -83,22 +79,15 @@ struct GpuStatistics {
 /// latency. `communication_sms`: SMs reserved for communication, 0 for none (SmPartition).
 class Gpu final : public sc_core::sc_module, private EventHandler, private MemorySystem::Listener {
 public:
-    Gpu(const sc_core::sc_module_name& name,
-        const GpuParams& params,
-        const Contention& contention,
-        Scheduler& scheduler,
-        std::uint32_t communication_sms = 0);
+    Gpu(const sc_core::sc_module_name& name, const GpuParams& params, const Contention& contention,
+        Scheduler& scheduler, std::uint32_t communication_sms = 0);
 
     void launch(const KernelLaunch& kernel, KernelListener& listener);
     /// Blocks that hold their slots until they are retired, whether or not they do anything.
     /// `exchange`: every pair of GPUs exchanges separate data, as in an all-to-all.
     std::uint64_t launch_resident(
-        const BlockShape& shape,
-        std::uint32_t blocks,
-        std::int32_t priority,
-        Bytes footprint,
-        BlocksListener& listener,
-        bool exchange = false);
+        const BlockShape& shape, std::uint32_t blocks, std::int32_t priority, Bytes footprint,
+        BlocksListener& listener, bool exchange = false);
     void retire_resident(std::uint64_t ticket);
     /// Releases the slots of blocks beyond `blocks`. \pre all of them hold theirs.
     void shrink_resident(std::uint64_t ticket, std::uint32_t blocks);

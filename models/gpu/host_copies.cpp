@@ -20,10 +20,7 @@ std::uint64_t carried(Bandwidth bandwidth, Time time) {
 }  // namespace
 
 HostCopies::HostCopies(
-    const CopyParams& params,
-    MemorySystem& memory,
-    Fabric& fabric,
-    std::uint32_t rank,
+    const CopyParams& params, MemorySystem& memory, Fabric& fabric, std::uint32_t rank,
     Scheduler& scheduler) :
     params_(params), memory_(memory), fabric_(fabric), rank_(rank), scheduler_(scheduler) {}
 

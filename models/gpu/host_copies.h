@@ -29,14 +29,10 @@ struct HostCopyStatistics {
                 "to_device_bytes", &S::to_device_bytes, Unit::kBytes, "Copied from the host."),
             statistic("to_host_bytes", &S::to_host_bytes, Unit::kBytes, "Copied to the host."),
             statistic(
-                "busy_us",
-                &S::busy_time,
-                Unit::kMicroseconds,
+                "busy_us", &S::busy_time, Unit::kMicroseconds,
                 "Total time of copies in both directions."),
             statistic(
-                "shared_us",
-                &S::shared_time,
-                Unit::kMicroseconds,
+                "shared_us", &S::shared_time, Unit::kMicroseconds,
                 "Part of busy_us in which copies waited for shared links: for this GPU's copies in "
                 "the other direction, copies of other GPUs, or packets of collectives."));
     }
@@ -51,10 +47,7 @@ struct HostCopyStatistics {
 class HostCopies final : private EventHandler {
 public:
     HostCopies(
-        const CopyParams& params,
-        MemorySystem& memory,
-        Fabric& fabric,
-        std::uint32_t rank,
+        const CopyParams& params, MemorySystem& memory, Fabric& fabric, std::uint32_t rank,
         Scheduler& scheduler);
 
     /// Whether this copy goes over links, or both directions of the engine limit each other.

@@ -7,8 +7,7 @@ KernelLaunch launch_of(std::uint32_t id, const KernelOperation& kernel, std::int
     KernelLaunch launch;
     launch.id = id;
     launch.shape = {
-        static_cast<std::uint32_t>(kernel.block.count()),
-        kernel.registers_per_thread,
+        static_cast<std::uint32_t>(kernel.block.count()), kernel.registers_per_thread,
         kernel.shared_memory};
     launch.blocks = kernel.grid.count();
     launch.isolated = kernel.isolated;

@@ -33,36 +33,23 @@ struct SmParams {
             field("blocks", &SmParams::blocks, "Resident thread blocks.", 1U, 1024U),
             field("registers", &SmParams::registers, "32-bit registers.", 1024U, 1U << 24U),
             field(
-                "shared_memory",
-                &SmParams::shared_memory,
-                "Shared memory.",
-                kibibytes(1),
+                "shared_memory", &SmParams::shared_memory, "Shared memory.", kibibytes(1),
                 mebibytes(16)),
             field(
-                "reserved_shared_memory",
-                &SmParams::reserved_shared_memory,
-                "Shared memory that the system reserves per block.",
-                Bytes(0),
-                kibibytes(64)),
+                "reserved_shared_memory", &SmParams::reserved_shared_memory,
+                "Shared memory that the system reserves per block.", Bytes(0), kibibytes(64)),
             field(
-                "carveouts",
-                &SmParams::carveouts,
+                "carveouts", &SmParams::carveouts,
                 "Sizes that an SM's shared memory can be set to, ascending; the rest is L1. Empty: "
                 "blocks with any needs can share an SM.",
-                Bytes(0),
-                mebibytes(16)),
+                Bytes(0), mebibytes(16)),
             field(
-                "sharing_carveout",
-                &SmParams::sharing_carveout,
-                "SMs with a common carveout, which is fixed while any of them is busy.",
-                1U,
-                64U),
+                "sharing_carveout", &SmParams::sharing_carveout,
+                "SMs with a common carveout, which is fixed while any of them is busy.", 1U, 64U),
             field("warp", &SmParams::warp, "Threads of a warp.", 1U, 128U),
             field(
-                "schedulers",
-                &SmParams::schedulers,
-                "Warps that can issue at the same time; fewer resident warps underuse an SM.",
-                1U,
+                "schedulers", &SmParams::schedulers,
+                "Warps that can issue at the same time; fewer resident warps underuse an SM.", 1U,
                 64U));
     }
     void check(ParamChecker& checker) const {
@@ -86,31 +73,23 @@ struct CopyParams {
         return list_of(
             field("engines", &CopyParams::engines, "Copies that run at the same time.", 1U, 64U),
             field(
-                "host_bandwidth",
-                &CopyParams::host_bandwidth,
+                "host_bandwidth", &CopyParams::host_bandwidth,
                 "Rate from the host to the device, for one GPU alone; also the default of the "
                 "other direction.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
+                Bandwidth(1'000'000), gigabytes_per_second(10'000)),
             field(
-                "to_host_bandwidth",
-                &CopyParams::to_host_bandwidth,
+                "to_host_bandwidth", &CopyParams::to_host_bandwidth,
                 "Rate from the device to the host, for one GPU alone; absent: as host_bandwidth.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
+                Bandwidth(1'000'000), gigabytes_per_second(10'000)),
             field(
-                "duplex",
-                &CopyParams::duplex,
+                "duplex", &CopyParams::duplex,
                 "Combined rate of simultaneous host copies in both directions, as a share of the "
                 "sum of both rates.",
-                0.5,
-                1.0),
+                0.5, 1.0),
             field(
-                "outstanding",
-                &CopyParams::outstanding,
+                "outstanding", &CopyParams::outstanding,
                 "Bytes in flight of a host copy; its unit of arbitration on shared links.",
-                kibibytes(1),
-                mebibytes(64)));
+                kibibytes(1), mebibytes(64)));
     }
 };
 
@@ -143,77 +122,57 @@ struct ArithmeticParams {
         constexpr FlopRate kMost(1'000'000'000'000'000'000);
         return list_of(
             field(
-                "vector_rate",
-                &ArithmeticParams::vector_rate,
-                "Rate of the vector units on 32-bit numbers; 0: unknown.",
-                FlopRate(0),
-                kMost),
+                "vector_rate", &ArithmeticParams::vector_rate,
+                "Rate of the vector units on 32-bit numbers; 0: unknown.", FlopRate(0), kMost),
             field(
-                "of_sms",
-                &ArithmeticParams::of_sms,
+                "of_sms", &ArithmeticParams::of_sms,
                 "SMs that these rates, matrix_rate and the L2's bandwidth were stated for: kernel "
                 "times of a GPU with other sms take them by the SM. 0: as sms.",
-                0U,
-                4096U),
+                0U, 4096U),
             field(
-                "integer_ratio",
-                &ArithmeticParams::integer_ratio,
+                "integer_ratio", &ArithmeticParams::integer_ratio,
                 "32-bit integer instructions of an SM's lanes per FLOP of vector_rate: 0.5 if "
                 "there "
                 "are as many integer lanes as floating-point lanes (V100, A100), 0.25 if half as "
                 "many (H100).",
-                0.01,
-                1.0),
+                0.01, 1.0),
             field(
-                "half_rate",
-                &ArithmeticParams::half_rate,
+                "half_rate", &ArithmeticParams::half_rate,
                 "Rate of the matrix units on dense 16-bit numbers; 0: no matrix units.",
-                FlopRate(0),
+                FlopRate(0), kMost),
+            field(
+                "float8_rate", &ArithmeticParams::float8_rate,
+                "Rate of the matrix units on dense 8-bit numbers; 0: unsupported.", FlopRate(0),
                 kMost),
             field(
-                "float8_rate",
-                &ArithmeticParams::float8_rate,
-                "Rate of the matrix units on dense 8-bit numbers; 0: unsupported.",
-                FlopRate(0),
-                kMost),
-            field(
-                "tf32_rate",
-                &ArithmeticParams::tf32_rate,
+                "tf32_rate", &ArithmeticParams::tf32_rate,
                 "Rate of the matrix units on dense 32-bit numbers, rounded; 0: unsupported.",
-                FlopRate(0),
-                kMost),
+                FlopRate(0), kMost),
             field(
-                "units",
-                &ArithmeticParams::units,
+                "units", &ArithmeticParams::units,
                 "How the library's kernels feed the matrix units: through registers (V100, "
                 "MI300X), by asynchronous copies (A100), as warpgroups with the tensor memory "
                 "engine (H100), with tensor memory (B200); or none."),
             field(
-                "winograd",
-                &ArithmeticParams::winograd,
+                "winograd", &ArithmeticParams::winograd,
                 "Whether the library has Winograd's algorithm for 32-bit convolutions on this "
                 "GPU."),
             field(
-                "operand_bandwidth",
-                &ArithmeticParams::operand_bandwidth,
+                "operand_bandwidth", &ArithmeticParams::operand_bandwidth,
                 "L2 bandwidth available to all SMs during matrix products; 0: as "
                 "memory/l2/bandwidth.",
-                Bandwidth(0),
-                gigabytes_per_second(100'000)),
+                Bandwidth(0), gigabytes_per_second(100'000)),
             field(
-                "launch",
-                &ArithmeticParams::launch,
-                "Time from the end of one kernel to the first block of the next.",
-                Time(0),
+                "launch", &ArithmeticParams::launch,
+                "Time from the end of one kernel to the first block of the next.", Time(0),
                 microseconds(100)));
     }
     void check(ParamChecker& checker) const {
         if ((units == MatrixUnits::kNone) != (half_rate.count() == 0))
             checker.error(
-                "/units",
-                units == MatrixUnits::kNone
-                    ? "is none, but half_rate is given; expected a kind of matrix units"
-                    : "is given without half_rate; expected both");
+                "/units", units == MatrixUnits::kNone
+                              ? "is none, but half_rate is given; expected a kind of matrix units"
+                              : "is given without half_rate; expected both");
     }
 };
 
@@ -242,95 +201,69 @@ struct GpuParams {
             field("name", &GpuParams::name, "The vendor's name of the GPU.").required(),
             field("sms", &GpuParams::sms, "Streaming multiprocessors.", 1U, 4096U).required(),
             field(
-                "clock",
-                &GpuParams::clock,
+                "clock", &GpuParams::clock,
                 "Clock of the SMs, relative to the one that the rates of arithmetic were stated "
                 "for; moves the times of kernels alone.",
-                0.05,
-                20.0),
+                0.05, 20.0),
             field("sm", &GpuParams::sm, "Limits of one SM."),
             field("memory", &GpuParams::memory, "L2 and HBM."),
             field("copy", &GpuParams::copy, "Copy engines."),
             field(
-                "matrix_rate",
-                &GpuParams::matrix_rate,
+                "matrix_rate", &GpuParams::matrix_rate,
                 "Rate of large dense 16-bit matrix products, for kernels of generated training "
                 "steps; 0: unknown.",
-                FlopRate(0),
-                FlopRate(1'000'000'000'000'000'000)),
+                FlopRate(0), FlopRate(1'000'000'000'000'000'000)),
             field("arithmetic", &GpuParams::arithmetic, "Peak rates, for kernel times."),
             field(
-                "concurrent_kernels",
-                &GpuParams::concurrent_kernels,
-                "Hardware queues: kernels resident at once.",
-                1U,
-                4096U),
+                "concurrent_kernels", &GpuParams::concurrent_kernels,
+                "Hardware queues: kernels resident at once.", 1U, 4096U),
             field(
-                "roofline_sharpness",
-                &GpuParams::roofline_sharpness,
+                "roofline_sharpness", &GpuParams::roofline_sharpness,
                 "Exponent with which a kernel's SM time and memory time overlap: 1 adds them, "
                 "large takes the longer.",
-                1.0,
-                64.0),
+                1.0, 64.0),
             field(
-                "draw_per_thread",
-                &GpuParams::draw_per_thread,
+                "draw_per_thread", &GpuParams::draw_per_thread,
                 "Memory rate of one resident thread: its bytes in flight divided by the latency.",
-                Bandwidth(1000),
-                gigabytes_per_second(100)),
+                Bandwidth(1000), gigabytes_per_second(100)),
             field(
-                "draw_latency",
-                &GpuParams::draw_latency,
+                "draw_latency", &GpuParams::draw_latency,
                 "Latency of an access that misses the L2 (memory/l2/latency and "
                 "memory/hbm/latency) that draw_per_thread was stated for: with another latency a "
                 "thread draws its bytes in flight once that. 0: as the memory's.",
-                Time(0),
-                microseconds(100)),
+                Time(0), microseconds(100)),
             field(
-                "kernel_overhead",
-                &GpuParams::kernel_overhead,
+                "kernel_overhead", &GpuParams::kernel_overhead,
                 "Part of a kernel's duration in which no block runs: launch and completion.",
-                Time(0),
-                microseconds(100)),
+                Time(0), microseconds(100)),
             field(
-                "lone_block_gain",
-                &GpuParams::lone_block_gain,
-                "Largest speed-up of a block when fewer blocks of its kernel share its SM.",
-                1.0,
+                "lone_block_gain", &GpuParams::lone_block_gain,
+                "Largest speed-up of a block when fewer blocks of its kernel share its SM.", 1.0,
                 32.0),
             field(
-                "completion_wait",
-                &GpuParams::completion_wait,
+                "completion_wait", &GpuParams::completion_wait,
                 "Time that a kernel's completion waits beside communication that takes the full "
                 "HBM bandwidth; proportionally less beside less of it.",
-                Time(0),
-                microseconds(1000)),
+                Time(0), microseconds(1000)),
             field(
-                "exchange_accesses",
-                &GpuParams::exchange_accesses,
+                "exchange_accesses", &GpuParams::exchange_accesses,
                 "Additional time of a kernel's completion while blocks of an all-to-all are "
                 "resident, in sequential accesses to an idle memory.",
-                0.0,
-                1000.0),
+                0.0, 1000.0),
             field(
-                "completion_measured",
-                &GpuParams::completion_measured,
+                "completion_measured", &GpuParams::completion_measured,
                 "Whether completion_wait and exchange_accesses were seen on this GPU. Otherwise a "
                 "slowdown is a range that begins without both."),
             field(
-                "clock_drop",
-                &GpuParams::clock_drop,
+                "clock_drop", &GpuParams::clock_drop,
                 "Share of the SM clock lost while communication draws the full HBM bandwidth; 0: "
                 "off.",
-                0.0,
-                0.9),
+                0.0, 0.9),
             field(
-                "power_drop",
-                &GpuParams::power_drop,
+                "power_drop", &GpuParams::power_drop,
                 "Share of the SM clock lost to the power limit while all SMs compute, relative to "
                 "few: a wave on fewer SMs runs faster. 0: off.",
-                0.0,
-                0.5));
+                0.0, 0.5));
     }
 };
 

@@ -17,9 +17,7 @@ constexpr std::uint32_t kRegisterGrain = 256;
 SmArray::SmArray(const SmParams& params, std::uint32_t sms) :
     params_(params),
     empty_{
-        params.threads,
-        params.registers,
-        static_cast<std::uint32_t>(params.shared_memory.count()),
+        params.threads, params.registers, static_cast<std::uint32_t>(params.shared_memory.count()),
         params.blocks},
     free_(sms, empty_),
     domains_(std::max(1U, sms / params.sharing_carveout)),
@@ -31,8 +29,7 @@ SmArray::Need SmArray::need(const BlockShape& shape) const {
         (shape.registers_per_thread * params_.warp + kRegisterGrain - 1) / kRegisterGrain *
         kRegisterGrain;
     return {
-        warps * params_.warp,
-        warps * per_warp,
+        warps * params_.warp, warps * per_warp,
         static_cast<std::uint32_t>((shape.shared_memory + params_.reserved_shared_memory).count())};
 }
 

@@ -25,66 +25,38 @@ struct HbmParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "peak",
-                &HbmParams::peak,
-                "All channels' data rate.",
-                Bandwidth(1'000'000'000),
+                "peak", &HbmParams::peak, "All channels' data rate.", Bandwidth(1'000'000'000),
                 gigabytes_per_second(100'000)),
             field(
-                "channels",
-                &HbmParams::channels,
-                "Channels; addresses are interleaved over them.",
-                1U,
-                1024U),
+                "channels", &HbmParams::channels, "Channels; addresses are interleaved over them.",
+                1U, 1024U),
             field(
-                "banks",
-                &HbmParams::banks,
-                "Banks of a channel that work at the same time.",
-                1U,
+                "banks", &HbmParams::banks, "Banks of a channel that work at the same time.", 1U,
                 256U),
             field(
-                "row",
-                &HbmParams::row,
-                "Bytes used per activation of a row.",
-                Bytes(32),
+                "row", &HbmParams::row, "Bytes used per activation of a row.", Bytes(32),
                 Bytes(65'536)),
             field("burst", &HbmParams::burst, "Bytes of one burst.", Bytes(16), Bytes(1024)),
             field(
-                "row_cycle",
-                &HbmParams::row_cycle,
-                "tRC: least time between activations of two rows of the same bank.",
-                Time(0),
+                "row_cycle", &HbmParams::row_cycle,
+                "tRC: least time between activations of two rows of the same bank.", Time(0),
                 microseconds(1)),
             field(
-                "turnaround",
-                &HbmParams::turnaround,
-                "Idle time of the bus for a turnaround from reads to writes and back.",
-                Time(0),
+                "turnaround", &HbmParams::turnaround,
+                "Idle time of the bus for a turnaround from reads to writes and back.", Time(0),
                 microseconds(1)),
             field(
-                "batch",
-                &HbmParams::batch,
-                "Bytes that a channel writes before it reads again.",
-                Bytes(64),
-                mebibytes(1)),
+                "batch", &HbmParams::batch, "Bytes that a channel writes before it reads again.",
+                Bytes(64), mebibytes(1)),
             field(
-                "refresh_interval",
-                &HbmParams::refresh_interval,
-                "tREFI.",
-                nanoseconds(100),
+                "refresh_interval", &HbmParams::refresh_interval, "tREFI.", nanoseconds(100),
                 microseconds(100)),
             field(
-                "refresh_time",
-                &HbmParams::refresh_time,
-                "tRFC of the banks that cannot be hidden.",
-                Time(0),
-                microseconds(2)),
+                "refresh_time", &HbmParams::refresh_time,
+                "tRFC of the banks that cannot be hidden.", Time(0), microseconds(2)),
             field(
-                "latency",
-                &HbmParams::latency,
-                "Unloaded latency from an L2 miss to its data.",
-                Time(0),
-                microseconds(10)));
+                "latency", &HbmParams::latency, "Unloaded latency from an L2 miss to its data.",
+                Time(0), microseconds(10)));
     }
 };
 

@@ -20,9 +20,7 @@ constexpr double kNoticeable = 0.02;
 }  // namespace
 
 MemorySystem::MemorySystem(
-    const sc_core::sc_module_name& name,
-    const MemoryParams& params,
-    const Contention& contention,
+    const sc_core::sc_module_name& name, const MemoryParams& params, const Contention& contention,
     Scheduler& scheduler) :
     sc_module(name),
     scheduler_(scheduler),

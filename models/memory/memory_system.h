@@ -32,24 +32,16 @@ struct MemoryStatistics {
         using S = MemoryStatistics;
         return list_of(
             statistic(
-                "packet_bytes",
-                &S::packet_bytes,
-                Unit::kBytes,
+                "packet_bytes", &S::packet_bytes, Unit::kBytes,
                 "Asked of the L2 by communication and copies."),
             statistic(
-                "packet_hbm_bytes",
-                &S::packet_hbm_bytes,
-                Unit::kBytes,
+                "packet_hbm_bytes", &S::packet_hbm_bytes, Unit::kBytes,
                 "Of these, what reached the HBM while kernels ran."),
             peak_statistic(
-                "packet_backlog_peak_us",
-                &S::packet_backlog_peak,
-                Unit::kMicroseconds,
+                "packet_backlog_peak_us", &S::packet_backlog_peak, Unit::kMicroseconds,
                 "Longest queue of packets for the memory while kernels ran."),
             peak_statistic(
-                "footprint_peak",
-                &S::footprint_peak,
-                Unit::kBytes,
+                "footprint_peak", &S::footprint_peak, Unit::kBytes,
                 "Most communication buffers in use at once."));
     }
 };
@@ -78,10 +70,8 @@ public:
     };
 
     MemorySystem(
-        const sc_core::sc_module_name& name,
-        const MemoryParams& params,
-        const Contention& contention,
-        Scheduler& scheduler);
+        const sc_core::sc_module_name& name, const MemoryParams& params,
+        const Contention& contention, Scheduler& scheduler);
 
     void set_listener(Listener& listener) { listener_ = &listener; }
     /// Communication buffers in use, which take L2 capacity.

@@ -16,13 +16,8 @@ constexpr std::uint64_t kDelayOver = 1;
 }  // namespace
 
 RankReplay::RankReplay(
-    const sc_core::sc_module_name& name,
-    std::uint32_t rank,
-    std::shared_ptr<const RankGraph> graph,
-    Gpu& gpu,
-    CopyEngine& copies,
-    CollectiveService& collectives,
-    Scheduler& scheduler) :
+    const sc_core::sc_module_name& name, std::uint32_t rank, std::shared_ptr<const RankGraph> graph,
+    Gpu& gpu, CopyEngine& copies, CollectiveService& collectives, Scheduler& scheduler) :
     sc_module(name),
     rank_(rank),
     graph_(std::move(graph)),

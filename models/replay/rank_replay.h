@@ -27,13 +27,9 @@ class RankReplay final : public sc_core::sc_module,
                          private CollectiveListener {
 public:
     RankReplay(
-        const sc_core::sc_module_name& name,
-        std::uint32_t rank,
-        std::shared_ptr<const RankGraph> graph,
-        Gpu& gpu,
-        CopyEngine& copies,
-        CollectiveService& collectives,
-        Scheduler& scheduler);
+        const sc_core::sc_module_name& name, std::uint32_t rank,
+        std::shared_ptr<const RankGraph> graph, Gpu& gpu, CopyEngine& copies,
+        CollectiveService& collectives, Scheduler& scheduler);
 
     /// The thread of delays that ranks share; before start(). Otherwise the rank has its own.
     void share(HostThread& thread) { host_ = &thread; }

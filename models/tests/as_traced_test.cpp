@@ -21,9 +21,7 @@ CollectiveOperation given(CollectiveKind kind, Time time, std::uint32_t blocks) 
 
 TestMachine machine_of(std::uint32_t gpus, std::uint64_t functional_seed = 0) {
     return TestMachine(
-        TestMachine::hgx(gpus).build(),
-        TestMachine::params(),
-        CollectivePolicy(ring_policy()),
+        TestMachine::hgx(gpus).build(), TestMachine::params(), CollectivePolicy(ring_policy()),
         functional_seed);
 }
 
@@ -68,11 +66,8 @@ TEST(AsTraced, CountsFromTheLastArrival) {
         explicit Call(TestMachine& m) : machine(m) {}
         void on_event(std::uint64_t rank) override {
             machine.engine->start(
-                static_cast<std::uint32_t>(rank),
-                0,
-                given(CollectiveKind::kReduceScatter, microseconds(40), 2),
-                0,
-                *this);
+                static_cast<std::uint32_t>(rank), 0,
+                given(CollectiveKind::kReduceScatter, microseconds(40), 2), 0, *this);
         }
         void on_collective_end(std::uint32_t) override {
             EXPECT_EQ(machine.simulation.scheduler().now(), microseconds(65));

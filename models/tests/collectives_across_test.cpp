@@ -111,13 +111,8 @@ struct Reduced {
 /// Runs one all-reduce in functional mode, without the engine, but with the engine's layout, rings
 /// and trees.
 Reduced reduce_across(
-    const Topology& topology,
-    Algorithm algorithm,
-    Protocol protocol,
-    std::uint32_t channels,
-    const std::vector<std::vector<float>>& before,
-    ElementType type,
-    std::uint32_t width) {
+    const Topology& topology, Algorithm algorithm, Protocol protocol, std::uint32_t channels,
+    const std::vector<std::vector<float>>& before, ElementType type, std::uint32_t width) {
     struct : MemberListener {
         void on_member_done(std::uint32_t, Time) override { ++done; }
         std::size_t done = 0;
@@ -154,9 +149,7 @@ Reduced reduce_across(
 
 /// The sum that a tree gives: every node adds its children's sums, in rank order, to its own value.
 float tree_sum(
-    const std::vector<std::uint32_t>& parent,
-    const std::vector<float>& own,
-    std::uint32_t node,
+    const std::vector<std::uint32_t>& parent, const std::vector<float>& own, std::uint32_t node,
     ElementType type) {
     float sum = own[node];
     for (std::uint32_t child = 0; child < parent.size(); ++child)
@@ -193,13 +186,8 @@ TEST(TreeAcross, GivesTheSumInTheOrderOfItsChannelsTree) {
                 constexpr std::uint32_t kChannels = 3;
                 const auto before = make_values(machines, machines * 3, kCount, format.type);
                 const Reduced out = reduce_across(
-                    TestMachine::cluster(machines, 3),
-                    Algorithm::kTree,
-                    protocol,
-                    kChannels,
-                    before,
-                    format.type,
-                    format.width);
+                    TestMachine::cluster(machines, 3), Algorithm::kTree, protocol, kChannels,
+                    before, format.type, format.width);
                 for (std::size_t i = 0; i < kCount; ++i) {
                     std::uint32_t channel = 0;
                     for (std::uint32_t c = 0; c < kChannels; ++c) {
@@ -219,9 +207,7 @@ TEST(TreeAcross, GivesTheSumInTheOrderOfItsChannelsTree) {
 
 /// The in-switch sum of one element in each machine: in rank order, rounded once.
 std::vector<float> machine_sums(
-    const GroupLayout& layout,
-    const std::vector<std::vector<float>>& before,
-    std::size_t element,
+    const GroupLayout& layout, const std::vector<std::vector<float>>& before, std::size_t element,
     ElementType type) {
     std::vector<float> sums;
     for (const auto& members : layout.machines) {
@@ -240,13 +226,8 @@ TEST(HeadsAcross, GiveTheSumOfTheMachinesSums) {
                 for (const std::size_t count : {1U, 17U, 5003U}) {
                     const auto before = make_values(count, machines * 4, count, format.type);
                     const Reduced out = reduce_across(
-                        TestMachine::cluster(machines, 4),
-                        algorithm,
-                        Protocol::kSimple,
-                        2,
-                        before,
-                        format.type,
-                        format.width);
+                        TestMachine::cluster(machines, 4), algorithm, Protocol::kSimple, 2, before,
+                        format.type, format.width);
                     for (std::size_t i = 0; i < count; ++i) {
                         const auto sums = machine_sums(out.spec.layout, before, i, format.type);
                         std::set<std::uint32_t> possible;
@@ -281,12 +262,8 @@ RC_GTEST_PROP(CollectivesAcrossProperty, EveryKindIsRightOnEveryCluster, ()) {
     const std::uint32_t n = machines * gpus;
     CollectiveOperation operation;
     operation.kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce,
-        CollectiveKind::kAllToAll);
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast, CollectiveKind::kReduce, CollectiveKind::kAllToAll);
     operation.datatype =
         *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
     const std::uint64_t grains = *rc::gen::inRange<std::uint64_t>(1, 1000);
@@ -297,13 +274,9 @@ RC_GTEST_PROP(CollectivesAcrossProperty, EveryKindIsRightOnEveryCluster, ()) {
     params.channels = *rc::gen::inRange(1U, 25U);
     CollectivePolicy how{
         *rc::gen::element(
-            Algorithm::kAuto,
-            Algorithm::kRing,
-            Algorithm::kTree,
-            Algorithm::kInSwitchTree,
+            Algorithm::kAuto, Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitchTree,
             Algorithm::kInSwitchRing),
-        *rc::gen::element(Protocol::kAuto, Protocol::kLl, Protocol::kLl128, Protocol::kSimple),
-        0,
+        *rc::gen::element(Protocol::kAuto, Protocol::kLl, Protocol::kLl128, Protocol::kSimple), 0,
         false};
     if (gpus == 1 && how.algorithm != Algorithm::kRing)
         how.algorithm = Algorithm::kTree;

@@ -103,12 +103,8 @@ RC_GTEST_PROP(CollectivesOnFamilies, EveryKindIsRightForEveryGroupByEveryAlgorit
     const auto n = static_cast<std::uint32_t>(ranks.size());
     CollectiveOperation operation;
     operation.kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce,
+        CollectiveKind::kAllReduce, CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+        CollectiveKind::kAllGather, CollectiveKind::kBroadcast, CollectiveKind::kReduce,
         CollectiveKind::kAllToAll);
     operation.datatype =
         *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);

@@ -16,10 +16,7 @@ CollectiveParams network_params() {
 }
 
 double seconds(
-    const Topology& topology,
-    Algorithm algorithm,
-    Protocol protocol,
-    std::uint64_t bytes,
+    const Topology& topology, Algorithm algorithm, Protocol protocol, std::uint64_t bytes,
     const CollectiveParams& params = network_params()) {
     TestMachine machine(topology, params, {algorithm, protocol, 0, false});
     CollectiveOperation operation;
@@ -209,8 +206,7 @@ TEST(InSwitchHalves, TheSwitchSavesOneDirectionOnly) {
     for (const CollectiveKind kind : {CollectiveKind::kReduceScatter, CollectiveKind::kAllGather}) {
         const auto run = [kind](Algorithm algorithm, std::uint64_t& out, std::uint64_t& in) {
             TestMachine machine(
-                TestMachine::hgx(8).build(),
-                TestMachine::params(),
+                TestMachine::hgx(8).build(), TestMachine::params(),
                 {algorithm, Protocol::kSimple, 0, false});
             CollectiveOperation operation;
             operation.kind = kind;

@@ -38,9 +38,7 @@ DirectTopology ring_of(std::uint32_t gpus) {
 /// Whether `sum` is, bit for bit, the sum of one element in ring order from some member: what a
 /// ring all-reduce may give.
 bool is_a_ring_sum(
-    const std::vector<std::vector<float>>& before,
-    std::size_t element,
-    float sum,
+    const std::vector<std::vector<float>>& before, std::size_t element, float sum,
     ElementType type) {
     const std::size_t n = before.size();
     for (std::size_t first = 0; first < n; ++first) {
@@ -68,12 +66,8 @@ Choice chosen(Algorithm algorithm, Protocol protocol, std::uint32_t channels) {
 
 /// Runs one all-reduce in functional mode, without the engine, and returns the buffers.
 std::vector<std::vector<float>> reduced(
-    const Topology& topology,
-    const Choice& choice,
-    const std::vector<std::vector<float>>& before,
-    ElementType type,
-    std::uint32_t element_bytes,
-    bool read_over_link = false) {
+    const Topology& topology, const Choice& choice, const std::vector<std::vector<float>>& before,
+    ElementType type, std::uint32_t element_bytes, bool read_over_link = false) {
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(256);
     params.read_over_link = read_over_link;
@@ -108,20 +102,15 @@ class BitExact : public ::testing::TestWithParam<std::uint32_t> {};
 TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
     const std::uint32_t n = GetParam();
     for (const auto& [type, width] :
-         {std::pair{ElementType::kFloat32, 4U},
-          std::pair{ElementType::kFloat16, 2U},
+         {std::pair{ElementType::kFloat32, 4U}, std::pair{ElementType::kFloat16, 2U},
           std::pair{ElementType::kBfloat16, 2U}})
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
                 const auto before = make_values(count + n, n, count, type);
                 const bool reads = protocol == Protocol::kSimple && count % 2 == 1;
                 const auto after = reduced(
-                    TestMachine::hgx(n).build(),
-                    chosen(Algorithm::kRing, protocol, 3),
-                    before,
-                    type,
-                    width,
-                    reads);
+                    TestMachine::hgx(n).build(), chosen(Algorithm::kRing, protocol, 3), before,
+                    type, width, reads);
                 for (std::size_t i = 0; i < count; ++i) {
                     for (std::uint32_t m = 1; m < n; ++m)
                         ASSERT_EQ(
@@ -135,8 +124,7 @@ TEST_P(BitExact, RingGivesTheSumInRingOrderOnEveryRank) {
 TEST_P(BitExact, TheSwitchGivesTheSumInRankOrderRoundedOnce) {
     const std::uint32_t n = GetParam();
     for (const auto& [type, width] :
-         {std::pair{ElementType::kFloat32, 4U},
-          std::pair{ElementType::kFloat16, 2U},
+         {std::pair{ElementType::kFloat32, 4U}, std::pair{ElementType::kFloat16, 2U},
           std::pair{ElementType::kBfloat16, 2U}})
         for (const bool registered : {false, true})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
@@ -167,11 +155,8 @@ RC_GTEST_PROP(CollectivesProperty, EveryKindIsRightOnEveryTopology, ()) {
     const Topology topology = direct ? ring_of(n).build() : TestMachine::hgx(n).build();
     CollectiveOperation operation;
     operation.kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kAllToAll);
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast, CollectiveKind::kAllToAll);
     operation.datatype =
         *rc::gen::element(Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16);
     // Blocks of reduce-scatter and all-gather are whole 16-byte grains.
@@ -241,8 +226,7 @@ TEST(AllReduceTraffic, RingReadsAndWritesWhatNcclDoes) {
     // arrives over the link.
     constexpr std::uint64_t kSize = 24ULL << 20U;
     TestMachine machine(
-        TestMachine::hgx(8).build(),
-        TestMachine::params(),
+        TestMachine::hgx(8).build(), TestMachine::params(),
         policy(Algorithm::kRing, Protocol::kSimple));
     machine.run(all_reduce(kSize));
     const IdealPort& port = *machine.ports[3];
@@ -290,12 +274,8 @@ TEST(CollectiveEngine, AMissingRankLeavesTheOthersWaitingAndSaysSo) {
 
 TEST(CollectiveEngine, AGroupOfOneMovesNothing) {
     for (const CollectiveKind kind :
-         {CollectiveKind::kAllReduce,
-          CollectiveKind::kReduceScatter,
-          CollectiveKind::kAllGather,
-          CollectiveKind::kBroadcast,
-          CollectiveKind::kReduce,
-          CollectiveKind::kAllToAll}) {
+         {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+          CollectiveKind::kBroadcast, CollectiveKind::kReduce, CollectiveKind::kAllToAll}) {
         TestMachine machine(
             TestMachine::hgx(2).build(), TestMachine::params(), policy(Algorithm::kRing), 0, {1});
         CollectiveOperation operation = all_reduce(1 << 20U);
@@ -320,8 +300,7 @@ TEST(CollectiveEngine, RanksThatDisagreeAreAnError) {
 TEST(TracedKernel, ARingTakesNoMoreBlocksThanItsKernelHad) {
     const auto channels = [](Algorithm algorithm, std::uint32_t forced, std::uint32_t traced) {
         TestMachine machine(
-            build_topology(TestMachine::hgx(8)),
-            TestMachine::params(),
+            build_topology(TestMachine::hgx(8)), TestMachine::params(),
             {algorithm, Protocol::kSimple, forced, false});
         CollectiveOperation operation;
         operation.bytes = mebibytes(64);
@@ -375,8 +354,7 @@ TEST(Ring, EndsWithFifosOfAnyNumberOfSteps) {
     for (const std::uint32_t steps : {3U, 4U, 5U, 6U, 7U, 8U, 12U, 64U})
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple})
             for (const CollectiveKind kind :
-                 {CollectiveKind::kAllReduce,
-                  CollectiveKind::kAllGather,
+                 {CollectiveKind::kAllReduce, CollectiveKind::kAllGather,
                   CollectiveKind::kReduceScatter}) {
                 CollectiveParams params = TestMachine::params();
                 params.steps = steps;

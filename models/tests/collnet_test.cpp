@@ -51,11 +51,8 @@ struct Result {
     double us = 0;
 };
 Result reduce(
-    const Topology& topology,
-    Bytes bytes,
-    const CollectivePolicy& policy = kCollnet,
-    const std::string& failed = {},
-    const CollectiveParams& params = TestMachine::params(),
+    const Topology& topology, Bytes bytes, const CollectivePolicy& policy = kCollnet,
+    const std::string& failed = {}, const CollectiveParams& params = TestMachine::params(),
     std::uint64_t seed = 1) {
     TestMachine machine(topology, params, policy, seed);
     if (!failed.empty())

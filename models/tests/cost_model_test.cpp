@@ -238,10 +238,7 @@ TEST(CostModel, PcieHopsCostMore) {
 class RingTiming : public ::testing::Test {
 protected:
     static Time time(
-        CollectiveParams p,
-        Protocol protocol,
-        Bytes bytes,
-        std::uint32_t channels = 0,
+        CollectiveParams p, Protocol protocol, Bytes bytes, std::uint32_t channels = 0,
         std::uint32_t gpus = 4) {
         CollectivePolicy policy;
         policy.algorithm = Algorithm::kRing;
@@ -250,11 +247,8 @@ protected:
         return run(TestMachine::hgx(gpus), p, policy, bytes);
     }
     static Time
-    run(const SwitchedTopology& topology,
-        const CollectiveParams& p,
-        const CollectivePolicy& policy,
-        Bytes bytes,
-        CollectiveKind kind = CollectiveKind::kAllReduce) {
+    run(const SwitchedTopology& topology, const CollectiveParams& p, const CollectivePolicy& policy,
+        Bytes bytes, CollectiveKind kind = CollectiveKind::kAllReduce) {
         TestMachine machine(topology.build(), p, policy);
         CollectiveOperation operation;
         operation.kind = kind;
@@ -350,8 +344,8 @@ TEST_F(RingTiming, TheHalvesOfABlockShareTheirSm) {
     policy.channels = 1;
     const Time took =
         run(TestMachine::hgx(2), p, policy, mebibytes(64), CollectiveKind::kSendReceive);
-    // Of a block that serves one peer 9 of a ring's 16 warps send, in 2/40 + 16/9 (1/10 - 2/40) ns a
-    // byte alone, and beside those that receive 2/40 ns more.
+    // Of a block that serves one peer 9 of a ring's 16 warps send, in 2/40 + 16/9 (1/10 - 2/40) ns
+    // a byte alone, and beside those that receive 2/40 ns more.
     const double alone = 64.0 * 1048576 * (2 / 40.0 + 16 / 9.0 * (1 / 10.0 - 2 / 40.0)) * 1e-9;
     const double beside = 64.0 * 1048576 * 2 / 40e9;
     EXPECT_NEAR(to_seconds(took), alone + beside, 0.2 * beside);

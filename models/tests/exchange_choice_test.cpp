@@ -25,9 +25,7 @@ MachineView switched(std::uint32_t ranks) {
 
 /// Of an exchange in which a rank serves all, itself among them.
 Choice to_all(
-    const CollectiveParams& p,
-    const CollectivePolicy& policy,
-    const MachineView& view,
+    const CollectiveParams& p, const CollectivePolicy& policy, const MachineView& view,
     Bytes bytes) {
     return choose_exchange(p, policy, view, bytes, view.ranks);
 }
@@ -117,8 +115,7 @@ TEST(ExchangeChoice, OneNeighbourHasTheBlocksOfItsMessageToItself) {
         return choose_exchange(params(24, 22'902), {}, switched(ranks), mebibytes(mib), 1);
     };
     for (const auto& [mib, of_two, of_four, of_eight] :
-         {std::tuple(64U, 16U, 8U, 4U),
-          std::tuple(128U, 16U, 8U, 8U),
+         {std::tuple(64U, 16U, 8U, 4U), std::tuple(128U, 16U, 8U, 8U),
           std::tuple(512U, 32U, 32U, 32U)}) {
         EXPECT_EQ(next(2, mib).of<NcclChoice>().for_a_peer, of_two);
         EXPECT_EQ(next(4, mib).of<NcclChoice>().for_a_peer, of_four);

@@ -13,9 +13,7 @@ namespace switchfold::experts_routing_test {
 namespace {
 
 ExpertExchange exchange(
-    std::uint32_t tokens,
-    std::uint32_t top_k,
-    std::uint32_t experts,
+    std::uint32_t tokens, std::uint32_t top_k, std::uint32_t experts,
     ExpertRouting routing = ExpertRouting::kRandom) {
     ExpertExchange e;
     e.tokens = tokens;
@@ -79,8 +77,7 @@ RC_GTEST_PROP(RoutingProperty, ChoosesDistinctExpertsAndLosesNoToken, ()) {
     const auto each = *rc::gen::inRange<std::uint32_t>(1, 9);
     ExpertExchange e = exchange(
         *rc::gen::inRange<std::uint32_t>(1, 60),
-        *rc::gen::inRange<std::uint32_t>(1, std::min(16U, ranks * each) + 1),
-        ranks * each,
+        *rc::gen::inRange<std::uint32_t>(1, std::min(16U, ranks * each) + 1), ranks * each,
         *rc::gen::element(
             ExpertRouting::kRandom, ExpertRouting::kBalanced, ExpertRouting::kSkewed));
     e.skew = *rc::gen::inRange(0, 30) * 0.1;

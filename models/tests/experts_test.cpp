@@ -64,12 +64,8 @@ std::uint64_t payload_out_of(TestMachine& machine, std::uint32_t rank) {
 }
 
 Done run(
-    CollectiveKind kind,
-    const ExpertExchange& e,
-    std::uint32_t ranks,
-    const CollectivePolicies& how,
-    bool functional,
-    const CollectiveParams& p = params()) {
+    CollectiveKind kind, const ExpertExchange& e, std::uint32_t ranks,
+    const CollectivePolicies& how, bool functional, const CollectiveParams& p = params()) {
     TestMachine machine(TestMachine::hgx(ranks).build(), p, how, functional ? 1 : 0);
     machine.engine->set_experts({e}, 132);
     CollectiveOperation operation;
@@ -85,8 +81,7 @@ Done run(
     EXPECT_EQ(machine.fabric.values().live(), 0U);
     EXPECT_TRUE(machine.engine->blocked().empty());
     return {
-        to_microseconds(record.end - record.ready),
-        payload_out_of(machine, 0),
+        to_microseconds(record.end - record.ready), payload_out_of(machine, 0),
         machine.engine->notes().empty() ? "" : machine.engine->notes().front()};
 }
 
@@ -242,10 +237,8 @@ RC_GTEST_PROP(ExpertsProperty, EveryTokenArrivesAndEverySumIsRight, ()) {
     const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 9);
     const auto each = *rc::gen::inRange<std::uint32_t>(1, 9);
     ExpertExchange e = exchange(
-        *rc::gen::inRange<std::uint32_t>(1, 200),
-        128 * *rc::gen::inRange<std::uint32_t>(1, 12),
-        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)),
-        ranks * each);
+        *rc::gen::inRange<std::uint32_t>(1, 200), 128 * *rc::gen::inRange<std::uint32_t>(1, 12),
+        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)), ranks * each);
     e.payload =
         *rc::gen::element(ExpertPayload::kFloat8, ExpertPayload::kBfloat16, ExpertPayload::kNvfp4);
     e.routing =
@@ -260,13 +253,9 @@ RC_GTEST_PROP(ExpertsProperty, EveryTokenArrivesAndEverySumIsRight, ()) {
     const auto kind = *rc::gen::element(kDispatch, kCombine);
     CollectivePolicies how = policies(
         *rc::gen::element(
-            ExpertsLibrary::kDeepepNormal,
-            ExpertsLibrary::kDeepepLowLatency,
-            ExpertsLibrary::kTrtllmTwoSided,
-            ExpertsLibrary::kInSwitch,
-            ExpertsLibrary::kNccl),
-        sms,
-        chunk);
+            ExpertsLibrary::kDeepepNormal, ExpertsLibrary::kDeepepLowLatency,
+            ExpertsLibrary::kTrtllmTwoSided, ExpertsLibrary::kInSwitch, ExpertsLibrary::kNccl),
+        sms, chunk);
     how.experts.group_tables = *rc::gen::inRange<std::uint32_t>(0, 60);
     RC_ASSERT(run(kind, e, ranks, how, true, p).us > 0);
 }
@@ -277,10 +266,8 @@ RC_GTEST_PROP(ExpertsProperty, UnevenSplitsArriveByEveryLibrary, ()) {
     const auto ranks = *rc::gen::inRange<std::uint32_t>(2, 17);
     const auto each = *rc::gen::inRange<std::uint32_t>(1, 5);
     ExpertExchange e = exchange(
-        0,
-        128 * *rc::gen::inRange<std::uint32_t>(1, 6),
-        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)),
-        ranks * each);
+        0, 128 * *rc::gen::inRange<std::uint32_t>(1, 6),
+        *rc::gen::inRange<std::uint32_t>(1, std::min(9U, ranks * each + 1)), ranks * each);
     e.payload =
         *rc::gen::element(ExpertPayload::kFloat8, ExpertPayload::kBfloat16, ExpertPayload::kNvfp4);
     e.seed = *rc::gen::arbitrary<std::uint64_t>();
@@ -296,11 +283,8 @@ RC_GTEST_PROP(ExpertsProperty, UnevenSplitsArriveByEveryLibrary, ()) {
     RC_PRE(e.tokens > 0U);
     const auto kind = *rc::gen::element(kDispatch, kCombine);
     for (const ExpertsLibrary library :
-         {ExpertsLibrary::kDeepepNormal,
-          ExpertsLibrary::kDeepepLowLatency,
-          ExpertsLibrary::kTrtllmTwoSided,
-          ExpertsLibrary::kInSwitch,
-          ExpertsLibrary::kNccl})
+         {ExpertsLibrary::kDeepepNormal, ExpertsLibrary::kDeepepLowLatency,
+          ExpertsLibrary::kTrtllmTwoSided, ExpertsLibrary::kInSwitch, ExpertsLibrary::kNccl})
         RC_ASSERT(
             run(kind, e, ranks, policies(library, 2 * *rc::gen::inRange(1U, 12U)), true).us > 0);
 }

@@ -113,10 +113,7 @@ struct Bench : KernelListener, BlocksListener, EventHandler {
 };
 
 KernelLaunch kernel(
-    std::uint64_t blocks,
-    std::uint32_t threads,
-    std::uint32_t shared_kib,
-    Time isolated,
+    std::uint64_t blocks, std::uint32_t threads, std::uint32_t shared_kib, Time isolated,
     Bytes bytes) {
     KernelLaunch k;
     k.id = 1;
@@ -130,18 +127,12 @@ KernelLaunch kernel(
 rc::Gen<KernelLaunch> any_kernel() {
     return rc::gen::map(
         rc::gen::tuple(
-            rc::gen::inRange<std::uint64_t>(1, 20'000),
-            rc::gen::inRange(1U, 1025U),
-            rc::gen::inRange(0U, 200U),
-            rc::gen::inRange<std::uint64_t>(1'000'000, 500'000'000),
-            rc::gen::inRange<std::uint64_t>(0, 1'000'000'000),
-            rc::gen::inRange(-50, 101)),
+            rc::gen::inRange<std::uint64_t>(1, 20'000), rc::gen::inRange(1U, 1025U),
+            rc::gen::inRange(0U, 200U), rc::gen::inRange<std::uint64_t>(1'000'000, 500'000'000),
+            rc::gen::inRange<std::uint64_t>(0, 1'000'000'000), rc::gen::inRange(-50, 101)),
         [](const auto& t) {
             KernelLaunch launch = kernel(
-                std::get<0>(t),
-                std::get<1>(t),
-                std::get<2>(t),
-                Time(std::get<3>(t)),
+                std::get<0>(t), std::get<1>(t), std::get<2>(t), Time(std::get<3>(t)),
                 Bytes(std::get<4>(t)));
             launch.l2_share = std::max(-1.0F, static_cast<float>(std::get<5>(t)) / 100.0F);
             return launch;

@@ -60,14 +60,10 @@ public:
         memory.hbm.peak = gigabytes_per_second(2000);
         for (std::uint32_t rank = 0; rank < fabric_.gpus(); ++rank) {
             memories_.push_back(std::make_unique<MemorySystem>(
-                fmt::format("memory{}", rank).c_str(),
-                memory,
-                Contention{},
+                fmt::format("memory{}", rank).c_str(), memory, Contention{},
                 simulation_.scheduler()));
             engines_.push_back(std::make_unique<CopyEngine>(
-                fmt::format("copies{}", rank).c_str(),
-                params,
-                *memories_.back(),
+                fmt::format("copies{}", rank).c_str(), params, *memories_.back(),
                 simulation_.scheduler()));
             engines_.back()->attach(fabric_, rank);
         }

@@ -283,11 +283,7 @@ TEST(InSwitch, JobsOfOtherGpusShareNothingAndThoseOfTheSameShareLinksAndTables) 
         for (const auto& port : machine.ports)
             ports.push_back(port.get());
         CollectiveEngine other(
-            "other",
-            machine.fabric,
-            TestMachine::params(),
-            in_switch(mode),
-            ports,
+            "other", machine.fabric, TestMachine::params(), in_switch(mode), ports,
             {Group{"other", beside.value_or(own)}});
         if (beside)
             for (const std::uint32_t rank : *beside)
@@ -306,10 +302,8 @@ TEST(InSwitch, JobsOfOtherGpusShareNothingAndThoseOfTheSameShareLinksAndTables) 
 TEST(InSwitch, AUnitThatFailsOnTheWayCostsTheRingOnTop) {
     const auto run = [](std::vector<FaultParams> faults) {
         TestMachine machine(
-            TestMachine::hgx(8).build(),
-            TestMachine::params(),
-            in_switch(InSwitchMode::kPull, false),
-            1);
+            TestMachine::hgx(8).build(), TestMachine::params(),
+            in_switch(InSwitchMode::kPull, false), 1);
         const FaultInjector injector(machine.fabric, std::move(faults), 1);
         const CollectiveRecord record = machine.run(all_reduce(8 << 20U));
         EXPECT_TRUE(machine.engine->wrong_results().empty());

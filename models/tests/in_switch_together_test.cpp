@@ -47,11 +47,8 @@ struct Count final : CollectiveListener {
 
 /// Starts all jobs at the same time. Packets carry values if `functional`.
 Outcome
-run(const Topology& topology,
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const std::vector<Job>& jobs,
-    bool functional = true) {
+run(const Topology& topology, const CollectiveParams& params, const CollectivePolicy& policy,
+    const std::vector<Job>& jobs, bool functional = true) {
     TestMachine machine(topology, params, policy);
     std::vector<RankPort*> ports;
     for (const auto& port : machine.ports)
@@ -130,8 +127,7 @@ TEST_P(Twins, OfTheSameRanksMoveWhatTwoDoAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds,
-    Twins,
+    Kinds, Twins,
     ::testing::Values(
         CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather));
 
@@ -146,11 +142,8 @@ TEST(InSwitchStores, WaitForTheirWarpsHoweverSoonPacketsLeave) {
     const std::uint64_t loops = 4;
     const std::uint64_t chunk = params.in_switch_chunk.count();
     const Outcome outcome =
-        run(hgx.build(),
-            params,
-            in_switch(),
-            {{{0, 1}, CollectiveKind::kAllGather, Bytes(2 * loops * chunk)}},
-            false);
+        run(hgx.build(), params, in_switch(),
+            {{{0, 1}, CollectiveKind::kAllGather, Bytes(2 * loops * chunk)}}, false);
     EXPECT_EQ(outcome.ended, 2U);
     const std::uint64_t window = stage_warps(params, StageRole::kAllGather, 2).spread_window;
     const std::uint64_t rounds = loops * ((chunk - 1) / window);  // that warps wait for
@@ -201,8 +194,7 @@ RC_GTEST_PROP(InSwitchTogether, EveryPairEndsAndMovesWhatEachMovesAlone, ()) {
         Job job{ranks, CollectiveKind::kAllReduce, Bytes()};
         if (!across) {
             job.kind = *rc::gen::element(
-                CollectiveKind::kAllReduce,
-                CollectiveKind::kReduceScatter,
+                CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
                 CollectiveKind::kAllGather);
             if (*rc::gen::arbitrary<bool>())
                 job.ranks = some_ranks(gpus);

@@ -50,9 +50,7 @@ Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
     const CollectiveRecord record = machine.run(c.operation);
     EXPECT_EQ(machine.ended % machine.group.size(), 0U);
     return {
-        record.end - record.start,
-        bytes.all_bytes(),
-        machine.simulation.scheduler().events(),
+        record.end - record.start, bytes.all_bytes(), machine.simulation.scheduler().events(),
         machine.engine->jumped()};
 }
 
@@ -111,8 +109,7 @@ TEST(Jump, LongCollectivesOfEachKindDoJump) {
     Case chain = all_reduce(one, Algorithm::kTree, 8192 * kMiB);
     chain.policy.protocol = Protocol::kLl128;
     for (const Case& c :
-         {all_reduce(one, Algorithm::kRing, 16384 * kMiB),
-          chain,
+         {all_reduce(one, Algorithm::kRing, 16384 * kMiB), chain,
           all_reduce(one, Algorithm::kInSwitch, 8192 * kMiB),
           all_reduce(two, Algorithm::kRing, 8192 * kMiB),
           all_reduce(two, Algorithm::kTree, 8192 * kMiB),
@@ -315,19 +312,14 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
         machines == 1 ? TestMachine::hgx(gpus).build() : TestMachine::cluster(machines, gpus);
     Case c{topology, {}, {}};
     c.policy.algorithm = *rc::gen::element(
-        Algorithm::kRing,
-        Algorithm::kTree,
+        Algorithm::kRing, Algorithm::kTree,
         machines == 1 ? Algorithm::kInSwitch : Algorithm::kInSwitchTree);
     c.policy.registered = *rc::gen::arbitrary<bool>();
     c.policy.channels = *rc::gen::inRange<std::uint32_t>(1, 5);
     c.policy.protocol = *rc::gen::element(Protocol::kAuto, Protocol::kSimple, Protocol::kLl128);
     c.operation.kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kAllToAll);
+        CollectiveKind::kAllReduce, CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter,
+        CollectiveKind::kAllGather, CollectiveKind::kBroadcast, CollectiveKind::kAllToAll);
     c.operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 96 * kMiB / 1024) * 1024);
     const Outcome exact = run_once(c, false);
     const Outcome jumping = run_once(c, true);

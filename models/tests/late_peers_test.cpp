@@ -19,8 +19,7 @@ CollectiveOperation operation_of(CollectiveKind kind, Time peers_late) {
 CollectiveRecord
 run(CollectiveKind kind, Algorithm algorithm, Time peers_late, bool together = false) {
     TestMachine machine(
-        build_topology(TestMachine::hgx(8)),
-        TestMachine::params(),
+        build_topology(TestMachine::hgx(8)), TestMachine::params(),
         {algorithm, Protocol::kAuto, 0, false});
     if (together)
         machine.engine->ignore_late_peers();
@@ -54,8 +53,7 @@ TEST_P(WaitingCollective, WaitsForNobodyIfAllComeTogether) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Collectives,
-    WaitingCollective,
+    Collectives, WaitingCollective,
     ::testing::Values(
         Kind{CollectiveKind::kAllReduce, Algorithm::kRing},
         Kind{CollectiveKind::kAllReduce, Algorithm::kTree},
@@ -76,8 +74,7 @@ TEST(WaitingExchange, MovesTheOthersDataWhileOneRankIsLate) {
 
 TEST(WaitingExchange, BlocksLeaveWithThePeersThatTheyServe) {
     TestMachine machine(
-        build_topology(TestMachine::hgx(8)),
-        TestMachine::params(),
+        build_topology(TestMachine::hgx(8)), TestMachine::params(),
         {Algorithm::kRing, Protocol::kAuto, 16, false});
     const CollectiveRecord record =
         machine.run(operation_of(CollectiveKind::kAllToAll, microseconds(10'000)));
@@ -91,8 +88,7 @@ TEST(WaitingExchange, BlocksLeaveWithThePeersThatTheyServe) {
 
 TEST(WaitingExchange, OfTwoRanksIsAllWait) {
     TestMachine machine(
-        build_topology(TestMachine::hgx(2)),
-        TestMachine::params(),
+        build_topology(TestMachine::hgx(2)), TestMachine::params(),
         {Algorithm::kRing, Protocol::kAuto, 0, false});
     const Time late = microseconds(500);
     const CollectiveRecord record = machine.run(operation_of(CollectiveKind::kAllToAll, late));
@@ -105,10 +101,8 @@ TEST(WaitingExchange, OfTwoRanksIsAllWait) {
 
 TEST(WaitingExchange, AndAllReduceCarryTheRightNumbers) {
     TestMachine machine(
-        build_topology(TestMachine::hgx(4)),
-        TestMachine::params(),
-        {Algorithm::kRing, Protocol::kAuto, 0, false},
-        7);
+        build_topology(TestMachine::hgx(4)), TestMachine::params(),
+        {Algorithm::kRing, Protocol::kAuto, 0, false}, 7);
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
         CollectiveOperation operation = operation_of(kind, microseconds(100));
         operation.bytes = kibibytes(64);

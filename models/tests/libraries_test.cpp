@@ -109,9 +109,7 @@ RC_GTEST_PROP(Libraries, WhatIsNotRefusedRunsByTheLibrary, ()) {
     const std::vector<std::uint32_t> ranks{0, 1, 2, 3};
     const CommunicationLibrary& library = library_for(kind, policy);
     const Refusal refusal = library.refuses(
-        params,
-        policy,
-        {kind, operation.bytes, operation.datatype},
+        params, policy, {kind, operation.bytes, operation.datatype},
         CallGroup(topology, ranks, params.transfer_unit));
     TestMachine machine(topology, params, policies);
     std::string stopped;

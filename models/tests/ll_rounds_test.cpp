@@ -14,14 +14,11 @@ constexpr double kRound = 4096 / 6e9;  // s: 512 threads, 8 bytes each, at a blo
 /// Time of a ring, or of an all-to-all, in which each rank's share is so many bytes, on one
 /// channel.
 double seconds_of(
-    const CollectiveParams& params,
-    CollectiveKind kind,
-    std::uint64_t share,
+    const CollectiveParams& params, CollectiveKind kind, std::uint64_t share,
     Datatype type = Datatype::kFloat32) {
     const bool exchanges = kind == CollectiveKind::kAllToAll;
     TestMachine machine(
-        TestMachine::hgx(kRanks).build(),
-        params,
+        TestMachine::hgx(kRanks).build(), params,
         {exchanges ? Algorithm::kAuto : Algorithm::kRing, Protocol::kLl, 1, false});
     CollectiveOperation operation;
     operation.kind = kind;
@@ -33,9 +30,7 @@ double seconds_of(
 }
 
 double seconds(
-    CollectiveKind kind,
-    std::uint64_t share,
-    std::uint64_t unit = 4096,
+    CollectiveKind kind, std::uint64_t share, std::uint64_t unit = 4096,
     Time slice_overhead = Time()) {
     CollectiveParams params = TestMachine::params();
     params.ll.slice_overhead = slice_overhead;

@@ -134,11 +134,8 @@ RC_GTEST_PROP(SymmetricProperty, AFailingSwitchLeavesARing, ()) {
 
 RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
     const auto kind = *rc::gen::element(
-        CollectiveKind::kAllGather,
-        CollectiveKind::kAllToAll,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kGather,
-        CollectiveKind::kScatter);
+        CollectiveKind::kAllGather, CollectiveKind::kAllToAll, CollectiveKind::kBroadcast,
+        CollectiveKind::kGather, CollectiveKind::kScatter);
     const bool multicast =
         (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast) &&
         *rc::gen::arbitrary<bool>();
@@ -150,8 +147,7 @@ RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
     params.copy_engine.engines = *rc::gen::inRange(1U, 10U);
     params.copy_engine.outstanding = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 10U));
     TestMachine machine(
-        some_machine(multicast),
-        params,
+        some_machine(multicast), params,
         of_kind(
             kind,
             policy_of(Kernels::kCopyEngine, multicast ? Algorithm::kInSwitch : Algorithm::kDirect)),
@@ -200,8 +196,7 @@ TEST(Symmetric, ABlockMoreThanDividesTheWorkIsSlower) {
             policy_of(Kernels::kSymmetric, Algorithm::kDirect, Protocol::kSimple);
         policy.channels = blocks;
         TestMachine machine(
-            TestMachine::hgx(2).build(),
-            TestMachine::params(),
+            TestMachine::hgx(2).build(), TestMachine::params(),
             of_kind(CollectiveKind::kReduceScatter, policy));
         const CollectiveRecord record =
             machine.run(operation_of(CollectiveKind::kReduceScatter, 4 << 20));
@@ -221,14 +216,12 @@ MachineView view_of(const Topology& topology) {
 TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
     const MachineView machine = view_of(TestMachine::hgx(8).build());
     const CollectiveParams params = TestMachine::params();
-    const auto choose =
-        [&](CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype::kBfloat16) {
-            return choose_symmetric(
-                params,
-                policy_of(Kernels::kSymmetric, Algorithm::kAuto),
-                machine,
-                {kind, Bytes(bytes), type});
-        };
+    const auto choose = [&](CollectiveKind kind, std::uint64_t bytes,
+                            Datatype type = Datatype::kBfloat16) {
+        return choose_symmetric(
+            params, policy_of(Kernels::kSymmetric, Algorithm::kAuto), machine,
+            {kind, Bytes(bytes), type});
+    };
     // Multicast kernels have at most 16 / 8 blocks on Hopper.
     const Choice large = choose(CollectiveKind::kAllReduce, 256 << 20);
     EXPECT_EQ(large.algorithm, Algorithm::kInSwitch);
@@ -247,9 +240,7 @@ TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
 
 /// What the policy's library says of a call on a machine that looks like this.
 std::string refusal(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const Topology topology;
     const std::vector<std::uint32_t> ranks;
@@ -266,11 +257,8 @@ TEST(LowSm, WhatKernelsCannotDoIsToldWithTheReason) {
     const CollectivePolicy symmetric = policy_of(Kernels::kSymmetric, Algorithm::kAuto);
     const CollectivePolicy by_switch = policy_of(Kernels::kSymmetric, Algorithm::kInSwitch);
     const CollectivePolicy copies = policy_of(Kernels::kCopyEngine, Algorithm::kAuto);
-    const auto says = [&](const CollectivePolicy& policy,
-                          const MachineView& machine,
-                          CollectiveKind kind,
-                          Datatype type,
-                          const std::string& words) {
+    const auto says = [&](const CollectivePolicy& policy, const MachineView& machine,
+                          CollectiveKind kind, Datatype type, const std::string& words) {
         const std::string reason = refusal(params, policy, machine, {kind, Bytes(8), type});
         EXPECT_NE(reason.find(words), std::string::npos) << reason;
     };
@@ -347,8 +335,7 @@ TEST(CopyEngine, LongerPacketsMakeItFasterThanStores) {
         SwitchedTopology hgx = TestMachine::hgx(4);
         hgx.link.format.copy_payload = Bytes(payload);
         TestMachine machine(
-            hgx.build(),
-            TestMachine::params(),
+            hgx.build(), TestMachine::params(),
             of_kind(
                 CollectiveKind::kAllGather, policy_of(Kernels::kCopyEngine, Algorithm::kDirect)));
         const CollectiveRecord record =

@@ -73,8 +73,7 @@ RC_GTEST_PROP(PathsThrough, NicOfEachMemberIsUsedAlike, ()) {
     for (std::size_t path = 0; path < rings.size(); ++path) {
         MachinePath turned = paths[path];
         std::rotate(
-            turned.begin(),
-            std::find(turned.begin(), turned.end(), rings[path].front()),
+            turned.begin(), std::find(turned.begin(), turned.end(), rings[path].front()),
             turned.end());
         RC_ASSERT(turned == rings[path]);
     }

@@ -139,8 +139,7 @@ private:
         ++generation_;
         if (std::isfinite(next))
             simulation_.scheduler().after(
-                Time(static_cast<std::uint64_t>(std::ceil(next * 1e12))),
-                *this,
+                Time(static_cast<std::uint64_t>(std::ceil(next * 1e12))), *this,
                 generation_ << 2U | kEnd);
     }
     /// Accounts for the bytes that kernels and packets move up to now.
@@ -181,8 +180,7 @@ Load draw_load() {
     for (int i = 0; i < kernels; ++i)
         load.kernels.push_back(
             {nanoseconds(static_cast<std::uint64_t>(*rc::gen::inRange(0, 100'000))),
-             *rc::gen::inRange(1, 200'000) * 1e3,
-             *rc::gen::inRange(1, 300) * 1e10});
+             *rc::gen::inRange(1, 200'000) * 1e3, *rc::gen::inRange(1, 300) * 1e10});
     const auto bursts = *rc::gen::inRange(1, 60);
     std::uint64_t at = 0;
     for (int i = 0; i < bursts; ++i) {
@@ -221,7 +219,8 @@ RC_GTEST_PROP(MemorySharing, NoPacketWaitsLongerThanAtItsFairShare, ()) {
     }
 }
 
-/// A kernel takes no longer than at its fair share among all kernels and the queue, to a nanosecond.
+/// A kernel takes no longer than at its fair share among all kernels and the queue, to a
+/// nanosecond.
 RC_GTEST_PROP(MemorySharing, NoKernelWaitsLongerThanAtItsFairShare, ()) {
     const Load load = *any_load();
     const MemoryParams params = memory_of(kGigabytes);

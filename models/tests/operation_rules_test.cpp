@@ -10,9 +10,7 @@ namespace switchfold::operation_rules_test {
 namespace {
 
 CollectiveRecord record_of(
-    const Topology& topology,
-    CollectiveKind kind,
-    Bytes bytes,
+    const Topology& topology, CollectiveKind kind, Bytes bytes,
     const CollectiveParams& params = TestMachine::params()) {
     TestMachine machine(topology, params, CollectivePolicy{});
     CollectiveOperation operation;
@@ -74,15 +72,9 @@ TEST(SendReceive, OneNeighbourHasAllOfABlocksStores) {
 /// reduces of some 10 KiB are up to a tenth faster with twice the bytes, which is not explained.
 RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
     const auto kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kReduce,
-        CollectiveKind::kAllToAll,
-        CollectiveKind::kSendReceive,
-        CollectiveKind::kGather,
-        CollectiveKind::kScatter);
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast, CollectiveKind::kReduce, CollectiveKind::kAllToAll,
+        CollectiveKind::kSendReceive, CollectiveKind::kGather, CollectiveKind::kScatter);
     const auto ranks = *rc::gen::inRange(2U, 9U);
     const auto step = *rc::gen::inRange(10U, 24U);  // log2 of the smaller size
     const Topology topology = TestMachine::hgx(ranks).build();

@@ -112,7 +112,8 @@ TEST(PcieChannels, ABlockStoresToPeersAtTheHostsRate) {
     EXPECT_EQ(time(hgx, gigabytes_per_second(10)), time(hgx, Bandwidth()));
 }
 
-// Two blocks of an all-to-all serve three peers each, and copy a quarter within the GPU beside them.
+// Two blocks of an all-to-all serve three peers each, and copy a quarter within the GPU beside
+// them.
 TEST(PcieChannels, AnExchangesOwnShareTakesNothingFromStoresToPeers) {
     CollectiveParams params = TestMachine::params();
     params.simple.block_rate = gigabytes_per_second(1000);

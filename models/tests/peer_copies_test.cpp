@@ -73,9 +73,7 @@ RC_GTEST_PROP(PeerCopies, AddWhatEveryoneHas, ()) {
         machines > 1 ? TestMachine::cluster(machines, gpus / machines)
         : nvswitch   ? TestMachine::hgx(gpus).build()
                      : box(gpus),
-        TestMachine::params(),
-        policy,
-        *rc::gen::inRange<std::uint64_t>(1, 1000));
+        TestMachine::params(), policy, *rc::gen::inRange<std::uint64_t>(1, 1000));
     const Datatype type = *rc::gen::element(Datatype::kFloat32, Datatype::kBfloat16);
     machine.run(all_reduce(size_of(type) * *rc::gen::inRange<std::uint64_t>(1, 100'000), type));
     RC_ASSERT(machine.ended == gpus);
@@ -117,8 +115,7 @@ TEST(PeerCopies, TwoGpusTakeTheirBytesOverTheLink) {
     const Bytes bytes = mebibytes(256);
     EXPECT_NEAR(
         seconds(p.build(), by(Algorithm::kOwners), bytes),
-        static_cast<double>(bytes.count()) / 10e9,
-        0.0006);
+        static_cast<double>(bytes.count()) / 10e9, 0.0006);
 }
 
 TEST(PeerCopies, TreesBeatOwnersWhereALinkIsNarrow) {

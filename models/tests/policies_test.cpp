@@ -24,11 +24,8 @@ Found problems(const Checked& checked) {
 }
 
 CollectiveRecord
-run(CollectiveKind kind,
-    const CollectivePolicies& policies,
-    Datatype datatype = Datatype::kFloat32,
-    std::uint64_t seed = 0,
-    Bytes bytes = kibibytes(256)) {
+run(CollectiveKind kind, const CollectivePolicies& policies, Datatype datatype = Datatype::kFloat32,
+    std::uint64_t seed = 0, Bytes bytes = kibibytes(256)) {
     TestMachine machine(build_topology(TestMachine::hgx(4)), TestMachine::params(), policies, seed);
     CollectiveOperation operation;
     operation.kind = kind;
@@ -117,9 +114,8 @@ TEST_P(EveryCollective, EndsOfARankAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, EveryCollective, ::testing::ValuesIn(kCollectiveKinds), [](const auto& param) {
-        return std::string(to_string(param.param));
-    });
+    Kinds, EveryCollective, ::testing::ValuesIn(kCollectiveKinds),
+    [](const auto& param) { return std::string(to_string(param.param)); });
 
 TEST(CollectiveParams, NoElementLiesInTwoPieces) {
     CollectiveParams params;

@@ -256,15 +256,11 @@ RC_GTEST_PROP(RecallProperty, CallsTakeTheSameTimeWithIt, ()) {
     const Topology topology =
         machines == 1 ? TestMachine::hgx(gpus).build() : TestMachine::cluster(machines, gpus);
     const auto algorithm = *rc::gen::element(
-        Algorithm::kRing,
-        Algorithm::kTree,
+        Algorithm::kRing, Algorithm::kTree,
         machines == 1 ? Algorithm::kInSwitch : Algorithm::kInSwitchTree);
     const auto kind = *rc::gen::element(
-        CollectiveKind::kAllReduce,
-        CollectiveKind::kReduceScatter,
-        CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast,
-        CollectiveKind::kAllToAll);
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+        CollectiveKind::kBroadcast, CollectiveKind::kAllToAll);
     const CollectiveOperation operation =
         of(*rc::gen::inRange<std::uint64_t>(1024, 32 * kMiB / 1024) * 1024, kind);
     std::vector<Time> late;

@@ -18,11 +18,8 @@ namespace {
 struct FixedCollectives final : CollectiveService, EventHandler {
     explicit FixedCollectives(Scheduler& s) : scheduler(s) {}
     void start(
-        std::uint32_t rank,
-        std::uint32_t operation,
-        const CollectiveOperation& collective,
-        std::int32_t priority,
-        CollectiveListener& listener) override {
+        std::uint32_t rank, std::uint32_t operation, const CollectiveOperation& collective,
+        std::int32_t priority, CollectiveListener& listener) override {
         ranks.push_back(rank);
         priorities.push_back(priority);
         started.push_back({operation, &listener});
@@ -30,10 +27,7 @@ struct FixedCollectives final : CollectiveService, EventHandler {
             scheduler.after(collective.measured, *this, started.size() - 1);
     }
     void start_transfer(
-        std::uint32_t,
-        std::uint32_t operation,
-        const TransferEnd& end,
-        std::int32_t,
+        std::uint32_t, std::uint32_t operation, const TransferEnd& end, std::int32_t,
         CollectiveListener& listener) override {
         transfers.push_back(end);
         started.push_back({operation, &listener});

@@ -41,8 +41,7 @@ RC_GTEST_PROP(SmPartition, IsNeverShared, ()) {
     const auto own = *rc::gen::inRange(1U, all);
     SmPartition sms({}, all, own);
     const BlockShape compute{
-        *rc::gen::inRange(1U, 1025U),
-        *rc::gen::inRange(0U, 64U),
+        *rc::gen::inRange(1U, 1025U), *rc::gen::inRange(0U, 64U),
         Bytes(*rc::gen::inRange(0, 65536))};
     const std::uint64_t most_compute = std::uint64_t{sms.compute().limit(compute)} * (all - own);
     const std::uint64_t most_own = std::uint64_t{sms.communication().limit(kCommunication)} * own;

@@ -16,8 +16,7 @@ CollectiveParams one_channel(Bytes chunk) {
 }
 
 double microseconds_of(
-    const CollectiveParams& params,
-    Bytes bytes,
+    const CollectiveParams& params, Bytes bytes,
     const Topology& topology = TestMachine::cluster(2, 4),
     Algorithm algorithm = Algorithm::kInSwitchTree) {
     TestMachine machine(topology, params, {algorithm, Protocol::kSimple, 0, false});

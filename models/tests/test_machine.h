@@ -39,9 +39,7 @@ struct IdealPort final : RankPort, EventHandler {
         scheduler.at(scheduler.now() + takes, *this, copies.size());
     }
     void add_arrays(
-        std::uint32_t id,
-        std::uint64_t read,
-        std::uint64_t written,
+        std::uint32_t id, std::uint64_t read, std::uint64_t written,
         KernelListener& listener) override {
         bytes_read += read;
         bytes_written += written;
@@ -133,22 +131,16 @@ public:
     }
 
     TestMachine(
-        const Topology& topology,
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        std::uint64_t functional_seed = 0,
-        const std::vector<std::uint32_t>& members = {},
+        const Topology& topology, const CollectiveParams& params, const CollectivePolicy& policy,
+        std::uint64_t functional_seed = 0, const std::vector<std::uint32_t>& members = {},
         std::uint32_t stands_for = 0) :
         TestMachine(
             topology, params, CollectivePolicies(policy), functional_seed, members, stands_for) {}
 
     TestMachine(
-        const Topology& topology,
-        const CollectiveParams& params,
-        const CollectivePolicies& policies,
-        std::uint64_t functional_seed = 0,
-        const std::vector<std::uint32_t>& members = {},
-        std::uint32_t stands_for = 0) :
+        const Topology& topology, const CollectiveParams& params,
+        const CollectivePolicies& policies, std::uint64_t functional_seed = 0,
+        const std::vector<std::uint32_t>& members = {}, std::uint32_t stands_for = 0) :
         fabric("fabric", topology, simulation.scheduler()) {
         Group world{"world", {}};
         world.stands_for = stands_for;
@@ -162,12 +154,7 @@ public:
             world.ranks = members;
         group = world.ranks;
         engine = std::make_unique<CollectiveEngine>(
-            "collectives",
-            fabric,
-            params,
-            policies,
-            pointers,
-            std::vector<Group>{world},
+            "collectives", fabric, params, policies, pointers, std::vector<Group>{world},
             functional_seed);
     }
 

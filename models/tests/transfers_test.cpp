@@ -18,11 +18,7 @@ struct Ends final : CollectiveListener {
 };
 
 void send(
-    TestMachine& machine,
-    Ends& ends,
-    std::uint32_t from,
-    std::uint32_t to,
-    std::uint64_t bytes,
+    TestMachine& machine, Ends& ends, std::uint32_t from, std::uint32_t to, std::uint64_t bytes,
     std::uint64_t tag = 0) {
     const TransferEnd end{from, to, Bytes(bytes), tag};
     machine.engine->start_transfer(from, 2 * from, end, 0, ends);

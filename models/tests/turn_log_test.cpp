@@ -68,8 +68,7 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
         200, 2, [](auto, auto turn, auto now) { return now + (turn % 4 == 3 ? 13000U : 10000U); });
     ASSERT_TRUE(found);
     EXPECT_NEAR(
-        static_cast<double>(found->period) / static_cast<double>(parts.log.window()),
-        43000.0 / 4,
+        static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 43000.0 / 4,
         43000.0 / 4 * 0.003);
 }
 

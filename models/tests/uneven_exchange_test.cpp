@@ -49,8 +49,7 @@ struct Result {
 };
 
 Result run_on(
-    const Topology& topology,
-    const UnevenExchange& exchange,
+    const Topology& topology, const UnevenExchange& exchange,
     const CollectivePolicy& policy = ring_policy()) {
     TestMachine machine(topology, TestMachine::params(), policy);
     machine.engine->set_exchanges({exchange});
@@ -63,9 +62,7 @@ Result run(const UnevenExchange& exchange, const CollectivePolicy& policy = ring
 }
 
 Result run_even(
-    const Topology& topology,
-    CollectiveKind kind,
-    std::uint64_t bytes,
+    const Topology& topology, CollectiveKind kind, std::uint64_t bytes,
     const CollectivePolicy& policy = ring_policy()) {
     TestMachine machine(topology, TestMachine::params(), policy);
     CollectiveOperation operation;
@@ -94,10 +91,8 @@ RC_GTEST_PROP(UnevenExchange, EveryReceiverEndsWithTheRightValues, ()) {
     CollectiveParams params = TestMachine::params();
     params.nccl_version = 22'903;  // LL up to 16 KiB a channel: messages of both protocols
     TestMachine machine(
-        several ? TestMachine::cluster(2, ranks / 2) : TestMachine::hgx(ranks).build(),
-        params,
-        by(protocol),
-        7);
+        several ? TestMachine::cluster(2, ranks / 2) : TestMachine::hgx(ranks).build(), params,
+        by(protocol), 7);
     machine.engine->set_exchanges({random_exchange(ranks, size_of(datatype).count())});
     machine.run(operation_of(1, datatype, microseconds(late)));
     RC_ASSERT(machine.ended == ranks);

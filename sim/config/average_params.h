@@ -26,29 +26,23 @@ struct AverageParams : AveragePlan {
     static constexpr auto fields() {
         return list_of(
             field(
-                "method",
-                &AverageParams::method,
+                "method", &AverageParams::method,
                 "periodic and one_shot: all replicas take the mean; elastic: all move towards a "
                 "centre, of which each has a copy; elastic_async: each moves, independently, "
                 "towards a centre on the host; model_averaging (SMA); block_momentum (BMUF)."),
             field(
-                "every",
-                &AverageParams::every,
+                "every", &AverageParams::every,
                 "Local steps of each replica between exchanges; one_shot: all steps of the run.",
-                1U,
-                4096U),
+                1U, 4096U),
             field(
-                "overlap",
-                &AverageParams::overlap,
+                "overlap", &AverageParams::overlap,
                 "An exchange overlaps the steps that follow, and its result is applied when they "
                 "end."),
             field(
-                "host_add",
-                &AverageParams::host_add,
+                "host_add", &AverageParams::host_add,
                 "elastic_async: bytes a second that the host's thread reads and writes while it "
                 "moves the centre.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)));
+                Bandwidth(1'000'000), gigabytes_per_second(10'000)));
     }
 };
 

@@ -49,26 +49,20 @@ void check_block(
             fmt::format(
                 "is {}, and an empty SM of {} does not hold a block of {} threads ({}) with as "
                 "many each; expected at most {}",
-                block.registers_per_thread,
-                gpu.name,
-                block.threads,
-                kernel.name,
+                block.registers_per_thread, gpu.name, block.threads, kernel.name,
                 most_registers(sm, {block.threads, block.registers_per_thread, {}})));
     else if (what == "shared_memory")
         checker.error(
             fmt::format("{}/shared_memory", at),
             fmt::format(
                 "is {}, more than an SM of {} has for one block; expected at most {}",
-                to_string(block.shared_memory),
-                gpu.name,
+                to_string(block.shared_memory), gpu.name,
                 to_string(gpu.sm.shared_memory - gpu.sm.reserved_shared_memory)));
     else if (what == "threads")
         checker.error(
             fmt::format("{}/{}", at, kernel.pointer),
             fmt::format(
-                "is {}, and an SM of {} holds {}; expected at most those",
-                block.threads,
-                gpu.name,
+                "is {}, and an SM of {} holds {}; expected at most those", block.threads, gpu.name,
                 gpu.sm.threads));
 }
 
@@ -80,8 +74,7 @@ void check_blocks(
         const StatedKernels stated = library->stated(collectives);
         // What all kernels share is told once, of the largest.
         const auto largest = std::max_element(
-            stated.kernels.begin(),
-            stated.kernels.end(),
+            stated.kernels.begin(), stated.kernels.end(),
             [](const StatedKernel& a, const StatedKernel& b) {
                 return a.shape.threads < b.shape.threads;
             });

@@ -21,18 +21,12 @@ struct DeviceLinkParams {
         using P = DeviceLinkParams;
         return list_of(
             field(
-                "bandwidth",
-                &P::bandwidth,
-                "Rate of each direction.",
-                Bandwidth(1'000'000),
+                "bandwidth", &P::bandwidth, "Rate of each direction.", Bandwidth(1'000'000),
                 gigabytes_per_second(10'000))
                 .required(),
             field(
-                "latency",
-                &P::latency,
-                "Latency from the start of a transfer to its first byte.",
-                Time(),
-                microseconds(1'000'000)));
+                "latency", &P::latency, "Latency from the start of a transfer to its first byte.",
+                Time(), microseconds(1'000'000)));
     }
 };
 
@@ -48,8 +42,7 @@ struct DeviceParams {
             field("processor", &P::processor, "The processor, or the file that describes it.")
                 .required(),
             field(
-                "link",
-                &P::link,
+                "link", &P::link,
                 "A coprocessor's link to its host, over which a workload's data come; absent: the "
                 "processor is a socket of the host."));
     }

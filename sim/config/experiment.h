@@ -51,35 +51,29 @@ struct SystemParams {
         return list_of(
             field("name", &SystemParams::name, "Name of the machine in reports.").required(),
             field(
-                "devices",
-                &SystemParams::devices,
+                "devices", &SystemParams::devices,
                 "Sockets of a host and its many-core coprocessors, instead of GPUs and all that "
                 "belongs to them (docs/coprocessor.md)."),
             field(
-                "gpu",
-                &SystemParams::gpu,
+                "gpu", &SystemParams::gpu,
                 "The GPU, or the file that describes it. Required without devices.")
                 .required(),
             field(
                 "gpus", &SystemParams::gpus, "Ranks with a different GPU (docs/unequal_gpus.md)."),
             field(
-                "topology",
-                &SystemParams::topology,
+                "topology", &SystemParams::topology,
                 "Interconnect of the GPUs, or the file with its description (FILE, or "
                 "SYSTEM.json#/topology). Required without devices.")
                 .required(),
             field(
-                "collectives",
-                &SystemParams::collectives,
+                "collectives", &SystemParams::collectives,
                 "Parameters of collectives, or the file with them (SYSTEM.json#/collectives)."),
             field(
-                "measured_as",
-                &SystemParams::measured_as,
+                "measured_as", &SystemParams::measured_as,
                 "Descriptions of such machines in tables of measurements, one text per wording of "
                 "GPU and interconnect. `validate` selects the system by them."),
             field(
-                "faults",
-                &SystemParams::faults,
+                "faults", &SystemParams::faults,
                 "Faults, present from the start or occurring during the run."));
     }
     void check(ParamChecker& checker) const;
@@ -97,37 +91,31 @@ struct TraceWorkloadParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "files",
-                &TraceWorkloadParams::files,
+                "files", &TraceWorkloadParams::files,
                 "Traces, relative to this file, one per rank: Kineto, Nsight Systems, Chakra, "
                 "PyTorch's execution traces and flight recorder, rocprofv3, captures, NCCL "
                 "Inspector, logs and JSON of nccl-tests and rccl-tests, switchfold's own.")
                 .required(),
             field(
-                "ranks",
-                &TraceWorkloadParams::ranks,
+                "ranks", &TraceWorkloadParams::ranks,
                 "Ranks of the run; 0: those of the trace. Required if the files are fewer than the "
                 "ranks that they stand for: process groups of one rank's trace then repeat by "
                 "their strides.",
-                0U,
-                65'536U),
+                0U, 65'536U),
             field(
-                "peers",
-                &TraceWorkloadParams::peers,
+                "peers", &TraceWorkloadParams::peers,
                 "If one trace stands for all ranks: as_traced, the others arrive at each "
                 "collective as late as its residence in the trace shows; together, no rank is ever "
                 "late. Default: as_traced if a real run's trace has residences. Traces of all "
                 "ranks show each rank's own lateness."),
             field(
-                "traced_on",
-                &TraceWorkloadParams::traced_on,
+                "traced_on", &TraceWorkloadParams::traced_on,
                 "The machine that the trace was recorded on, or the file that describes it. It "
                 "tells what the trace leaves open: sizes of collectives from their durations, and "
                 "how late peers came; and on which GPU its kernels took their times. Default: the "
                 "experiment's system, if its file describes the traced GPU."),
             field(
-                "kernel_times",
-                &TraceWorkloadParams::kernel_times,
+                "kernel_times", &TraceWorkloadParams::kernel_times,
                 "Durations of the trace's kernels alone on a GPU that differs from the traced one: "
                 "rescaled, by the ratio of the modelled times on the two GPUs "
                 "(docs/kernel_times.md); as_traced, the trace's. Default: rescaled if the traced "
@@ -146,19 +134,13 @@ struct CollectiveWorkloadParams {
         return list_of(
             field("collective", &CollectiveWorkloadParams::collective, "Kind of the collective."),
             field(
-                "size",
-                &CollectiveWorkloadParams::size,
-                "Payload of one rank, as nccl-tests counts it.",
-                Bytes(1),
-                Bytes(1ULL << 40U))
+                "size", &CollectiveWorkloadParams::size,
+                "Payload of one rank, as nccl-tests counts it.", Bytes(1), Bytes(1ULL << 40U))
                 .required(),
             field("datatype", &CollectiveWorkloadParams::datatype, "Type of its elements."),
             field(
-                "ranks",
-                &CollectiveWorkloadParams::ranks,
-                "Participating GPUs, from rank 0; 0: all.",
-                0U,
-                65'536U));
+                "ranks", &CollectiveWorkloadParams::ranks,
+                "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U));
     }
 };
 
@@ -177,49 +159,37 @@ struct ScenarioParams {
         return list_of(
             field("name", &ScenarioParams::name, "Name in reports.").required(),
             field(
-                "overlap",
-                &ScenarioParams::overlap,
+                "overlap", &ScenarioParams::overlap,
                 "Collectives may overlap compute; false: they run one after the other."),
             field(
-                "all_reduce",
-                &ScenarioParams::all_reduce,
+                "all_reduce", &ScenarioParams::all_reduce,
                 "How all-reduces run, and other collectives as far as possible."),
             field(
-                "collectives",
-                &ScenarioParams::collectives,
+                "collectives", &ScenarioParams::collectives,
                 "How collectives run, by kind; kinds without an entry follow all_reduce as far as "
                 "possible."),
             field(
-                "max_ctas",
-                &ScenarioParams::max_ctas,
+                "max_ctas", &ScenarioParams::max_ctas,
                 "Limit on thread blocks (CTAs) of every communication kernel; NCCL's maxCTAs. "
                 "Absent: the limit of the rules and policies.",
-                1U,
-                1024U),
+                1U, 1024U),
             field(
-                "communication_sms",
-                &ScenarioParams::communication_sms,
+                "communication_sms", &ScenarioParams::communication_sms,
                 "SMs of each GPU reserved for communication, as by a green context: compute "
                 "kernels cannot use them, communication uses no others, and a communication kernel "
                 "has at most one block per reserved SM. Absent: compute and communication share "
                 "all SMs.",
-                1U,
-                4095U),
+                1U, 4095U),
             field(
-                "set",
-                &ScenarioParams::set,
+                "set", &ScenarioParams::set,
                 "Other values of the experiment that this scenario replaces, by JSON pointer: "
                 "{\"/workload/bucket\": \"50 MiB\"}."));
     }
 };
 
 using Workload = std::variant<
-    TraceWorkloadParams,
-    CollectiveWorkloadParams,
-    TrainingWorkloadParams,
-    ExpertsWorkloadParams,
-    KernelBesideCollectiveParams,
-    ManyCoreParams>;
+    TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams, ExpertsWorkloadParams,
+    KernelBesideCollectiveParams, ManyCoreParams>;
 
 /// One of several workloads that share a machine.
 struct PlacedWorkloadParams {
@@ -234,17 +204,13 @@ struct PlacedWorkloadParams {
             field("on", &PlacedWorkloadParams::on, "Its GPUs; rank 0 runs on the first.")
                 .required(),
             field(
-                "start",
-                &PlacedWorkloadParams::start,
-                "Delay of its start after the start of the run.",
-                Time(),
+                "start", &PlacedWorkloadParams::start,
+                "Delay of its start after the start of the run.", Time(),
                 microseconds(3'600'000'000)),
             field(
-                "steps",
-                &PlacedWorkloadParams::steps,
+                "steps", &PlacedWorkloadParams::steps,
                 "Number of consecutive repetitions; 0: until the longest workload has run once.",
-                0U,
-                4096U),
+                0U, 4096U),
             field("workload", &PlacedWorkloadParams::workload, "The workload on these GPUs.")
                 .required());
     }
@@ -275,76 +241,62 @@ struct Experiment {
                 .required(),
             field("workload", &Experiment::workload, "The workload of the machine."),
             field(
-                "workloads",
-                &Experiment::workloads,
+                "workloads", &Experiment::workloads,
                 "Several workloads, each on its own GPUs, that share the rest of the machine "
                 "(docs/shared_machine.md). Instead of workload."),
             field(
-                "scenarios",
-                &Experiment::scenarios,
+                "scenarios", &Experiment::scenarios,
                 "Ways to run it. Default: serial, ring and in_switch, or between machines "
                 "in_switch_tree and collnet (a collective: without serial; a kernel "
                 "beside one: ring, auto and in_switch; experts: deepep_normal). What the machine "
                 "does not support is left out, with a note if "
                 "nothing through switches remains."),
             field(
-                "memory",
-                &Experiment::memory,
+                "memory", &Experiment::memory,
                 "check: a workload that needs more memory than its GPUs' capacity minus their "
                 "reserve is refused, with the largest batch that fits; ignore: it runs, and the "
                 "result says what it lacks (docs/training.md#memory)."),
             field(
-                "functional",
-                &Experiment::functional,
+                "functional", &Experiment::functional,
                 "Collectives carry real numbers, and every result is checked."),
             field(
-                "seed",
-                &Experiment::seed,
+                "seed", &Experiment::seed,
                 "Seed of all random values: the numbers of functional mode, bit errors."),
             field(
-                "causes",
-                &Experiment::causes,
+                "causes", &Experiment::causes,
                 "Find the causes of the slowdown: runs each scenario again with each mechanism "
                 "switched off."),
             field(
-                "exact",
-                &Experiment::exact,
+                "exact", &Experiment::exact,
                 "Simulate every transfer of every collective; false: long collectives skip their "
                 "repetitive parts, one like an earlier one passes as that did, rings of many ranks "
                 "that do the same run on a few of them, and statistics count what was left out."),
             field(
-                "approximate",
-                &Experiment::approximate,
+                "approximate", &Experiment::approximate,
                 "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
                 "a few, at least three (tree), where the others do the same: ten and, on four of "
                 "eight, two times faster, and up to 7 and 9 % off (docs/performance.md)."),
             field(
-                "faults",
-                &Experiment::faults,
+                "faults", &Experiment::faults,
                 "Faults in addition to the system's own, present from the start or occurring "
                 "during the run."),
             field(
-                "limits",
-                &Experiment::limits,
+                "limits", &Experiment::limits,
                 "Limits at which a simulation is aborted (exit code 3)."),
             field(
-                "learning",
-                &Experiment::learning,
+                "learning", &Experiment::learning,
                 "Train a small network with the weight versions that the passes of the simulated "
                 "plan see (docs/learning.md)."),
             field(
-                "ranks",
-                &Experiment::ranks,
+                "ranks", &Experiment::ranks,
                 "Ranks that are slower or start later than their GPUs imply "
                 "(docs/unequal_gpus.md)."),
             field(
-                "planner",
-                &Experiment::planner,
+                "planner", &Experiment::planner,
                 "The plans that `switchfold plan` chooses from (docs/planner.md); `run` ignores "
                 "it."),
             field(
-                "run",
-                &Experiment::run,
+                "run", &Experiment::run,
                 "A run of many steps in which GPUs join and leave (docs/elastic.md)."));
     }
     void check(ParamChecker& checker) const;

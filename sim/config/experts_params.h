@@ -48,18 +48,15 @@ struct ExpertSplitsParams {
         using S = ExpertSplitsParams;
         return list_of(
             field(
-                "rows",
-                &S::rows,
+                "rows", &S::rows,
                 "A list for each rank: the rows that its tokens send to the experts of each rank, "
                 "its own included. A token has a row for each expert that it chooses."),
             field(
-                "trace",
-                &S::trace,
+                "trace", &S::trace,
                 "Instead of rows: files of a trace, relative to the experiment's, of whose "
                 "all-to-alls one is the dispatch."),
             field(
-                "call",
-                &S::call,
+                "call", &S::call,
                 "trace: number of the all-to-all among those of the first traced rank, from 0."));
     }
     void check(ParamChecker& checker) const;
@@ -83,19 +80,15 @@ struct ExpertsWorkloadParams {
         using W = ExpertsWorkloadParams;
         return list_of(
             field(
-                "operation",
-                &W::operation,
+                "operation", &W::operation,
                 "dispatch: sends tokens to their experts; combine: returns the experts' results "
                 "and adds them; both: one after the other."),
             field(
-                "tokens",
-                &W::tokens,
-                "Tokens of each rank. With splits, which say how many there are, none.",
-                1U,
+                "tokens", &W::tokens,
+                "Tokens of each rank. With splits, which say how many there are, none.", 1U,
                 kMostTokens),
             field(
-                "splits",
-                &W::splits,
+                "splits", &W::splits,
                 "Instead of tokens and routing: rows of each pair of ranks, or the file that "
                 "states them."),
             field("hidden", &W::hidden, "Elements of a token.", 1U, 65'536U).required(),
@@ -103,21 +96,16 @@ struct ExpertsWorkloadParams {
             field("experts", &W::experts, "Experts of the layer, over all ranks.", 1U, 65'536U)
                 .required(),
             field(
-                "payload",
-                &W::payload,
+                "payload", &W::payload,
                 "Format of a dispatched token: bfloat16, fp8 with a float32 scale per 128 "
                 "elements, nvfp4 with a scale byte per 16 elements. A combine carries bfloat16."),
             field(
-                "routing",
-                &W::routing,
+                "routing", &W::routing,
                 "Distribution of the chosen experts: random, uniform; balanced, ranks in turn; "
                 "skewed, the first ones more often."),
             field(
-                "skew",
-                &W::skew,
-                "skewed: the e-th expert is chosen with weight 1 / (e + 1)^skew.",
-                0.0,
-                10.0),
+                "skew", &W::skew, "skewed: the e-th expert is chosen with weight 1 / (e + 1)^skew.",
+                0.0, 10.0),
             field("ranks", &W::ranks, "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U));
     }
     void check(ParamChecker& checker) const;

@@ -36,23 +36,19 @@ struct HostCostsParams : elastic::HostCosts {
             field("pod", &P::pod, "Time until a machine or container is ready to start a process.")
                 .required(),
             field(
-                "restart_pods",
-                &P::restart_pods,
+                "restart_pods", &P::restart_pods,
                 "A restart needs new pods for all ranks; false: only for added ones.")
                 .required(),
             field(
-                "keep_processes",
-                &P::keep_processes,
+                "keep_processes", &P::keep_processes,
                 "A restart keeps existing processes and their contexts.")
                 .required(),
             field(
-                "detection",
-                &P::detection,
+                "detection", &P::detection,
                 "Time from a request or death until all members know of it.")
                 .required(),
             field(
-                "poll",
-                &P::poll,
+                "poll", &P::poll,
                 "Kept processes: time between two looks of a process that waits for work.")
                 .required(),
             field("kill", &P::kill, "Time until old processes have ended.").required(),
@@ -60,44 +56,37 @@ struct HostCostsParams : elastic::HostCosts {
             field("import", &P::import, "Time to import its libraries.").required(),
             field("context", &P::context, "Time to create a GPU's context.").required(),
             field(
-                "context_per_gpu",
-                &P::context_per_gpu,
+                "context_per_gpu", &P::context_per_gpu,
                 "Additional time for each other GPU of the machine (peer access).")
                 .required(),
             field("rendezvous", &P::rendezvous, "Time to agree on the participants.").required(),
             field("skew", &P::skew, "Spread of the ranks' arrivals at the bootstrap.").required(),
             field(
-                "bootstrap_step",
-                &P::bootstrap_step,
+                "bootstrap_step", &P::bootstrap_step,
                 "Time of one step of the TCP ring by which ranks find each other: a message to the "
                 "next rank.")
                 .required(),
             field(
-                "kernels",
-                &P::kernels,
+                "kernels", &P::kernels,
                 "Time in which a process's first communicator loads its kernels.")
                 .required(),
             field("allocation", &P::allocation, "Time to allocate a communicator's buffers.")
                 .required(),
             field(
-                "topology",
-                &P::topology,
+                "topology", &P::topology,
                 "Time of the topology search, its graphs and the all-gathers between them.")
                 .required(),
             field(
-                "connection",
-                &P::connection,
+                "connection", &P::connection,
                 "Time to connect a rank's end of a ring channel within a machine, at the first "
                 "collective.")
                 .required(),
             field(
-                "connection_network",
-                &P::connection_network,
+                "connection_network", &P::connection_network,
                 "The same for a rank of another machine.")
                 .required(),
             field(
-                "warm_connections",
-                &P::warm_connections,
+                "warm_connections", &P::warm_connections,
                 "A prepared communicator connects beside training, by its own collective.")
                 .required(),
             field(
@@ -105,13 +94,11 @@ struct HostCostsParams : elastic::HostCosts {
                 .required(),
             field("data", &P::data, "Time until the first batch is available.").required(),
             field(
-                "switching",
-                &P::switching,
+                "switching", &P::switching,
                 "Time to switch to a prepared communicator and redistribute the batch.")
                 .required(),
             field(
-                "sync_weights",
-                &P::sync_weights,
+                "sync_weights", &P::sync_weights,
                 "After a join, leave or failure members wrap the network anew, which sends the "
                 "first member's weights to all (init_sync of PyTorch's DistributedDataParallel); "
                 "false: they only change the communicator."),
@@ -122,21 +109,16 @@ struct HostCostsParams : elastic::HostCosts {
             field("storage_read", &P::storage_read, "Rate of the shared storage.", kLeast, kMost)
                 .required(),
             field(
-                "client",
-                &P::client,
-                "Rate limit of one process, writing or reading.",
-                kLeast,
+                "client", &P::client, "Rate limit of one process, writing or reading.", kLeast,
                 kMost)
                 .required(),
             field(
-                "readers",
-                &P::readers,
+                "readers", &P::readers,
                 "Readers of a checkpoint: every_rank, every_machine (its page cache serves the "
                 "machine's other ranks), one (which sends it to the others).")
                 .required(),
             field(
-                "writers",
-                &P::writers,
+                "writers", &P::writers,
                 "Writers of a checkpoint: one, the first member; every_rank, each an equal part.")
                 .required());
     }

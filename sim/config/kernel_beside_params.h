@@ -35,15 +35,12 @@ struct MatrixProductParams {
             field("n", &P::n, "Columns of the result.", 1U, kMostRows).required(),
             field("k", &P::k, "Terms of each sum.", 1U, kMostRows).required(),
             field(
-                "datatype",
-                &P::datatype,
+                "datatype", &P::datatype,
                 "Type of the factors: float32, float16, bfloat16 or float8."),
             field(
-                "time",
-                &P::time,
+                "time", &P::time,
                 "Duration alone on the GPU. Absent: by the model of docs/kernel_times.md.",
-                kShortestKernel,
-                kLongestKernel));
+                kShortestKernel, kLongestKernel));
     }
     void check(ParamChecker& checker) const;
 };
@@ -68,32 +65,21 @@ struct LaunchedKernelParams {
             field("grid", &P::grid, "Thread blocks along x, y and z.", 1U, kMostBlocks).required(),
             field("block", &P::block, "Threads of a block along x, y and z.", 1U, 1024U).required(),
             field(
-                "registers_per_thread",
-                &P::registers_per_thread,
-                "Registers of a thread.",
-                1U,
+                "registers_per_thread", &P::registers_per_thread, "Registers of a thread.", 1U,
                 255U),
             field(
-                "shared_memory",
-                &P::shared_memory,
-                "Shared memory of a block, static and dynamic.",
-                Bytes(0),
-                mebibytes(1)),
+                "shared_memory", &P::shared_memory, "Shared memory of a block, static and dynamic.",
+                Bytes(0), mebibytes(1)),
             field(
-                "bytes_read",
-                &P::bytes_read,
-                "Read from L2 and beyond, by the whole kernel.",
-                Bytes(0),
-                kMostBytes),
+                "bytes_read", &P::bytes_read, "Read from L2 and beyond, by the whole kernel.",
+                Bytes(0), kMostBytes),
             field("bytes_written", &P::bytes_written, "Written likewise.", Bytes(0), kMostBytes),
             field("flops", &P::flops, "Floating-point operations.", 0.0, kMostFlops),
             field(
-                "time",
-                &P::time,
+                "time", &P::time,
                 "Duration alone on the GPU. Absent: that of its bytes, and of its flops on the "
                 "vector units, by the model of docs/kernel_times.md.",
-                kShortestKernel,
-                kLongestKernel));
+                kShortestKernel, kLongestKernel));
     }
     void check(ParamChecker& checker) const;
 };
@@ -115,26 +101,18 @@ struct KernelBesideCollectiveParams {
             field("kernel", &P::kernel, "The kernel, the same on every GPU.").required(),
             field("collective", &P::collective, "Kind of the collective."),
             field(
-                "size",
-                &P::size,
-                "Payload of one rank, as nccl-tests counts it.",
-                Bytes(1),
+                "size", &P::size, "Payload of one rank, as nccl-tests counts it.", Bytes(1),
                 Bytes(1ULL << 40U))
                 .required(),
             field("datatype", &P::datatype, "Type of the collective's elements."),
             field("ranks", &P::ranks, "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U),
             field(
-                "kernels",
-                &P::kernels,
+                "kernels", &P::kernels,
                 "Kernels in a row; 0: as many as take as long as the collectives while both run, "
                 "the longer of the two ten times.",
-                0U,
-                kMostRuns),
+                0U, kMostRuns),
             field(
-                "collectives",
-                &P::collectives,
-                "Collectives in a row; 0: likewise.",
-                0U,
+                "collectives", &P::collectives, "Collectives in a row; 0: likewise.", 0U,
                 kMostRuns));
     }
 };

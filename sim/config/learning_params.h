@@ -64,32 +64,24 @@ struct LearningNetworkParams : learning::NetworkShape {
         using P = LearningNetworkParams;
         return list_of(
             field(
-                "type",
-                &P::kind,
+                "type", &P::kind,
                 "mlp; residual, blocks of two linear maps; transformer; quadratic, a quadratic "
                 "loss with noisy gradients."),
             field(
-                "depth",
-                &P::depth,
+                "depth", &P::depth,
                 "Number of consecutive pieces, including input and output, divided evenly over the "
                 "stages.",
-                1U,
-                1024U),
+                1U, 1024U),
             field(
-                "width",
-                &P::width,
-                "Neurons of a layer; quadratic: parameters of a piece.",
-                1U,
+                "width", &P::width, "Neurons of a layer; quadratic: parameters of a piece.", 1U,
                 4096U),
             field("inside", &P::inside, "Neurons within a block; 0: the width.", 0U, 4096U),
             field("heads", &P::heads, "transformer: heads of attention.", 1U, 64U),
             field(
-                "tokens",
-                &P::tokens,
+                "tokens", &P::tokens,
                 "transformer: tokens into which a sample's features are divided; text: characters "
                 "from which the next one is predicted.",
-                1U,
-                1024U),
+                1U, 1024U),
             field("curvature", &P::curvature, "quadratic: value for every parameter.", 0.0, 1e6),
             field("start", &P::start, "quadratic: value for every parameter.", -1e6, 1e6));
     }
@@ -100,8 +92,7 @@ struct LearningDataParams : learning::DataSpec {
         using P = LearningDataParams;
         return list_of(
             field(
-                "type",
-                &P::kind,
+                "type", &P::kind,
                 "teacher, a network with fixed weights; spirals, two of them; noise, for a "
                 "quadratic network; text, the next character of it; csv; fashion_mnist, of "
                 "Debian's "
@@ -111,15 +102,12 @@ struct LearningDataParams : learning::DataSpec {
             field("features", &P::features, "teacher: size of an input.", 1U, 4096U),
             field("outputs", &P::outputs, "teacher: size of an output.", 1U, 4096U),
             field(
-                "noise",
-                &P::noise,
+                "noise", &P::noise,
                 "Standard deviation of noise, added to the teacher's outputs or the spirals' "
                 "points, or forming the data of type noise.",
-                0.0,
-                1e6),
+                0.0, 1e6),
             field(
-                "file",
-                &P::file,
+                "file", &P::file,
                 "csv: a header, then numbers, the last column the target; text: any, without it "
                 "sentences of a grammar; fashion_mnist: another folder. Relative to this file."),
             field("classes", &P::classes, "csv: the target is a class, from 0 on."));
@@ -136,8 +124,7 @@ struct LearningOptimizerParams : learning::OptimizerSpec {
         constexpr double kBelowOne = 0.999999;
         return list_of(
             field(
-                "type",
-                &P::rule,
+                "type", &P::rule,
                 "averaged_momentum, v = m v + (1 - m) g; momentum, v = m v + g (PyTorch); adam; "
                 "adamw."),
             field("momentum", &P::momentum, "m; Adam's beta 1.", 0.0, kBelowOne),
@@ -152,42 +139,31 @@ struct LearningAveragingParams : learning::AveragingSpec {
         using P = LearningAveragingParams;
         return list_of(
             field(
-                "type",
-                &P::rule,
+                "type", &P::rule,
                 "Averaging of data-parallel replicas: none, gradients are summed in every step; "
                 "periodic (local SGD); post_local; one_shot; adaptive (AdaComm); elastic (EASGD); "
                 "elastic_async, each replica meets the centre at its own time; model_averaging "
                 "(SMA); block_momentum (BMUF)."),
             field("every", &P::every, "Steps between averages; adaptive: at first.", 1U, 1U << 20U),
             field(
-                "strength",
-                &P::strength,
+                "strength", &P::strength,
                 "elastic, elastic_async, model_averaging: strength of the pull to the centre; 0: "
                 "0.9 / replicas.",
-                0.0,
-                2.0),
+                0.0, 2.0),
             field(
-                "centre_momentum",
-                &P::centre_momentum,
-                "model_averaging: momentum of the centre.",
-                0.0,
+                "centre_momentum", &P::centre_momentum, "model_averaging: momentum of the centre.",
+                0.0, 0.999999),
+            field(
+                "block_momentum", &P::block_momentum,
+                "block_momentum: momentum of the centre; below 0: 1 - 1 / replicas.", -1.0,
                 0.999999),
             field(
-                "block_momentum",
-                &P::block_momentum,
-                "block_momentum: momentum of the centre; below 0: 1 - 1 / replicas.",
-                -1.0,
-                0.999999),
-            field(
-                "every_step_until",
-                &P::every_step_until,
+                "every_step_until", &P::every_step_until,
                 "post_local: step until which replicas average after every step; 0: half of the "
                 "steps.",
-                0U,
-                1U << 24U),
+                0U, 1U << 24U),
             field(
-                "keep_momentum",
-                &P::keep_momentum,
+                "keep_momentum", &P::keep_momentum,
                 "Replicas keep their momentum after an average."));
     }
 };
@@ -201,17 +177,12 @@ struct LearningMemberParams : learning::MemberChange {
             field("at", &P::at, "Step after which the change takes effect.", 0U, kMostSteps)
                 .required(),
             field(
-                "add",
-                &P::add,
+                "add", &P::add,
                 "Number of replicas that join; they receive weights and moments during the next "
                 "step.",
-                0U,
-                kMostMembers),
+                0U, kMostMembers),
             field(
-                "remove",
-                &P::remove,
-                "Number of replicas that leave: the last ones.",
-                0U,
+                "remove", &P::remove, "Number of replicas that leave: the last ones.", 0U,
                 kMostMembers));
     }
     void check(ParamChecker& checker) const {
@@ -267,62 +238,45 @@ struct LearningParams {
             field("optimizer", &P::optimizer, "How weights are updated."),
             field("averaging", &P::averaging, "How data-parallel replicas average their weights."),
             field(
-                "shares",
-                &P::shares,
+                "shares", &P::shares,
                 "Relative shares of the batch of the data-parallel replicas; absent: equal shares.",
-                1U,
-                1U << 16U),
+                1U, 1U << 16U),
             field(
-                "members",
-                &P::members,
+                "members", &P::members,
                 "Joins and leaves of data-parallel replicas, in the order of steps."),
             field(
-                "compared_with",
-                &P::compared_with,
+                "compared_with", &P::compared_with,
                 "Scenario with which the others are compared, seed by seed; absent: the first that "
                 "trains."),
             field(
-                "gap_of",
-                &P::gap_of,
+                "gap_of", &P::gap_of,
                 "Scenario whose difference in final loss from compared_with is the gap; results "
                 "show the share of it that each other scenario closes."),
             field("learning_rate", &P::learning_rate, "The same for all scenarios.", 0.0, 1e9),
             field(
-                "batch",
-                &P::batch,
-                "Samples of a step, of all micro-batches and replicas together.",
-                1U,
-                1U << 20U),
+                "batch", &P::batch,
+                "Samples of a step, of all micro-batches and replicas together.", 1U, 1U << 20U),
             field("steps", &P::steps, "Steps of `batch` samples.", 1U, kMostSteps),
             field(
-                "evaluate_every",
-                &P::evaluate_every,
-                "Steps between measurements of the loss.",
-                1U,
+                "evaluate_every", &P::evaluate_every, "Steps between measurements of the loss.", 1U,
                 kMostSteps),
             field(
-                "target",
-                &P::target,
+                "target", &P::target,
                 "Loss to reach; results contain the steps and seconds to it."),
             field("seeds", &P::seeds, "Number of trainings, each with its own seed.", 1U, 1000U),
             field("seed", &P::seed, "The first seed; the others follow consecutively."),
             field(
-                "ahead",
-                &P::ahead,
+                "ahead", &P::ahead,
                 "Distance of weight predictions: by the formula of their papers, or from the "
                 "simulated times."),
             field(
-                "pipemare_decay",
-                &P::pipemare_decay,
+                "pipemare_decay", &P::pipemare_decay,
                 "PipeMare's D: decay of its average of updates from a forward pass to its backward "
                 "pass.",
-                1e-6,
-                0.999999),
+                1e-6, 0.999999),
             field(
-                "pipemare_steps",
-                &P::pipemare_steps,
-                "PipeMare's K: steps with rescaled learning rates; 0: a quarter of all.",
-                0U,
+                "pipemare_steps", &P::pipemare_steps,
+                "PipeMare's K: steps with rescaled learning rates; 0: a quarter of all.", 0U,
                 kMostSteps));
     }
 };

@@ -81,20 +81,15 @@ void check_ranks(const Experiment& experiment, ParamChecker& checker) {
         for (const std::uint32_t rank : w.on.ranks) {
             if (rank >= gpus)
                 checker.error(
-                    pointer,
-                    fmt::format(
-                        "has rank {}, and {} has {} GPUs; expected ranks below that",
-                        rank,
-                        experiment.system->name,
-                        gpus));
+                    pointer, fmt::format(
+                                 "has rank {}, and {} has {} GPUs; expected ranks below that", rank,
+                                 experiment.system->name, gpus));
             const auto [at, fresh] = taken.try_emplace(rank, &w);
             if (!fresh && at->second != &w)
                 checker.error(
-                    pointer,
-                    fmt::format(
-                        "has rank {}, on which \"{}\" runs; expected GPUs of its own",
-                        rank,
-                        at->second->name));
+                    pointer, fmt::format(
+                                 "has rank {}, on which \"{}\" runs; expected GPUs of its own",
+                                 rank, at->second->name));
         }
     }
 }
@@ -102,9 +97,8 @@ void check_ranks(const Experiment& experiment, ParamChecker& checker) {
 void check_workloads(const Experiment& experiment, ParamChecker& checker) {
     if (experiment.workload.has_value() == !experiment.workloads.empty())
         checker.error(
-            "",
-            experiment.workload ? "has workload and workloads; expected one of the two"
-                                : "has no workload; expected workload, or workloads");
+            "", experiment.workload ? "has workload and workloads; expected one of the two"
+                                    : "has no workload; expected workload, or workloads");
     std::set<std::string> names;
     for (std::size_t i = 0; i < experiment.workloads.size(); ++i)
         if (const std::string& name = experiment.workloads[i].name; !names.insert(name).second)
@@ -180,10 +174,9 @@ void Experiment::check(ParamChecker& checker) const {
     check_workloads(*this, checker);
     if (approximate && (exact || functional))
         checker.error(
-            "/approximate",
-            fmt::format(
-                "cannot be with {}, which needs every rank; expected one of them",
-                exact ? "exact" : "functional"));
+            "/approximate", fmt::format(
+                                "cannot be with {}, which needs every rank; expected one of them",
+                                exact ? "exact" : "functional"));
     if (!ranks.empty())
         check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);
@@ -292,9 +285,7 @@ private:
 
     template <class Tell>
     void check_file(
-        const std::string& pointer,
-        const std::filesystem::path& written,
-        std::string_view what,
+        const std::string& pointer, const std::filesystem::path& written, std::string_view what,
         const Tell& tell) {
         const auto path = written.is_absolute()
                               ? written
@@ -355,10 +346,7 @@ private:
                 fmt::format("/scenarios/{}/communication_sms", scenario),
                 fmt::format(
                     "is {}, which leaves kernels none of the {} SMs of {}; expected at most {}",
-                    *own,
-                    gpu.sms,
-                    gpu.name,
-                    gpu.sms - 1));
+                    *own, gpu.sms, gpu.name, gpu.sms - 1));
     }
 
     LoadedExperiment loaded_;
@@ -370,8 +358,7 @@ private:
 LoadedExperiment complete_experiment(Experiment experiment, const std::filesystem::path& file) {
     SWITCHFOLD_CHECK(
         std::all_of(
-            experiment.scenarios.begin(),
-            experiment.scenarios.end(),
+            experiment.scenarios.begin(), experiment.scenarios.end(),
             [](const ScenarioParams& scenario) { return scenario.set.empty(); }),
         "a scenario sets something in an experiment that was not read");
     return Completer(std::move(experiment), file).run({}, {});
@@ -477,8 +464,7 @@ SystemParams load_system(const std::filesystem::path& file, std::span<const Over
     SystemParams system = load_any_system(file, overrides);
     if (!system.has_gpus())
         throw ConfigError(
-            file.string(),
-            "/devices",
+            file.string(), "/devices",
             fmt::format("{} has no GPUs; expected a system with GPUs", system.name));
     return system;
 }

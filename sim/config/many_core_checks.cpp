@@ -18,12 +18,9 @@ namespace {
 
 void check_unused(const Experiment& experiment, ParamChecker& checker) {
     const std::pair<std::string_view, bool> of_gpus[] = {
-        {"/learning", experiment.learning.has_value()},
-        {"/run", experiment.run.has_value()},
-        {"/planner", experiment.planner.has_value()},
-        {"/ranks", !experiment.ranks.empty()},
-        {"/faults", !experiment.faults.empty()},
-        {"/functional", experiment.functional}};
+        {"/learning", experiment.learning.has_value()}, {"/run", experiment.run.has_value()},
+        {"/planner", experiment.planner.has_value()},   {"/ranks", !experiment.ranks.empty()},
+        {"/faults", !experiment.faults.empty()},        {"/functional", experiment.functional}};
     for (const auto& [pointer, given] : of_gpus)
         if (given)
             checker.error(
@@ -56,10 +53,8 @@ void check_use(const ManyCoreParams& workload, const SystemParams& system, Param
         checker.error(
             "/workload/on",
             fmt::format(
-                "is \"{}\", which is no device of {}{}; expected one of: {}",
-                workload.on,
-                system.name,
-                near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+                "is \"{}\", which is no device of {}{}; expected one of: {}", workload.on,
+                system.name, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
                 fmt::join(names, ", ")));
         return;
     }
@@ -75,17 +70,13 @@ void check_use(const ManyCoreParams& workload, const SystemParams& system, Param
             "/workload/team_cores",
             fmt::format(
                 "is {}, and {} cores of {} are in use; expected at most those",
-                *workload.team_cores,
-                cores,
-                used.name));
+                *workload.team_cores, cores, used.name));
     if (workload.threads_per_core && *workload.threads_per_core > used.threads_per_core)
         checker.error(
             "/workload/threads_per_core",
             fmt::format(
                 "is {}, and a core of {} has {}; expected at most those",
-                *workload.threads_per_core,
-                used.name,
-                used.threads_per_core));
+                *workload.threads_per_core, used.name, used.threads_per_core));
 }
 
 std::string_view type_of(const Workload& workload) {
@@ -105,8 +96,7 @@ void check_many_core(const Experiment& experiment, ParamChecker& checker) {
                 fmt::format(
                     "is {}, which runs on GPUs, and {} has none; expected many_core, or a system "
                     "with GPUs",
-                    type_of(at.workload),
-                    system.name));
+                    type_of(at.workload), system.name));
         if (workloads_of(experiment).empty())
             checker.error("/workload", "is missing; expected one of type many_core");
         return;

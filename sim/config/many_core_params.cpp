@@ -8,11 +8,9 @@ namespace switchfold {
 void ManyCoreParams::check(ParamChecker& checker) const {
     if (widths.size() < 2)
         checker.error(
-            "/widths",
-            fmt::format(
-                "has {} layer{}; expected at least the input's and the code's",
-                widths.size(),
-                widths.size() == 1 ? "" : "s"));
+            "/widths", fmt::format(
+                           "has {} layer{}; expected at least the input's and the code's",
+                           widths.size(), widths.size() == 1 ? "" : "s"));
     if (nested_threads > 1 && team_cores.value_or(1) > 1)
         checker.error(
             "/team_cores",

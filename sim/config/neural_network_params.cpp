@@ -69,13 +69,12 @@ OrderedJson SchemaOf<NeuralNetworkParams>::make() {
         names.push_back(std::string(name));
     return {
         {"title", "name, path or object"},
-        {"anyOf",
-         OrderedJson::array(
-             {{{"enum", std::move(names)}},
-              {{"type", "string"},
-               {"pattern", "[./\\\\]"},
-               {"description", "Path of a table of layers, relative to this file."}},
-              SchemaOf<NetworkShape>::make()})}};
+        {"anyOf", OrderedJson::array(
+                      {{{"enum", std::move(names)}},
+                       {{"type", "string"},
+                        {"pattern", "[./\\\\]"},
+                        {"description", "Path of a table of layers, relative to this file."}},
+                       SchemaOf<NetworkShape>::make()})}};
 }
 
 Network make_network(const NeuralNetworkParams& params, const std::filesystem::path& folder) {

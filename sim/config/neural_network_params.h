@@ -24,8 +24,7 @@ struct ProfileParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "file",
-                &ProfileParams::file,
+                "file", &ProfileParams::file,
                 "graph.txt of PipeDream's profiler, relative to this file.")
                 .required(),
             field("batch", &ProfileParams::batch, "Samples of the profiled batch.", 1U, 1U << 20U)

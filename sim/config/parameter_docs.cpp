@@ -25,14 +25,10 @@ constexpr Kind kind_of(std::string_view name) {
 
 const Kind& find_kind(std::string_view name) {
     static constexpr std::array kKinds{
-        kind_of<Experiment>("experiment"),
-        kind_of<SystemParams>("system"),
-        kind_of<TopologyParams>("topology"),
-        kind_of<CollectiveParams>("collectives"),
-        kind_of<GpuParams>("gpu"),
-        kind_of<ProcessorParams>("processor"),
-        kind_of<HostCostsParams>("costs"),
-        kind_of<LaunchParams>("launches"),
+        kind_of<Experiment>("experiment"),   kind_of<SystemParams>("system"),
+        kind_of<TopologyParams>("topology"), kind_of<CollectiveParams>("collectives"),
+        kind_of<GpuParams>("gpu"),           kind_of<ProcessorParams>("processor"),
+        kind_of<HostCostsParams>("costs"),   kind_of<LaunchParams>("launches"),
         kind_of<PowerParams>("power")};
     std::string known;
     for (const Kind& kind : kKinds) {
@@ -41,8 +37,7 @@ const Kind& find_kind(std::string_view name) {
         known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
     }
     throw ConfigError(
-        "schema",
-        "",
+        "schema", "",
         fmt::format("unknown kind \"{}\"; expected one of: {}, sweep, statistics", name, known));
 }
 

@@ -43,12 +43,11 @@ OrderedJson write_value(const DivisionParams& value) {
 OrderedJson SchemaOf<DivisionParams>::make() {
     return {
         {"title", "word or array"},
-        {"anyOf",
-         OrderedJson::array(
-             {{{"enum", {"equal", "balanced"}}},
-              {{"type", "array"},
-               {"items", {{"type", "integer"}, {"minimum", 0}}},
-               {"minItems", 1}}})}};
+        {"anyOf", OrderedJson::array(
+                      {{{"enum", {"equal", "balanced"}}},
+                       {{"type", "array"},
+                        {"items", {{"type", "integer"}, {"minimum", 0}}},
+                        {"minItems", 1}}})}};
 }
 
 void read_value(const Cursor& c, PartitionParams& out) {
@@ -88,12 +87,11 @@ OrderedJson write_value(const PartitionParams& value) {
 OrderedJson SchemaOf<PartitionParams>::make() {
     return {
         {"title", "word or array"},
-        {"anyOf",
-         OrderedJson::array(
-             {{{"enum", {"auto", "equal", "planner", "replicated"}}},
-              {{"type", "array"},
-               {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
-               {"minItems", 1}}})}};
+        {"anyOf", OrderedJson::array(
+                      {{{"enum", {"auto", "equal", "planner", "replicated"}}},
+                       {{"type", "array"},
+                        {"items", {{"type", {"string", "integer"}}, {"minimum", 0}}},
+                        {"minItems", 1}}})}};
 }
 
 }  // namespace switchfold

@@ -6,9 +6,9 @@
 #include "core/params_schema.h"
 #include "core/units.h"
 #include "sim/config/average_params.h"
-#include "sim/config/placement_params.h"
 #include "sim/config/launch_params.h"
 #include "sim/config/memory_choice_params.h"
+#include "sim/config/placement_params.h"
 #include "training/plan/step/parallel_plan.h"
 
 #include <array>
@@ -133,220 +133,165 @@ struct PlanParams : ParallelPlan {
     std::optional<MemoryChoiceParams>
         memory;  ///< none: everything stays, and updates follow the passes
     PathOr<LaunchParams> launches;
-    std::optional<AverageParams> average;  ///< none: gradients are summed in every step
-    std::optional<PlacementParams> placement;    ///< none: stages are sequential
+    std::optional<AverageParams> average;      ///< none: gradients are summed in every step
+    std::optional<PlacementParams> placement;  ///< none: stages are sequential
     static constexpr auto fields() {
         constexpr std::uint32_t kMost = 65'536;
         return list_of(
             field("data", &PlanParams::data, "Data-parallel replicas.", 1U, kMost),
             field(
-                "context",
-                &PlanParams::context,
-                "Ranks over which the tokens of a sample are divided.",
-                1U,
-                kMost),
+                "context", &PlanParams::context,
+                "Ranks over which the tokens of a sample are divided.", 1U, kMost),
             field(
-                "tensor",
-                &PlanParams::tensor,
-                "Consecutive ranks over which each layer is divided.",
-                1U,
-                kMost),
+                "tensor", &PlanParams::tensor,
+                "Consecutive ranks over which each layer is divided.", 1U, kMost),
             field("pipeline", &PlanParams::pipeline, "Devices of a pipeline.", 1U, kMost),
             field(
-                "expert",
-                &PlanParams::expert,
-                "Data-parallel ranks over which a layer's experts are divided.",
-                1U,
-                kMost),
+                "expert", &PlanParams::expert,
+                "Data-parallel ranks over which a layer's experts are divided.", 1U, kMost),
             field(
-                "sequence",
-                &PlanParams::sequence,
+                "sequence", &PlanParams::sequence,
                 "Tensor-parallel ranks also divide the operations between their products (sequence "
                 "parallelism): reduce-scatters and all-gathers instead of all-reduces."),
             field(
-                "sharding",
-                &PlanParams::sharding,
+                "sharding", &PlanParams::sharding,
                 "State that data-parallel ranks shard: none, optimizer (ZeRO 1), gradients (ZeRO "
                 "2), parameters (ZeRO 3)."),
             field(
-                "micro_batch",
-                &PlanParams::micro_batch,
-                "Samples of a micro-batch.",
-                1U,
+                "micro_batch", &PlanParams::micro_batch, "Samples of a micro-batch.", 1U,
                 1U << 20U),
             field(
-                "accumulate",
-                &PlanParams::accumulate,
-                "Micro-batches per step and replica.",
-                1U,
+                "accumulate", &PlanParams::accumulate, "Micro-batches per step and replica.", 1U,
                 1U << 20U),
             field(
-                "global_batch",
-                &PlanParams::global_batch,
+                "global_batch", &PlanParams::global_batch,
                 "Samples per step of all replicas, instead of accumulate: replicas take as many "
                 "micro-batches of at most micro_batch samples as needed; 0: data x micro_batch x "
                 "accumulate.",
-                0U,
-                1U << 20U),
+                0U, 1U << 20U),
             field(
-                "division",
-                &PlanParams::division,
+                "division", &PlanParams::division,
                 "global_batch: \"equal\", shares that differ by at most one sample; \"balanced\", "
                 "so that the slowest replica's step is shortest; or the samples of each replica "
                 "(docs/unequal_gpus.md)."),
             field(
-                "accumulation",
-                &PlanParams::accumulation,
+                "accumulation", &PlanParams::accumulation,
                 "Gradients of micro-batches are accumulated by the kernels that compute them "
                 "(fused) or by separate kernels (separate)."),
             field(
-                "recompute",
-                &PlanParams::recompute,
+                "recompute", &PlanParams::recompute,
                 "Recomputed in the backward pass: none, selective (attention), full (all but the "
                 "inputs of blocks), exact (beside memory: the blocks that cost least time)."),
             field(
-                "recompute_every",
-                &PlanParams::recompute_every,
+                "recompute_every", &PlanParams::recompute_every,
                 "recompute full: consecutive blocks that keep one input and are recomputed "
                 "together.",
-                1U,
-                kMost),
+                1U, kMost),
             field("schedule", &PlanParams::schedule, "Order of passes; docs/plans.md names them."),
             field(
-                "chunks",
-                &PlanParams::chunks,
-                "interleaved_1f1b: stages that a device holds.",
-                1U,
+                "chunks", &PlanParams::chunks, "interleaved_1f1b: stages that a device holds.", 1U,
                 1024U),
             field(
-                "partition",
-                &PlanParams::partition,
+                "partition", &PlanParams::partition,
                 "\"auto\", stages of about equal time; \"equal\", equal numbers of blocks; "
                 "\"planner\", PipeDream's, which also weighs messages over link_bandwidth; "
                 "\"replicated\", the same with the best number of devices per stage; or the first "
                 "layer of each stage by name or number."),
             field(
-                "link_bandwidth",
-                &PlanParams::link_bandwidth,
+                "link_bandwidth", &PlanParams::link_bandwidth,
                 "Rate of a message, for partition planner and for the choice of a cut.",
-                Bandwidth(1),
-                gigabytes_per_second(100'000)),
+                Bandwidth(1), gigabytes_per_second(100'000)),
             field(
-                "replicas",
-                &PlanParams::replicas,
+                "replicas", &PlanParams::replicas,
                 "1f1b_async: number of devices per stage, which take its mini-batches in turn; "
                 "empty: one per stage.",
-                1U,
-                kMost),
+                1U, kMost),
             field(
-                "mini_batches",
-                &PlanParams::mini_batches,
-                "Schedules without flush: number of simulated mini-batches.",
-                1U,
-                1U << 20U),
+                "mini_batches", &PlanParams::mini_batches,
+                "Schedules without flush: number of simulated mini-batches.", 1U, 1U << 20U),
             field(
-                "update_every",
-                &PlanParams::update_every,
-                "Schedules without flush: mini-batches per update.",
-                1U,
-                1U << 20U),
+                "update_every", &PlanParams::update_every,
+                "Schedules without flush: mini-batches per update.", 1U, 1U << 20U),
             field(
-                "weights",
-                &PlanParams::weights,
+                "weights", &PlanParams::weights,
                 "Schedules without flush: weight version that a pass sees."),
             field(
-                "messages",
-                &PlanParams::messages,
+                "messages", &PlanParams::messages,
                 "Messages between stages: overlapped, sent beside the next computation; ahead, "
                 "also received one pass ahead; blocking, like Megatron-LM's plain 1F1B."),
             field(
-                "attention",
-                &PlanParams::attention,
+                "attention", &PlanParams::attention,
                 "One fused kernel (FlashAttention), or separate kernels for scores, softmax, "
                 "dropout and values, each from memory to memory."),
             field(
-                "attention_dropout",
-                &PlanParams::attention_dropout,
+                "attention_dropout", &PlanParams::attention_dropout,
                 "Unfused attention drops out part of the scores, as Megatron-LM's does unless told "
                 "otherwise."),
             field(
-                "loss",
-                &PlanParams::loss,
+                "loss", &PlanParams::loss,
                 "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "
                 "default cross entropy)."),
             field(
-                "norm",
-                &PlanParams::norm,
+                "norm", &PlanParams::norm,
                 "Layer norms: statistics and result in one pass over memory, or Apex's "
                 "FusedLayerNorm, which its instructions hold up (Megatron-LM until 2022; "
                 "docs/kernel_times.md)."),
             field(
-                "gate",
-                &PlanParams::gate,
+                "gate", &PlanParams::gate,
                 "Gated feed-forward layers (SwiGLU): a kernel for the gate's function and one for "
                 "the product, as in eager PyTorch, or one fused kernel per direction, which does "
                 "not keep the function's output (Megatron-LM's bias_swiglu_fusion, compiled "
                 "code)."),
             field(
-                "update",
-                &PlanParams::update,
+                "update", &PlanParams::update,
                 "Updates of weights: one fused kernel, or one per operator as in Megatron-LM's "
                 "optimizer: gradients to 32 bits, unscaled, their norm, Adam, weights to 16 bits, "
                 "gradients to zero."),
             field(
-                "pad_vocabulary",
-                &PlanParams::pad_vocabulary,
+                "pad_vocabulary", &PlanParams::pad_vocabulary,
                 "Words are added until rows of 16-bit logits are multiples of 16 B, as Megatron-LM "
                 "does; false: products copy them in smaller pieces if they are not "
                 "(docs/kernel_times.md)."),
             field(
-                "residual_dropout",
-                &PlanParams::residual_dropout,
+                "residual_dropout", &PlanParams::residual_dropout,
                 "The kernels that add to the residual stream drop out part of what they add, as "
                 "Megatron-LM's do unless told otherwise: random numbers, a mask of a byte an "
                 "element, and a kernel of the backward pass (docs/kernel_times.md). Plans of "
                 "memory do not count the masks."),
             field(
-                "repeat_keys",
-                &PlanParams::repeat_keys,
+                "repeat_keys", &PlanParams::repeat_keys,
                 "Attention copies keys and values to the heads that share them, even where each "
                 "head has its own, and the host waits for the GPU before each copy, as in "
                 "Megatron-LM from July to October 2023 (docs/plans.md)."),
             field(
-                "overlap_gradients",
-                &PlanParams::overlap_gradients,
+                "overlap_gradients", &PlanParams::overlap_gradients,
                 "Gradients are exchanged beside the last backward pass; false: after it."),
             field(
-                "gradient_as_bucket_view",
-                &PlanParams::gradient_as_bucket_view,
+                "gradient_as_bucket_view", &PlanParams::gradient_as_bucket_view,
                 "Gradients are views into the communicated buckets; false: they are copied there "
                 "and held twice (default of PyTorch's DistributedDataParallel)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
             field(
-                "launches",
-                &PlanParams::launches,
+                "launches", &PlanParams::launches,
                 "Host times to launch a kernel or call a collective, or the file with them "
                 "(configs/launches). Absent: the GPU never waits for the host, as with CUDA "
                 "graphs."),
             field(
-                "placement",
-                &PlanParams::placement,
+                "placement", &PlanParams::placement,
                 "Division by layers and branches into parts, not necessarily contiguous, instead "
-                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the placement.")
+                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the "
+                "placement.")
                 .was("cut"),
             field(
-                "memory",
-                &PlanParams::memory,
+                "memory", &PlanParams::memory,
                 "Tensors that stay on the GPU or are offloaded to the host, and when weights are "
                 "updated (docs/memory_plans.md). Absent: all stay."),
             field(
-                "average",
-                &PlanParams::average,
+                "average", &PlanParams::average,
                 "Data-parallel replicas take local steps and exchange weights periodically "
                 "(docs/exchange.md). Absent: gradients are summed in every step."),
             field(
-                "fold",
-                &PlanParams::fold,
+                "fold", &PlanParams::fold,
                 "Simulate ranks with identical work once: hundreds of GPUs in seconds; "
                 "docs/plans.md says when that is exact."));
     }

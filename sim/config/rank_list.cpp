@@ -78,11 +78,10 @@ OrderedJson SchemaOf<RankList>::make() {
     const OrderedJson rank{{"type", "integer"}, {"minimum", 0}, {"maximum", kMost}};
     return {
         {"title", "ranks"},
-        {"anyOf",
-         OrderedJson::array(
-             {rank,
-              {{"type", "string"}, {"pattern", "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"}},
-              {{"type", "array"}, {"items", rank}, {"minItems", 1}}})}};
+        {"anyOf", OrderedJson::array(
+                      {rank,
+                       {{"type", "string"}, {"pattern", "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$"}},
+                       {{"type", "array"}, {"items", rank}, {"minItems", 1}}})}};
 }
 
 }  // namespace switchfold

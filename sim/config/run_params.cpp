@@ -95,9 +95,8 @@ std::vector<elastic::Change> RunParams::written() const {
 void RunParams::check(ParamChecker& checker) const {
     if ((steps > 0) == (time.count() > 0))
         checker.error(
-            "",
-            steps > 0 ? "has steps and a time; expected one of the two"
-                      : "has no length; expected steps or time");
+            "", steps > 0 ? "has steps and a time; expected one of the two"
+                          : "has no length; expected steps or time");
     for (std::size_t i = 0; i < changes.size(); ++i) {
         const elastic::Moment& at = changes[i].at;
         const bool past =
@@ -106,8 +105,7 @@ void RunParams::check(ParamChecker& checker) const {
             checker.error(
                 fmt::format("/changes/{}/at", i),
                 fmt::format(
-                    "is {}, and the run ends at {}; expected a change before that",
-                    told(at),
+                    "is {}, and the run ends at {}; expected a change before that", told(at),
                     steps > 0 ? fmt::format("step {}", steps) : to_string(time)));
     }
     if (!failures)

@@ -79,22 +79,18 @@ struct ChangeParams {
             field(
                 "remove", &P::remove, "Number of members, the highest ones, or an array of ranks."),
             field(
-                "method",
-                &P::method,
+                "method", &P::method,
                 "Overrides the run's method: restart, reconnect, join, leave, failure "
                 "(docs/elastic.md)."),
             field(
-                "notice",
-                &P::notice,
+                "notice", &P::notice,
                 "leave: how long in advance members know; the new communicator is built "
                 "meanwhile."),
             field(
-                "announced",
-                &P::announced,
+                "announced", &P::announced,
                 "reconnect: added processes are started beside training."),
             field(
-                "died",
-                &P::died,
+                "died", &P::died,
                 "restart, reconnect: removed members die without notice, and the current step is "
                 "lost. A failure always behaves so."));
     }
@@ -108,8 +104,7 @@ struct CheckpointParams {
         return list_of(
             field("every", &P::every, "Interval between checkpoints.").required(),
             field(
-                "asynchronous",
-                &P::asynchronous,
+                "asynchronous", &P::asynchronous,
                 "Members wait only for the copy to their host's memory; it is written beside "
                 "training. false: they wait until it is written."));
     }
@@ -130,23 +125,17 @@ struct FailureParams {
         using P = FailureParams;
         return list_of(
             field(
-                "per_gpu_day",
-                &P::per_gpu_day,
-                "Mean failures per GPU and day; drawn with the experiment's seed.",
-                0.0,
-                1e6),
+                "per_gpu_day", &P::per_gpu_day,
+                "Mean failures per GPU and day; drawn with the experiment's seed.", 0.0, 1e6),
             field("file", &P::file, "CSV with the columns seconds, gpu; instead of a rate."),
             field("repair", &P::repair, "Time until a failed GPU can train again.").required(),
             field(
-                "spares",
-                &P::spares,
-                "Number of spare GPUs, the lowest that do not train, that replace failed ones.",
-                0U,
+                "spares", &P::spares,
+                "Number of spare GPUs, the lowest that do not train, that replace failed ones.", 0U,
                 65'536U),
             field("method", &P::method, "How the remaining members continue: failure or restart."),
             field(
-                "rejoin",
-                &P::rejoin,
+                "rejoin", &P::rejoin,
                 "How spares and repaired GPUs join: join, reconnect or restart."));
     }
     void check(ParamChecker& checker) const;
@@ -173,18 +162,15 @@ struct RunParams {
             field("time", &P::time, "Duration of the run. Instead of steps."),
             field("method", &P::method, "Method of changes without their own."),
             field(
-                "keep",
-                &P::keep,
+                "keep", &P::keep,
                 "What stays constant when the number of members changes: global_batch, the samples "
                 "per step; per_gpu, those of each member."),
             field(
-                "broadcast",
-                &P::broadcast,
+                "broadcast", &P::broadcast,
                 "How joiners receive the state: ring, a chain in chunks; tree; scatter, each old "
                 "member sends a part; in_switch, one stream replicated by the switches."),
             field(
-                "costs",
-                &P::costs,
+                "costs", &P::costs,
                 "Times of hosts and libraries, or the file with them (configs/costs).")
                 .required(),
             field("changes", &P::changes, "Changes of membership, in order of time."),

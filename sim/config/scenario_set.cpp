@@ -52,9 +52,8 @@ private:
     /// Values set by the command line or a sweep are blamed on these.
     [[nodiscard]] std::string file_of(const std::string& pointer) const {
         const bool overridden = std::any_of(
-            written_.overrides.begin(), written_.overrides.end(), [&](const Override& change) {
-                return related(change.pointer, pointer);
-            });
+            written_.overrides.begin(), written_.overrides.end(),
+            [&](const Override& change) { return related(change.pointer, pointer); });
         return overridden ? kCommandLine : written_.file.string();
     }
 
@@ -100,19 +99,15 @@ Problem blamed_on_set(
     for (const auto& [pointer, value] : set)
         if (here && related(problem.pointer, pointer))
             return {
-                file,
-                fmt::format("/scenarios/{}/set/{}", index, escape_token(pointer)),
+                file, fmt::format("/scenarios/{}/set/{}", index, escape_token(pointer)),
                 problem.pointer == pointer
                     ? problem.message
                     : fmt::format("{}: {}", problem.pointer, problem.message)};
     return {
-        file,
-        fmt::format("/scenarios/{}/set", index),
+        file, fmt::format("/scenarios/{}/set", index),
         fmt::format(
-            "makes {}{} invalid: {}",
-            here ? "" : problem.file + ": ",
-            problem.pointer.empty() ? "/" : problem.pointer,
-            problem.message)};
+            "makes {}{} invalid: {}", here ? "" : problem.file + ": ",
+            problem.pointer.empty() ? "/" : problem.pointer, problem.message)};
 }
 
 Experiment read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes) {
@@ -140,8 +135,7 @@ std::vector<ScenarioSet> written_sets(const WrittenExperiment& written) {
 }
 
 std::vector<std::shared_ptr<const Experiment>> apply_sets(
-    const WrittenExperiment& written,
-    const std::vector<ScenarioSet>& sets,
+    const WrittenExperiment& written, const std::vector<ScenarioSet>& sets,
     std::vector<Problem>& problems) {
     std::vector<std::shared_ptr<const Experiment>> made(sets.size());
     if (std::all_of(sets.begin(), sets.end(), [](const ScenarioSet& s) { return s.empty(); }))

@@ -33,8 +33,8 @@ struct WrittenExperiment {
     std::span<const Override> overrides;
 };
 
-/// Reads it without the scenarios' sets. Throws ConfigError with all problems; adds what the reader of
-/// results should know to `notes`.
+/// Reads it without the scenarios' sets. Throws ConfigError with all problems; adds what the reader
+/// of results should know to `notes`.
 [[nodiscard]] Experiment
 read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes = nullptr);
 
@@ -45,8 +45,7 @@ read_experiment(const WrittenExperiment& written, std::vector<std::string>* note
 /// sets share one. Problems are added to `problems`, which holds those without any set, and blamed
 /// on their entries.
 [[nodiscard]] std::vector<std::shared_ptr<const Experiment>> apply_sets(
-    const WrittenExperiment& written,
-    const std::vector<ScenarioSet>& sets,
+    const WrittenExperiment& written, const std::vector<ScenarioSet>& sets,
     std::vector<Problem>& problems);
 
 }  // namespace switchfold

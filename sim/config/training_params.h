@@ -48,16 +48,11 @@ struct TransformerParams {
             field("sequence", &TransformerParams::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
             field(
-                "vocabulary",
-                &TransformerParams::vocabulary,
-                "Size of the vocabulary.",
-                1U,
+                "vocabulary", &TransformerParams::vocabulary, "Size of the vocabulary.", 1U,
                 1U << 24U),
             field(
-                "feed_forward",
-                &TransformerParams::feed_forward,
-                "Inner width of a block's feed-forward layer; 0: four times hidden.",
-                0U,
+                "feed_forward", &TransformerParams::feed_forward,
+                "Inner width of a block's feed-forward layer; 0: four times hidden.", 0U,
                 1U << 19U));
     }
 };
@@ -81,66 +76,51 @@ struct TrainingWorkloadParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "strategy",
-                &TrainingWorkloadParams::strategy,
+                "strategy", &TrainingWorkloadParams::strategy,
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
                 "optimizer_sharded: reduce-scatters of the same buckets, the optimizer on each "
                 "rank's share, all-gathers of the new weights (ZeRO 1); "
                 "fully_sharded: all-gathers of weights and reduce-scatters of gradients (FSDP)."),
             field(
-                "network",
-                &TrainingWorkloadParams::network,
+                "network", &TrainingWorkloadParams::network,
                 "The network: a name of docs/networks.md, the path of a table of its layers, or "
                 "its shape."),
             field(
-                "table",
-                &TrainingWorkloadParams::table,
+                "table", &TrainingWorkloadParams::table,
                 "The network's layers: CSV with layer, type, params, fwd_macs_per_sample, "
                 "out_elems_per_sample; relative to this file. As network with a path."),
             field(
-                "transformer",
-                &TrainingWorkloadParams::transformer,
+                "transformer", &TrainingWorkloadParams::transformer,
                 "The network as a decoder of the GPT family without residual sums and loss. "
                 "Instead of network."),
             field("batch", &TrainingWorkloadParams::batch, "Samples per rank.", 1U, 1U << 20U),
             field(
-                "precision",
-                &TrainingWorkloadParams::precision,
+                "precision", &TrainingWorkloadParams::precision,
                 "Precision of weights and activations: 2 or 4 bytes per element."),
             field("gradient", &TrainingWorkloadParams::gradient, "Type of communicated gradients."),
             field(
-                "bucket",
-                &TrainingWorkloadParams::bucket,
+                "bucket", &TrainingWorkloadParams::bucket,
                 "data_parallel, optimizer_sharded: gradients reduced together (PyTorch's "
                 "bucket_cap_mb).",
-                Bytes(1),
+                Bytes(1), Bytes(1ULL << 40U)),
+            field(
+                "first_bucket", &TrainingWorkloadParams::first_bucket,
+                "data_parallel, optimizer_sharded: the first bucket, of the last layers.", Bytes(1),
                 Bytes(1ULL << 40U)),
             field(
-                "first_bucket",
-                &TrainingWorkloadParams::first_bucket,
-                "data_parallel, optimizer_sharded: the first bucket, of the last layers.",
-                Bytes(1),
-                Bytes(1ULL << 40U)),
-            field(
-                "unit",
-                &TrainingWorkloadParams::unit,
+                "unit", &TrainingWorkloadParams::unit,
                 "fully_sharded: least size of a unit, whose weights are gathered together.",
-                Bytes(1),
-                Bytes(1ULL << 40U)),
+                Bytes(1), Bytes(1ULL << 40U)),
             field(
-                "ranks",
-                &TrainingWorkloadParams::ranks,
-                "Participating GPUs, from rank 0; 0: all, or as many as the plan needs.",
-                0U,
+                "ranks", &TrainingWorkloadParams::ranks,
+                "Participating GPUs, from rank 0; 0: all, or as many as the plan needs.", 0U,
                 65'536U),
             field(
-                "plan",
-                &TrainingWorkloadParams::plan,
+                "plan", &TrainingWorkloadParams::plan,
                 "How network, batch and passes are divided over the ranks (docs/plans.md). Instead "
                 "of strategy, batch and unit."),
             field(
-                "kernel_times",
-                &TrainingWorkloadParams::kernel_times,
+                "kernel_times", &TrainingWorkloadParams::kernel_times,
                 "plan: CSV of measured kernels, which replace the model's times; relative to this "
                 "file."));
     }

@@ -18,20 +18,15 @@ public:
     void name(std::uint32_t rank, const std::string& pointer, const std::string& list) {
         if (rank >= gpus_)
             checker_.error(
-                pointer,
-                fmt::format(
-                    "names rank {} of a machine with {} GPUs; expected ranks below that",
-                    rank,
-                    gpus_));
+                pointer, fmt::format(
+                             "names rank {} of a machine with {} GPUs; expected ranks below that",
+                             rank, gpus_));
         const auto [at, fresh] = first_.try_emplace(rank, pointer);
         if (!fresh)
             checker_.error(
-                pointer,
-                fmt::format(
-                    "names rank {}, which {} names too; expected each rank once in {}",
-                    rank,
-                    at->second,
-                    list));
+                pointer, fmt::format(
+                             "names rank {}, which {} names too; expected each rank once in {}",
+                             rank, at->second, list));
     }
 
 private:

@@ -18,8 +18,7 @@ struct GpuKindParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "ranks",
-                &GpuKindParams::ranks,
+                "ranks", &GpuKindParams::ranks,
                 "The ranks: a number, \"0-3,8\", or an array of numbers.")
                 .required(),
             field("gpu", &GpuKindParams::gpu, "Their GPU, or the file that describes it.")
@@ -36,16 +35,10 @@ struct SlowRankParams {
         return list_of(
             field("rank", &SlowRankParams::rank, "The rank.", 0U, 65'535U).required(),
             field(
-                "compute",
-                &SlowRankParams::compute,
-                "Factor on the isolated duration of its kernels.",
-                0.01,
-                1000.0),
+                "compute", &SlowRankParams::compute,
+                "Factor on the isolated duration of its kernels.", 0.01, 1000.0),
             field(
-                "delay",
-                &SlowRankParams::delay,
-                "Delay of its start of every step.",
-                Time(),
+                "delay", &SlowRankParams::delay, "Delay of its start of every step.", Time(),
                 microseconds(1'000'000'000)));
     }
 };

@@ -25,12 +25,8 @@ bool is_transfer(const ExecutionGraph& graph, const Operation& operation) {
 }  // namespace
 
 ChangeJobs::ChangeJobs(
-    std::string name,
-    const SystemParams& system,
-    const StepGraphs& graphs,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    bool overlap,
+    std::string name, const SystemParams& system, const StepGraphs& graphs,
+    const CollectivePolicies& policies, const SimulateOptions& options, bool overlap,
     const RunParams& run) :
     name_(std::move(name)),
     system_(system),
@@ -76,8 +72,7 @@ void ChangeJobs::want_checkpoint(const Members& members, PlanProblems& problems)
     if (!problems.empty())
         return;
     elastic::add_copies_to_host(
-        graph,
-        members,
+        graph, members,
         elastic::parts_written(
             run_.costs->writers, graphs_.state(), static_cast<std::uint32_t>(members.size())));
     want(std::move(key), std::move(graph));

@@ -21,19 +21,14 @@ class ChangeJobs {
 public:
     /// `system`: including the experiment's faults. All arguments must outlive this object.
     ChangeJobs(
-        std::string name,
-        const SystemParams& system,
-        const StepGraphs& graphs,
-        const CollectivePolicies& policies,
-        const SimulateOptions& options,
-        bool overlap,
+        std::string name, const SystemParams& system, const StepGraphs& graphs,
+        const CollectivePolicies& policies, const SimulateOptions& options, bool overlap,
         const RunParams& run);
 
     /// Requests the step of these members; adds what is wrong with it to `problems`.
     void want_step(const elastic::Members& members, PlanProblems& problems);
     void want_joining(
-        const elastic::Members& old_members,
-        const elastic::Members& joiners,
+        const elastic::Members& old_members, const elastic::Members& joiners,
         PlanProblems& problems);
     /// Requests their step with the copies of a checkpoint beside it.
     void want_checkpoint(const elastic::Members& members, PlanProblems& problems);

@@ -47,13 +47,8 @@ public:
         graphs_(*scenario.experiment, file.parent_path()),
         topology_(build_topology(scenario.system->topology)),
         jobs_(
-            scenario.name,
-            *scenario.system,
-            graphs_,
-            scenario.policies,
-            scenario.options,
-            scenario.overlap,
-            params_) {
+            scenario.name, *scenario.system, graphs_, scenario.policies, scenario.options,
+            scenario.overlap, params_) {
         follow(file.parent_path());
         want();
     }
@@ -92,11 +87,7 @@ private:
                                      gpus, f.per_gpu_day, params_.time, scenario_.experiment->seed)
                                : elastic::read_failures(folder / f.file);
             changes_ = elastic::with_failures(
-                first_,
-                changes_,
-                failures,
-                {f.method, f.rejoin, f.repair, f.spares},
-                gpus,
+                first_, changes_, failures, {f.method, f.rejoin, f.repair, f.spares}, gpus,
                 params_.time);
         }
         elastic::ChangeProblems found;
@@ -175,13 +166,11 @@ private:
                 check_switch({before(i).front()}, steps_[i].added, problems);
             for (const auto& [pointer, what] : found)
                 problems.emplace_back(
-                    pointer_of(i),
-                    pointer.empty() ? what
-                                    : fmt::format(
-                                          "makes a step of {} members that cannot run: {} {}",
-                                          steps_[i].members.size(),
-                                          pointer.substr(1),
-                                          what));
+                    pointer_of(i), pointer.empty()
+                                       ? what
+                                       : fmt::format(
+                                             "makes a step of {} members that cannot run: {} {}",
+                                             steps_[i].members.size(), pointer.substr(1), what));
         }
         if (!problems.empty())
             fail(std::move(problems));
@@ -203,8 +192,7 @@ private:
                 "/broadcast",
                 fmt::format(
                     "is in_switch, which {} cannot do: {}; expected ring, tree or scatter",
-                    scenario_.system->name,
-                    refusal.why));
+                    scenario_.system->name, refusal.why));
     }
 
     [[nodiscard]] elastic::ChangeFacts facts(std::size_t i) const {
@@ -281,11 +269,9 @@ private:
         const double every = std::max(to_seconds(params_.checkpoint->every), step);
         if (length / every > kMost)
             fail(
-                {{"/checkpoint/every",
-                  fmt::format(
-                      "makes some {:.0f} checkpoints; expected at most {:.0f}",
-                      length / every,
-                      kMost)}});
+                {{"/checkpoint/every", fmt::format(
+                                           "makes some {:.0f} checkpoints; expected at most {:.0f}",
+                                           length / every, kMost)}});
     }
 
     [[nodiscard]] elastic::RunTimeline compose() const {
@@ -309,16 +295,14 @@ private:
                     fmt::format(
                         "is past the end of the run, after {} steps and {:.3f} s; expected a "
                         "change before that",
-                        timeline.steps,
-                        to_seconds(timeline.end)));
+                        timeline.steps, to_seconds(timeline.end)));
         if (timeline.steps < params_.steps)
             problems.emplace_back(
                 "/steps",
                 fmt::format(
                     "is {}, and after {} of them 213 days are over, the most that a simulated time "
                     "holds; expected fewer",
-                    params_.steps,
-                    timeline.steps));
+                    params_.steps, timeline.steps));
         if (!problems.empty())
             fail(std::move(problems));
         return timeline;
@@ -351,13 +335,9 @@ private:
         if (outcome.storage.count() > 0)
             r.phases.push_back({"earlier checkpoint", to_seconds(outcome.storage), false, true});
         if (made.joining)
-            r.joining = {
-                to_seconds(made.joining->step),
-                to_seconds(made.joining->alone),
-                to_seconds(made.joining->window),
-                to_seconds(made.joining->transfer),
-                to_seconds(made.joining->wait),
-                made.joining->fits()};
+            r.joining = {to_seconds(made.joining->step),   to_seconds(made.joining->alone),
+                         to_seconds(made.joining->window), to_seconds(made.joining->transfer),
+                         to_seconds(made.joining->wait),   made.joining->fits()};
         return r;
     }
 
@@ -388,10 +368,7 @@ private:
         for (const elastic::Stretch& s : timeline.stretches) {
             const double seconds = to_seconds(s.end - s.begin);
             r.stretches.push_back(
-                {to_seconds(s.begin),
-                 to_seconds(s.end),
-                 s.members,
-                 std::string(word(s.kind)),
+                {to_seconds(s.begin), to_seconds(s.end), s.members, std::string(word(s.kind)),
                  s.steps,
                  s.steps > 0 ? seconds / static_cast<double>(s.steps) * kMicroseconds : 0.0,
                  static_cast<double>(s.samples) / seconds});
@@ -422,13 +399,9 @@ private:
         for (const auto& [size, members] : sets) {
             const elastic::Pace p = pace(*members);
             r.checkpoint_steps.push_back(
-                {p.members,
-                 to_seconds(p.copies->step),
-                 to_seconds(p.step),
-                 to_seconds(p.copies->window),
-                 to_seconds(p.copies->copied),
-                 to_seconds(p.copies->wait),
-                 to_seconds(p.copies->written)});
+                {p.members, to_seconds(p.copies->step), to_seconds(p.step),
+                 to_seconds(p.copies->window), to_seconds(p.copies->copied),
+                 to_seconds(p.copies->wait), to_seconds(p.copies->written)});
         }
     }
 
@@ -439,16 +412,14 @@ private:
                 r.notes.push_back(fmt::format(
                     "the join at {:.1f} s is not without a pause: the state takes {:.1f} ms beside "
                     "training, and is constant for {:.1f} ms; members wait {:.1f} ms",
-                    change.asked_s,
-                    change.joining->transfer_s * kMilliseconds,
+                    change.asked_s, change.joining->transfer_s * kMilliseconds,
                     change.joining->window_s * kMilliseconds,
                     change.joining->wait_s * kMilliseconds));
         if (r.storage_s > 0)
             r.notes.push_back(fmt::format(
                 "checkpoints every {} come before the one before is written: members wait {:.1f} s "
                 "for the storage",
-                to_string(params_.checkpoint->every),
-                r.storage_s));
+                to_string(params_.checkpoint->every), r.storage_s));
         const auto late = std::count_if(
             r.changes.begin(), r.changes.end(), [](const ChangeResult& c) { return c.late_s > 0; });
         if (late > 0)
@@ -478,10 +449,8 @@ private:
 }  // namespace
 
 std::vector<ChangesResult> run_changes(
-    const std::vector<ChangeScenario>& scenarios,
-    const std::filesystem::path& file,
-    const RunJobs& run,
-    const BlameRun& blame) {
+    const std::vector<ChangeScenario>& scenarios, const std::filesystem::path& file,
+    const RunJobs& run, const BlameRun& blame) {
     std::deque<OneRun> runs;
     std::vector<Job> jobs;
     std::vector<std::pair<std::size_t, std::size_t>> of;  // run, index of its job

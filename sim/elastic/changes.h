@@ -33,9 +33,7 @@ using BlameRun = std::function<ConfigError(std::size_t scenario, const PlanProbl
 /// Simulates each distinct step and transfer of the runs once, and composes the runs. `file`: the
 /// experiment's.
 [[nodiscard]] std::vector<ChangesResult> run_changes(
-    const std::vector<ChangeScenario>& scenarios,
-    const std::filesystem::path& file,
-    const RunJobs& run,
-    const BlameRun& blame);
+    const std::vector<ChangeScenario>& scenarios, const std::filesystem::path& file,
+    const RunJobs& run, const BlameRun& blame);
 
 }  // namespace switchfold

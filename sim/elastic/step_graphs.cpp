@@ -36,9 +36,7 @@ Members all_of(std::uint32_t members) {
 }  // namespace
 
 PlanProblems why_not_run(
-    const RunParams& run,
-    const TrainingWorkloadParams& workload,
-    std::size_t kinds,
+    const RunParams& run, const TrainingWorkloadParams& workload, std::size_t kinds,
     std::uint32_t gpus) {
     PlanProblems problems;
     const PlanParams& plan = *workload.plan;
@@ -71,9 +69,7 @@ PlanProblems why_not_run(
             fmt::format(
                 "is {}, and of the machine's {} GPUs {} train at first; expected at most the "
                 "others",
-                run.failures->spares,
-                gpus,
-                plan.data));
+                run.failures->spares, gpus, plan.data));
     if (run.failures) {
         constexpr double kSecondsOfDay = 86'400;
         constexpr double kMost = 100'000;
@@ -83,10 +79,8 @@ PlanProblems why_not_run(
             problems.emplace_back(
                 "/failures/per_gpu_day",
                 fmt::format(
-                    "makes some {:.0f} failures of {} GPUs; expected at most {:.0f}",
-                    failures,
-                    gpus,
-                    kMost));
+                    "makes some {:.0f} failures of {} GPUs; expected at most {:.0f}", failures,
+                    gpus, kMost));
     }
     return problems;
 }
@@ -145,11 +139,9 @@ ExecutionGraph StepGraphs::step(const Members& members, PlanProblems& problems) 
     const Share share = share_of(members.size());
     if (share.samples.least == 0) {
         problems.emplace_back(
-            "",
-            fmt::format(
-                "leaves {} members for {} samples of a step; expected no more than those",
-                members.size(),
-                samples(members.size())));
+            "", fmt::format(
+                    "leaves {} members for {} samples of a step; expected no more than those",
+                    members.size(), samples(members.size())));
         return {};
     }
     ExecutionGraph graph = plan(members.size(), share.samples.most(), problems);
@@ -170,10 +162,7 @@ ExecutionGraph StepGraphs::joining_step(
     const Share share = share_of(old_members.size());
     Members all;
     std::merge(
-        old_members.begin(),
-        old_members.end(),
-        joiners.begin(),
-        joiners.end(),
+        old_members.begin(), old_members.end(), joiners.begin(), joiners.end(),
         std::back_inserter(all));
     ExecutionGraph graph = plan(all.size(), share.samples.most(), problems);
     if (!problems.empty())

@@ -21,9 +21,7 @@ struct PlanParams;
 /// parameters ("/changes/0"). Each member must be a replica on one GPU that holds the whole state.
 /// `kinds`: of GPUs; `gpus`: of the machine.
 [[nodiscard]] PlanProblems why_not_run(
-    const RunParams& run,
-    const TrainingWorkloadParams& workload,
-    std::size_t kinds,
+    const RunParams& run, const TrainingWorkloadParams& workload, std::size_t kinds,
     std::uint32_t gpus);
 
 /// Generates the steps of an experiment's run for any set of members.
@@ -46,8 +44,7 @@ public:
     /// The old members' step, with joiners in its collectives: they receive the state beside it and
     /// contribute a zero gradient.
     [[nodiscard]] ExecutionGraph joining_step(
-        const elastic::Members& old_members,
-        const elastic::Members& joiners,
+        const elastic::Members& old_members, const elastic::Members& joiners,
         PlanProblems& problems) const;
 
 private:

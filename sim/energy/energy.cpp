@@ -18,8 +18,7 @@ constexpr double kBitsPerByte = 8;
 /// The three ends of an estimate, so that one formula serves all.
 constexpr std::array kEnds{
     std::pair{&Joules::value, &EstimateParams::value},
-    std::pair{&Joules::low, &EstimateParams::low},
-    std::pair{&Joules::high, &EstimateParams::high}};
+    std::pair{&Joules::low, &EstimateParams::low}, std::pair{&Joules::high, &EstimateParams::high}};
 
 /// Joules of these bytes.
 double transport(double bytes, double pj_per_bit) {
@@ -33,8 +32,7 @@ numbers_of(const std::string& gpu, const PowerParams& power, const std::string& 
         return found->second;
     // A name nearby is another GPU: none is suggested.
     throw ConfigError(
-        file,
-        "/gpus",
+        file, "/gpus",
         fmt::format(
             "has no power numbers of the GPU \"{}\"; expected an entry of that name "
             "(docs/energy.md)",
@@ -79,14 +77,15 @@ StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::
         const double dynamic = numbers.limit_watts - numbers.idle_watts.value;
         for (const auto& [joules, estimate] : kEnds) {
             const double idle = numbers.idle_watts.*estimate * work.seconds;
-            const double memory =
-                transport(gpu.kernel_bytes + packet_bytes(gpu, joules), numbers.memory_pj_per_bit.*estimate);
+            const double memory = transport(
+                gpu.kernel_bytes + packet_bytes(gpu, joules), numbers.memory_pj_per_bit.*estimate);
             const double held =
                 dynamic * power.communication.*estimate * gpu.communication_sms * work.seconds;
             const double wanted = dynamic * (power.dense_kernels.*estimate * gpu.dense_seconds +
                                              power.other_kernels.*estimate * gpu.other_seconds);
             // A GPU at its limit lowers its clock: it never draws more.
-            const double most = std::max(0.0, numbers.limit_watts * work.seconds - idle - memory - held);
+            const double most =
+                std::max(0.0, numbers.limit_watts * work.seconds - idle - memory - held);
             at(EnergyPart::kIdle).*joules += idle;
             at(EnergyPart::kMemory).*joules += memory;
             at(EnergyPart::kCommunication).*joules += held;
@@ -97,7 +96,8 @@ StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::
         at(EnergyPart::kGpuLinks).*joules =
             transport(work.gpu_link_bytes, power.gpu_link_pj_per_bit.*estimate);
         at(EnergyPart::kPcie).*joules = transport(work.pcie_bytes, power.pcie_pj_per_bit.*estimate);
-        at(EnergyPart::kNetwork).*joules = transport(work.network_bytes, power.network_pj_per_bit.*estimate);
+        at(EnergyPart::kNetwork).*joules =
+            transport(work.network_bytes, power.network_pj_per_bit.*estimate);
     }
     return energy;
 }

@@ -61,9 +61,7 @@ std::string energy_table(const RunEnergy& energy) {
         "a GPU: mean power with its memory; a step: energy of all GPUs and links, and its parts.\n"
         "Estimated from the run, not measured; in brackets what the numbers leave open. Hosts, "
         "fans\nand switches that only wait are not in it.\n",
-        energy.experiment,
-        energy.power,
-        align_columns(rows));
+        energy.experiment, energy.power, align_columns(rows));
 }
 
 OrderedJson energy_json(const RunEnergy& energy) {

@@ -78,10 +78,7 @@ std::optional<KernelTableRow> row_of(const std::vector<std::string>& fields) {
         *isolated < 0 || *read < 0 || *written < 0)
         return std::nullopt;
     return KernelTableRow{
-        fields[kColumns.scenario],
-        *rank,
-        fields[kColumns.kernel_class],
-        *isolated,
+        fields[kColumns.scenario], *rank, fields[kColumns.kernel_class], *isolated,
         *read + *written};
 }
 
@@ -102,8 +99,7 @@ void for_each_kernel_row(
         const auto row = row_of(fields);
         if (!row || !take(*row))
             throw ConfigError(
-                table.string(),
-                "",
+                table.string(), "",
                 fmt::format("line {} is no kernel of this run; expected its own table", line));
     }
 }

@@ -37,20 +37,15 @@ struct GpuPowerParams {
         constexpr double kMostWatts = 10'000;
         return list_of(
             field(
-                "limit_watts",
-                &P::limit_watts,
-                "Power limit of the whole GPU with its memory.",
-                1.0,
-                kMostWatts)
+                "limit_watts", &P::limit_watts, "Power limit of the whole GPU with its memory.",
+                1.0, kMostWatts)
                 .required(),
             field(
-                "idle_watts",
-                &P::idle_watts,
+                "idle_watts", &P::idle_watts,
                 "Power with a process on the GPU and no kernel running; below the limit.")
                 .required(),
             field(
-                "memory_pj_per_bit",
-                &P::memory_pj_per_bit,
+                "memory_pj_per_bit", &P::memory_pj_per_bit,
                 "Energy of a bit read from or written to the GPU's memory, in picojoules.")
                 .required());
     }
@@ -74,27 +69,23 @@ struct PowerParams {
         return list_of(
             field("gpus", &P::gpus, "By the name of a system's GPU.").required(),
             field(
-                "dense_kernels",
-                &P::dense_kernels,
+                "dense_kernels", &P::dense_kernels,
                 "Share of the power between idle and limit that the SMs draw in kernels of the "
                 "classes gemm_conv and attention.")
                 .required(),
             field("other_kernels", &P::other_kernels, "The same in all other kernels.").required(),
             field(
-                "communication",
-                &P::communication,
+                "communication", &P::communication,
                 "The same of one SM that holds a collective's block.")
                 .required(),
             field(
-                "gpu_link_pj_per_bit",
-                &P::gpu_link_pj_per_bit,
+                "gpu_link_pj_per_bit", &P::gpu_link_pj_per_bit,
                 "Energy of a bit on a link between GPUs, or to the switch between them: NVLink, "
                 "xGMI.")
                 .required(),
             field("pcie_pj_per_bit", &P::pcie_pj_per_bit, "The same on a link of PCIe.").required(),
             field(
-                "network_pj_per_bit",
-                &P::network_pj_per_bit,
+                "network_pj_per_bit", &P::network_pj_per_bit,
                 "The same on a cable between machines, with the switch or NIC behind it.")
                 .required());
     }

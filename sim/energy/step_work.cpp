@@ -88,11 +88,8 @@ void add_packets(StepWork& work, const ScenarioResult& scenario) {
 void divide(StepWork& work, double steps) {
     for (GpuStepWork& gpu : work.gpus)
         for (double GpuStepWork::*member :
-             {&GpuStepWork::dense_seconds,
-              &GpuStepWork::other_seconds,
-              &GpuStepWork::kernel_bytes,
-              &GpuStepWork::packet_bytes_low,
-              &GpuStepWork::packet_bytes_high})
+             {&GpuStepWork::dense_seconds, &GpuStepWork::other_seconds, &GpuStepWork::kernel_bytes,
+              &GpuStepWork::packet_bytes_low, &GpuStepWork::packet_bytes_high})
             gpu.*member /= steps;
     for (double StepWork::*member :
          {&StepWork::gpu_link_bytes, &StepWork::pcie_bytes, &StepWork::network_bytes})
@@ -122,8 +119,7 @@ void expect_one_workload_on_gpus(const Json& config, const std::string& file) {
             file, "", "has no system of GPUs; expected a run on GPUs: processors have no numbers");
     if (const auto many = config.find("workloads"); many != config.end() && !many->empty())
         throw ConfigError(
-            file,
-            "/workloads",
+            file, "/workloads",
             "has several workloads on one machine; expected a run of one workload");
 }
 
@@ -177,8 +173,7 @@ RunWork read_run_work(const std::filesystem::path& folder) {
         if (found == by_name.end() || kernel.rank >= run.steps[found->second].gpus.size())
             return false;
         add_kernel(
-            run.steps[found->second].gpus[kernel.rank],
-            kernel,
+            run.steps[found->second].gpus[kernel.rank], kernel,
             gpus[found->second].of(kernel.rank));
         return true;
     });

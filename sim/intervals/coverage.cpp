@@ -95,8 +95,7 @@ leave_machines_out(const Residuals& residuals, std::span<const Nominal> nominal)
             }
             const double tail = (1 - nominal[i].share) / 2;
             kind.add(
-                r.machine,
-                r.log_ratio,
+                r.machine, r.log_ratio,
                 nominal[i].stretch * std::min(0.0, near.quantile(all, tail)),
                 nominal[i].stretch * std::max(0.0, near.quantile(all, 1 - tail)));
         }

@@ -20,19 +20,12 @@ struct Generation {
     int order;  ///< of its maker
 };
 
-constexpr std::array kGenerations{
-    Generation{"Kepler", true, 0},
-    Generation{"Maxwell", true, 1},
-    Generation{"Pascal", true, 2},
-    Generation{"Volta", true, 3},
-    Generation{"Turing", true, 4},
-    Generation{"Ampere", true, 5},
-    Generation{"Ada", true, 6},
-    Generation{"Hopper", true, 7},
-    Generation{"Blackwell", true, 8},
-    Generation{"CDNA 2", false, 0},
-    Generation{"CDNA 3", false, 1},
-    Generation{"CDNA 4", false, 2}};
+constexpr std::array kGenerations{Generation{"Kepler", true, 0},    Generation{"Maxwell", true, 1},
+                                  Generation{"Pascal", true, 2},    Generation{"Volta", true, 3},
+                                  Generation{"Turing", true, 4},    Generation{"Ampere", true, 5},
+                                  Generation{"Ada", true, 6},       Generation{"Hopper", true, 7},
+                                  Generation{"Blackwell", true, 8}, Generation{"CDNA 2", false, 0},
+                                  Generation{"CDNA 3", false, 1},   Generation{"CDNA 4", false, 2}};
 
 /// Parts of GPUs' names. The first that fits counts: "A10" is part of "A100", "L4" of "L40", and
 /// "A6000" is of Ampere unless "Ada" stands beside it.
@@ -131,9 +124,7 @@ std::string to_text(const Likeness& likeness) {
     if (likeness.us > 0)
         text += fmt::format(", {:.3g} us", likeness.us);
     text += fmt::format(
-        ", {} {}{}",
-        likeness.ranks,
-        likeness.ranks == 1 ? "rank" : "ranks",
+        ", {} {}{}", likeness.ranks, likeness.ranks == 1 ? "rank" : "ranks",
         likeness.generation.empty() ? "" : " of " + likeness.generation);
     if (likeness.machines > 1)
         text += fmt::format(" on {} machines", likeness.machines);

@@ -20,19 +20,8 @@ namespace {
 
 constexpr double kShare = 0.9;  ///< of measured values that a range holds
 constexpr std::array<std::string_view, 13> kColumns{
-    "kind",
-    "operation",
-    "algorithm",
-    "generation",
-    "fabric",
-    "bytes",
-    "us",
-    "ranks",
-    "machines",
-    "machine",
-    "table",
-    "log_ratio",
-    "standing"};
+    "kind",  "operation", "algorithm", "generation", "fabric",    "bytes",   "us",
+    "ranks", "machines",  "machine",   "table",      "log_ratio", "standing"};
 
 /// A column's place in kColumns.
 consteval std::size_t column(std::string_view name) {
@@ -96,8 +85,7 @@ private:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size() || !(value >= least))
             problems_.push_back(
-                {label_,
-                 fmt::format("line {}", line),
+                {label_, fmt::format("line {}", line),
                  fmt::format(
                      "{} is \"{}\"; expected a number from {}", kColumns[place], text, least)});
         return value;
@@ -113,13 +101,9 @@ private:
 std::string what_is_near(const Neighbourhood& near, const std::vector<Residual>& residuals) {
     constexpr double kSame = 0.5;
     return fmt::format(
-        "{} measurement{} on {} kind{} of machine, {} {}",
-        near.alike,
-        near.alike == 1 ? "" : "s",
-        near.alike_machines,
-        near.alike_machines == 1 ? "" : "s",
-        near.nearest < kSame ? "such as" : "the nearest",
-        to_text(residuals[near.nearest_row].of));
+        "{} measurement{} on {} kind{} of machine, {} {}", near.alike, near.alike == 1 ? "" : "s",
+        near.alike_machines, near.alike_machines == 1 ? "" : "s",
+        near.nearest < kSame ? "such as" : "the nearest", to_text(residuals[near.nearest_row].of));
 }
 
 }  // namespace
@@ -129,8 +113,7 @@ Residuals::Residuals(std::vector<Residual> residuals) : residuals_(std::move(res
 Residuals Residuals::read(const std::filesystem::path& path) {
     ResidualReader reader(path.string());
     read_csv_cells(
-        path,
-        [&](const auto& columns) { reader.header(columns); },
+        path, [&](const auto& columns) { reader.header(columns); },
         [&](std::size_t line, const auto& cells) { reader.add(line, cells); });
     return Residuals(reader.take());
 }
@@ -138,9 +121,7 @@ Residuals Residuals::read(const std::filesystem::path& path) {
 Residuals Residuals::parse(std::string_view text, const std::string& label) {
     ResidualReader reader(label);
     parse_csv_cells(
-        text,
-        label,
-        [&](const auto& columns) { reader.header(columns); },
+        text, label, [&](const auto& columns) { reader.header(columns); },
         [&](std::size_t line, const auto& cells) { reader.add(line, cells); });
     return Residuals(reader.take());
 }
@@ -180,9 +161,8 @@ std::vector<std::vector<double>> Residuals::draws(
 Residuals Residuals::without_machine(std::string_view machine) const {
     std::vector<Residual> rest;
     std::copy_if(
-        residuals_.begin(), residuals_.end(), std::back_inserter(rest), [&](const auto& r) {
-            return r.machine != machine;
-        });
+        residuals_.begin(), residuals_.end(), std::back_inserter(rest),
+        [&](const auto& r) { return r.machine != machine; });
     return Residuals(std::move(rest));
 }
 

@@ -77,12 +77,8 @@ private:
             return;
         if (phase.blocks > 0)
             tickets_[index] = gpu_.launch_resident(
-                {phase.threads, phase.registers_per_thread, phase.shared_memory},
-                phase.blocks,
-                0,
-                phase.footprint,
-                *this,
-                phase.exchange);
+                {phase.threads, phase.registers_per_thread, phase.shared_memory}, phase.blocks, 0,
+                phase.footprint, *this, phase.exchange);
         if (phase.bytes_per_second > 0)
             packet(index);
     }
@@ -160,9 +156,7 @@ std::vector<std::uint32_t> first_ranks(std::uint32_t count) {
 
 /// One collective on an idle machine.
 Outcome run_alone(
-    const SystemParams& system,
-    const Alone& alone,
-    const CollectivePolicy& policy,
+    const SystemParams& system, const Alone& alone, const CollectivePolicy& policy,
     const SimulateOptions& options) {
     CollectiveOperation operation = alone.operation;
     ExecutionGraph graph = single_collective(
@@ -208,11 +202,8 @@ CollectiveOperation as_traced(CollectiveOperation operation, std::uint32_t ranks
 
 /// From the arrival of the last of several ranks, if that is late.
 TransferTime times_of(
-    const SystemParams& system,
-    Alone alone,
-    const Outcome& together,
-    const CollectivePolicy& policy,
-    const SimulateOptions& options) {
+    const SystemParams& system, Alone alone, const Outcome& together,
+    const CollectivePolicy& policy, const SimulateOptions& options) {
     TransferTime times{time_of(together), time_of(together)};
     if (alone.operation.kind == CollectiveKind::kAllToAll &&
         !together.collectives.front().as_traced) {
@@ -226,11 +217,8 @@ TransferTime times_of(
 }  // namespace
 
 CollectiveTraffic traffic_of(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    std::uint32_t ranks,
-    const SimulateOptions& options,
-    const UnevenExchange* parts) {
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
+    const SimulateOptions& options, const UnevenExchange* parts) {
     Alone punctual{operation, first_ranks(ranks), parts};
     punctual.operation.peers_late = Time();
     const CollectivePolicy policy = policy_of(operation);
@@ -265,29 +253,22 @@ std::string protocol_by_threads(const CollectiveOperation& operation) {
 }
 
 CollectiveTraffic traced_traffic(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    std::uint32_t ranks,
-    const SimulateOptions& options,
-    const UnevenExchange* parts) {
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
+    const SimulateOptions& options, const UnevenExchange* parts) {
     return traffic_of(system, as_traced(operation, ranks), ranks, options, parts);
 }
 
 Time replayed_time(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options) {
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options) {
     Alone punctual{operation, ranks};
     punctual.operation.peers_late = Time();
     return time_of(run_alone(system, punctual, ring_policy(), options));
 }
 
 TransferTime traced_times(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options,
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options,
     const UnevenExchange* parts) {
     Alone punctual{as_traced(operation, static_cast<std::uint32_t>(ranks.size())), ranks, parts};
     punctual.operation.peers_late = Time();
@@ -297,10 +278,8 @@ TransferTime traced_times(
 }
 
 TransferTime replayed_times(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options) {
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options) {
     Alone punctual{operation, ranks};
     punctual.operation.peers_late = Time();
     const Outcome alone = run_alone(system, punctual, ring_policy(), options);
@@ -308,8 +287,7 @@ TransferTime replayed_times(
 }
 
 Time simulate_beside(
-    const GpuParams& gpu,
-    const KernelOperation& kernel,
+    const GpuParams& gpu, const KernelOperation& kernel,
     const std::vector<CommunicationPhase>& phases) {
     return Scene(gpu, phases).run(kernel);
 }

@@ -23,11 +23,8 @@ struct CollectiveTraffic {
 /// blocks and protocol come from `operation`; `ranks` GPUs take part. `parts`: of an all-to-all
 /// whose parts differ. Throws SimulationError.
 [[nodiscard]] CollectiveTraffic traffic_of(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    std::uint32_t ranks,
-    const SimulateOptions& options = {},
-    const UnevenExchange* parts = nullptr);
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
+    const SimulateOptions& options = {}, const UnevenExchange* parts = nullptr);
 
 /// Protocol of a kernel of NCCL before 2.19, whose name is equal for all protocols, from its
 /// threads per block: 512 for LL, 640 for LL128, 512 plus a warp for Simple.
@@ -36,35 +33,26 @@ struct CollectiveTraffic {
 /// traffic_of() for a collective from a trace: protocol by its threads, bytes rounded up to whole
 /// KiB over all ranks.
 [[nodiscard]] CollectiveTraffic traced_traffic(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    std::uint32_t ranks,
-    const SimulateOptions& options = {},
-    const UnevenExchange* parts = nullptr);
+    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
+    const SimulateOptions& options = {}, const UnevenExchange* parts = nullptr);
 
 /// The times of that over these ranks, wherever they stand on the machine.
 [[nodiscard]] TransferTime traced_times(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options = {},
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options = {},
     const UnevenExchange* parts = nullptr);
 
 /// Time of a collective over these ranks alone on the machine, as a scenario of rings replays it:
 /// protocol and channels are NCCL's choice, thread blocks the trace's. Sizes that no trace states
 /// are derived so, since nothing else tells their protocol. Throws SimulationError.
 [[nodiscard]] Time replayed_time(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options = {});
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options = {});
 
 /// The same, and that after the last rank's arrival.
 [[nodiscard]] TransferTime replayed_times(
-    const SystemParams& system,
-    const CollectiveOperation& operation,
-    const std::vector<std::uint32_t>& ranks,
-    const SimulateOptions& options = {});
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options = {});
 
 /// Communication beside a kernel from `from` to `to`, relative to the kernel's launch; may begin
 /// earlier.
@@ -83,8 +71,7 @@ struct CommunicationPhase {
 /// Duration of one kernel on a GPU beside communication. GPU and memory are modelled as in a full
 /// run; the communication moves its bytes at a constant rate as far as the memory permits.
 [[nodiscard]] Time simulate_beside(
-    const GpuParams& gpu,
-    const KernelOperation& kernel,
+    const GpuParams& gpu, const KernelOperation& kernel,
     const std::vector<CommunicationPhase>& phases);
 
 }  // namespace switchfold

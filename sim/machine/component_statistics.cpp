@@ -21,9 +21,7 @@ struct LinkUse {
     double utilization = 0;
     static constexpr auto statistics() {
         return list_of(statistic(
-            "utilization",
-            &LinkUse::utilization,
-            Unit::kShare,
+            "utilization", &LinkUse::utilization, Unit::kShare,
             "`wire_bytes` over what the link could carry in the whole run, 0 to 1."));
     }
 };
@@ -33,9 +31,7 @@ struct UnitUse {
     double busy_share = 0;
     static constexpr auto statistics() {
         return list_of(statistic(
-            "busy_share",
-            &UnitUse::busy_share,
-            Unit::kShare,
+            "busy_share", &UnitUse::busy_share, Unit::kShare,
             "`busy_us` over the whole run, 0 to 1."));
     }
 };

@@ -42,9 +42,7 @@ private:
 /// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a
 /// fold, what was not simulated has the statistics of what resembles it.
 [[nodiscard]] std::vector<StatisticTable> collect_statistics(
-    Machine& machine,
-    const MachineCounts& counts,
-    Time end,
+    Machine& machine, const MachineCounts& counts, Time end,
     const std::optional<RankFold>& fold = std::nullopt);
 
 }  // namespace switchfold

@@ -23,11 +23,8 @@ namespace {
 std::string describe_gpu(const GpuParams& gpu, bool named) {
     return fmt::format(
         "  {}SMs {}, L2 {} at {}, HBM {} peak, {:.0f} GB/s achieved by mixed streams\n",
-        named ? gpu.name + ": " : "",
-        gpu.sms,
-        to_string(gpu.memory.l2.capacity),
-        to_string(gpu.memory.l2.bandwidth),
-        to_string(gpu.memory.hbm.peak),
+        named ? gpu.name + ": " : "", gpu.sms, to_string(gpu.memory.l2.capacity),
+        to_string(gpu.memory.l2.bandwidth), to_string(gpu.memory.hbm.peak),
         achievable_bytes_per_second(gpu.memory.hbm, 0.5) * 1e-9);
 }
 

@@ -80,8 +80,7 @@ std::string describe_links(const Topology& topology) {
     std::vector<Kind> kinds;
     for (const TopologyEdge& edge : topology.edges) {
         const std::string ends = fmt::format(
-            "{} to {}",
-            node_kind(topology.nodes[edge.a], several),
+            "{} to {}", node_kind(topology.nodes[edge.a], several),
             node_kind(topology.nodes[edge.b], several));
         auto at = kinds.begin();
         while (at != kinds.end() &&
@@ -96,12 +95,8 @@ std::string describe_links(const Topology& topology) {
     for (const Kind& kind : kinds) {
         const LinkParams& link = topology.links[kind.link_class];
         out += fmt::format(
-            "  {:>6} x {}: {} of {}, usable {:.1f} GB/s each way, {}\n",
-            kind.count,
-            kind.ends,
-            plural(kind.lanes, "lane"),
-            to_string(link.lane_bandwidth),
-            gigabytes(kind.bandwidth),
+            "  {:>6} x {}: {} of {}, usable {:.1f} GB/s each way, {}\n", kind.count, kind.ends,
+            plural(kind.lanes, "lane"), to_string(link.lane_bandwidth), gigabytes(kind.bandwidth),
             to_string(link.latency));
     }
     return out;
@@ -111,14 +106,12 @@ std::string describe_reach(const Topology& topology) {
     const Bisection halves = bisection(topology);
     const Diameter reach = diameter(topology);
     return fmt::format(
-               "  bisection: {}{:.1f} GB/s each way ({})\n",
-               halves.exact ? "" : "at most ",
+               "  bisection: {}{:.1f} GB/s each way ({})\n", halves.exact ? "" : "at most ",
                gigabytes(halves.bandwidth),
                halves.exact ? "the least cut over all halvings of the GPUs"
                             : "the least cut over halvings by blocks of ranks") +
            fmt::format(
-               "  diameter: {}, {:.0f} ns unloaded ({})\n",
-               plural(reach.hops, "hop"),
+               "  diameter: {}, {:.0f} ns unloaded ({})\n", plural(reach.hops, "hop"),
                to_microseconds(reach.latency) * 1e3,
                reach.all ? "over all pairs of GPUs" : "from eight GPUs to all");
 }
@@ -127,10 +120,10 @@ std::string
 describe_rings(const Topology& topology, const std::vector<std::vector<std::uint32_t>>& rings) {
     constexpr std::size_t kWholeRing = 16;
     std::string out = fmt::format(
-        "  rings: {}\n",
-        topology.machines() > 1 ? fmt::format("{} through all nodes", rings.size())
-        : rings.size() == 1     ? "1 order of ranks"
-                                : fmt::format("{}, no lane used twice one way", rings.size()));
+        "  rings: {}\n", topology.machines() > 1 ? fmt::format("{} through all nodes", rings.size())
+                         : rings.size() == 1
+                             ? "1 order of ranks"
+                             : fmt::format("{}, no lane used twice one way", rings.size()));
     if (rings.size() > 1 && rings.front().size() <= kWholeRing)
         for (const auto& ring : rings)
             out += fmt::format("    {}\n", fmt::join(ring, " "));
@@ -178,17 +171,13 @@ std::string draw_topology(const Topology& topology, const std::string& name) {
             out += nodes;
         else
             out += fmt::format(
-                "  subgraph cluster_{} {{\n    label=\"node {}\";\n{}  }}\n",
-                machine,
-                machine,
+                "  subgraph cluster_{} {{\n    label=\"node {}\";\n{}  }}\n", machine, machine,
                 nodes);
     }
     for (const TopologyEdge& edge : topology.edges)
         out += fmt::format(
-            "  \"{}\" -- \"{}\" [label=\"{}x{}\"];\n",
-            topology.nodes[edge.a].name,
-            topology.nodes[edge.b].name,
-            edge.lanes,
+            "  \"{}\" -- \"{}\" [label=\"{}x{}\"];\n", topology.nodes[edge.a].name,
+            topology.nodes[edge.b].name, edge.lanes,
             to_string(topology.links[edge.link_class].lane_bandwidth));
     return out + "}\n";
 }

@@ -74,9 +74,7 @@ struct Chosen {
 class Choices {
 public:
     Choices(
-        const SystemParams& system,
-        const Topology& topology,
-        std::uint32_t ranks,
+        const SystemParams& system, const Topology& topology, std::uint32_t ranks,
         const CollectivePolicies& policies) :
         topology_(topology),
         policies_(within(system, policies)),
@@ -121,8 +119,7 @@ private:
         if (library.refuses(params_, policy, call, group))
             return std::nullopt;
         const Choice choice = limited(
-            library.choose(params_, policy, call, group),
-            group_.machine.ranks,
+            library.choose(params_, policy, call, group), group_.machine.ranks,
             policies_.most_blocks);
         return choice;
     }
@@ -176,11 +173,8 @@ bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
            std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
                const bool registered = chosen.choice.of<NcclChoice>().registered;
                const InSwitchShape shape = in_switch_shape(
-                   choices.params(),
-                   choices.group().machine.ranks,
-                   chosen.choice.channels,
-                   chosen.collective.bytes.count(),
-                   registered);
+                   choices.params(), choices.group().machine.ranks, chosen.choice.channels,
+                   chosen.collective.bytes.count(), registered);
                // The few blocks of registered buffers are out of step with each other.
                return !registered && shape.pieces.loops(0) >= kFewestLoops;
            });
@@ -210,9 +204,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t ma
 }  // namespace
 
 std::optional<RankFold> fold_of(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     bool approximate) {
     if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
         !system.gpus.empty() || !all_alike(graph))

@@ -15,9 +15,7 @@ namespace switchfold {
 /// switches of a domain, of at least 32 ranks; if `approximate`, also trees over machines, with or
 /// without all-reduces in the switches of each. Nothing if it does not fold.
 [[nodiscard]] std::optional<RankFold> fold_of(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     bool approximate);
 
 /// The graph of the kept ranks. \pre fold_of() it.

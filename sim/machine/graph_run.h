@@ -17,9 +17,7 @@ struct GraphRun {
 using GraphRunOptions = SimulateOptions;
 
 [[nodiscard]] inline GraphRun run_graph(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     const GraphRunOptions& options) {
     return {collective_results(graph, simulate(system, graph, policies, options))};
 }

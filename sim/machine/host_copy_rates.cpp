@@ -47,8 +47,7 @@ HostCopyRates host_copy_rates(const SystemParams& system, const HostCopyLoad& lo
             last = std::max(last, outcome.times[rank][i].end);
         }
     return {
-        copy_rate(load.to_device, to_device),
-        copy_rate(load.to_host, to_host),
+        copy_rate(load.to_device, to_device), copy_rate(load.to_host, to_host),
         copy_rate(load.to_device + load.to_host, std::max(to_device, to_host))};
 }
 

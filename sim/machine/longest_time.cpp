@@ -34,9 +34,8 @@ public:
         double wait = 0;
         for (const SwitchParams& node : topology.switches)
             wait = std::max(
-                wait,
-                to_seconds(node.latency) +
-                    (node.reduction ? to_seconds(node.reduction->timeout) : 0.0));
+                wait, to_seconds(node.latency) +
+                          (node.reduction ? to_seconds(node.reduction->timeout) : 0.0));
         double slower = 1;
         double errors = 0;  // per bit
         for (const FaultParams& fault : system.faults) {
@@ -50,9 +49,8 @@ public:
         const RankGpus gpus(system);
         for (const GpuParams* gpu : gpus.kinds())
             memory = std::min(
-                memory,
-                static_cast<double>(
-                    std::min(gpu->memory.hbm.peak.count(), gpu->memory.l2.bandwidth.count())));
+                memory, static_cast<double>(std::min(
+                            gpu->memory.hbm.peak.count(), gpu->memory.l2.bandwidth.count())));
         const double piece_on_wire = bandwidth > 0 ? kPiece / (bandwidth * slower) : 0.0;
         per_byte_ = 1 / (bandwidth * slower) + 4 / (memory * kMemoryShare) +
                     kBits * errors * (2 * latency + piece_on_wire);

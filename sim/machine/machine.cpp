@@ -62,9 +62,7 @@ Machine::Machine(
     }
     for (std::uint32_t rank = 0; rank < options.ranks; ++rank) {
         CopyEngine& copies = copies_.add(
-            fmt::format("copies{}", rank).c_str(),
-            gpus.of(rank).copy,
-            gpus_[rank].memory(),
+            fmt::format("copies{}", rank).c_str(), gpus.of(rank).copy, gpus_[rank].memory(),
             scheduler);
         copies.attach(*fabric_, rank);
         ports_.push_back(std::make_unique<GpuPort>(rank, gpus_[rank], copies));
@@ -72,13 +70,8 @@ Machine::Machine(
         ports.push_back(ports_.back().get());
     }
     collectives_ = std::make_unique<CollectiveEngine>(
-        "collectives",
-        *fabric_,
-        *system.collectives,
-        within(system, options.policies),
-        ports,
-        options.groups,
-        options.functional_seed);
+        "collectives", *fabric_, *system.collectives, within(system, options.policies), ports,
+        options.groups, options.functional_seed);
     collectives_->set_generations(std::move(generations));
     faults_ = std::make_unique<FaultInjector>(*fabric_, system.faults, options.fault_seed);
 }

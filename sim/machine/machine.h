@@ -33,9 +33,7 @@ public:
         copies_.start(id, copy, listener);
     }
     void add_arrays(
-        std::uint32_t id,
-        std::uint64_t read,
-        std::uint64_t written,
+        std::uint32_t id, std::uint64_t read, std::uint64_t written,
         KernelListener& listener) override;
     [[nodiscard]] Draw kernel_draw() const override {
         const Gpu::KernelDraw draw = gpu_.kernel_draw();

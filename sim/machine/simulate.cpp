@@ -46,8 +46,7 @@ public:
         Gpu& gpu = machine_.gpu(0);
         put("SMs in use", us, gpu.busy_sms());
         const std::uint64_t packets = gpu.memory().statistics().packet_bytes;
-        put("communication memory GB/s",
-            us,
+        put("communication memory GB/s", us,
             static_cast<double>(packets - packets_) / seconds * 1e-9);
         packets_ = packets;
         std::uint64_t wire = 0;
@@ -95,8 +94,7 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
             "of their times, than this GPU's memory can in their time; their bytes were cut to "
             "what "
             "it can",
-            statistics.clipped_kernels,
-            statistics.kernels));
+            statistics.clipped_kernels, statistics.kernels));
     if (statistics.oversized_kernels > 0)
         outcome.notes.push_back(fmt::format(
             "{} kernels of rank 0 have blocks that no SM of this GPU can hold; taken as one block "
@@ -108,11 +106,8 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
 class Guard {
 public:
     Guard(
-        const SystemParams& system,
-        const ExecutionGraph& graph,
-        const LimitParams& limits,
-        Machine& machine,
-        const Replays& replays) :
+        const SystemParams& system, const ExecutionGraph& graph, const LimitParams& limits,
+        Machine& machine, const Replays& replays) :
         watchdog_(limits, longest_time(system, graph)), machine_(machine), replays_(replays) {}
 
     [[nodiscard]] std::size_t ended() const {
@@ -146,10 +141,7 @@ private:
 };
 
 [[noreturn]] void report_unfinished(
-    const ExecutionGraph& graph,
-    Machine& machine,
-    const Replays& replays,
-    Time now,
+    const ExecutionGraph& graph, Machine& machine, const Replays& replays, Time now,
     const std::string& why) {
     std::string text;
     const auto add = [&](const std::string& line) { text += (text.empty() ? "" : "; ") + line; };
@@ -166,22 +158,16 @@ private:
         if (++unfinished <= kLines)
             for (const auto& blocked : replay->blocked(kLines))
                 add(fmt::format(
-                    "rank {} operation {} ({}) {}",
-                    rank,
-                    blocked.operation,
+                    "rank {} operation {} ({}) {}", rank, blocked.operation,
                     graph.names[graph.ranks[rank]->operations[blocked.operation].name].substr(
                         0, 60),
                     blocked.why));
     }
     throw SimulationError(
-        "replay",
-        now,
+        "replay", now,
         fmt::format(
-            "{}{} of {} ranks did not finish: {}",
-            why.empty() ? "" : why + "; ",
-            unfinished,
-            replays.size(),
-            text));
+            "{}{} of {} ranks did not finish: {}", why.empty() ? "" : why + "; ", unfinished,
+            replays.size(), text));
 }
 
 }  // namespace
@@ -201,9 +187,7 @@ bool repeats_itself(const SystemParams& system) {
 }
 
 Outcome simulate(
-    const SystemParams& system,
-    const ExecutionGraph& whole,
-    const CollectivePolicies& policies,
+    const SystemParams& system, const ExecutionGraph& whole, const CollectivePolicies& policies,
     const SimulateOptions& options) {
     std::optional<RankFold> fold;
     if (!options.exact && options.functional_seed == 0)
@@ -218,15 +202,9 @@ Outcome simulate(
     if (fold)
         simulated = fold->kept();
     Machine machine(
-        simulation,
-        system,
-        {ranks,
-         graph.groups,
-         policies,
-         options.contention,
-         options.functional_seed,
-         options.fault_seed,
-         options.communication_sms});
+        simulation, system,
+        {ranks, graph.groups, policies, options.contention, options.functional_seed,
+         options.fault_seed, options.communication_sms});
     machine.collectives().set_experts(graph.experts, fewest_sms(system, ranks));
     machine.collectives().set_exchanges(graph.exchanges);
     if (options.peers_together)
@@ -239,13 +217,8 @@ Outcome simulate(
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
         replays.add(
-            fmt::format("replay{}", rank).c_str(),
-            rank,
-            graph.ranks[rank],
-            machine.gpu(rank),
-            machine.copies(rank),
-            machine.collectives(),
-            simulation.scheduler());
+            fmt::format("replay{}", rank).c_str(), rank, graph.ranks[rank], machine.gpu(rank),
+            machine.copies(rank), machine.collectives(), simulation.scheduler());
         operations += graph.ranks[rank]->operations.size();
     }
     HostThread host_thread;
@@ -297,9 +270,7 @@ Outcome simulate(
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(
             "{} ranks stand for all {}: times may be up to {:.2g} % off (approximate)",
-            simulated.size(),
-            whole.ranks.size(),
-            100 * fold->error));
+            simulated.size(), whole.ranks.size(), 100 * fold->error));
     return outcome;
 }
 

@@ -33,9 +33,7 @@ struct SimulateOptions {
 /// from a job of run_jobs(). Throws SimulationError if operations do not finish, the run exceeds
 /// its limits, or a functional result is wrong.
 [[nodiscard]] Outcome simulate(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const CollectivePolicies& policies,
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     const SimulateOptions& options = {});
 
 }  // namespace switchfold

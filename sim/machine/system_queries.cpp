@@ -82,9 +82,7 @@ bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
 }
 
 std::string why_refused(
-    const SystemParams& system,
-    const CollectivePolicy& policy,
-    const CollectiveCall& call,
+    const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,
     std::uint32_t gpus) {
     std::vector<std::uint32_t> ranks(gpus);
     std::iota(ranks.begin(), ranks.end(), 0U);

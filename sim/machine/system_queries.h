@@ -27,9 +27,7 @@ namespace switchfold {
 
 /// Why a policy's library does not run a call over the first `gpus` GPUs; empty if it does.
 [[nodiscard]] std::string why_refused(
-    const SystemParams& system,
-    const CollectivePolicy& policy,
-    const CollectiveCall& call,
+    const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,
     std::uint32_t gpus);
 
 }  // namespace switchfold

@@ -18,21 +18,17 @@ struct LimitParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "real_time",
-                &LimitParams::real_time,
+                "real_time", &LimitParams::real_time,
                 "Limit on the real time of each simulation, and of each training of a small "
                 "network; 0: no limit."),
             field(
-                "simulated_time",
-                &LimitParams::simulated_time,
+                "simulated_time", &LimitParams::simulated_time,
                 "Limit on the simulated time of the workload; 0: ten times its time with one "
                 "operation after the other and all data over the slowest link."),
             field(
-                "idle_events",
-                &LimitParams::idle_events,
+                "idle_events", &LimitParams::idle_events,
                 "Limit on consecutive events in which no operation ends and no packet arrives.",
-                std::uint64_t{1000},
-                std::uint64_t{1'000'000'000'000}));
+                std::uint64_t{1000}, std::uint64_t{1'000'000'000'000}));
     }
 };
 

@@ -26,23 +26,16 @@ std::string describe_device(const DeviceParams& device) {
         "  {}: {}, {}\n    {} of {} at {}, vectors of {} 32-bit numbers\n    caches: {} a core{}\n "
         "   "
         "memory: {} at {} peak\n",
-        device.name,
-        processor.name,
-        device.link ? "a coprocessor" : "a socket of the host",
-        plural(processor.cores, "core"),
-        plural(processor.threads_per_core, "thread"),
-        to_string(processor.clock),
-        processor.simd_lanes,
-        to_string(cache.private_capacity),
+        device.name, processor.name, device.link ? "a coprocessor" : "a socket of the host",
+        plural(processor.cores, "core"), plural(processor.threads_per_core, "thread"),
+        to_string(processor.clock), processor.simd_lanes, to_string(cache.private_capacity),
         cache.shared_capacity.count() > 0
             ? fmt::format(", {} shared", to_string(cache.shared_capacity))
             : ", none shared",
-        to_string(processor.memory.capacity),
-        to_string(processor.memory.peak));
+        to_string(processor.memory.capacity), to_string(processor.memory.peak));
     for (std::uint32_t threads = 1; threads <= processor.threads_per_core; ++threads)
         out += fmt::format(
-            "    {} a core: {:.1f} GFLOP/s, STREAM triad {:.1f} GB/s\n",
-            plural(threads, "thread"),
+            "    {} a core: {:.1f} GFLOP/s, STREAM triad {:.1f} GB/s\n", plural(threads, "thread"),
             arithmetic_rate(processor, threads) / kGiga,
             stream_rate(
                 processor, StreamKernel::kTriad, processor.cores, threads, kStreamElements) /
@@ -52,8 +45,7 @@ std::string describe_device(const DeviceParams& device) {
             fmt::format("    programs of a host get {} of its cores\n", cores_for_programs(device));
     if (device.link)
         out += fmt::format(
-            "    link to the host: {} each way, {} latency\n",
-            to_string(device.link->bandwidth),
+            "    link to the host: {} each way, {} latency\n", to_string(device.link->bandwidth),
             to_string(device.link->latency));
     return out;
 }
@@ -86,9 +78,7 @@ std::string draw_devices(const SystemParams& system) {
     for (const DeviceParams& device : system.devices)
         if (device.link)
             out += fmt::format(
-                "  \"{}\" -- \"{}\" [label=\"{}\"]\n",
-                host,
-                device.name,
+                "  \"{}\" -- \"{}\" [label=\"{}\"]\n", host, device.name,
                 to_string(device.link->bandwidth));
     return out + "}\n";
 }

@@ -26,9 +26,7 @@ WorkloadResult describe(const ManyCoreParams& params, const DeviceParams& device
     WorkloadResult w;
     w.type = "many_core";
     w.source = fmt::format(
-        "autoencoder {} and back, {} samples, on {}",
-        fmt::join(params.widths, "-"),
-        params.batch,
+        "autoencoder {} and back, {} samples, on {}", fmt::join(params.widths, "-"), params.batch,
         device.processor->name);
     w.synthetic = true;
     w.ranks = 1;
@@ -152,9 +150,7 @@ private:
         s.events = run.chunks.size() + run.regions.size() * params_of(i).steps;
         if (run.layout.cores_of_team > 1)
             s.notes.push_back(fmt::format(
-                "{} teams of {} cores{}",
-                run.layout.teams(),
-                run.layout.cores_of_team,
+                "{} teams of {} cores{}", run.layout.teams(), run.layout.cores_of_team,
                 run.program.team_bytes > 0 ? ", each with one copy of the gradients" : ""));
         if (run.layout.oversubscribed > 1)
             s.notes.push_back(fmt::format(

@@ -66,12 +66,8 @@ public:
 
 private:
     void slice(
-        std::uint32_t stream,
-        std::string_view stream_name,
-        std::string_view name,
-        std::string_view category,
-        Time begin,
-        Time end) {
+        std::uint32_t stream, std::string_view stream_name, std::string_view name,
+        std::string_view category, Time begin, Time end) {
         TimelineSlice s;
         s.stream = stream;
         s.stream_name = stream_name;

@@ -48,8 +48,7 @@ namespace {
 
 /// The regions' times and the step; nothing if they are too long.
 std::optional<OffloadedRun> run_step(
-    const offload::ParallelProgram& program,
-    const ProcessorParams& used,
+    const offload::ParallelProgram& program, const ProcessorParams& used,
     const ThreadLayout& layout) {
     OffloadedRun run;
     run.layout = layout;
@@ -93,11 +92,7 @@ std::vector<std::uint32_t> team_sizes(const ManyCoreParams& params, std::uint32_
 
 OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& device, bool hidden) {
     offload::ParallelProgram program = offload::training_step(
-        {params.widths,
-         params.batch,
-         params.strategy,
-         params.gradients,
-         params.recompute,
+        {params.widths, params.batch, params.strategy, params.gradients, params.recompute,
          params.returns_code});
     const ProcessorParams& used = *device.processor;
     const bool travels = device.link.has_value();
@@ -109,11 +104,8 @@ OffloadedRun run_offloaded(const ManyCoreParams& params, const DeviceParams& dev
     std::optional<OffloadedRun> best;
     for (const std::uint32_t team : team_sizes(params, cores)) {
         ThreadLayout layout = layout_of(
-            used,
-            cores,
-            params.threads_per_core.value_or(used.threads_per_core),
-            params.nested_threads,
-            team);
+            used, cores, params.threads_per_core.value_or(used.threads_per_core),
+            params.nested_threads, team);
         layout.copies_at_once = params.copies_at_once.value_or(0);
         std::optional<OffloadedRun> one = run_step(program, used, layout);
         if (!one)
@@ -158,10 +150,7 @@ std::string why_too_large(const DeviceParams& device, const OffloadedRun& run) {
     return fmt::format(
         "needs {:.2f} GB{}, and {} has {:.2f} GB; expected fewer samples, smaller layers or fewer "
         "teams",
-        run.memory_bytes / kGiga,
-        copies,
-        used.name,
-        capacity / kGiga);
+        run.memory_bytes / kGiga, copies, used.name, capacity / kGiga);
 }
 
 }  // namespace switchfold

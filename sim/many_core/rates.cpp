@@ -11,11 +11,8 @@ ProcessorParams load_processor(const std::filesystem::path& file) {
 }
 
 double stream_rate(
-    const ProcessorParams& processor,
-    StreamKernel kernel,
-    std::uint32_t cores,
-    std::uint32_t threads_per_core,
-    std::uint64_t elements) {
+    const ProcessorParams& processor, StreamKernel kernel, std::uint32_t cores,
+    std::uint32_t threads_per_core, std::uint64_t elements) {
     constexpr std::uint64_t kWord = 8;
     // 64-bit values take two of the 32-bit lanes that loops count.
     constexpr std::uint64_t kHalves = 2;

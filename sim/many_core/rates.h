@@ -16,11 +16,8 @@ enum class StreamKernel : std::uint8_t { kCopy, kScale, kAdd, kTriad };
 
 /// Bytes per second as counted by STREAM, for arrays of this many 64-bit numbers.
 [[nodiscard]] double stream_rate(
-    const ProcessorParams& processor,
-    StreamKernel kernel,
-    std::uint32_t cores,
-    std::uint32_t threads_per_core,
-    std::uint64_t elements);
+    const ProcessorParams& processor, StreamKernel kernel, std::uint32_t cores,
+    std::uint32_t threads_per_core, std::uint64_t elements);
 
 /// Vector operations per second on all cores with this many threads each, without memory accesses.
 [[nodiscard]] double

@@ -17,9 +17,7 @@ StatisticTable region_statistics(const OffloadedRun& run) {
         table.add(
             run.program.regions[i].name,
             RegionStatistics{
-                run.region_times[i],
-                rounded_time(region.begin_and_end),
-                rounded_time(region.work),
+                run.region_times[i], rounded_time(region.begin_and_end), rounded_time(region.work),
                 rounded_time(region.sums)});
     }
     return table;

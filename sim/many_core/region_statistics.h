@@ -17,19 +17,13 @@ struct RegionStatistics {
         return list_of(
             statistic("time", &S::time, Unit::kMicroseconds, "Of the whole region."),
             statistic(
-                "begin_and_end",
-                &S::begin_and_end,
-                Unit::kMicroseconds,
+                "begin_and_end", &S::begin_and_end, Unit::kMicroseconds,
                 "Of the fork and of the barrier at its end."),
             statistic(
-                "work",
-                &S::work,
-                Unit::kMicroseconds,
+                "work", &S::work, Unit::kMicroseconds,
                 "Of the cores that work longest, between barriers."),
             statistic(
-                "sums",
-                &S::sums,
-                Unit::kMicroseconds,
+                "sums", &S::sums, Unit::kMicroseconds,
                 "In which the teams' gradients are added, barriers included."));
     }
 };

@@ -38,22 +38,16 @@ std::string transfer_text(const ChangeResult& change) {
         return "-";
     constexpr double kMilli = 1e3;
     return fmt::format(
-        "{:.1f} of {:.1f} ms{}",
-        change.joining->transfer_s * kMilli,
-        change.joining->window_s * kMilli,
-        change.joining->fits ? "" : ", too long");
+        "{:.1f} of {:.1f} ms{}", change.joining->transfer_s * kMilli,
+        change.joining->window_s * kMilli, change.joining->fits ? "" : ", too long");
 }
 
 OrderedJson joining_json(const std::optional<JoiningStepResult>& joining) {
     if (!joining)
         return nullptr;
-    return {
-        {"step_s", digits(joining->step_s)},
-        {"step_alone_s", digits(joining->alone_s)},
-        {"window_s", digits(joining->window_s)},
-        {"transfer_s", digits(joining->transfer_s)},
-        {"wait_s", digits(joining->wait_s)},
-        {"fits", joining->fits}};
+    return {{"step_s", digits(joining->step_s)},     {"step_alone_s", digits(joining->alone_s)},
+            {"window_s", digits(joining->window_s)}, {"transfer_s", digits(joining->transfer_s)},
+            {"wait_s", digits(joining->wait_s)},     {"fits", joining->fits}};
 }
 
 OrderedJson checkpoint_json(const CheckpointStepResult& step) {
@@ -70,24 +64,15 @@ OrderedJson checkpoint_json(const CheckpointStepResult& step) {
 /// Table of steps that copy state to hosts; empty if there are none.
 std::string checkpoints_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
-        {"checkpoint step",
-         "members",
-         "alone",
-         "with the copy",
-         "copied",
-         "members wait",
+        {"checkpoint step", "members", "alone", "with the copy", "copied", "members wait",
          "written"}};
     for (const ScenarioResult& s : result.scenarios) {
         if (!s.changes)
             continue;
         for (const CheckpointStepResult& step : s.changes->checkpoint_steps)
             rows.push_back(
-                {s.name,
-                 fmt::format("{}", step.members),
-                 seconds_text(step.alone_s),
-                 seconds_text(step.step_s),
-                 seconds_text(step.copied_s),
-                 seconds_text(step.wait_s),
+                {s.name, fmt::format("{}", step.members), seconds_text(step.alone_s),
+                 seconds_text(step.step_s), seconds_text(step.copied_s), seconds_text(step.wait_s),
                  seconds_text(step.written_s)});
     }
     if (rows.size() == 1)
@@ -131,31 +116,18 @@ OrderedJson change_json(const ChangeResult& change) {
 
 std::string changes_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
-        {"change",
-         "at",
-         "method",
-         "members",
-         "pause",
-         "to size",
-         "GPU-s lost",
-         "slower step",
-         "training lost",
-         "state"}};
+        {"change", "at", "method", "members", "pause", "to size", "GPU-s lost", "slower step",
+         "training lost", "state"}};
     for (const ScenarioResult& s : result.scenarios) {
         if (!s.changes)
             continue;
         for (const ChangeResult& change : s.changes->changes)
             rows.push_back(
-                {s.name,
-                 seconds_text(change.asked_s),
-                 change.method,
-                 sizes(change),
+                {s.name, seconds_text(change.asked_s), change.method, sizes(change),
                  seconds_text(change.pause_s),
                  change.reached ? seconds_text(change.to_size_s) : "not reached",
-                 fmt::format("{:.2f}", change.gpu_seconds_lost),
-                 seconds_text(change.slowdown_s),
-                 seconds_text(change.lost_s),
-                 transfer_text(change)});
+                 fmt::format("{:.2f}", change.gpu_seconds_lost), seconds_text(change.slowdown_s),
+                 seconds_text(change.lost_s), transfer_text(change)});
     }
     std::string out;
     if (rows.size() > 1)
@@ -211,20 +183,9 @@ std::string changes_csv_header() {
 std::string changes_csv_line(std::string_view scenario, const ChangeResult& change) {
     return fmt::format(
         "{},{},{},{},{},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{},{},{}\n",
-        csv_field(scenario),
-        change.cause,
-        change.method,
-        change.from,
-        change.to,
-        change.asked_s,
-        change.stopped_s,
-        change.resumed_s,
-        change.pause_s,
-        change.to_size_s,
-        change.gpu_seconds_lost,
-        change.slowdown_s,
-        change.lost_s,
-        change.lost_steps,
+        csv_field(scenario), change.cause, change.method, change.from, change.to, change.asked_s,
+        change.stopped_s, change.resumed_s, change.pause_s, change.to_size_s,
+        change.gpu_seconds_lost, change.slowdown_s, change.lost_s, change.lost_steps,
         change.joining ? fmt::format("{:.9g}", change.joining->transfer_s) : "",
         change.joining ? fmt::format("{:.9g}", change.joining->window_s) : "");
 }
@@ -235,14 +196,8 @@ std::string members_csv_header() {
 
 std::string members_csv_line(std::string_view scenario, const RunStretchResult& stretch) {
     return fmt::format(
-        "{},{:.9g},{:.9g},{},{},{},{:.9g},{:.9g}\n",
-        csv_field(scenario),
-        stretch.begin_s,
-        stretch.end_s,
-        stretch.members,
-        stretch.kind,
-        stretch.steps,
-        stretch.step_us,
+        "{},{:.9g},{:.9g},{},{},{},{:.9g},{:.9g}\n", csv_field(scenario), stretch.begin_s,
+        stretch.end_s, stretch.members, stretch.kind, stretch.steps, stretch.step_us,
         stretch.samples_per_s);
 }
 

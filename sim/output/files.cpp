@@ -14,19 +14,10 @@ namespace {
 constexpr const char* kLast = "result.json";
 constexpr const char* kFolder = "rank-timelines";
 /// Files of an earlier run that may lie beside result.json.
-constexpr std::array kCompanions{
-    "changes.csv",
-    "counters.csv",
-    "effective-config.json",
-    "kernels.csv",
-    "learning.csv",
-    "members.csv",
-    "memory.csv",
-    "passes.csv",
-    kFolder,
-    "report.html",
-    "timeline.json.gz",
-    "versions.csv"};
+constexpr std::array kCompanions{"changes.csv", "counters.csv",     "effective-config.json",
+                                 "kernels.csv", "learning.csv",     "members.csv",
+                                 "memory.csv",  "passes.csv",       kFolder,
+                                 "report.html", "timeline.json.gz", "versions.csv"};
 
 }  // namespace
 
@@ -69,8 +60,7 @@ std::filesystem::path ResultFolder::stage(const std::string& name) {
     SWITCHFOLD_CHECK(
         name == kLast ||
             std::find(kCompanions.begin(), kCompanions.end(), name) != kCompanions.end(),
-        "no run writes {}",
-        name);
+        "no run writes {}", name);
     staged_.push_back(name);
     return partial_->path() / name;
 }

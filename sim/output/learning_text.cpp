@@ -64,8 +64,7 @@ std::string mean_text(const SeedMean& value, double scale = 1) {
     if (!value.half_width)
         return rounded(value.mean * scale, kDigits);
     return fmt::format(
-        "{} +- {}",
-        rounded(value.mean * scale, kDigits),
+        "{} +- {}", rounded(value.mean * scale, kDigits),
         rounded(*value.half_width * scale, kDigitsOfWidth));
 }
 
@@ -101,11 +100,8 @@ std::string divergence_lines(const ScenarioResult& scenario) {
     for (const LearningSeedResult& seed : scenario.learning->seeds)
         if (seed.diverged_at)
             lines += fmt::format(
-                "{}: seed {} diverged at step {}, learning rate {:g}\n",
-                scenario.name,
-                seed.seed,
-                *seed.diverged_at,
-                scenario.learning->learning_rate);
+                "{}: seed {} diverged at step {}, learning rate {:g}\n", scenario.name, seed.seed,
+                *seed.diverged_at, scenario.learning->learning_rate);
     return lines;
 }
 
@@ -122,11 +118,8 @@ std::string comparison_table(const ExperimentResult& result) {
             continue;
         const LearningComparison& comparison = *s.learning->comparison;
         rows.push_back(
-            {s.name,
-             comparison.with,
-             ratio_text(comparison.loss_ratio),
-             ratio_text(comparison.steps_ratio),
-             ratio_text(comparison.seconds_ratio),
+            {s.name, comparison.with, ratio_text(comparison.loss_ratio),
+             ratio_text(comparison.steps_ratio), ratio_text(comparison.seconds_ratio),
              ratio_text(comparison.gap_closed)});
     }
     if (rows.size() == 1)
@@ -143,12 +136,8 @@ std::string membership_lines(const ScenarioResult& scenario) {
     std::string lines;
     for (const MembershipRow& row : scenario.learning->membership)
         lines += fmt::format(
-            "{}: after step {} {} members ({} joined, {} left), {}\n",
-            scenario.name,
-            row.step,
-            row.members,
-            row.joined,
-            row.left,
+            "{}: after step {} {} members ({} joined, {} left), {}\n", scenario.name, row.step,
+            row.members, row.joined, row.left,
             row.identical ? "weights and moments bit-identical" : "which differ");
     return lines;
 }
@@ -157,12 +146,7 @@ std::string membership_lines(const ScenarioResult& scenario) {
 
 std::string learning_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
-        {"learning",
-         "weights",
-         "missed",
-         "final loss",
-         "steps to target",
-         "ms to target",
+        {"learning", "weights", "missed", "final loss", "steps to target", "ms to target",
          "us a step"}};
     std::string lines;
     const LearningResult* first = nullptr;
@@ -173,10 +157,7 @@ std::string learning_table(const ExperimentResult& result) {
         first = first == nullptr ? &learning : first;
         constexpr double kMilliseconds = 1e3;  // in a second
         rows.push_back(
-            {s.name,
-             learning.weights,
-             missed_text(learning),
-             final_text(learning),
+            {s.name, learning.weights, missed_text(learning), final_text(learning),
              target_text(learning, learning.steps_to_target),
              target_text(learning, learning.seconds_to_target, kMilliseconds),
              fmt::format("{:.1f}", learning.step_us)});
@@ -192,8 +173,7 @@ std::string learning_table(const ExperimentResult& result) {
         "; mean of {} seed{} and 95 % interval;\nmissed: updates that forwards of the stalest "
         "stage "
         "miss; simulated time.\n",
-        first->seeds.size(),
-        first->seeds.size() == 1 ? "" : "s");
+        first->seeds.size(), first->seeds.size() == 1 ? "" : "s");
     return "\n" + align_columns(rows) + about + lines + comparison_table(result);
 }
 
@@ -268,15 +248,8 @@ std::string version_csv_header() {
 
 std::string version_csv_line(std::string_view scenario, const VersionRow& row) {
     return fmt::format(
-        "{},{},{},{},{},{:g},{},{}\n",
-        csv_field(scenario),
-        row.forward ? "forward" : "backward",
-        row.micro_batch,
-        row.stage,
-        row.version,
-        row.ahead,
-        row.batch_order,
-        row.round_trip);
+        "{},{},{},{},{},{:g},{},{}\n", csv_field(scenario), row.forward ? "forward" : "backward",
+        row.micro_batch, row.stage, row.version, row.ahead, row.batch_order, row.round_trip);
 }
 
 }  // namespace switchfold

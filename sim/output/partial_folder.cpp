@@ -52,8 +52,7 @@ void remove_left_ones(const std::filesystem::path& in) {
     std::error_code error;
     std::vector<std::filesystem::path> found;
     for (auto entry = std::filesystem::directory_iterator(in, error);
-         !error && entry != std::filesystem::directory_iterator();
-         entry.increment(error)) {
+         !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
         const std::string name = entry->path().filename().string();
         std::error_code ignored;
         if (name.starts_with(kPrefix) && name.size() == kPrefix.size() + kPattern.size() &&

@@ -25,10 +25,7 @@ std::string kernel_arguments(const RankSlice& slice) {
         return {};
     return fmt::format(
         R"(, "grid": {}, "block": {}, "registers per thread": {}, "shared memory": {})",
-        shape(slice.grid),
-        shape(slice.block),
-        slice.registers,
-        slice.shared_memory);
+        shape(slice.grid), shape(slice.block), slice.registers, slice.shared_memory);
 }
 
 std::string peer_argument(const RankCollective& collective) {
@@ -43,23 +40,16 @@ std::string split_arguments(const RankCollective& collective) {
         return {};
     return fmt::format(
         R"(, "In split size": "[{}]", "Out split size": "[{}]")",
-        fmt::join(collective.in_splits, ", "),
-        fmt::join(collective.out_splits, ", "));
+        fmt::join(collective.in_splits, ", "), fmt::join(collective.out_splits, ", "));
 }
 
 std::string collective_arguments(const RankCollective& collective) {
     return fmt::format(
         R"(, "Collective name": "{}", "In msg nelems": {}, "Out msg nelems": {}, "dtype": "{}", )"
         R"("Group size": {}, "Process Group Name": {}, "Process Group Ranks": "[{}]"{}{})",
-        collective.name,
-        collective.in_elements,
-        collective.out_elements,
-        collective.datatype,
-        collective.ranks.size(),
-        json_text(collective.group),
-        fmt::join(collective.ranks, ", "),
-        peer_argument(collective),
-        split_arguments(collective));
+        collective.name, collective.in_elements, collective.out_elements, collective.datatype,
+        collective.ranks.size(), json_text(collective.group), fmt::join(collective.ranks, ", "),
+        peer_argument(collective), split_arguments(collective));
 }
 
 }  // namespace
@@ -73,18 +63,12 @@ RankTimelineWriter::RankTimelineWriter(
         "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": {}, \"world_size\": {}}},\n"
         "\"traceName\": \"simulated by switchfold\", \"switchfold_simulated\": true, "
         "\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
-        head.rank,
-        json_text(head.gpu),
-        head.memory_bytes,
-        head.sms,
-        head.rank,
-        head.ranks));
+        head.rank, json_text(head.gpu), head.memory_bytes, head.sms, head.rank, head.ranks));
     for (const auto& [pid, name] :
          {std::pair{kHostPid, std::string("host")}, {rank_, fmt::format("GPU of rank {}", rank_)}})
         event(fmt::format(
             R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": "{}"}}}})",
-            pid,
-            name));
+            pid, name));
 }
 
 void RankTimelineWriter::event(const std::string& text) {
@@ -98,13 +82,8 @@ void RankTimelineWriter::write_launch(
     const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps) {
     event(fmt::format(
         R"({{"ph": "X", "cat": "cuda_runtime", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
-        launch.copy ? "cudaMemcpyAsync" : "cudaLaunchKernel",
-        kHostPid,
-        kHostThread,
-        trace_us(start_ps),
-        trace_us(end_ps - start_ps),
-        launch.correlation,
-        launch.correlation));
+        launch.copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", kHostPid, kHostThread,
+        trace_us(start_ps), trace_us(end_ps - start_ps), launch.correlation, launch.correlation));
 }
 
 void RankTimelineWriter::write_launches() {
@@ -134,17 +113,9 @@ void RankTimelineWriter::add(const RankSlice& slice) {
         launches_.push_back({*slice.launched_ps, slice.correlation, slice.category != "kernel"});
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "device": {}, "stream": {}, "correlation": {}{}{}{}}}}})",
-        slice.category,
-        json_text(slice.name),
-        rank_,
-        slice.stream,
-        trace_us(slice.start_ps),
-        trace_us(slice.end_ps - slice.start_ps),
-        slice.correlation,
-        rank_,
-        slice.stream,
-        slice.correlation,
-        kernel_arguments(slice),
+        slice.category, json_text(slice.name), rank_, slice.stream, trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps), slice.correlation, rank_, slice.stream,
+        slice.correlation, kernel_arguments(slice),
         slice.category == "kernel" ? std::string() : fmt::format(R"(, "bytes": {})", slice.bytes),
         slice.collective ? collective_arguments(*slice.collective) : std::string()));
 }
@@ -155,11 +126,7 @@ void RankTimelineWriter::add_step(
         return;
     event(fmt::format(
         R"({{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": 0}}}})",
-        step,
-        kHostPid,
-        kHostThread,
-        trace_us(start_ps),
-        trace_us(end_ps - start_ps)));
+        step, kHostPid, kHostThread, trace_us(start_ps), trace_us(end_ps - start_ps)));
 }
 
 void RankTimelineWriter::close() {

@@ -168,9 +168,9 @@ OrderedJson workload_json(const WorkloadResult& w) {
         {"ranks", w.ranks},
         {"traced_ranks", w.traced_ranks},
         {"steps", w.steps},
-        {"measured_iteration_us",
-         w.measured_iteration_us ? microseconds_of(*w.measured_iteration_us)
-                                 : OrderedJson(nullptr)},
+        {"measured_iteration_us", w.measured_iteration_us
+                                      ? microseconds_of(*w.measured_iteration_us)
+                                      : OrderedJson(nullptr)},
         {"events_used", counts(w.used)},
         {"events_dropped", counts(w.dropped)},
         {"kernel_durations", counts(w.duration_sources)},

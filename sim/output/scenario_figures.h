@@ -104,18 +104,12 @@ struct SlowedPart {
     std::string_view title;  ///< in tables, charts and sentences
 };
 inline constexpr SlowedPart kSlowedParts[] = {
-    {"forward",
-     &ScenarioFigures::forward_slowdown,
-     &ScenarioFigures::forward_causes,
+    {"forward", &ScenarioFigures::forward_slowdown, &ScenarioFigures::forward_causes,
      "forward pass"},
     {"backward", &ScenarioFigures::backward_slowdown, &ScenarioFigures::causes, "backward pass"},
-    {"optimizer",
-     &ScenarioFigures::optimizer_slowdown,
-     &ScenarioFigures::optimizer_causes,
+    {"optimizer", &ScenarioFigures::optimizer_slowdown, &ScenarioFigures::optimizer_causes,
      "optimizer"},
-    {"other",
-     &ScenarioFigures::other_slowdown,
-     &ScenarioFigures::other_causes,
+    {"other", &ScenarioFigures::other_slowdown, &ScenarioFigures::other_causes,
      "kernels of no phase"},
     {"kernel", &ScenarioFigures::kernel_slowdown, &ScenarioFigures::kernel_causes, "kernel"}};
 /// The backward pass, whose causes every table has in its own columns.

@@ -43,10 +43,7 @@ bool are_alike(const Row& a, const Row& b, std::uint64_t about) {
         return (x > y ? x - y : y - x) <= about;
     };
     return std::equal(
-        a.passes.begin(),
-        a.passes.end(),
-        b.passes.begin(),
-        b.passes.end(),
+        a.passes.begin(), a.passes.end(), b.passes.begin(), b.passes.end(),
         [&](const ChartPass& x, const ChartPass& y) {
             return near(x.start_ps, y.start_ps) && near(x.end_ps, y.end_ps);
         });
@@ -163,9 +160,8 @@ schedule_chart(const std::vector<ChartPass>& passes, const ScheduleChartLimits& 
     for (Row& row : rows) {
         chart.ranks.push_back(row.rank);
         std::stable_sort(
-            row.passes.begin(), row.passes.end(), [](const ChartPass& a, const ChartPass& b) {
-                return a.start_ps < b.start_ps;
-            });
+            row.passes.begin(), row.passes.end(),
+            [](const ChartPass& a, const ChartPass& b) { return a.start_ps < b.start_ps; });
         if (row.passes.size() > limits.passes)
             until = std::min(until, row.passes[limits.passes].start_ps);
     }

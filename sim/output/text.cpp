@@ -101,9 +101,8 @@ std::vector<std::string> all_notes(const ExperimentResult& result) {
 /// Whether ranks wait for late ones longer than the skew of a few ring steps explains.
 bool ranks_wait(const ExperimentResult& result) {
     return std::any_of(
-        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
-            return is_noticeable(s.waiting_us, s);
-        });
+        result.scenarios.begin(), result.scenarios.end(),
+        [](const ScenarioResult& s) { return is_noticeable(s.waiting_us, s); });
 }
 
 std::string workload_line(const WorkloadResult& w) {
@@ -116,16 +115,14 @@ std::string workload_line(const WorkloadResult& w) {
 /// Whether the rows are workloads that share the machine.
 bool shares_machine(const ExperimentResult& result) {
     return std::any_of(
-        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
-            return s.alone_us.has_value();
-        });
+        result.scenarios.begin(), result.scenarios.end(),
+        [](const ScenarioResult& s) { return s.alone_us.has_value(); });
 }
 
 bool any_speedup(const ExperimentResult& result) {
     return std::any_of(
-        result.scenarios.begin(), result.scenarios.end(), [](const ScenarioResult& s) {
-            return s.speedup.has_value();
-        });
+        result.scenarios.begin(), result.scenarios.end(),
+        [](const ScenarioResult& s) { return s.speedup.has_value(); });
 }
 
 /// Parameters that scenarios set, and the resulting workloads.
@@ -171,9 +168,7 @@ std::string worst_table(const ExperimentResult& result) {
         for (std::size_t i = 0; i < std::min(kRows, s.worst_kernels.size()); ++i) {
             const WorstKernelResult& k = s.worst_kernels[i];
             rows.push_back(
-                {k.name.substr(0, kName),
-                 k.kernel_class,
-                 time_text(k.isolated_us),
+                {k.name.substr(0, kName), k.kernel_class, time_text(k.isolated_us),
                  time_text(k.lost_us)});
         }
         return "\n" + align_columns(rows);
@@ -205,21 +200,10 @@ std::string kernel_csv_line(std::string_view scenario, const KernelRow& row) {
     if (std::abs(slowdown) < 5e-7)
         slowdown = 0;  // avoids "-0.000000"
     return fmt::format(
-        "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f},{},{},{:.0f}\n",
-        csv_field(scenario),
-        row.rank,
-        csv_field(row.stream),
-        csv_field(row.name),
-        row.kernel_class,
-        row.phase,
-        row.start_us,
-        row.duration_us,
-        row.isolated_us,
-        slowdown,
-        row.overlapped_share,
-        row.bytes_read,
-        row.bytes_written,
-        row.flops);
+        "{},{},{},{},{},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.4f},{},{},{:.0f}\n", csv_field(scenario),
+        row.rank, csv_field(row.stream), csv_field(row.name), row.kernel_class, row.phase,
+        row.start_us, row.duration_us, row.isolated_us, slowdown, row.overlapped_share,
+        row.bytes_read, row.bytes_written, row.flops);
 }
 
 std::string pass_csv_header() {
@@ -228,13 +212,8 @@ std::string pass_csv_header() {
 
 std::string pass_csv_line(std::string_view scenario, const PassRow& row) {
     return fmt::format(
-        "{},{},{},{},{:.6f},{:.6f}\n",
-        csv_field(scenario),
-        row.rank,
-        csv_field(row.pass),
-        row.phase,
-        row.start_us,
-        row.duration_us);
+        "{},{},{},{},{:.6f},{:.6f}\n", csv_field(scenario), row.rank, csv_field(row.pass),
+        row.phase, row.start_us, row.duration_us);
 }
 
 std::string memory_csv_header() {
@@ -257,10 +236,7 @@ std::string counter_csv_header() {
 
 std::string counter_csv_line(std::string_view scenario, const CounterSample& sample) {
     return fmt::format(
-        "{},{},{:.6f},{:.3f}\n",
-        csv_field(scenario),
-        csv_field(sample.track),
-        sample.time_us,
+        "{},{},{:.6f},{:.3f}\n", csv_field(scenario), csv_field(sample.track), sample.time_us,
         sample.value);
 }
 
@@ -411,10 +387,8 @@ std::string basis_lines(const ExperimentResult& result) {
     std::string text;
     for (const auto& [basis, scenarios] : lines)
         text += fmt::format(
-            "intervals{}: {}{}\n",
-            lines.size() == 1 ? "" : " of " + scenarios,
-            basis.starts_with("unmeasured") ? "" : "90 % of ",
-            basis);
+            "intervals{}: {}{}\n", lines.size() == 1 ? "" : " of " + scenarios,
+            basis.starts_with("unmeasured") ? "" : "90 % of ", basis);
     return text;
 }
 
@@ -465,12 +439,8 @@ std::string to_table(const ExperimentResult& result) {
         for (const ScenarioResult& s : result.scenarios)
             for (const CollectiveResult& c : s.collectives)
                 rows.push_back(
-                    {s.name,
-                     c.algorithm,
-                     c.protocol,
-                     fmt::format("{}", c.channels),
-                     time_text(c.time_us),
-                     fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
+                    {s.name, c.algorithm, c.protocol, fmt::format("{}", c.channels),
+                     time_text(c.time_us), fmt::format("{:.1f}", c.algorithm_bandwidth_GBps),
                      fmt::format("{:.1f}", c.bus_bandwidth_GBps)});
         out += align_columns(rows);
         out += collective_intervals_table(result);
@@ -480,12 +450,8 @@ std::string to_table(const ExperimentResult& result) {
         for (const ScenarioResult& s : result.scenarios)
             for (const CollectiveResult& c : s.collectives)
                 rows.push_back(
-                    {s.name,
-                     c.name,
-                     c.algorithm,
-                     fmt::format("{}", c.channels),
-                     time_text(c.time_us),
-                     fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
+                    {s.name, c.name, c.algorithm, fmt::format("{}", c.channels),
+                     time_text(c.time_us), fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
         out += align_columns(rows);
         out += collective_intervals_table(result);
         out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";

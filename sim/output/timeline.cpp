@@ -28,9 +28,7 @@ std::uint32_t stream_number(const TimelineSlice& slice) {
 }  // namespace
 
 TimelineWriter::TimelineWriter(
-    const std::filesystem::path& path,
-    std::string_view gpu_name,
-    std::uint32_t ranks,
+    const std::filesystem::path& path, std::string_view gpu_name, std::uint32_t ranks,
     std::uint32_t sms) :
     file_(path) {
     file_.write(fmt::format(
@@ -39,9 +37,7 @@ TimelineWriter::TimelineWriter(
         "\"distributedInfo\": {{\"backend\": \"nccl\", \"rank\": 0, \"world_size\": {}}},\n"
         "\"traceName\": \"simulated by switchfold\", \"switchfold_simulated\": true, "
         "\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n",
-        json_text(gpu_name),
-        sms,
-        ranks));
+        json_text(gpu_name), sms, ranks));
 }
 
 void TimelineWriter::event(const std::string& text_of_event) {
@@ -69,12 +65,10 @@ std::uint32_t TimelineWriter::add_named(
     const std::uint32_t pid = place * kPidsOfScenario + number;
     event(fmt::format(
         R"({{"ph": "M", "name": "process_name", "pid": {}, "tid": 0, "ts": 0, "args": {{"name": {}}}}})",
-        pid,
-        json_text(name)));
+        pid, json_text(name)));
     event(fmt::format(
         R"({{"ph": "M", "name": "process_sort_index", "pid": {}, "tid": 0, "ts": 0, "args": {{"sort_index": {}}}}})",
-        pid,
-        pid));
+        pid, pid));
     return pid;
 }
 
@@ -83,9 +77,7 @@ bool TimelineWriter::name_track(std::uint32_t pid, std::uint32_t track, std::str
         return false;
     event(fmt::format(
         R"({{"ph": "M", "name": "thread_name", "pid": {}, "tid": {}, "ts": 0, "args": {{"name": {}}}}})",
-        pid,
-        track,
-        json_text(name)));
+        pid, track, json_text(name)));
     return true;
 }
 
@@ -95,60 +87,35 @@ void TimelineWriter::add(std::uint32_t pid, const TimelineSlice& slice) {
     name_track(pid, slice.stream, fmt::format("stream {}", slice.stream_name));
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"device": {}, "stream": {}, "correlation": {}, "External id": {}, "isolated us": {}{}}}}})",
-        slice.category,
-        json_text(slice.name),
-        pid,
-        slice.stream,
-        trace_us(slice.start_ps),
-        trace_us(slice.end_ps - slice.start_ps),
-        slice.rank,
-        stream_number(slice),
-        slice.correlation,
-        slice.correlation,
-        trace_us(slice.isolated_ps),
+        slice.category, json_text(slice.name), pid, slice.stream, trace_us(slice.start_ps),
+        trace_us(slice.end_ps - slice.start_ps), slice.rank, stream_number(slice),
+        slice.correlation, slice.correlation, trace_us(slice.isolated_ps),
         slice.communication ? R"(, "communication": true)" : ""));
 }
 
 void TimelineWriter::add_annotation(
-    std::uint32_t pid,
-    std::uint32_t track,
-    std::string_view track_name,
-    std::string_view name,
-    std::uint64_t start_ps,
-    std::uint64_t end_ps) {
+    std::uint32_t pid, std::uint32_t track, std::string_view track_name, std::string_view name,
+    std::uint64_t start_ps, std::uint64_t end_ps) {
     if (end_ps <= start_ps)
         return;
     if (name_track(pid, track, track_name))
         event(fmt::format(
             R"({{"ph": "M", "name": "thread_sort_index", "pid": {}, "tid": {}, "ts": 0, "args": {{"sort_index": -1}}}})",
-            pid,
-            track));
+            pid, track));
     event(fmt::format(
         R"({{"ph": "X", "cat": "user_annotation", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{}}}})",
-        json_text(name),
-        pid,
-        track,
-        trace_us(start_ps),
-        trace_us(end_ps - start_ps)));
+        json_text(name), pid, track, trace_us(start_ps), trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_span(
-    std::uint32_t pid,
-    std::uint32_t track,
-    std::string_view track_name,
-    std::string_view name,
-    std::uint64_t start_ps,
-    std::uint64_t end_ps) {
+    std::uint32_t pid, std::uint32_t track, std::string_view track_name, std::string_view name,
+    std::uint64_t start_ps, std::uint64_t end_ps) {
     if (end_ps <= start_ps)
         return;
     name_track(pid, track, track_name);
     event(fmt::format(
         R"({{"ph": "X", "cat": "switch", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{}}}})",
-        json_text(name),
-        pid,
-        track,
-        trace_us(start_ps),
-        trace_us(end_ps - start_ps)));
+        json_text(name), pid, track, trace_us(start_ps), trace_us(end_ps - start_ps)));
 }
 
 void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to) {
@@ -156,11 +123,7 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
     const auto end_of_arrow = [&](const char* phase, const TimelinePoint& at) {
         event(fmt::format(
             R"({{"ph": {}, "id": {}, "cat": "ac2g", "name": "ac2g", "pid": {}, "tid": {}, "ts": {}}})",
-            phase,
-            id,
-            at.pid,
-            at.track,
-            trace_us(at.ps)));
+            phase, id, at.pid, at.track, trace_us(at.ps)));
     };
     end_of_arrow(R"("s")", from);
     // Binds to the enclosing slice instead of the next one.
@@ -170,9 +133,7 @@ void TimelineWriter::add_flow(const TimelinePoint& from, const TimelinePoint& to
 void TimelineWriter::add(std::uint32_t pid, const std::vector<MemoryRow>& rows) {
     std::vector<MemoryClassText> held;
     std::copy_if(
-        kMemoryClasses.begin(),
-        kMemoryClasses.end(),
-        std::back_inserter(held),
+        kMemoryClasses.begin(), kMemoryClasses.end(), std::back_inserter(held),
         [&](const MemoryClassText& memory) {
             return std::any_of(rows.begin(), rows.end(), [&](const MemoryRow& row) {
                 return row.bytes[memory.value] > 0;
@@ -182,15 +143,11 @@ void TimelineWriter::add(std::uint32_t pid, const std::vector<MemoryRow>& rows) 
         std::string values;
         for (const MemoryClassText& memory : held)
             values += fmt::format(
-                R"({}"{}": {:.6f})",
-                values.empty() ? "" : ", ",
-                memory.name,
+                R"({}"{}": {:.6f})", values.empty() ? "" : ", ", memory.name,
                 in_gibibytes(row.bytes[memory.value]));
         event(fmt::format(
-            R"({{"ph": "C", "name": "memory, GiB", "pid": {}, "ts": {:.6f}, "args": {{{}}}}})",
-            pid,
-            row.time_us,
-            values));
+            R"({{"ph": "C", "name": "memory, GiB", "pid": {}, "ts": {:.6f}, "args": {{{}}}}})", pid,
+            row.time_us, values));
     }
 }
 
@@ -199,10 +156,7 @@ void TimelineWriter::add(std::uint32_t pid, const CounterSample& sample) {
         return;
     event(fmt::format(
         R"({{"ph": "C", "name": {}, "pid": {}, "ts": {:.6f}, "args": {{"value": {:.3f}}}}})",
-        json_text(sample.track),
-        pid,
-        sample.time_us,
-        sample.value));
+        json_text(sample.track), pid, sample.time_us, sample.value));
 }
 
 void TimelineWriter::close() {

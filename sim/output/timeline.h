@@ -43,9 +43,7 @@ inline constexpr std::uint32_t kPidsOfScenario = 100'000;
 class TimelineWriter {
 public:
     TimelineWriter(
-        const std::filesystem::path& path,
-        std::string_view gpu_name,
-        std::uint32_t ranks,
+        const std::filesystem::path& path, std::string_view gpu_name, std::uint32_t ranks,
         std::uint32_t sms);
 
     /// Creates the process for a scenario's rank. \returns its pid: kPidsOfScenario times the
@@ -56,23 +54,15 @@ public:
     /// A bar above the streams, for example "ProfilerStep#0", by which tools find training steps.
     /// `track` must be a stream number that the process does not use.
     void add_annotation(
-        std::uint32_t pid,
-        std::uint32_t track,
-        std::string_view track_name,
-        std::string_view name,
-        std::uint64_t start_ps,
-        std::uint64_t end_ps);
+        std::uint32_t pid, std::uint32_t track, std::string_view track_name, std::string_view name,
+        std::uint64_t start_ps, std::uint64_t end_ps);
     /// Creates a process that is not a rank, for example a scenario's switches. \returns its pid,
     /// above those of all ranks.
     std::uint32_t add_others(std::string_view scenario, std::string_view what);
     /// A bar that is neither a kernel nor an annotation, on any track.
     void add_span(
-        std::uint32_t pid,
-        std::uint32_t track,
-        std::string_view track_name,
-        std::string_view name,
-        std::uint64_t start_ps,
-        std::uint64_t end_ps);
+        std::uint32_t pid, std::uint32_t track, std::string_view track_name, std::string_view name,
+        std::uint64_t start_ps, std::uint64_t end_ps);
     /// An arrow between two slices, of Kineto's kind "ac2g".
     void add_flow(const TimelinePoint& from, const TimelinePoint& to);
     /// A counter track in GiB, with one series per memory class that is ever non-zero.

@@ -36,8 +36,7 @@ public:
         if (space_.candidates.empty())
             fail_empty();
         std::stable_sort(
-            space_.candidates.begin(),
-            space_.candidates.end(),
+            space_.candidates.begin(), space_.candidates.end(),
             [](const PlanCandidate& a, const PlanCandidate& b) {
                 return a.bound.seconds() < b.bound.seconds();
             });
@@ -89,8 +88,7 @@ private:
                 fail(
                     fmt::format("/planner/schedule/{}", i),
                     fmt::format(
-                        "is \"{}\", {}; expected one of: {}",
-                        planner.schedule[i],
+                        "is \"{}\", {}; expected one of: {}", planner.schedule[i],
                         generator == nullptr ? "which is no schedule"
                                              : "which never flushes and trains with other weights",
                         fmt::join(names, ", ")));
@@ -99,12 +97,9 @@ private:
         space_.gpus = planner.gpus == 0 ? there : planner.gpus;
         if (space_.gpus > there)
             fail(
-                "/planner/gpus",
-                fmt::format(
-                    "is {}, and {} has {} GPUs; expected at most those",
-                    space_.gpus,
-                    experiment_.system->name,
-                    there));
+                "/planner/gpus", fmt::format(
+                                     "is {}, and {} has {} GPUs; expected at most those",
+                                     space_.gpus, experiment_.system->name, there));
         choose_scenarios();
     }
 
@@ -226,26 +221,19 @@ private:
                     "leaves no plan that fits in memory: the closest of {}, {}, needs {:.1f} GiB "
                     "on its fullest GPU, {:.1f} more than the {:.0f} of {}; expected more GPUs, a "
                     "smaller micro_batch, more sharding or recompute, or plans of memory",
-                    space_.too_large,
-                    space_.closest_miss,
+                    space_.too_large, space_.closest_miss,
                     in_gibibytes(capacity + space_.closest_miss_bytes),
-                    in_gibibytes(space_.closest_miss_bytes),
-                    in_gibibytes(capacity),
-                    gpu.name));
+                    in_gibibytes(space_.closest_miss_bytes), in_gibibytes(capacity), gpu.name));
         }
         std::string why;
         for (const auto& [reason, refused] : space_.refused)
             why += fmt::format(
-                "{}{} refuses {} ({})",
-                why.empty() ? "" : "; ",
-                reason,
-                refused.plans,
+                "{}{} refuses {} ({})", why.empty() ? "" : "; ", reason, refused.plans,
                 refused.example);
         fail(
-            "/planner",
-            fmt::format(
-                "leaves no plan{}; expected values that go together",
-                why.empty() ? ": its lists name none" : ": " + why));
+            "/planner", fmt::format(
+                            "leaves no plan{}; expected values that go together",
+                            why.empty() ? ": its lists name none" : ": " + why));
     }
 
     const LoadedExperiment& loaded_;
@@ -271,8 +259,7 @@ std::string name_of(const PlanCandidate& candidate, const Experiment& experiment
     std::string name = name_of(candidate.plan);
     if (candidate.memory)
         name += fmt::format(
-            ", memory by {} with {}",
-            enum_name(candidate.memory->planner),
+            ", memory by {} with {}", enum_name(candidate.memory->planner),
             enum_name(candidate.memory->staging));
     return fmt::format("{}, {}", name, experiment.scenarios[candidate.scenario].name);
 }

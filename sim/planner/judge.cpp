@@ -27,12 +27,7 @@ std::string encode(const std::vector<Judged>& all) {
     Json json = Json::array();
     for (const Judged& j : all)
         json.push_back(
-            {j.refused,
-             j.memory_bytes,
-             j.fits,
-             j.fold,
-             j.bound.arithmetic,
-             j.bound.links,
+            {j.refused, j.memory_bytes, j.fits, j.fold, j.bound.arithmetic, j.bound.links,
              j.bound.path});
     std::string bytes;
     Json::to_msgpack(json, bytes);
@@ -124,13 +119,8 @@ private:
     /// Everything that the times of a plan's stages depend on.
     static std::string stages_key(const ParallelPlan& plan) {
         return fmt::format(
-            "{} {} {} {} {} {}",
-            plan.tensor,
-            plan.context,
-            stages_of(plan),
-            plan.micro_batch,
-            plan.sequence,
-            static_cast<int>(plan.recompute));
+            "{} {} {} {} {} {}", plan.tensor, plan.context, stages_of(plan), plan.micro_batch,
+            plan.sequence, static_cast<int>(plan.recompute));
     }
 
     /// Bound for a step with host copies: its kernels, or its copies in one direction.
@@ -163,9 +153,7 @@ private:
 }  // namespace
 
 std::vector<Judged> judge_all(
-    const LoadedExperiment& loaded,
-    std::span<const PlanCandidate> candidates,
-    unsigned jobs,
+    const LoadedExperiment& loaded, std::span<const PlanCandidate> candidates, unsigned jobs,
     const JudgeProgress& progress) {
     constexpr std::size_t kPiece = 48;
     std::vector<Job> work;

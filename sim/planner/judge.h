@@ -21,9 +21,7 @@ struct Judged {
 /// Judges candidates in `jobs` processes. Those that differ only in their scenario must be
 /// adjacent.
 [[nodiscard]] std::vector<Judged> judge_all(
-    const LoadedExperiment& loaded,
-    std::span<const PlanCandidate> candidates,
-    unsigned jobs,
+    const LoadedExperiment& loaded, std::span<const PlanCandidate> candidates, unsigned jobs,
     const JudgeProgress& progress);
 
 }  // namespace switchfold

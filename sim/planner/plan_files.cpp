@@ -126,18 +126,12 @@ std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& resul
         const PlanCandidate& candidate = result.candidate(plan);
         text += fmt::format(
             "{},{:.6f},{:.6g},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.0f},{},{},{}\n",
-            csv_field(name_of(candidate, loaded.experiment)),
-            plan.seconds * 1e3,
+            csv_field(name_of(candidate, loaded.experiment)), plan.seconds * 1e3,
             loaded.experiment.planner->global_batch / plan.seconds,
             plan.alone_seconds ? fmt::format("{:.6f}", *plan.alone_seconds * 1e3) : "",
-            candidate.bound.seconds() * 1e3,
-            candidate.bound.arithmetic * 1e3,
-            candidate.bound.links * 1e3,
-            candidate.bound.path * 1e3,
-            candidate.memory_bytes,
-            candidate.fold,
-            end(plan, &FigureInterval::low),
-            end(plan, &FigureInterval::high));
+            candidate.bound.seconds() * 1e3, candidate.bound.arithmetic * 1e3,
+            candidate.bound.links * 1e3, candidate.bound.path * 1e3, candidate.memory_bytes,
+            candidate.fold, end(plan, &FigureInterval::low), end(plan, &FigureInterval::high));
     }
     return text;
 }

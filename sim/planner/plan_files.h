@@ -15,8 +15,7 @@ namespace switchfold {
 /// A candidate's experiment for a file in `folder`: the content of the experiment's file with the
 /// plan and its one scenario, and with paths rewritten to lead to the same files.
 [[nodiscard]] std::string experiment_text(
-    const PlanCandidate& candidate,
-    const LoadedExperiment& loaded,
+    const PlanCandidate& candidate, const LoadedExperiment& loaded,
     const std::filesystem::path& folder);
 
 /// One line per simulated plan, fastest first.
@@ -24,8 +23,7 @@ namespace switchfold {
 
 /// Writes plan.json and plans.csv.
 void write_plan_files(
-    const std::filesystem::path& folder,
-    const LoadedExperiment& loaded,
+    const std::filesystem::path& folder, const LoadedExperiment& loaded,
     const PlannerResult& result);
 
 }  // namespace switchfold

@@ -63,8 +63,7 @@ private:
 }  // namespace
 
 PlanStore::PlanStore(
-    const LoadedExperiment& loaded,
-    const CandidateSpace& space,
+    const LoadedExperiment& loaded, const CandidateSpace& space,
     const std::optional<std::filesystem::path>& folder) :
     loaded_(loaded), space_(space), folder_(folder) {
     if (!folder_)
@@ -104,9 +103,7 @@ void PlanStore::forget_failed() {
 }
 
 std::string PlanStore::run_by_slurm(
-    const std::vector<std::size_t>& candidates,
-    bool contention,
-    const SlurmOptions& slurm,
+    const std::vector<std::size_t>& candidates, bool contention, const SlurmOptions& slurm,
     const SweepOptions& options) {
     SweepOptions share = options;
     share.out = *folder_;
@@ -137,9 +134,7 @@ RunRecord PlanStore::record(std::size_t candidate, bool contention) const {
 }
 
 void PlanStore::keep(
-    std::size_t candidate,
-    bool contention,
-    double seconds,
+    std::size_t candidate, bool contention, double seconds,
     const std::optional<FigureInterval>& error) {
     if (!database_)
         return;

@@ -27,17 +27,14 @@ class PlanStore {
 public:
     /// Throws ConfigError if the folder is in use or belongs to something else; IoError.
     PlanStore(
-        const LoadedExperiment& loaded,
-        const CandidateSpace& space,
+        const LoadedExperiment& loaded, const CandidateSpace& space,
         const std::optional<std::filesystem::path>& folder);
 
     /// Seconds of a step, if stored.
     [[nodiscard]] std::optional<double> known(std::size_t candidate, bool contention) const;
     /// With the interval of a step with contention, `error` times it.
     void keep(
-        std::size_t candidate,
-        bool contention,
-        double seconds,
+        std::size_t candidate, bool contention, double seconds,
         const std::optional<FigureInterval>& error);
     void fail(std::size_t candidate, bool contention, const JobResult& result);
     void tick();
@@ -52,9 +49,7 @@ public:
     /// Simulates candidates by cluster jobs, which own the folder meanwhile. Candidates without a
     /// result afterwards have failed. \returns the first error.
     [[nodiscard]] std::string run_by_slurm(
-        const std::vector<std::size_t>& candidates,
-        bool contention,
-        const SlurmOptions& slurm,
+        const std::vector<std::size_t>& candidates, bool contention, const SlurmOptions& slurm,
         const SweepOptions& options);
 
 private:

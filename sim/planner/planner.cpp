@@ -93,14 +93,12 @@ private:
             options_.progress(progress);
         });
         log(fmt::format(
-            "{} plans fit of {} combinations",
-            result_.space.candidates.size(),
+            "{} plans fit of {} combinations", result_.space.candidates.size(),
             result_.space.combinations));
         store_.emplace(loaded_, result_.space, options_.out);
         if (options_.intervals.residuals)
             result_.step_error = time_interval(
-                1,
-                PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus),
+                1, PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus),
                 *options_.intervals.residuals);
         else if (!options_.intervals.why_none.empty())
             result_.space.notes.push_back(options_.intervals.why_none);
@@ -248,8 +246,7 @@ private:
     [[noreturn]] void throw_nothing_ran() const {
         if (result_.failure.empty())
             throw ConfigError(
-                "--budget",
-                "",
+                "--budget", "",
                 "ended before the first plan was simulated; expected a larger budget");
         throw SimulationError("planner", Time(), "no plan ran to its end: " + result_.failure);
     }
@@ -268,8 +265,7 @@ private:
             result_.simulated.push_back(plan);
         }
         std::stable_sort(
-            result_.simulated.begin(),
-            result_.simulated.end(),
+            result_.simulated.begin(), result_.simulated.end(),
             [](const SimulatedPlan& a, const SimulatedPlan& b) { return a.seconds < b.seconds; });
         const std::vector<std::size_t> left = open(true);
         result_.open = left.size();
@@ -303,8 +299,7 @@ PlannerResult search_plans(const LoadedExperiment& loaded, const PlannerOptions&
 }
 
 void simulate_plans(
-    const LoadedExperiment& loaded,
-    const PlannerOptions& options,
+    const LoadedExperiment& loaded, const PlannerOptions& options,
     const std::set<std::string>& digests) {
     Search(loaded, options).run_only(digests);
 }

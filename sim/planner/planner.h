@@ -88,8 +88,7 @@ search_plans(const LoadedExperiment& loaded, const PlannerOptions& options);
 /// Simulates the candidates named by `digests` and stores them in the folder, which is required: a
 /// task of a search on a cluster. Throws ConfigError, IoError.
 void simulate_plans(
-    const LoadedExperiment& loaded,
-    const PlannerOptions& options,
+    const LoadedExperiment& loaded, const PlannerOptions& options,
     const std::set<std::string>& digests);
 
 }  // namespace switchfold

@@ -28,16 +28,8 @@ auto parts(Either<CounterSample> auto& c) {
 }
 auto parts(Either<Outcome> auto& o) {
     return std::tie(
-        o.times,
-        o.collectives,
-        o.statistics,
-        o.counters,
-        o.notes,
-        o.end_ps,
-        o.jumped_ps,
-        o.coarse_bytes,
-        o.folded_ranks,
-        o.events);
+        o.times, o.collectives, o.statistics, o.counters, o.notes, o.end_ps, o.jumped_ps,
+        o.coarse_bytes, o.folded_ranks, o.events);
 }
 
 std::string encode(const Outcome& outcome) {

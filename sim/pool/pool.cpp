@@ -83,8 +83,7 @@ void work(const Job& job, std::uint64_t most_bytes, int file) {
     } catch (const std::bad_alloc&) {
         constexpr std::uint64_t kMebi = 1U << 20U;
         send(
-            file,
-            Frame::kUnfinished,
+            file, Frame::kUnfinished,
             most_bytes == 0
                 ? std::string("ran out of memory")
                 : fmt::format("needs more than the {} MiB that it may have", most_bytes / kMebi));
@@ -166,10 +165,8 @@ struct Worker {
 class Pool {
 public:
     Pool(
-        std::span<const Job> jobs,
-        const PoolOptions& options,
-        const std::function<void(const WorkerProgress&)>& progress,
-        const JobEnded& ended) :
+        std::span<const Job> jobs, const PoolOptions& options,
+        const std::function<void(const WorkerProgress&)>& progress, const JobEnded& ended) :
         jobs_(jobs), options_(options), progress_(progress), ended_(ended) {}
 
     ~Pool() {
@@ -413,16 +410,13 @@ private:
 }  // namespace
 
 void run_jobs(
-    std::span<const Job> jobs,
-    const PoolOptions& options,
-    const std::function<void(const WorkerProgress&)>& progress,
-    const JobEnded& ended) {
+    std::span<const Job> jobs, const PoolOptions& options,
+    const std::function<void(const WorkerProgress&)>& progress, const JobEnded& ended) {
     Pool(jobs, options, progress, ended).run();
 }
 
 void run_jobs_here(
-    std::span<const Job> jobs,
-    const std::function<void(const WorkerProgress&)>& progress,
+    std::span<const Job> jobs, const std::function<void(const WorkerProgress&)>& progress,
     const JobEnded& ended) {
     const double work = work_of(jobs);
     double work_before = 0;

@@ -48,15 +48,11 @@ struct PoolOptions {
 /// (kUnfinished) naming the signal; so is one that exceeds its limit of memory or time. Workers die
 /// with their parent.
 void run_jobs(
-    std::span<const Job> jobs,
-    const PoolOptions& options,
-    const std::function<void(const WorkerProgress&)>& progress,
-    const JobEnded& ended);
+    std::span<const Job> jobs, const PoolOptions& options,
+    const std::function<void(const WorkerProgress&)>& progress, const JobEnded& ended);
 inline void run_jobs(
-    std::span<const Job> jobs,
-    unsigned processes,
-    const std::function<void(const WorkerProgress&)>& progress,
-    const JobEnded& ended) {
+    std::span<const Job> jobs, unsigned processes,
+    const std::function<void(const WorkerProgress&)>& progress, const JobEnded& ended) {
     run_jobs(jobs, PoolOptions{processes, false, 0}, progress, ended);
 }
 
@@ -64,8 +60,7 @@ inline void run_jobs(
 /// becomes its result, as in run_jobs(); only std::bad_alloc propagates, because the memory limit
 /// applies to the process.
 void run_jobs_here(
-    std::span<const Job> jobs,
-    const std::function<void(const WorkerProgress&)>& progress,
+    std::span<const Job> jobs, const std::function<void(const WorkerProgress&)>& progress,
     const JobEnded& ended);
 
 /// The same, and tells nobody.

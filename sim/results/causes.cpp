@@ -81,9 +81,7 @@ std::map<std::string, ClassTime>
 class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     std::map<std::string, ClassTime> times;
     for_each(
-        graph,
-        outcome,
-        steps,
+        graph, outcome, steps,
         [&](const Operation& operation, const KernelOperation& kernel, double taken_us) {
             if (operation.phase != Phase::kBackward)
                 return;
@@ -100,9 +98,7 @@ worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t c
     std::map<std::uint32_t, WorstKernelResult> names;
     const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
     for_each(
-        graph,
-        outcome,
-        graph.steps,
+        graph, outcome, graph.steps,
         [&](const Operation& operation, const KernelOperation& kernel, double taken_us) {
             WorstKernelResult& result = names[operation.name];
             ++result.kernels;

@@ -66,8 +66,7 @@ public:
 private:
     template <class Operations>
     void
-    add(std::uint32_t rank,
-        const Operations& operations,
+    add(std::uint32_t rank, const Operations& operations,
         const std::vector<OperationTimes>& times) {
         for (std::size_t i = 0; i < operations.size(); ++i) {
             const OperationBody& body = operations[i].body;
@@ -106,8 +105,7 @@ void compare_ranks(const ExecutionGraph& graph, const Outcome& outcome, Scenario
     out.notes.push_back(fmt::format(
         "the others wait {:.3f} ms a step, on average, for rank {} and compute nothing meanwhile: "
         "{:.0f} % of all such waiting",
-        each * 1e-3,
-        late - waited.begin(),
+        each * 1e-3, late - waited.begin(),
         100 * *late / std::accumulate(waited.begin(), waited.end(), 0.0)));
 }
 

@@ -113,26 +113,16 @@ void add_stages(const std::vector<TrainingRun>& runs, LearningResult& result) {
     for (std::size_t s = 0; s < runs.front().stages.size(); ++s) {
         const Run& first = runs.front().stages[s];
         result.stages.push_back(
-            {first.forward_missed,
-             first.backward_missed,
-             first.between,
-             first.most_copies,
-             first.parameters,
-             first.moments,
-             distance_of(runs, s, &Run::forward_to_batch_order),
+            {first.forward_missed, first.backward_missed, first.between, first.most_copies,
+             first.parameters, first.moments, distance_of(runs, s, &Run::forward_to_batch_order),
              distance_of(runs, s, &Run::forward_to_round_trip),
              distance_of(runs, s, &Run::backward_to_batch_order),
              distance_of(runs, s, &Run::backward_to_round_trip)});
     }
     for (const learning::VersionUse& use : runs.front().versions)
         result.versions.push_back(
-            {use.stage,
-             use.micro_batch,
-             use.forward,
-             use.version,
-             use.batch_order,
-             use.at_round_trip,
-             use.ahead});
+            {use.stage, use.micro_batch, use.forward, use.version, use.batch_order,
+             use.at_round_trip, use.ahead});
     for (const learning::MembershipChange& change : runs.front().membership)
         result.membership.push_back(
             {change.step, change.members, change.joined, change.left, change.identical});

@@ -21,8 +21,7 @@ ratio_of_means(std::span<const double> one, std::span<const double> other);
 
 /// Summarises a scenario's trainings, one per seed, starting with the first.
 [[nodiscard]] LearningResult learning_result(
-    const LearningParams& learning,
-    WeightPolicy policy,
+    const LearningParams& learning, WeightPolicy policy,
     const std::vector<learning::TrainingRun>& runs);
 
 }  // namespace switchfold

@@ -13,8 +13,7 @@ namespace switchfold {
 namespace {
 
 const LearningResult* find(
-    const std::vector<LearningScenario>& scenarios,
-    const std::vector<LearningResult>& results,
+    const std::vector<LearningScenario>& scenarios, const std::vector<LearningResult>& results,
     const std::string& name) {
     for (std::size_t i = 0; i < scenarios.size(); ++i)
         if (scenarios[i].name == name)
@@ -24,10 +23,7 @@ const LearningResult* find(
 
 bool same_seeds(const LearningResult& a, const LearningResult& b) {
     return std::equal(
-        a.seeds.begin(),
-        a.seeds.end(),
-        b.seeds.begin(),
-        b.seeds.end(),
+        a.seeds.begin(), a.seeds.end(), b.seeds.begin(), b.seeds.end(),
         [](const auto& one, const auto& other) { return one.seed == other.seed; });
 }
 
@@ -70,9 +66,7 @@ void compare_targets(
 }
 
 std::optional<LearningComparison> comparison_of(
-    const LearningResult& one,
-    const std::string& with,
-    const LearningResult& other,
+    const LearningResult& one, const std::string& with, const LearningResult& other,
     const LearningResult* gap_of) {
     if (&one == &other || !same_seeds(one, other))
         return {};

@@ -53,8 +53,8 @@ learning::Watch watch_of(const LearningScenario& scenario, const JobProgress& re
     using Clock = std::chrono::steady_clock;
     static constexpr std::chrono::milliseconds kBetween(20);
     const double step_s = round_us(*scenario.graph, *scenario.outcome) / kMicroseconds;
-    return learning::Watch([&scenario, &report, step_s, begin = Clock::now(), last = Clock::now()](
-                               double share) mutable {
+    return learning::Watch([&scenario, &report, step_s, begin = Clock::now(),
+                            last = Clock::now()](double share) mutable {
         const auto now = Clock::now();
         if (now - last < kBetween)
             return;
@@ -67,23 +67,17 @@ learning::Watch watch_of(const LearningScenario& scenario, const JobProgress& re
         const double steps = share * scenario.learning->steps;
         constexpr double kMicro = 1e6;  // per second
         throw SimulationError(
-            "learning",
-            microseconds(static_cast<std::uint64_t>(steps * step_s * kMicro)),
+            "learning", microseconds(static_cast<std::uint64_t>(steps * step_s * kMicro)),
             fmt::format(
                 "takes longer than the {} of real time allowed by /limits/real_time; {:.0f} of {} "
                 "steps are done",
-                to_string(allowed),
-                std::floor(steps),
-                scenario.learning->steps));
+                to_string(allowed), std::floor(steps), scenario.learning->steps));
     });
 }
 
 TrainedRun trained(
-    const LearningScenario& scenario,
-    const learning::ReplicaTimes& replicas,
-    std::uint32_t seed,
-    const std::filesystem::path& folder,
-    const learning::Watch& watch) {
+    const LearningScenario& scenario, const learning::ReplicaTimes& replicas, std::uint32_t seed,
+    const std::filesystem::path& folder, const learning::Watch& watch) {
     const LearningParams& params = *scenario.learning;
     learning::Task task = params.task();
     if (seed > 0)
@@ -124,14 +118,12 @@ void add_times(const Followed& followed, const LearningParams& learning, Learnin
         result.notes.push_back(fmt::format(
             "learning: a step of one's own takes {}, an exchange with the centre {:.1f} us, all "
             "weights there and the pull back at the bus bandwidth of the simulated all-reduce",
-            own,
-            times.with_centre * kMicroseconds));
+            own, times.with_centre * kMicroseconds));
     else
         result.notes.push_back(fmt::format(
             "learning: a step of one's own takes {}, an exchange of all weights {:.1f} us, as long "
             "as that of all gradients",
-            own,
-            times.exchange * kMicroseconds));
+            own, times.exchange * kMicroseconds));
 }
 
 /// Replicas, mean over the steps of the small network's training.
@@ -177,8 +169,7 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
     }
     if (first.versions.size() < first.passes)
         result.notes.push_back(fmt::format(
-            "learning: versions.csv has the first {} of {} passes",
-            first.versions.size(),
+            "learning: versions.csv has the first {} of {} passes", first.versions.size(),
             first.passes));
     if (!scenario.learning->members.empty())
         result.notes.push_back(fmt::format(
@@ -195,8 +186,7 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
 }  // namespace
 
 std::vector<LearningResult> learn_along(
-    const std::vector<LearningScenario>& scenarios,
-    const std::filesystem::path& folder,
+    const std::vector<LearningScenario>& scenarios, const std::filesystem::path& folder,
     const RunJobs& run) {
     std::deque<Followed> all;
     std::vector<Job> jobs;

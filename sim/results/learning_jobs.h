@@ -28,8 +28,7 @@ struct LearningScenario {
 /// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws
 /// what reading of samples throws, and SimulationError if one takes longer than its limit.
 [[nodiscard]] std::vector<LearningResult> learn_along(
-    const std::vector<LearningScenario>& scenarios,
-    const std::filesystem::path& folder,
+    const std::vector<LearningScenario>& scenarios, const std::filesystem::path& folder,
     const RunJobs& run);
 
 /// A training with the pace that it followed.

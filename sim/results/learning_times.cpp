@@ -51,11 +51,10 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
     const PipelineSchedule& schedule = step.schedule();
     const RankMap map(plan);
     std::vector<RanPasses> replicas(
-        plan.data,
-        {schedule.stages(),
-         schedule.micro_batches,
-         schedule.asynchronous ? plan.update_every : schedule.micro_batches,
-         {}});
+        plan.data, {schedule.stages(),
+                    schedule.micro_batches,
+                    schedule.asynchronous ? plan.update_every : schedule.micro_batches,
+                    {}});
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
         const RankPlace place = map.place(rank);
         if (place.tensor != 0 || place.context != 0)
@@ -87,11 +86,8 @@ PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
 }  // namespace
 
 LearningTimes learning_times(
-    const PlannedStep& step,
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
-    std::uint32_t steps,
-    const learning::Watch& watch) {
+    const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome,
+    std::uint32_t steps, const learning::Watch& watch) {
     std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     const ParallelPlan& plan = step.plan();
     const double round = round_us(graph, outcome);
@@ -100,9 +96,7 @@ LearningTimes learning_times(
         return {
             learning::WeightTimeline(
                 learning::repeated(
-                    learning::side_by_side(std::move(replicas), false),
-                    steps,
-                    round * kMicro,
+                    learning::side_by_side(std::move(replicas), false), steps, round * kMicro,
                     watch),
                 watch),
             round,
@@ -112,11 +106,8 @@ LearningTimes learning_times(
     double pace = 0;
     for (RanPasses& replica : replicas) {
         auto made = learning::extended(
-            replica,
-            longer,
-            rounds_to_fill(plan),
-            static_cast<std::uint32_t>(mini_batches_a_turn(plan)),
-            watch);
+            replica, longer, rounds_to_fill(plan),
+            static_cast<std::uint32_t>(mini_batches_a_turn(plan)), watch);
         SWITCHFOLD_CHECK(made.has_value(), "{} mini-batches show no pace", plan.mini_batches);
         moved = std::max(moved, made->moved);
         pace = std::max(pace, made->a_period);
@@ -130,8 +121,7 @@ LearningTimes learning_times(
         times.notes.push_back(fmt::format(
             "learning: the times of {} simulated mini-batches repeat at their steady pace; to keep "
             "the order, passes moved by at most {:.1f} % of a mini-batch",
-            plan.mini_batches,
-            pace > 0 ? 100 * moved / pace : 0.0));
+            plan.mini_batches, pace > 0 ? 100 * moved / pace : 0.0));
     return times;
 }
 

@@ -15,9 +15,7 @@ namespace {
 
 /// Ends of one rank's kernels, or of its collectives, us from the loops' start.
 std::vector<double> loop_ends(
-    const RankGraph& rank,
-    const std::vector<OperationTimes>& times,
-    std::uint64_t from,
+    const RankGraph& rank, const std::vector<OperationTimes>& times, std::uint64_t from,
     bool kernels) {
     std::vector<double> ends;
     for (std::size_t i = 0; i < rank.operations.size(); ++i)
@@ -28,11 +26,8 @@ std::vector<double> loop_ends(
 
 /// Notes that `own` goes on after `other`, if for more than a hundredth of its time.
 void tell_rest(
-    std::string_view what,
-    const std::vector<double>& own,
-    const std::vector<double>& other,
-    double alone,
-    std::vector<std::string>& notes) {
+    std::string_view what, const std::vector<double>& own, const std::vector<double>& other,
+    double alone, std::vector<std::string>& notes) {
     constexpr double kLittle = 0.01;
     constexpr double kPercent = 100;
     const double rest = 1 - other.back() / own.back();
@@ -40,15 +35,12 @@ void tell_rest(
         return;
     const auto beside = std::upper_bound(own.begin(), own.end(), other.back()) - own.begin();
     std::string note = fmt::format(
-        "the {}s go on for {:.0f} % of their time after the others have ended",
-        what,
+        "the {}s go on for {:.0f} % of their time after the others have ended", what,
         rest * kPercent);
     if (beside > 0 && alone > 0) {
         const double one = own[static_cast<std::size_t>(beside) - 1] / static_cast<double>(beside);
         note += fmt::format(
-            "; until then, a {} takes {:.1f} us, {:.2f} times as long as alone",
-            what,
-            one,
+            "; until then, a {} takes {:.1f} us, {:.2f} times as long as alone", what, one,
             one / alone);
     }
     notes.push_back(std::move(note));
@@ -57,9 +49,7 @@ void tell_rest(
 }  // namespace
 
 void tell_loops(
-    const RunTimes& times,
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
+    const RunTimes& times, const ExecutionGraph& graph, const Outcome& outcome,
     ScenarioResult& out) {
     tell_slowdown(times, kSlowedKernel, out);
     const auto busy = std::find_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {

@@ -13,9 +13,7 @@ namespace switchfold {
 /// the other. Notes by how much one loop
 /// outlasts the other, since that part of it runs alone.
 void tell_loops(
-    const RunTimes& times,
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
+    const RunTimes& times, const ExecutionGraph& graph, const Outcome& outcome,
     ScenarioResult& out);
 
 }  // namespace switchfold

@@ -41,17 +41,11 @@ void check_conserved(
     for (std::size_t i = 0; i < added.size(); ++i) {
         const auto there = static_cast<std::int64_t>(std::ceil(held[kMemoryClasses[i].value]));
         SWITCHFOLD_CHECK(
-            there + added[i] >= 0,
-            "rank {} frees {} bytes of {} that it does not hold at {}",
-            rank,
-            -added[i] - there,
-            kMemoryClasses[i].name,
-            to_string(at));
+            there + added[i] >= 0, "rank {} frees {} bytes of {} that it does not hold at {}", rank,
+            -added[i] - there, kMemoryClasses[i].name, to_string(at));
         SWITCHFOLD_CHECK(
             !is_end || added[i] == 0,
-            "rank {} still holds {} bytes of {} at the end that were to be freed",
-            rank,
-            added[i],
+            "rank {} still holds {} bytes of {} at the end that were to be freed", rank, added[i],
             kMemoryClasses[i].name);
     }
 }

@@ -110,9 +110,7 @@ std::string copy_name(std::string_view name, CopyKind kind) {
 class RankTimeline {
 public:
     RankTimeline(
-        const std::filesystem::path& path,
-        const RanScenario& scenario,
-        std::uint32_t rank,
+        const std::filesystem::path& path, const RanScenario& scenario, std::uint32_t rank,
         const GpuParams& gpu) :
         number_(rank),
         graph_(scenario.graph),
@@ -120,12 +118,8 @@ public:
         rank_(*scenario.graph.ranks[rank]),
         times_(scenario.outcome.times[rank]),
         writer_(
-            path,
-            {gpu.name,
-             gpu.sms,
-             gpu.memory.capacity.count(),
-             rank,
-             static_cast<std::uint32_t>(scenario.graph.ranks.size())}) {
+            path, {gpu.name, gpu.sms, gpu.memory.capacity.count(), rank,
+                   static_cast<std::uint32_t>(scenario.graph.ranks.size())}) {
         std::iota(everyone_.begin(), everyone_.end(), 0U);
         number_streams();
     }
@@ -220,8 +214,8 @@ private:
 
     /// What this rank sends to and receives from each of the group.
     void split(const UnevenExchange& exchange, Datatype type, RankCollective& told) const {
-        const auto own = static_cast<std::uint32_t>(
-            std::ranges::find(told.ranks, number_) - told.ranks.begin());
+        const auto own =
+            static_cast<std::uint32_t>(std::ranges::find(told.ranks, number_) - told.ranks.begin());
         const std::uint64_t width = size_of(type).count();
         told.in_elements = told.out_elements = 0;
         for (std::uint32_t other = 0; other < exchange.ranks; ++other) {
@@ -241,8 +235,8 @@ private:
     /// A send or receive: its bytes and its peer, as c10d states them. Messages of one tag share a
     /// group, so that what reads them matches the same ones.
     void describe_message(
-        std::string_view call, std::uint32_t peer, Bytes bytes, std::uint64_t tag, RankSlice& slice)
-        const {
+        std::string_view call, std::uint32_t peer, Bytes bytes, std::uint64_t tag,
+        RankSlice& slice) const {
         slice.name = nccl_name(slice.name, CollectiveKind::kSendReceive);
         RankCollective told;
         told.name = call;
@@ -284,8 +278,7 @@ private:
 }  // namespace
 
 void write_rank_timelines(
-    ResultFolder& folder,
-    const std::vector<RanScenario>& scenarios,
+    ResultFolder& folder, const std::vector<RanScenario>& scenarios,
     const std::function<const GpuParams&(std::uint32_t rank)>& gpu_of) {
     const std::filesystem::path all = folder.stage_folder("rank-timelines");
     std::set<std::string> taken;

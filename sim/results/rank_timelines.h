@@ -13,8 +13,7 @@ namespace switchfold {
 /// Stages the folder rank-timelines: a folder a scenario, in it a file a rank as torch.profiler
 /// writes them. `gpu_of` says which GPU a rank runs on.
 void write_rank_timelines(
-    ResultFolder& folder,
-    const std::vector<RanScenario>& scenarios,
+    ResultFolder& folder, const std::vector<RanScenario>& scenarios,
     const std::function<const GpuParams&(std::uint32_t rank)>& gpu_of);
 
 }  // namespace switchfold

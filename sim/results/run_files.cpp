@@ -132,10 +132,8 @@ void write_changes(ResultFolder& folder, const ExperimentResult& result) {
 void write_timeline(
     ResultFolder& folder, const std::vector<RanScenario>& scenarios, const GpuParams& gpu) {
     TimelineWriter writer(
-        folder.stage("timeline.json.gz"),
-        gpu.name,
-        static_cast<std::uint32_t>(scenarios.front().graph.ranks.size()),
-        gpu.sms);
+        folder.stage("timeline.json.gz"), gpu.name,
+        static_cast<std::uint32_t>(scenarios.front().graph.ranks.size()), gpu.sms);
     for (const RanScenario& scenario : scenarios)
         add_to_timeline(writer, scenario.name, scenario.graph, scenario.outcome);
     writer.close();

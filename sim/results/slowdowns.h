@@ -19,26 +19,16 @@ struct SlowedTime {
 };
 /// Of every workload but loops, whose kernels have no phase and are `kSlowedKernel`.
 inline constexpr SlowedTime kSlowedPhases[] = {
-    {&PhaseTimes::forward,
-     &ScenarioFigures::forward_slowdown,
-     &ScenarioFigures::forward_causes,
+    {&PhaseTimes::forward, &ScenarioFigures::forward_slowdown, &ScenarioFigures::forward_causes,
      &ScenarioFigures::forward_slowdown_low},
-    {&PhaseTimes::backward,
-     &ScenarioFigures::backward_slowdown,
-     &ScenarioFigures::causes,
+    {&PhaseTimes::backward, &ScenarioFigures::backward_slowdown, &ScenarioFigures::causes,
      &ScenarioFigures::backward_slowdown_low},
-    {&PhaseTimes::optimizer,
-     &ScenarioFigures::optimizer_slowdown,
-     &ScenarioFigures::optimizer_causes,
-     &ScenarioFigures::optimizer_slowdown_low},
-    {&PhaseTimes::other,
-     &ScenarioFigures::other_slowdown,
-     &ScenarioFigures::other_causes,
+    {&PhaseTimes::optimizer, &ScenarioFigures::optimizer_slowdown,
+     &ScenarioFigures::optimizer_causes, &ScenarioFigures::optimizer_slowdown_low},
+    {&PhaseTimes::other, &ScenarioFigures::other_slowdown, &ScenarioFigures::other_causes,
      &ScenarioFigures::other_slowdown_low}};
 inline constexpr SlowedTime kSlowedKernel{
-    &PhaseTimes::other,
-    &ScenarioFigures::kernel_slowdown,
-    &ScenarioFigures::kernel_causes,
+    &PhaseTimes::other, &ScenarioFigures::kernel_slowdown, &ScenarioFigures::kernel_causes,
     &ScenarioFigures::kernel_slowdown_low};
 
 /// Times of a scenario that its slowdowns and their causes are told by.

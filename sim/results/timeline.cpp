@@ -19,9 +19,7 @@ namespace {
 class ScenarioTimeline {
 public:
     ScenarioTimeline(
-        TimelineWriter& writer,
-        const std::string& scenario,
-        const ExecutionGraph& graph,
+        TimelineWriter& writer, const std::string& scenario, const ExecutionGraph& graph,
         const Outcome& outcome) :
         writer_(writer), scenario_(scenario), graph_(graph), outcome_(outcome) {}
 
@@ -79,8 +77,7 @@ private:
 
     /// The operation that ended last among those on other streams that `operation` waited for.
     static std::optional<std::uint32_t> awaited(
-        const RankGraph& rank,
-        const Operation& operation,
+        const RankGraph& rank, const Operation& operation,
         const std::vector<OperationTimes>& times) {
         std::optional<std::uint32_t> found;
         for (const std::uint32_t d : operation.dependencies)
@@ -116,11 +113,8 @@ private:
         for (auto at = starts.begin(); at != starts.end(); ++at) {
             const auto next = std::next(at);
             writer_.add_annotation(
-                pid,
-                static_cast<std::uint32_t>(rank.streams.size()),
-                "steps",
-                fmt::format("ProfilerStep#{}", at->first),
-                at->second,
+                pid, static_cast<std::uint32_t>(rank.streams.size()), "steps",
+                fmt::format("ProfilerStep#{}", at->first), at->second,
                 next == starts.end() ? end : next->second);
         }
     }
@@ -145,12 +139,9 @@ private:
                 ends.emplace_back();
             ends[track] = times[span->last].end;
             writer_.add_annotation(
-                pid,
-                static_cast<std::uint32_t>(rank.streams.size()) + 1 + track,
+                pid, static_cast<std::uint32_t>(rank.streams.size()) + 1 + track,
                 track == 0 ? "passes" : fmt::format("passes beside {}", track),
-                graph_.names[span->name],
-                start.count(),
-                times[span->last].end.count());
+                graph_.names[span->name], start.count(), times[span->last].end.count());
         }
     }
 
@@ -174,12 +165,9 @@ private:
                 continue;
             const CollectiveRecord& record = *found->second;
             writer_.add_span(
-                pid,
-                record.group,
-                fmt::format("group {}", graph_.groups[record.group].name),
+                pid, record.group, fmt::format("group {}", graph_.groups[record.group].name),
                 fmt::format("{} {}", to_string(record.kind), to_string(record.bytes)),
-                record.ready.count(),
-                record.end.count());
+                record.ready.count(), record.end.count());
             if (record.end > record.ready)
                 writer_.add_flow(
                     {rank_pid, operation.stream, outcome_.times.front()[i].start.count()},
@@ -196,9 +184,7 @@ private:
 }  // namespace
 
 void add_to_timeline(
-    TimelineWriter& writer,
-    const std::string& scenario,
-    const ExecutionGraph& graph,
+    TimelineWriter& writer, const std::string& scenario, const ExecutionGraph& graph,
     const Outcome& outcome) {
     ScenarioTimeline(writer, scenario, graph, outcome).add();
 }

@@ -13,9 +13,7 @@ namespace switchfold {
 /// arrows from the operation that a collective waited for, the counters of rank 0; and one process
 /// for the switches' reductions, with arrows from rank 0's collectives.
 void add_to_timeline(
-    TimelineWriter& writer,
-    const std::string& scenario,
-    const ExecutionGraph& graph,
+    TimelineWriter& writer, const std::string& scenario, const ExecutionGraph& graph,
     const Outcome& outcome);
 
 }  // namespace switchfold

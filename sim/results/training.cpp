@@ -46,8 +46,7 @@ struct Use {
     double busy = 0;
 };
 Use use_of(
-    const RankGraph& rank,
-    const std::vector<OperationTimes>& times,
+    const RankGraph& rank, const std::vector<OperationTimes>& times,
     const std::optional<Steady>& steady) {
     std::vector<Interval> passes;
     Interval window{UINT64_MAX, 0};

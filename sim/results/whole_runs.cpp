@@ -16,8 +16,7 @@ void scale_figure(std::optional<double>& figure, double by) {
 }
 
 void set_mean(
-    const std::optional<SeedMean>& value,
-    std::optional<double>& mean,
+    const std::optional<SeedMean>& value, std::optional<double>& mean,
     std::optional<double>& half_width) {
     if (!value)
         return;
@@ -65,9 +64,8 @@ void tell_run(const ChangesResult& run, ScenarioFigures& figures) {
     // Arithmetic of a sample, from the step's figures, times the samples of a GPU's second.
     if (figures.samples_per_s.value_or(0) > 0 && run.gpu_seconds_held > 0 && !run.stretches.empty())
         scale_figure(
-            figures.tflops_per_gpu,
-            run.stretches.front().members / *figures.samples_per_s * run.samples_per_s * run.end_s /
-                run.gpu_seconds_held);
+            figures.tflops_per_gpu, run.stretches.front().members / *figures.samples_per_s *
+                                        run.samples_per_s * run.end_s / run.gpu_seconds_held);
     figures.samples_per_s = run.samples_per_s;
 }
 

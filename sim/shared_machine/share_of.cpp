@@ -51,9 +51,7 @@ share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, std::uint
     for (CollectiveRecord record : whole.collectives)
         if (takes_part(part, record) && record.end <= end) {
             for (Time CollectiveRecord::*time :
-                 {&CollectiveRecord::ready,
-                  &CollectiveRecord::stalled,
-                  &CollectiveRecord::start,
+                 {&CollectiveRecord::ready, &CollectiveRecord::stalled, &CollectiveRecord::start,
                   &CollectiveRecord::end})
                 record.*time = record.*time - std::min(record.*time, begin);
             share.outcome.collectives.push_back(record);

@@ -143,19 +143,13 @@ private:
         for (const std::size_t i : variant.scenarios)
             if (!scenarios()[i].overlap && left_out.insert(scenarios()[i].name).second)
                 left_out_notes_.push_back(fmt::format(
-                    "{} was left out: {}: {}",
-                    scenarios()[i].name,
-                    tenant.params->name,
+                    "{} was left out: {}: {}", scenarios()[i].name, tenant.params->name,
                     tenant.no_serial));
     }
 
     std::size_t
-    add(const Sharing& sharing,
-        const ScenarioParams& scenario,
-        std::string label,
-        const ExecutionGraph& graph,
-        MechanismSet on = kAllMechanisms,
-        bool counters = false) {
+    add(const Sharing& sharing, const ScenarioParams& scenario, std::string label,
+        const ExecutionGraph& graph, MechanismSet on = kAllMechanisms, bool counters = false) {
         SimulateOptions options = simulate_options(*sharing.experiment, scenario);
         options.contention = contention_with(on);
         options.counters = counters;
@@ -166,8 +160,7 @@ private:
 
     [[nodiscard]] std::string label_of(std::size_t scenario, std::size_t tenant) const {
         return fmt::format(
-            "{}: {}",
-            scenarios()[scenario].name,
+            "{}: {}", scenarios()[scenario].name,
             scenarios_[scenario].sharing->tenants[tenant].params->name);
     }
 
@@ -181,16 +174,12 @@ private:
             for (Tenant& tenant : sharing.tenants)
                 if (tenant.has_serial())
                     tenant.serial_once =
-                        add(sharing,
-                            {"no overlap", false, ring_policy()},
-                            tenant.params->name + " alone, no overlap",
-                            tenant.serial);
+                        add(sharing, {"no overlap", false, ring_policy()},
+                            tenant.params->name + " alone, no overlap", tenant.serial);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (const Tenant& tenant : scenarios_[i].sharing->tenants)
                 scenarios_[i].once.push_back(
-                    add(*scenarios_[i].sharing,
-                        scenarios()[i],
-                        tenant.params->name + " alone",
+                    add(*scenarios_[i].sharing, scenarios()[i], tenant.params->name + " alone",
                         graph_of(tenant, i)));
         return jobs_.size();
     }
@@ -204,9 +193,8 @@ private:
         for (std::size_t w = 0; w < tenants.size(); ++w) {
             once.push_back(static_cast<double>(once_[shared.once[w]].end_ps));
             longest = std::max(
-                longest,
-                once.back() * std::max(tenants[w].params->steps, 1U) +
-                    static_cast<double>(tenants[w].params->start.count()));
+                longest, once.back() * std::max(tenants[w].params->steps, 1U) +
+                             static_cast<double>(tenants[w].params->start.count()));
         }
         std::vector<std::uint32_t> times;
         for (std::size_t w = 0; w < tenants.size(); ++w) {
@@ -215,8 +203,7 @@ private:
                 once[w] < longest
                     ? std::ceil(free * static_cast<double>(tenants.size()) / std::max(once[w], 1.0))
                     : 1.0,
-                1.0,
-                double{kMostRepetitions}));
+                1.0, double{kMostRepetitions}));
             const bool overlapping = tenants[w].workload.graph.training.rounds > 1;
             const std::uint32_t asked = tenants[w].params->steps;
             times.push_back(overlapping ? 1 : asked > 0 ? asked : needed);
@@ -244,18 +231,12 @@ private:
         jobs_.clear();
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             scenarios_[i].together =
-                add(*scenarios_[i].sharing,
-                    scenarios()[i],
-                    scenarios()[i].name,
-                    scenarios_[i].whole,
-                    kAllMechanisms,
-                    options_.timeline);
+                add(*scenarios_[i].sharing, scenarios()[i], scenarios()[i].name,
+                    scenarios_[i].whole, kAllMechanisms, options_.timeline);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
                 scenarios_[i].alone.push_back(
-                    add(*scenarios_[i].sharing,
-                        scenarios()[i],
-                        label_of(i, w) + " alone",
+                    add(*scenarios_[i].sharing, scenarios()[i], label_of(i, w) + " alone",
                         scenarios_[i].parts[w]));
         for (std::size_t i = 0; i < scenarios_.size(); ++i) {
             Shared& shared = scenarios_[i];
@@ -264,10 +245,9 @@ private:
             if (!scenarios()[i].overlap || !computing || !sharing.experiment->causes)
                 continue;
             for (const MechanismSet on : cause_runs(mechanisms_of(sharing.system)))
-                shared.with[on] =
-                    on == kAllMechanisms
-                        ? shared.together
-                        : add(sharing, scenarios()[i], scenarios()[i].name, shared.whole, on);
+                shared.with[on] = on == kAllMechanisms ? shared.together
+                                                       : add(sharing, scenarios()[i],
+                                                             scenarios()[i].name, shared.whole, on);
         }
         return jobs_.size();
     }
@@ -332,10 +312,7 @@ private:
 
     /// Notes that its only step continued after others had ended.
     static void tell_uncrowded(
-        const Shared& shared,
-        std::size_t w,
-        const Outcome& outcome,
-        const ShareOfRun& own,
+        const Shared& shared, std::size_t w, const Outcome& outcome, const ShareOfRun& own,
         ScenarioResult& s) {
         constexpr double kNearlyAll = 0.95;
         constexpr double kPercent = 100;
@@ -354,12 +331,8 @@ private:
     /// Slowdowns of the phases relative to themselves alone and without overlap, with their causes.
     template <class Share>
     void tell_slowdowns_of(
-        std::size_t i,
-        std::size_t w,
-        const Share& share,
-        const ShareOfRun& own,
-        const PhaseTimes& now,
-        ScenarioResult& s) const {
+        std::size_t i, std::size_t w, const Share& share, const ShareOfRun& own,
+        const PhaseTimes& now, ScenarioResult& s) const {
         const Shared& shared = scenarios_[i];
         const Tenant& tenant = shared.sharing->tenants[w];
         constexpr std::size_t kWorst = 10;
@@ -412,9 +385,7 @@ private:
                 cases[own].baseline = known->second;
                 if (fresh)
                     cases.emplace_back().parts = parts_of_run(
-                        tenant.serial,
-                        once_[tenant.serial_once],
-                        shared.sharing->system,
+                        tenant.serial, once_[tenant.serial_once], shared.sharing->system,
                         tenant.workload);
             }
         add_intervals(cases, options_.intervals, result);

@@ -98,9 +98,7 @@ bool compare(double value, std::string_view sign, double bound) {
     const std::string near = nearest(word, known);
     constexpr std::size_t kShown = 12;
     throw std::invalid_argument(fmt::format(
-        "\"{}\" is no value of {}{}; expected one of: {}{}",
-        word,
-        axis.name,
+        "\"{}\" is no value of {}{}; expected one of: {}{}", word, axis.name,
         near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
         fmt::join(known.begin(), known.begin() + std::min(kShown, known.size()), ", "),
         known.size() > kShown ? ", ..." : ""));
@@ -119,9 +117,7 @@ std::optional<MeasureKind> Axis::kind() const {
 }
 
 Axis expand_axis(
-    const AxisParams& params,
-    const SweepFiles& files,
-    const std::string& pointer,
+    const AxisParams& params, const SweepFiles& files, const std::string& pointer,
     std::vector<Problem>& problems) {
     Axis axis;
     axis.name = params.name;
@@ -136,11 +132,9 @@ Axis expand_axis(
                 axis.values.resize(column.size());
             if (column.size() != axis.values.size()) {
                 fail(
-                    where,
-                    fmt::format(
-                        "has {} values beside {}; expected as many",
-                        column.size(),
-                        axis.values.size()));
+                    where, fmt::format(
+                               "has {} values beside {}; expected as many", column.size(),
+                               axis.values.size()));
                 return;
             }
             for (std::size_t i = 0; i < column.size(); ++i)
@@ -157,11 +151,9 @@ Axis expand_axis(
         return axis;
     if (!params.labels.empty() && params.labels.size() != axis.values.size())
         fail(
-            "/labels",
-            fmt::format(
-                "has {} labels for {} values; expected one for each",
-                params.labels.size(),
-                axis.values.size()));
+            "/labels", fmt::format(
+                           "has {} labels for {} values; expected one for each",
+                           params.labels.size(), axis.values.size()));
     std::set<std::string> labels;
     for (std::size_t i = 0; i < axis.values.size(); ++i) {
         AxisValue& value = axis.values[i];
@@ -188,8 +180,7 @@ bool fits(const Axis& axis, const AxisValue& value, const Json& wanted) {
         if (!bound || axis.kind() != bound->kind)
             throw std::invalid_argument(fmt::format(
                 "\"{}\" cannot be compared with values of {}; expected a number of their unit",
-                word,
-                axis.name));
+                word, axis.name));
         return compare(value.measure->number, sign, bound->number);
     }
     if (std::none_of(axis.values.begin(), axis.values.end(), [&](const AxisValue& known) {

@@ -39,9 +39,7 @@ inline constexpr std::size_t kMostAxisValues = 100'000;
 
 /// Expands an axis; adds problems under `pointer`, the axis' position in the sweep's file.
 [[nodiscard]] Axis expand_axis(
-    const AxisParams& params,
-    const SweepFiles& files,
-    const std::string& pointer,
+    const AxisParams& params, const SweepFiles& files, const std::string& pointer,
     std::vector<Problem>& problems);
 
 /// Whether an axis' value passes a filter's condition; throws std::invalid_argument if no value

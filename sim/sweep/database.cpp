@@ -107,13 +107,10 @@ void SweepDatabase::check_meta(const std::string& name) {
             Statement(database_, "INSERT INTO meta VALUES(?, ?)").bind(key, value).run();
         } else if (read.text(0) != value) {
             throw ConfigError(
-                path_.string(),
-                "",
+                path_.string(), "",
                 fmt::format(
-                    "holds results of {} {}; expected {}: give another folder with --out",
-                    key,
-                    read.text(0),
-                    value));
+                    "holds results of {} {}; expected {}: give another folder with --out", key,
+                    read.text(0), value));
         }
     }
 }
@@ -141,18 +138,14 @@ void SweepDatabase::write_axes(const SweepPlan& plan) {
         const auto kind = axis.kind();
         add_axis
             .bind(
-                std::uint64_t{i},
-                axis.name,
-                fmt::format("{}", fmt::join(axis.pointers, " ")),
+                std::uint64_t{i}, axis.name, fmt::format("{}", fmt::join(axis.pointers, " ")),
                 kind ? std::optional(std::string(unit_of(*kind))) : std::nullopt)
             .run();
         for (std::size_t j = 0; j < axis.values.size(); ++j) {
             const AxisValue& value = axis.values[j];
             add_value
                 .bind(
-                    std::uint64_t{i},
-                    std::uint64_t{j},
-                    value.label,
+                    std::uint64_t{i}, std::uint64_t{j}, value.label,
                     kind ? std::optional(value.measure->number) : std::nullopt,
                     Json(value.values).dump())
                 .run();
@@ -183,8 +176,7 @@ void SweepDatabase::write_view(const SweepPlan& plan) {
     database_.run(fmt::format(
         "CREATE VIEW results AS SELECT {} FROM points p{} LEFT JOIN runs r ON r.digest = p.digest"
         " LEFT JOIN scenarios s ON s.digest = p.digest ORDER BY p.point, s.position",
-        columns,
-        joins));
+        columns, joins));
 }
 
 std::set<std::string> SweepDatabase::digests(const char* query) {
@@ -231,9 +223,7 @@ void SweepDatabase::record(const RunRecord& run) {
             .run();
     Statement(database_, "INSERT INTO runs VALUES(?, ?, ?, ?)")
         .bind(
-            run.digest,
-            run.exit_code == 0 ? "done" : "failed",
-            run.exit_code,
+            run.digest, run.exit_code == 0 ? "done" : "failed", run.exit_code,
             optional_text(run.error))
         .run();
     Statement(database_, "INSERT INTO hosts VALUES(?, ?, ?, ?)")
@@ -301,9 +291,8 @@ SweepCount SweepDatabase::count() {
 std::vector<std::pair<std::string, std::string>> SweepDatabase::failures(std::size_t most) {
     std::vector<std::pair<std::string, std::string>> found;
     Statement read(
-        database_,
-        "SELECT p.name, r.error FROM points p JOIN runs r ON r.digest = p.digest"
-        " WHERE r.status = 'failed' ORDER BY p.point LIMIT ?");
+        database_, "SELECT p.name, r.error FROM points p JOIN runs r ON r.digest = p.digest"
+                   " WHERE r.status = 'failed' ORDER BY p.point LIMIT ?");
     read.bind(std::uint64_t{most});
     while (read.step())
         found.emplace_back(read.text(0), read.text(1));

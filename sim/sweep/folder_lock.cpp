@@ -50,8 +50,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
         if (why != EACCES && why != EAGAIN)
             throw IoError(path.string(), why, "lock the folder");
         throw ConfigError(
-            folder.string(),
-            "",
+            folder.string(), "",
             fmt::format(
                 "is in use by another sweep ({}); expected a folder of its own, or wait",
                 owner.empty() ? "starting" : owner));

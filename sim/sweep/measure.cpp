@@ -59,8 +59,7 @@ Json json_number(double number) {
 
 [[noreturn]] void fail(std::string_view text, std::string_view what) {
     throw std::invalid_argument(fmt::format(
-        "is \"{}\", {}; expected FROM..TO xN or FROM..TO +STEP such as \"1 KiB..4 GiB x2\"",
-        text,
+        "is \"{}\", {}; expected FROM..TO xN or FROM..TO +STEP such as \"1 KiB..4 GiB x2\"", text,
         what));
 }
 

@@ -74,10 +74,9 @@ private:
         std::error_code ignored;
         if (!std::filesystem::exists(plan_.files.experiment, ignored))
             fail(
-                "/experiment",
-                fmt::format(
-                    "names the file {}, which is not there; expected an experiment",
-                    plan_.files.experiment.string()));
+                "/experiment", fmt::format(
+                                   "names the file {}, which is not there; expected an experiment",
+                                   plan_.files.experiment.string()));
         plan_.experiment = load_json(plan_.files.experiment);
     }
 
@@ -100,8 +99,7 @@ private:
                 fmt::format(
                     "make {:.3g} points; expected at most {}: take values away, or make two "
                     "sweeps",
-                    points,
-                    most_points_));
+                    points, most_points_));
     }
 
     void check_filters(const std::vector<FilterParams>& filters, const std::string& where) {
@@ -115,8 +113,7 @@ private:
                 if (found == names.end()) {
                     const std::string near = nearest(name, names);
                     problems_.push_back(
-                        {plan_.files.sweep.string(),
-                         at,
+                        {plan_.files.sweep.string(), at,
                          fmt::format(
                              "names no axis{}; expected one of: {}",
                              near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
@@ -219,12 +216,9 @@ private:
                 else if (j > 0)
                     at += fmt::format("/zip/{}", j - 1);
                 return {
-                    plan_.files.sweep.string(),
-                    at,
+                    plan_.files.sweep.string(), at,
                     fmt::format(
-                        "{} = {}: {}",
-                        problem.pointer,
-                        shown(axis.values[point.at[i]].values[j]),
+                        "{} = {}: {}", problem.pointer, shown(axis.values[point.at[i]].values[j]),
                         problem.message)};
             }
         }
@@ -263,9 +257,7 @@ std::string name_of(const SweepPlan& plan, const SweepPoint& point) {
     std::string name;
     for (std::size_t i = 0; i < plan.axes.size(); ++i)
         name += fmt::format(
-            "{}{}={}",
-            i == 0 ? "" : ", ",
-            plan.axes[i].name,
+            "{}{}={}", i == 0 ? "" : ", ", plan.axes[i].name,
             plan.axes[i].values[point.at[i]].label);
     return name;
 }

@@ -21,16 +21,14 @@ constexpr std::string_view sql_type() {
 template <class T, class Owner>
 RecordColumn own(std::string name, T Owner::*member) {
     return {
-        std::move(name),
-        sql_type<T>(),
+        std::move(name), sql_type<T>(),
         [member](const RecordedScenario& s) { return Json(s.*member); },
         [member](RecordedScenario& s, const Json& json) { s.*member = json.get<T>(); }};
 }
 
 RecordColumn of_figure(const Figure& figure) {
     return {
-        std::string(figure.key),
-        sql_type<double>(),
+        std::string(figure.key), sql_type<double>(),
         [figure](const RecordedScenario& s) {
             const std::optional<double> value = figure.of(s);
             return value ? Json(*value) : Json();
@@ -46,8 +44,7 @@ enum class IntervalsOf { kScenario, kCollective };
 RecordColumn end_of_interval(
     std::string name, std::string key, std::optional<double> FigureInterval::*end, IntervalsOf of) {
     return {
-        std::move(name),
-        sql_type<double>(),
+        std::move(name), sql_type<double>(),
         [key, end, of](const RecordedScenario& s) {
             if (of == IntervalsOf::kCollective && !s.collective)
                 return Json();
@@ -76,8 +73,7 @@ void add_ends(std::vector<RecordColumn>& columns, std::string_view key, Interval
 RecordColumn of_basis() {
     static constexpr std::string_view kOf = "iteration_us";
     return {
-        "intervals_like",
-        sql_type<std::string>(),
+        "intervals_like", sql_type<std::string>(),
         [](const RecordedScenario& s) {
             const auto at = s.intervals.find(kOf);
             return at == s.intervals.end() ? Json() : Json(at->second.like);
@@ -91,8 +87,7 @@ RecordColumn of_basis() {
 RecordColumn of_cause(const SlowedPart& part, const Cause& cause) {
     const std::string of = part.key == kMainPart ? "" : std::string(part.key) + "_";
     return {
-        of + "cause_" + std::string(cause.key),
-        sql_type<double>(),
+        of + "cause_" + std::string(cause.key), sql_type<double>(),
         [part, cause](const RecordedScenario& s) {
             return s.*part.causes ? Json((*(s.*part.causes)).*cause.member) : Json();
         },
@@ -109,8 +104,7 @@ RecordColumn of_cause(const SlowedPart& part, const Cause& cause) {
 template <class T>
 RecordColumn of_collective(std::string name, T RecordedCollective::*member) {
     return {
-        std::move(name),
-        sql_type<T>(),
+        std::move(name), sql_type<T>(),
         [member](const RecordedScenario& s) {
             if (!s.collective)
                 return Json();
@@ -202,15 +196,9 @@ std::string encode(const RunRecord& record) {
     Json scenarios = Json::array();
     for (const RecordedScenario& scenario : record.scenarios)
         scenarios.push_back(scenario_json(scenario, columns));
-    const Json json{
-        record.digest,
-        record.exit_code,
-        record.error,
-        record.machine,
-        std::move(scenarios),
-        record.host.name,
-        record.host.wall_s,
-        record.host.peak_rss_bytes};
+    const Json json{record.digest,      record.exit_code,          record.error,
+                    record.machine,     std::move(scenarios),      record.host.name,
+                    record.host.wall_s, record.host.peak_rss_bytes};
     std::string bytes;
     Json::to_msgpack(json, bytes);
     return bytes;

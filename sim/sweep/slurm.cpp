@@ -118,11 +118,9 @@ private:
             return true;
         }
         throw ConfigError(
-            "--executor",
-            "",
+            "--executor", "",
             fmt::format(
-                "job {} ended and brought no result; expected its tasks to run: see {}",
-                id,
+                "job {} ended and brought no result; expected its tasks to run: see {}", id,
                 (folder / "*.log").string()));
     }
 
@@ -141,14 +139,12 @@ private:
         constexpr int kNoProgram = 127;
         if (said.status == kNoProgram)
             throw ConfigError(
-                "--executor",
-                "",
+                "--executor", "",
                 "slurm needs sbatch, which is not here; expected a cluster's "
                 "login node, or --executor local");
         if (said.status != 0)
             throw ConfigError(
-                "--executor",
-                "",
+                "--executor", "",
                 fmt::format("sbatch refused: {}; expected a job", one_line(said.text)));
         // "123" or "123;cluster"
         const std::string id = said.text.substr(0, said.text.find_first_of(";\n"));
@@ -169,10 +165,7 @@ private:
         text += fmt::format(
             "exec {} --quiet {} --out {}/part-\"$SLURM_ARRAY_TASK_ID\" --points "
             "{}/\"$SLURM_ARRAY_TASK_ID\".points --jobs {}",
-            shell_word(slurm_.program.string()),
-            fmt::join(command, " "),
-            here,
-            here,
+            shell_word(slurm_.program.string()), fmt::join(command, " "), here, here,
             options_.jobs);
         if (options_.worker_bytes > 0)
             text += fmt::format(" --memory '{} B'", options_.worker_bytes);
@@ -191,8 +184,7 @@ private:
         constexpr unsigned kPatience = 30;
         if (++silent_ > kPatience)
             throw ConfigError(
-                "--executor",
-                "",
+                "--executor", "",
                 fmt::format(
                     "squeue does not answer: {}; run the same line again to go on",
                     one_line(said.text)));

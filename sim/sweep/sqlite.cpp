@@ -127,11 +127,8 @@ void Statement::run() {
 void Statement::put(int index, std::string_view value) {
     // A null pointer would be bound as NULL.
     sqlite3_bind_text(
-        statement_,
-        index,
-        value.data() == nullptr ? "" : value.data(),
-        static_cast<int>(value.size()),
-        SQLITE_TRANSIENT);
+        statement_, index, value.data() == nullptr ? "" : value.data(),
+        static_cast<int>(value.size()), SQLITE_TRANSIENT);
 }
 void Statement::put(int index, double value) {
     sqlite3_bind_double(statement_, index, value);

@@ -31,11 +31,8 @@ std::uint64_t part_of_memory(unsigned jobs) {
 }
 
 std::string run_point(
-    const SweepPlan& plan,
-    const SweepPoint& point,
-    const std::string& host,
-    const IntervalSource& intervals,
-    const JobProgress& report) {
+    const SweepPlan& plan, const SweepPoint& point, const std::string& host,
+    const IntervalSource& intervals, const JobProgress& report) {
     const LoadedExperiment loaded = load_point(plan, point);
     RunOptions options;
     options.in_process = true;
@@ -94,9 +91,7 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
     const std::vector<const SweepPoint*> missing = missing_points(plan, done, options);
     if (options.log)
         options.log(fmt::format(
-            "{} points, {} experiments to run, {} at a time",
-            plan.points.size(),
-            missing.size(),
+            "{} points, {} experiments to run, {} at a time", plan.points.size(), missing.size(),
             options.jobs));
     const std::string host = host_name();
     std::vector<Job> jobs;

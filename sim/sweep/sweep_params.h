@@ -20,19 +20,16 @@ struct ValuesParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "pointer",
-                &ValuesParams::pointer,
+                "pointer", &ValuesParams::pointer,
                 "JSON pointer of the parameter in the experiment, including files that it names.")
                 .required(),
             field("values", &ValuesParams::values, "The values, as written in the experiment."),
             field(
-                "range",
-                &ValuesParams::range,
+                "range", &ValuesParams::range,
                 "\"FROM..TO xN\" multiplies by N, \"FROM..TO +STEP\" adds STEP, up to TO: \"1 "
                 "KiB..4 GiB x2\"."),
             field(
-                "files",
-                &ValuesParams::files,
+                "files", &ValuesParams::files,
                 "Sorted paths of all files that match this pattern: FOLDER/*.json, relative to the "
                 "sweep's file."));
     }
@@ -52,31 +49,25 @@ struct AxisParams {
         return list_of(
             field("name", &AxisParams::name, "Name of the axis in results and filters.").required(),
             field(
-                "pointer",
-                &AxisParams::pointer,
+                "pointer", &AxisParams::pointer,
                 "JSON pointer of the parameter in the experiment, including files that it names.")
                 .required(),
             field(
-                "values",
-                &AxisParams::values,
+                "values", &AxisParams::values,
                 "The values, as written in the experiment: paths are relative to its file."),
             field(
-                "range",
-                &AxisParams::range,
+                "range", &AxisParams::range,
                 "\"FROM..TO xN\" multiplies by N, \"FROM..TO +STEP\" adds STEP, up to TO: \"1 "
                 "KiB..4 GiB x2\"."),
             field(
-                "files",
-                &AxisParams::files,
+                "files", &AxisParams::files,
                 "Sorted paths of all files that match this pattern: FOLDER/*.json, relative to the "
                 "sweep's file."),
             field(
-                "labels",
-                &AxisParams::labels,
+                "labels", &AxisParams::labels,
                 "Names of the values in results; absent: the value itself, or a file's stem."),
             field(
-                "zip",
-                &AxisParams::zip,
+                "zip", &AxisParams::zip,
                 "Other parameters that change together with this one, with equally many values."));
     }
     void check(ParamChecker& checker) const;
@@ -98,31 +89,25 @@ struct SweepParams {
         return list_of(
             field("name", &SweepParams::name, "Name of the sweep in reports.").required(),
             field(
-                "experiment",
-                &SweepParams::experiment,
+                "experiment", &SweepParams::experiment,
                 "The experiment that is varied, or the path of its file.")
                 .required(),
             field(
-                "axes",
-                &SweepParams::axes,
+                "axes", &SweepParams::axes,
                 "The dimensions: every combination of their values is a point; the last changes "
                 "fastest.")
                 .required(),
             field(
-                "only",
-                &SweepParams::only,
+                "only", &SweepParams::only,
                 "Filters: only points that match one of them are kept; absent: all. A filter gives "
                 "for axes a label, \"< VALUE\" (also <=, >, >=), or an array of these."),
             field(
-                "except",
-                &SweepParams::except,
+                "except", &SweepParams::except,
                 "Filters: points that match one of them are removed."),
             field(
-                "repeats",
-                &SweepParams::repeats,
+                "repeats", &SweepParams::repeats,
                 "Runs of each point, with the seeds 1, 2, and so on; 1 leaves the seed as it is.",
-                1U,
-                10'000U));
+                1U, 10'000U));
     }
     void check(ParamChecker& checker) const;
 };

@@ -92,23 +92,20 @@ OrderedJson sweep_report_data(const std::filesystem::path& folder) {
     Sqlite database(folder / kDatabaseName, Sqlite::Mode::kRead);
     if (!has_tables(database))
         throw ConfigError(
-            (folder / kDatabaseName).string(),
-            "",
+            (folder / kDatabaseName).string(), "",
             "is empty: its sweep ended before it began; expected one that ran");
     const std::string schema = meta(database, "schema");
     if (schema != kSweepSchema)
         throw ConfigError(
-            (folder / kDatabaseName).string(),
-            "",
+            (folder / kDatabaseName).string(), "",
             "is of schema \"" + schema + "\"; expected " + kSweepSchema);
     OrderedJson data{
         {"kind", "sweep"},
         {"name", meta(database, "sweep")},
         {"version", meta(database, "version")}};
     Statement count(
-        database,
-        "SELECT count(*), total(r.status = 'done') FROM points p"
-        " LEFT JOIN runs r ON r.digest = p.digest");
+        database, "SELECT count(*), total(r.status = 'done') FROM points p"
+                  " LEFT JOIN runs r ON r.digest = p.digest");
     count.step();
     data["points"] = count.integer(0);
     data["done"] = count.integer(1);

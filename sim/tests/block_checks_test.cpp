@@ -81,9 +81,7 @@ RC_GTEST_PROP(BlockChecks, SayNothingExactlyWhereAllBlocksFit, ()) {
     const SmArray sm(gpu.sm, 1);
     bool fit = true;
     for (const std::uint32_t threads :
-         {collectives.ll.threads,
-          collectives.ll128.threads,
-          collectives.simple.threads,
+         {collectives.ll.threads, collectives.ll128.threads, collectives.simple.threads,
           collectives.in_switch_threads})
         fit = fit &&
               sm.limit({threads, collectives.registers_per_thread, collectives.shared_memory}) > 0;
@@ -116,8 +114,7 @@ TEST(BlockChecks, MoreBlocksThanAGpuHoldsAreRefusedAtTheScenario) {
                     "workload": {"type": "collective", "size": "1 MiB", "ranks": 4},
                     "scenarios": [{"name": "ring",
                                    "all_reduce": {"algorithm": "ring", "channels": 56}}]})"),
-                file,
-                {}),
+                file, {}),
             options));
         FAIL();
     } catch (const ConfigError& error) {
@@ -144,8 +141,7 @@ TEST(BlockChecks, ACollectiveTakesNoMoreBlocksThanAGpuHolds) {
                         "workload": {"type": "collective", "size": "8 MiB", "collective": ")" +
                     kind + R"("}, "causes": false,
                         "scenarios": [{"name": "it"}]})"),
-                file,
-                {}),
+                file, {}),
             options);
         EXPECT_GT(result.scenarios.front().iteration_us, 0) << kind;
         EXPECT_LE(result.scenarios.front().collectives.front().channels, 6U) << kind;

@@ -20,10 +20,8 @@ const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/
 
 /// `sequence`: the small network's sequence length, which sets the duration of a step.
 LoadedExperiment experiment(
-    const std::string& run,
-    const std::string& scenarios = R"({"name": "one"})",
-    const std::string& plan = R"("data": 2, "micro_batch": 4)",
-    std::uint32_t sequence = 512,
+    const std::string& run, const std::string& scenarios = R"({"name": "one"})",
+    const std::string& plan = R"("data": 2, "micro_batch": 4)", std::uint32_t sequence = 512,
     std::uint32_t hidden = 512) {
     const std::string text = fmt::format(
         R"({{
@@ -35,11 +33,7 @@ LoadedExperiment experiment(
           "run": {{"costs": "../costs/default.json" {}}},
           "scenarios": [{}]
         }})",
-        plan,
-        hidden,
-        sequence,
-        run,
-        scenarios);
+        plan, hidden, sequence, run, scenarios);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
@@ -95,10 +89,7 @@ TEST(Runs, AJoinPausesLessThanReconnectingAndThatLessThanARestart) {
 TEST(Runs, AStateThatDoesNotFitTheWindowPausesAndSaysSo) {
     const ExperimentResult result = result_of(experiment(
         R"(, "steps": 20000, "keep": "per_gpu", "method": "join", "changes": [{"at": 5000, "add": 1}])",
-        R"({"name": "one"})",
-        R"("data": 2, "micro_batch": 1)",
-        16,
-        2048));
+        R"({"name": "one"})", R"("data": 2, "micro_batch": 1)", 16, 2048));
     const ChangesResult& run = *result.scenarios[0].changes;
     const ChangeResult& join = run.changes.at(0);
     ASSERT_TRUE(join.joining);
@@ -113,11 +104,8 @@ TEST(Runs, AStateThatDoesNotFitTheWindowPausesAndSaysSo) {
 TEST(Runs, AJoinAndALeaveWaitForTheWeightsOverTheLinks) {
     const auto waits = [](const std::string& change, std::uint32_t hidden) {
         const ExperimentResult result = result_of(experiment(
-            R"(, "steps": 2000, "changes": [{"at": 1000, )" + change + "}]",
-            R"({"name": "one"})",
-            R"("data": 4, "micro_batch": 4)",
-            64,
-            hidden));
+            R"(, "steps": 2000, "changes": [{"at": 1000, )" + change + "}]", R"({"name": "one"})",
+            R"("data": 4, "micro_batch": 4)", 64, hidden));
         const ChangesResult& run = *result.scenarios[0].changes;
         EXPECT_EQ(run.changes.at(0).phases.back().name, "weights");
         // 2 of 14 bytes of the state are weights; NVLink carries 450 GB/s, a ring half to all.
@@ -245,8 +233,7 @@ TEST(Runs, BeginWithOneMemberWithoutTheScenarioThatTheMachineCannotRun) {
             "changes": [{"at": "10 s", "add": 1, "method": "reconnect"}]
           }
         })"),
-        kFile,
-        {});
+        kFile, {});
     const ExperimentResult result = result_of(loaded);
     ASSERT_EQ(result.scenarios.size(), 2U);
     EXPECT_EQ(result.scenarios[0].name, "serial");

@@ -136,10 +136,8 @@ TEST(CollectiveSizes, OfAnyGroupOfTheMachine) {
 TEST(CollectiveSizes, ATimeThatNoSizeTakesIsGiven) {
     const SystemParams system = hgx_h100();
     ExecutionGraph graph = graph_of(
-        {all_reduce(0, 0, Bytes(), microseconds(9)),
-         all_reduce(1, 0, Bytes(), microseconds(400)),
-         all_reduce(2, 1, Bytes(), microseconds(3)),
-         all_reduce(3, 1, Bytes(), microseconds(400))});
+        {all_reduce(0, 0, Bytes(), microseconds(9)), all_reduce(1, 0, Bytes(), microseconds(400)),
+         all_reduce(2, 1, Bytes(), microseconds(3)), all_reduce(3, 1, Bytes(), microseconds(400))});
     const UnknownSizes sizes = estimate_all(system, graph);
     EXPECT_EQ(sizes.given, 2U);
     EXPECT_EQ(sizes.estimated, 2U);

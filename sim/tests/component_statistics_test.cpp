@@ -44,8 +44,7 @@ TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
         EXPECT_EQ(all.links[i].peak_waiting, once.links[i].peak_waiting);
         EXPECT_NEAR(
             static_cast<double>(all.links[i].packets),
-            3.5 * static_cast<double>(once.links[i].packets),
-            1);
+            3.5 * static_cast<double>(once.links[i].packets), 1);
         packets_once += once.links[i].packets;
         packets += all.links[i].packets;
     }
@@ -56,8 +55,7 @@ TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
     EXPECT_EQ(all.memory[0].footprint_peak, once.memory[0].footprint_peak);
     EXPECT_NEAR(
         static_cast<double>(all.memory[0].packet_bytes),
-        3.5 * static_cast<double>(once.memory[0].packet_bytes),
-        1);
+        3.5 * static_cast<double>(once.memory[0].packet_bytes), 1);
 }
 
 }  // namespace

@@ -25,8 +25,7 @@ CollectiveResult ran(const std::string& system, std::uint64_t bytes) {
         R"({{"name": "one", "system": "../systems/{}.json",
              "workload": {{"type": "collective", "size": "{} B"}},
              "scenarios": [{{"name": "auto", "all_reduce": {{"algorithm": "auto"}}}}]}})",
-        system,
-        bytes);
+        system, bytes);
     RunOptions options;
     options.in_process = true;
     const std::filesystem::path file = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";

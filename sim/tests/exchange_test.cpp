@@ -26,9 +26,7 @@ run(const std::string& system, const std::string& workload, const std::string& s
     const std::string text = fmt::format(
         R"({{"name": "test", "system": "../systems/{}.json", "causes": false, "workload": {},
              "scenarios": [{}]}})",
-        system,
-        workload,
-        scenarios);
+        system, workload, scenarios);
     RunOptions options;
     options.in_process = true;
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), options);
@@ -61,8 +59,7 @@ const ScenarioResult& named(const ExperimentResult& result, const std::string& n
 
 TEST(Exchange, OwnersTreesAndHostStandInTheOrderOfTheirBusiestLink) {
     const ExperimentResult result =
-        run("pcie3_two_groups",
-            kAllReduce,
+        run("pcie3_two_groups", kAllReduce,
             R"({"name": "host", "all_reduce": {"algorithm": "host"}},
            {"name": "owners", "all_reduce": {"algorithm": "owners"}},
            {"name": "tree", "all_reduce": {"algorithm": "topology_tree"}})");
@@ -90,8 +87,7 @@ TEST(Exchange, SumsAreKernelsOfTheOwner) {
 
 TEST(Exchange, SumsWaitForSmsThatKernelsHold) {
     // A kernel holds all SMs for 10 ms; the owner's sum takes microseconds alone.
-    SystemParams system =
-        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/h100_4gpu.json", {});
+    SystemParams system = load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/h100_4gpu.json", {});
     system.gpu->kernel_overhead = Time();  // so that the kernel has its SMs when the sum begins
     struct End final : KernelListener {
         explicit End(const Scheduler& s) : scheduler(s) {}
@@ -141,8 +137,7 @@ TEST(Exchange, OneThreadHasTheCentreOfAllReplicas) {
     EXPECT_GT(step(4) - step(2), 1.9 * each);
     EXPECT_NE(
         problem_of(
-            "dgx_h100_ndr",
-            training(R"("data": 2, "average": {"method": "elastic_async"})"),
+            "dgx_h100_ndr", training(R"("data": 2, "average": {"method": "elastic_async"})"),
             R"({"name": "a"})")
             .find("/workload/plan/average/method: is elastic_async, of which one host thread"),
         std::string::npos);
@@ -150,8 +145,7 @@ TEST(Exchange, OneThreadHasTheCentreOfAllReplicas) {
 
 TEST(Exchange, ReplicasOfSeveralGpusAverage) {
     const ExperimentResult result =
-        run("hgx_h100",
-            training(R"("data": 4, "tensor": 1, "pipeline": 2, "accumulate": 4,
+        run("hgx_h100", training(R"("data": 4, "tensor": 1, "pipeline": 2, "accumulate": 4,
                         "average": {"method": "periodic", "every": 8})"),
             R"({"name": "ring", "all_reduce": {"algorithm": "ring"}})");
     const ScenarioResult& ring = result.scenarios.front();
@@ -185,15 +179,13 @@ TEST(Exchange, SynchronisingEachStepFollowsTheFormula) {
                          "plan": {{"data": 2, "micro_batch": {}, "overlap_gradients": false}}}},
                      "scenarios": [{{"name": "a", "all_reduce":
                          {{"algorithm": "host", "copies": {{"memory": "pageable"}}}}}}]}})",
-                net.name,
-                batch);
+                net.name, batch);
             RunOptions options;
             options.in_process = true;
             // The formula has no sums.
             const ExperimentResult result = run_experiment(
                 load_experiment(
-                    Json::parse(text),
-                    kFile,
+                    Json::parse(text), kFile,
                     std::vector<Override>{
                         {"/system/collectives/peer_copies/host_add", "10 TB/s"},
                         {"/system/collectives/peer_copies/host_memory", "10 TB/s"}}),
@@ -216,15 +208,13 @@ TEST(Exchange, SaysWhatItCannotDo) {
         std::string::npos);
     EXPECT_NE(
         problem_of(
-            "hgx_h100",
-            kAllReduce,
+            "hgx_h100", kAllReduce,
             R"({"name": "a", "all_reduce": {"algorithm": "ring", "copies": {"owners": 1}}})")
             .find("only owners, topology_tree and host exchange by copies"),
         std::string::npos);
     EXPECT_NE(
         problem_of(
-            "hgx_h100",
-            kAllReduce,
+            "hgx_h100", kAllReduce,
             R"({"name": "a", "all_reduce": {"algorithm": "host", "protocol": "ll"}})")
             .find("is one of thread blocks, and copies have none"),
         std::string::npos);
@@ -234,8 +224,7 @@ TEST(Average, PeriodsDivideWhatAnExchangeTakes) {
     // x, the time that exchanges add to a step, falls as 1/H: H = 4 adds four times what H = 16
     // adds.
     const ExperimentResult result =
-        run("pcie3_two_groups",
-            training(R"("data": 2, "average": {"every": 4})"),
+        run("pcie3_two_groups", training(R"("data": 2, "average": {"every": 4})"),
             R"({"name": "alone", "set": {"/workload/plan/average/every": 2048}},
            {"name": "4", "all_reduce": {"algorithm": "owners"}},
            {"name": "16", "all_reduce": {"algorithm": "owners"},

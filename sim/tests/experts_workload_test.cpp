@@ -167,9 +167,7 @@ TEST(ExpertsWorkload, RunsOneAfterTheOther) {
     SimulateOptions options;
     options.functional_seed = 1;
     const Outcome outcome = simulate(
-        *loaded.experiment.system,
-        workload.graph,
-        loaded.experiment.scenarios[0].policies(),
+        *loaded.experiment.system, workload.graph, loaded.experiment.scenarios[0].policies(),
         options);
     const auto results = collective_results(workload.graph, outcome);
     ASSERT_EQ(results.size(), 2U);
@@ -181,8 +179,7 @@ TEST(ExpertsWorkload, RunsOneAfterTheOther) {
     EXPECT_NEAR(static_cast<double>(results[0].size_bytes) / (1056 * 64), 3.6, 0.4);
     EXPECT_NEAR(
         static_cast<double>(results[1].size_bytes) / static_cast<double>(results[0].size_bytes),
-        2048.0 / 1056,
-        1e-9);
+        2048.0 / 1056, 1e-9);
 }
 
 /// A run of two ranks in switchfold's own format: an even all-to-all, and one of unequal parts.
@@ -261,9 +258,7 @@ TEST(ExpertsWorkload, RunsSplitsWithEveryLibrary) {
         options.functional_seed = 1;
         const PreparedWorkload workload = prepare_workload(loaded);
         const Outcome outcome = simulate(
-            *loaded.experiment.system,
-            workload.graph,
-            loaded.experiment.scenarios[0].policies(),
+            *loaded.experiment.system, workload.graph, loaded.experiment.scenarios[0].policies(),
             options);
         const auto results = collective_results(workload.graph, outcome);
         ASSERT_EQ(results.size(), 2U) << library;
@@ -280,10 +275,8 @@ TEST(ExpertsWorkload, TheSameSeedIsTheSameTime) {
         json["workload"]["tokens"] = 700;
         const LoadedExperiment loaded = load_experiment(json, kFile, {});
         return simulate(
-                   *loaded.experiment.system,
-                   prepare_workload(loaded).graph,
-                   loaded.experiment.scenarios[0].policies(),
-                   SimulateOptions())
+                   *loaded.experiment.system, prepare_workload(loaded).graph,
+                   loaded.experiment.scenarios[0].policies(), SimulateOptions())
             .end_ps;
     };
     EXPECT_EQ(time_of(3), time_of(3));

@@ -19,9 +19,7 @@ ScenarioResult scenario(const std::string& members, const std::string& policy, b
     const std::string text = fmt::format(
         R"({{"name": "rings", "causes": false, "exact": {}, {},
              "scenarios": [{{"name": "it", {}}}]}})",
-        exact,
-        members,
-        policy);
+        exact, members, policy);
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), {}).scenarios.front();
 }
 
@@ -58,9 +56,7 @@ std::vector<double> sums(const ScenarioResult& result) {
 }
 
 void expect_same(
-    const std::string& members,
-    std::uint32_t ranks,
-    std::uint32_t kept,
+    const std::string& members, std::uint32_t ranks, std::uint32_t kept,
     const std::string& policy = kRing) {
     const ScenarioResult every = scenario(members, policy, true);
     const ScenarioResult folded = scenario(members, policy, false);
@@ -73,8 +69,7 @@ void expect_same(
     EXPECT_NEAR(
         folded.collectives.front().bus_bandwidth_GBps /
             every.collectives.front().bus_bandwidth_GBps,
-        1,
-        0.005);
+        1, 0.005);
     const std::vector<double> of_all = sums(every);
     const std::vector<double> of_folded = sums(folded);
     ASSERT_EQ(of_all.size(), of_folded.size());
@@ -94,8 +89,7 @@ TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
     expect_same(
         R"("system": {"$base": "../systems/dgx_h100_ndr.json", "topology": {"nodes": 4}}, )" +
             collective("all_reduce", 50'000'000),
-        32,
-        16);
+        32, 16);
 }
 
 // Small chunks, so that a short transfer has many loops.
@@ -159,8 +153,7 @@ TEST(FoldedRanks, AutoFoldsAsWhatItChooses) {
     EXPECT_NEAR(
         scenario(large, by_itself, false).iteration_us /
             scenario(large, by_itself, true).iteration_us,
-        1,
-        0.005);
+        1, 0.005);
 }
 
 /// Expects a simulation of `kept` of the 32 ranks of four machines to take the time of all 32
@@ -188,9 +181,7 @@ void expect_approximation(
 
 TEST(FoldedRanks, TreesBetweenMachinesFoldWhereTheUserTakesAnApproximation) {
     expect_approximation(
-        "in_switch_tree",
-        4,
-        0.07,
+        "in_switch_tree", 4, 0.07,
         "4 ranks stand for all 32: times may be up to 7 % off (approximate)");
     expect_approximation(
         "tree", 16, 0.01, "16 ranks stand for all 32: times may be up to 9 % off (approximate)");
@@ -204,8 +195,7 @@ TEST(FoldedRanks, ApproximateTreesOfAnySizeTakeTheTimeOfWholeOnes) {
         const std::string members = fmt::format(
             R"("system": {{"$base": "../systems/{}.json", "topology": {{"nodes": {}}},
                            "collectives": {{"simple_buffer": "1 MiB"}}}}, {})",
-            *rc::gen::elementOf(systems),
-            *rc::gen::inRange(2, 8),
+            *rc::gen::elementOf(systems), *rc::gen::inRange(2, 8),
             collective("all_reduce", 4 * *rc::gen::inRange<std::uint64_t>(1, 5'000'000)));
         const std::string tree = R"("all_reduce": {"algorithm": "tree"})";
         const ScenarioResult every = scenario(members, tree, true);
@@ -239,8 +229,7 @@ TEST(FoldedRanks, AnApproximationOfEveryRankIsRefused) {
                 Json::parse(
                     R"({"name": "x", "approximate": true, ")" + key + R"(": true, )" + nvl72(36) +
                     ", " + collective("all_reduce", 1000) + "}"),
-                kFile,
-                {}));
+                kFile, {}));
             FAIL() << key;
         } catch (const ConfigError& error) {
             EXPECT_NE(

@@ -39,10 +39,8 @@ ExecutionGraph kernels_of(const ExecutionGraph& step) {
     std::set<std::tuple<Time, Bytes, Bytes, std::uint64_t>> seen;
     for (const Operation& operation : step.ranks.at(0)->operations)
         if (const auto* kernel = std::get_if<KernelOperation>(&operation.body);
-            kernel != nullptr && seen.insert({kernel->isolated,
-                                              kernel->bytes_read,
-                                              kernel->bytes_written,
-                                              kernel->grid.count()})
+            kernel != nullptr && seen.insert({kernel->isolated, kernel->bytes_read,
+                                              kernel->bytes_written, kernel->grid.count()})
                                      .second) {
             Operation one;
             one.body = *kernel;
@@ -84,9 +82,7 @@ private:
 ExecutionGraph planned(std::string_view network, const GpuParams& gpu) {
     PlanProblems problems;
     const auto plan = prepare_plan(
-        training_of(network, R"(, "plan": {"micro_batch": 2})"),
-        gpu,
-        kFile.parent_path(),
+        training_of(network, R"(, "plan": {"micro_batch": 2})"), gpu, kFile.parent_path(),
         problems);
     EXPECT_TRUE(problems.empty()) << network << ": " << problems.front().second;
     return plan->graph();
@@ -124,11 +120,8 @@ TEST(GeneratedKernels, OnEveryGpuStayBelowTheRoofline) {
                 training_step(
                     training_of(
                         "resnet50", fmt::format(R"(, "batch": 8, "strategy": "{}")", strategy)),
-                    gpu,
-                    8,
-                    kFile.parent_path()),
-                gpu,
-                strategy);
+                    gpu, 8, kFile.parent_path()),
+                gpu, strategy);
     }
 }
 

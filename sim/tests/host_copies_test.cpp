@@ -67,8 +67,7 @@ TEST(HostCopyRates, GpusOfAnHgxH100DoNotShare) {
 
 TEST(HostCopyRates, AreTheFullOnesWhereNoHostIsDescribed) {
     EXPECT_NEAR(
-        host_copy_rates(system_of("dgx2_v100"), {16, kMuch, Bytes()}).to_device / kGiga,
-        12.35,
+        host_copy_rates(system_of("dgx2_v100"), {16, kMuch, Bytes()}).to_device / kGiga, 12.35,
         1e-3);
 }
 
@@ -208,9 +207,9 @@ TEST(HostCopyRates, OfEverySystemEndAndNoneBeatsItsEngine) {
         EXPECT_GT(rates.to_host, 1e8);
         EXPECT_LE(rates.to_host, to_double(copy.rate_to_host()) * kRounding);
         EXPECT_LE(
-            rates.both,
-            copy.duplex * (to_double(copy.host_bandwidth) + to_double(copy.rate_to_host())) *
-                kRounding);
+            rates.both, copy.duplex *
+                            (to_double(copy.host_bandwidth) + to_double(copy.rate_to_host())) *
+                            kRounding);
         ++seen;
     }
     EXPECT_GT(seen, 40U);

@@ -37,9 +37,7 @@ experiment(const std::string& plan, const std::string& learning, const std::stri
           "learning": {{"steps": 60, "evaluate_every": 10, "seeds": 2 {}}},
           "scenarios": [{}]
         }})",
-        plan,
-        learning,
-        scenarios);
+        plan, learning, scenarios);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
@@ -110,8 +108,7 @@ TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
 
 TEST(Learning, ReplicasOfUnequalSharesStillTrainTheWholeBatch) {
     const ExperimentResult result =
-        run(R"("data": 3, "micro_batch": 2)",
-            "",
+        run(R"("data": 3, "micro_batch": 2)", "",
             R"({"name": "three"}, {"name": "one", "set": {"/workload/plan": {"micro_batch": 6}}})");
     EXPECT_EQ(
         result.scenarios[0].learning->seeds[0].final_loss,
@@ -139,8 +136,7 @@ TEST(Learning, ThatDivergesOrNeverReachesItsTargetSaysSo) {
     EXPECT_EQ(never.scenarios[0].seeds_at_target, 0);
     EXPECT_NE(to_table(never).find("never"), std::string::npos);
     const ExperimentResult diverged =
-        run(R"("micro_batch": 4)",
-            kSmall + R"(, "learning_rate": 1e7, "target": 0.1)",
+        run(R"("micro_batch": 4)", kSmall + R"(, "learning_rate": 1e7, "target": 0.1)",
             R"({"name": "too fast", "set": {"/learning/network/type": "residual"}})");
     const ScenarioResult& scenario = diverged.scenarios[0];
     EXPECT_EQ(scenario.learning->diverged, 2U);
@@ -306,8 +302,7 @@ TEST(Learning, IsComparedSeedBySeed) {
 TEST(Learning, NotesEveryPassOfTheFirstSeed) {
     const ExperimentResult result =
         run(R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async", "mini_batches": 40)",
-            kSmall + R"(, "steps": 300)",
-            R"({"name": "latest"})");
+            kSmall + R"(, "steps": 300)", R"({"name": "latest"})");
     const LearningResult& learning = *result.scenarios[0].learning;
     EXPECT_GE(learning.versions.size(), 300U * 4 * 2);
     std::uint32_t last = 0;

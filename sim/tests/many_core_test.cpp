@@ -185,46 +185,38 @@ TEST(ManyCore, ShippedProcessorsStreamAsMeasured) {
 
 TEST(ManyCore, BadInputIsToldByPointer) {
     expect_refused(
-        {{"/workload/threads_per_core", 5}},
-        "/workload/threads_per_core",
+        {{"/workload/threads_per_core", 5}}, "/workload/threads_per_core",
         "is 5, and a core of Xeon Phi 5110P has 4");
     expect_refused({{"/workload/cores", 61}}, "/workload/cores", "Xeon Phi 5110P has 60");
     expect_refused(
         {{"/workload/team_cores", 60}}, "/workload/team_cores", "59 cores of Xeon Phi 5110P");
     expect_refused(
         {{"/system/devices/1/processor/system_cores", 60}},
-        "/system/devices/1/processor/system_cores",
-        "is 60, and cores is 60; expected fewer");
+        "/system/devices/1/processor/system_cores", "is 60, and cores is 60; expected fewer");
     expect_refused(
         {{"/workload/team_cores", 9}, {"/workload/cores", 8}}, "/workload/team_cores", "8 cores");
     expect_refused(
-        {{"/workload/nested_threads", 4}, {"/workload/team_cores", 2}},
-        "/workload/team_cores",
+        {{"/workload/nested_threads", 4}, {"/workload/team_cores", 2}}, "/workload/team_cores",
         "beside nested_threads");
     expect_refused(
         {{"/workload/gradients", "atomics"}, {"/workload/copies_at_once", 2}},
-        "/workload/copies_at_once",
-        "copies of the gradients");
+        "/workload/copies_at_once", "copies of the gradients");
     expect_refused(
-        {{"/workload/strategy", "library"}, {"/workload/team_cores", 2}},
-        "/workload/team_cores",
+        {{"/workload/strategy", "library"}, {"/workload/team_cores", 2}}, "/workload/team_cores",
         "of own loops");
     expect_refused({{"/workload/copies_at_once", 1}}, "/workload/copies_at_once", "2");
     expect_refused(
-        {{"/system/devices/1/processor/simd_lanes", 0}},
-        "/system/devices/1/processor/simd_lanes",
+        {{"/system/devices/1/processor/simd_lanes", 0}}, "/system/devices/1/processor/simd_lanes",
         "1");
     expect_refused(
-        {{"/system/devices/1/processor/cache/line", 6}},
-        "/system/devices/1/processor/cache/line",
+        {{"/system/devices/1/processor/cache/line", 6}}, "/system/devices/1/processor/cache/line",
         "is 6; expected a multiple of 4");
     expect_refused({{"/workload/thread", 5}}, "/workload/thread", "unknown");
     expect_refused({{"/workload/widths", Json::array({784})}}, "/workload/widths", "has 1 layer");
     expect_refused({{"/workload/batch", 900'000}}, "/workload/batch", "needs");
     expect_refused(
         {{"/workload/widths", Json::array({1'048'576, 1'048'576})}, {"/workload/batch", 1'048'576}},
-        "/workload/batch",
-        "longer than a million seconds");
+        "/workload/batch", "longer than a million seconds");
     expect_refused(
         {{"/scenarios/0/max_ctas", 4}}, "/scenarios/0/max_ctas", "is of collectives between GPUs");
     expect_refused({{"/functional", true}}, "/functional", "is of GPUs");
@@ -232,8 +224,7 @@ TEST(ManyCore, BadInputIsToldByPointer) {
 
 TEST(ManyCore, DevicesAreSelectedByName) {
     expect_refused(
-        {{"/workload/on", "hots"}},
-        "/workload/on",
+        {{"/workload/on", "hots"}}, "/workload/on",
         "no device of xeon_phi_5110p, did you mean \"host\"?; expected one of: host, phi");
     expect_refused(
         {{"/system/devices/1/name", "host"}}, "/system/devices/1/name", "is given twice");
@@ -264,8 +255,7 @@ TEST(ManyCore, AWorkloadNeedsASystemOfItsKind) {
     expect_refused(
         {{"/system", "../systems/hgx_h100.json"}}, "/workload/type", "hgx_h100 has GPUs");
     expect_refused(
-        {{"/workload", {{"type", "collective"}, {"size", "1 MiB"}}}},
-        "/workload/type",
+        {{"/workload", {{"type", "collective"}, {"size", "1 MiB"}}}}, "/workload/type",
         "is collective, which runs on GPUs, and xeon_phi_5110p has none");
 }
 
@@ -279,8 +269,7 @@ TEST(ManyCore, DevicesStandBesideNoGpu) {
          Json::array({{{"name", "host"}, {"processor", "../processors/xeon_e5_2670.json"}}})}};
     expect_refused({{"/system", over}}, "/system/devices", "over a system of GPUs");
     expect_refused(
-        {{"/system", {{"name", "none"}, {"devices", Json::array()}}}},
-        "/system/devices",
+        {{"/system", {{"name", "none"}, {"devices", Json::array()}}}}, "/system/devices",
         "is empty");
     expect_refused(
         {{"/system", {{"name", "none"}}}}, "/system/gpu", "expected it here, or devices");

@@ -19,28 +19,21 @@ namespace {
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
 
 LoadedExperiment load(
-    const std::string& network,
-    const std::string& plan,
-    const std::string& system = "hgx_h100_host",
-    const std::string& algorithm = "ring") {
+    const std::string& network, const std::string& plan,
+    const std::string& system = "hgx_h100_host", const std::string& algorithm = "ring") {
     const std::string text = fmt::format(
         R"({{
           "name": "test", "system": "../systems/{}.json", "causes": false,
           "workload": {{"type": "training", "precision": "single", "network": {}, "plan": {{{}}}}},
           "scenarios": [{{"name": "one", "all_reduce": {{"algorithm": "{}"}}}}]
         }})",
-        system,
-        network,
-        plan,
-        algorithm);
+        system, network, plan, algorithm);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
 ScenarioResult
-run(const std::string& network,
-    const std::string& plan,
-    const std::string& system = "hgx_h100_host",
-    const std::string& algorithm = "ring") {
+run(const std::string& network, const std::string& plan,
+    const std::string& system = "hgx_h100_host", const std::string& algorithm = "ring") {
     return run_experiment(load(network, plan, system, algorithm), {}).scenarios.front();
 }
 
@@ -129,11 +122,10 @@ TEST(MemoryChoice, WhatStaysOverTheEndOfAStepMayGoInBetween) {
 /// ZeRO-Offload: ranks of one machine share the cores of their host.
 TEST(MemoryChoice, AHostThatUpdatesForMoreRanksTakesAsLongForAllParameters) {
     const auto takes = [](int ranks) {
-        return run(kFourEqual,
-                   fmt::format(
-                       R"("data": {}, "memory":
+        return run(kFourEqual, fmt::format(
+                                   R"("data": {}, "memory":
                           {{"planner": "none", "updater": "host", "host_rate": 1e8}})",
-                       ranks))
+                                   ranks))
             .iteration_us;
     };
     // Half a second for 50 million parameters, whoever has them.

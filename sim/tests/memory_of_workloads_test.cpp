@@ -108,10 +108,7 @@ std::string allocation(std::uint64_t allocated, std::uint64_t reserved, int type
         R"(, {{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1,
              "tid": 1, "ts": 12, "args": {{"Total Reserved": {}, "Total Allocated": {},
              "Bytes": 512, "Addr": 1, "Device Id": {}, "Device Type": {}, "Ev Idx": 3}}}})",
-        reserved,
-        allocated,
-        id,
-        type);
+        reserved, allocated, id, type);
 }
 
 TEST(MemoryOfWorkloads, OneByteLessThanTheyNeedIsRefusedAndWhatTheyNeedIsEnough) {

@@ -34,13 +34,9 @@ protected:
         }
         rank_.spans = {{0, 0, 1, 0, Phase::kForward}, {1, 2, 3, 0, Phase::kBackward}};
         rank_.held[MemoryClass::kWeights] = 100.5;
-        rank_.memory = {
-            {0, false, kActivations, 40},
-            {2, false, kWorkspace, 30},
-            {2, true, kWorkspace, -30},
-            {3, false, kWorkspace, 20},
-            {3, true, kWorkspace, -20},
-            {3, true, kActivations, -40}};
+        rank_.memory = {{0, false, kActivations, 40}, {2, false, kWorkspace, 30},
+                        {2, true, kWorkspace, -30},   {3, false, kWorkspace, 20},
+                        {3, true, kWorkspace, -20},   {3, true, kActivations, -40}};
     }
 
     /// Two ranks. The first allocates nothing during the step; the second is rank_.
@@ -138,10 +134,8 @@ ParallelPlan any_plan() {
     plan.gradient_as_bucket_view = *rc::gen::arbitrary<bool>();
     plan.sharding = plan.data == 1 ? Sharding::kNone
                                    : *rc::gen::element(
-                                         Sharding::kNone,
-                                         Sharding::kOptimizer,
-                                         Sharding::kGradients,
-                                         Sharding::kParameters);
+                                         Sharding::kNone, Sharding::kOptimizer,
+                                         Sharding::kGradients, Sharding::kParameters);
     return plan;
 }
 

@@ -24,8 +24,7 @@ ExperimentResult run(const std::string& plan, const std::string& more = "") {
           }},
           "scenarios": [{{"name": "one", "all_reduce": {{"algorithm": "ring"}}}}]{}
         }})",
-        plan,
-        more);
+        plan, more);
     RunOptions options;
     options.in_process = true;
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), options);
@@ -79,7 +78,8 @@ TEST(PlacementPlan, TellsWhereLayersAreAndWhatIsProven) {
 }
 
 TEST(PlacementPlan, ReplicasReduceTheirGradients) {
-    const ExperimentResult result = run(R"("data": 2, "micro_batch": 8, "placement": {"parts": 2})");
+    const ExperimentResult result =
+        run(R"("data": 2, "micro_batch": 8, "placement": {"parts": 2})");
     EXPECT_GT(result.scenarios.front().iteration_us, 0);
     EXPECT_EQ(result.scenarios.size(), 1U);
 }
@@ -87,7 +87,8 @@ TEST(PlacementPlan, ReplicasReduceTheirGradients) {
 TEST(PlacementPlan, MorePartsThanLayersAreRefused) {
     EXPECT_NE(
         error_of(R"("placement": {"parts": 30})")
-            .find("/workload/plan/placement/parts: are 30, and compound_lstm_ae_attention has 26 layers; "
+            .find("/workload/plan/placement/parts: are 30, and compound_lstm_ae_attention has 26 "
+                  "layers; "
                   "expected at most as many parts as layers"),
         std::string::npos);
 }

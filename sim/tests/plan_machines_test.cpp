@@ -28,8 +28,7 @@ ExperimentResult run(const std::string& system, const std::string& plan) {
             }}
           }}]
         }})",
-        system,
-        plan);
+        system, plan);
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
 }
 

@@ -139,9 +139,7 @@ TEST(Pool, WhatTheCallerThrowsEndsEverything) {
     int ended = 0;
     EXPECT_THROW(
         run_jobs(
-            jobs,
-            1,
-            {},
+            jobs, 1, {},
             [&](std::size_t, JobResult) {
                 ++ended;
                 throw std::runtime_error("disk full");
@@ -163,9 +161,7 @@ TEST(Pool, AFailureThatTheCallerRethrowsEndsTheOthers) {
          }}};
     EXPECT_THROW(
         run_jobs(
-            jobs,
-            2,
-            {},
+            jobs, 2, {},
             [&](std::size_t job, const JobResult& result) { rethrow(jobs[job], result); }),
         SimulationError);
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(120));
@@ -209,8 +205,7 @@ TEST(Pool, ProgressRisesToTheWhole) {
     std::vector<double> shares;
     std::uint64_t events = 0;
     run_jobs(
-        jobs,
-        2,
+        jobs, 2,
         [&](const WorkerProgress& p) {
             shares.push_back(p.share);
             events = p.events;

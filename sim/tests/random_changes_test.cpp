@@ -127,11 +127,7 @@ void check(const ChangesResult& run, const Json& asked) {
         EXPECT_GE(change.to, 1U);
         EXPECT_LE(change.to, 4U);
         for (const double seconds :
-             {change.pause_s,
-              change.slowdown_s,
-              change.lost_s,
-              change.late_s,
-              change.to_size_s,
+             {change.pause_s, change.slowdown_s, change.lost_s, change.late_s, change.to_size_s,
               change.gpu_seconds_lost})
             EXPECT_GE(seconds, 0);
         EXPECT_LE(change.asked_s, change.resumed_s);

@@ -121,9 +121,8 @@ TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
             blocks.push_back(block);
     }
     EXPECT_EQ(
-        blocks,
-        (std::vector<std::string>{
-            "serial,0", "serial,1", "ring,0", "ring,1", "in_switch,0", "in_switch,1"}));
+        blocks, (std::vector<std::string>{
+                    "serial,0", "serial,1", "ring,0", "ring,1", "in_switch,0", "in_switch,1"}));
     EXPECT_EQ(count % 6, 0U);
 }
 
@@ -157,13 +156,9 @@ TEST_F(RunExperiment, ATimelineBringsItsCounters) {
     options.timeline = true;
     static_cast<void>(run(training(), options));
     EXPECT_EQ(
-        files(),
-        (std::set<std::string>{
-            "counters.csv",
-            "effective-config.json",
-            "kernels.csv",
-            "result.json",
-            "timeline.json.gz"}));
+        files(), (std::set<std::string>{
+                     "counters.csv", "effective-config.json", "kernels.csv", "result.json",
+                     "timeline.json.gz"}));
 }
 
 TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {
@@ -183,18 +178,10 @@ TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {
     }
     // Two stages with two micro-batches in 1F1B order. Scenarios without passes have no rows.
     EXPECT_EQ(
-        passes,
-        (std::vector<std::string>{
-            "pipeline,0,F0@0",
-            "pipeline,0,F1@0",
-            "pipeline,0,BW0@0",
-            "pipeline,0,BW1@0",
-            "pipeline,0,U1@0",
-            "pipeline,1,F0@1",
-            "pipeline,1,BW0@1",
-            "pipeline,1,F1@1",
-            "pipeline,1,BW1@1",
-            "pipeline,1,U1@1"}));
+        passes, (std::vector<std::string>{
+                    "pipeline,0,F0@0", "pipeline,0,F1@0", "pipeline,0,BW0@0", "pipeline,0,BW1@0",
+                    "pipeline,0,U1@0", "pipeline,1,F0@1", "pipeline,1,BW0@1", "pipeline,1,F1@1",
+                    "pipeline,1,BW1@1", "pipeline,1,U1@1"}));
     const Json trace = timeline();
     std::vector<std::string> shown;
     for (const Json& event : trace["traceEvents"])
@@ -226,8 +213,7 @@ TEST_F(RunExperiment, WithoutAScenarioWithoutOverlapAHiddenOneIsTheMeasure) {
     ASSERT_TRUE(only.backward_slowdown && only.causes);
     const SlowdownByCause& c = *only.causes;
     EXPECT_NEAR(
-        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other,
-        *only.backward_slowdown,
+        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other, *only.backward_slowdown,
         1e-12);
     EXPECT_EQ(all.scenarios[0].backward_slowdown, 0.0);
 }
@@ -235,9 +221,8 @@ TEST_F(RunExperiment, WithoutAScenarioWithoutOverlapAHiddenOneIsTheMeasure) {
 TEST_F(RunExperiment, OnAGpuThatWasNotMeasuredASlowdownIsARange) {
     const auto notes = [](const ExperimentResult& result) {
         return std::count_if(
-            result.workload.notes.begin(), result.workload.notes.end(), [](const auto& note) {
-                return note.starts_with("slowdowns are ranges");
-            });
+            result.workload.notes.begin(), result.workload.notes.end(),
+            [](const auto& note) { return note.starts_with("slowdowns are ranges"); });
     };
     Experiment experiment = training();
     const ExperimentResult h100 = run(experiment);

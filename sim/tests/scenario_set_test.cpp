@@ -104,8 +104,7 @@ TEST(ScenarioSet, TheEffectiveConfigurationSaysWhatWasReadAndRunsTheSame) {
 
 TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
     expect_problem(
-        {{"/workload/buckt", "50 MiB"}},
-        "/~1workload~1buckt",
+        {{"/workload/buckt", "50 MiB"}}, "/~1workload~1buckt",
         "unknown key, did you mean \"bucket\"?");
     expect_problem({{"/workload/bucket", 50}}, "/~1workload~1bucket", "is 50; expected a string");
     expect_problem(
@@ -114,12 +113,10 @@ TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
         {{"/system", "none.json"}}, "/~1system", "which is not there; expected a JSON file");
     expect_problem({{"/workload/ranks", 9}}, "/~1workload~1ranks", "more than the 8 GPUs");
     expect_problem(
-        {{"/workload", {{"type", "collective"}, {"size", "1 MiB"}}}},
-        "/~1workload",
+        {{"/workload", {{"type", "collective"}, {"size", "1 MiB"}}}}, "/~1workload",
         "one table compares all scenarios");
     expect_problem(
-        {{"/workload/batch/x", 9}},
-        "/~1workload~1batch~1x",
+        {{"/workload/batch/x", 9}}, "/~1workload~1batch~1x",
         "is no parameter of the configuration");
     // The scenario's machine cannot run the workload, which the scenario does not set.
     expect_problem(

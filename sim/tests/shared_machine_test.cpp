@@ -123,8 +123,7 @@ TEST(SharedMachine, TrainingBesideAReductionHasCausesAndSpeedup) {
     ASSERT_TRUE(net.backward_slowdown && net.causes && net.speedup);
     const SlowdownByCause& c = *net.causes;
     EXPECT_NEAR(
-        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other,
-        *net.backward_slowdown,
+        c.sm + c.l2 + c.hbm + c.latency + c.completion + c.clock + c.other, *net.backward_slowdown,
         1e-9);
     EXPECT_NEAR(net.lost_to_others.value(), 0, 0.01);
     EXPECT_FALSE(result.scenarios[1].backward_slowdown);

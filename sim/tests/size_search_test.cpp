@@ -26,8 +26,7 @@ struct Link {
 
 RC_GTEST_PROP(SizeSearch, FindsTheSizeOfAnyLinkInFewTrials, ()) {
     const Link link{
-        *rc::gen::inRange<std::uint64_t>(0, 200'000'000),
-        std::exp2(*rc::gen::inRange(-1, 18)),
+        *rc::gen::inRange<std::uint64_t>(0, 200'000'000), std::exp2(*rc::gen::inRange(-1, 18)),
         *rc::gen::inRange<std::uint64_t>(0, 1 << 20)};
     const Bytes size(*rc::gen::inRange<std::uint64_t>(1, 1 << 24) * kGrain.count());
     const Time wanted = link.time(size);

@@ -21,25 +21,13 @@ const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/
 
 /// A call that launches 5,000 blocks of 128 threads.
 void launch(
-    test_data::TraceText& text,
-    const char* kernel,
-    int correlation,
-    const char* called,
-    const char* start,
-    const char* duration) {
+    test_data::TraceText& text, const char* kernel, int correlation, const char* called,
+    const char* start, const char* duration) {
     text.event(
-        "cuda_runtime",
-        "cudaLaunchKernel",
-        "1",
-        called,
-        "2",
+        "cuda_runtime", "cudaLaunchKernel", "1", called, "2",
         fmt::format(R"("correlation": {})", correlation));
     text.event(
-        "kernel",
-        kernel,
-        "7",
-        start,
-        duration,
+        "kernel", kernel, "7", start, duration,
         fmt::format(
             R"("stream": 7, "correlation": {}, "grid": [5000, 1, 1], "block": [128, 1, 1])",
             correlation));
@@ -53,19 +41,11 @@ test_data::TraceText trace_of(const std::string& gpu) {
         R"("deviceProperties": [{{{}}}], "distributedInfo": {{"rank": 0, "world_size": 1}},)",
         gpu));
     text.event(
-        "cpu_op",
-        "aten::mm",
-        "1",
-        "0",
-        "9",
+        "cpu_op", "aten::mm", "1", "0", "9",
         R"("External id": 1, "Input Dims": [[4096, 4096], [4096, 4096]], "Input type": ["c10::BFloat16", "c10::BFloat16"])");
     launch(text, "sm90_bf16_gemm", 1, "1", "20", "200");
     text.event(
-        "cpu_op",
-        "aten::add_",
-        "1",
-        "10",
-        "9",
+        "cpu_op", "aten::add_", "1", "10", "9",
         R"("External id": 2, "Input Dims": [[67108864], [67108864]], "Input type": ["c10::BFloat16", "c10::BFloat16"])");
     launch(text, "vectorized_elementwise_kernel", 2, "11", "230", "160");
     launch(text, "something_else", 3, "30", "400", "100");
@@ -86,17 +66,13 @@ struct Alone {
 };
 
 Alone alone(
-    const std::string& gpu,
-    const std::string& system,
-    const std::vector<std::string>& sets = {},
+    const std::string& gpu, const std::string& system, const std::vector<std::string>& sets = {},
     const std::string& more = "") {
     const test_data::TemporaryFile file("trace.json", trace_of(gpu).text());
     const std::string text = fmt::format(
         R"({{"name": "traced", "system": "../systems/{}.json", "scenarios": [{{"name": "ring"}}],
              "workload": {{"type": "trace", "files": ["{}"]{}}}}})",
-        system,
-        file.path().string(),
-        more);
+        system, file.path().string(), more);
     std::vector<Override> overrides;
     for (const std::string& set : sets)
         overrides.push_back(parse_override(set));

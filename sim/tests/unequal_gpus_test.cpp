@@ -30,9 +30,7 @@ load(const std::string& system, const std::string& workload, const std::string& 
     const std::string text = fmt::format(
         R"({{"name": "test", "system": {}, "causes": false, "workload": {},
              "scenarios": [{{"name": "ring", "all_reduce": {{"algorithm": "ring"}}}}]{}}})",
-        system,
-        workload,
-        more);
+        system, workload, more);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
@@ -126,8 +124,7 @@ TEST(UnequalGpus, CopiesOfTheSameKindChangeNothing) {
                 kinds += fmt::format(
                     R"({}{{"ranks": {}, "gpu": {}}})", kinds.empty() ? "" : ", ", rank, gpu);
         const std::string plan = std::vector<std::string>{
-            R"("data": 4, "micro_batch": 2)",
-            R"("data": 2, "pipeline": 2, "accumulate": 2)",
+            R"("data": 4, "micro_batch": 2)", R"("data": 2, "pipeline": 2, "accumulate": 2)",
             R"("data": 2, "tensor": 2, "global_batch": 7, "micro_batch": 2)"}[i % 3];
         EXPECT_EQ(told(system(kinds), training(plan)), told(system(""), training(plan)))
             << kinds << "; " << plan;
@@ -150,19 +147,16 @@ TEST(UnequalGpus, RandomMixturesEndAndTheSlowestKindIsWaitedFor) {
         for (std::uint32_t rank = 0; rank < 4; ++rank) {
             of.push_back(random.below(kinds.size()));
             gpus += fmt::format(
-                R"({}{{"ranks": [{}], "gpu": "../systems/gpus/{}.json"}})",
-                rank == 0 ? "" : ", ",
-                rank,
-                kinds[of.back()]);
+                R"({}{{"ranks": [{}], "gpu": "../systems/gpus/{}.json"}})", rank == 0 ? "" : ", ",
+                rank, kinds[of.back()]);
         }
         const std::string system =
             fmt::format(R"({{"$base": "../systems/rtx2080ti_pcie.json", "gpus": [{}]}})", gpus);
         const auto run = [&](const std::string& division) {
             return only(load(
-                system,
-                training(fmt::format(
-                    R"("data": 4, "global_batch": 40, "micro_batch": 16, "division": {})",
-                    division))));
+                system, training(fmt::format(
+                            R"("data": 4, "global_batch": 40, "micro_batch": 16, "division": {})",
+                            division))));
         };
         const ScenarioResult equal = run(R"("equal")");
         const ScenarioResult balanced = run(R"("balanced")");
@@ -181,8 +175,7 @@ TEST(UnequalGpus, EachRankComputesAsOnAMachineOfItsOwnKind) {
         return only(load(
                         fmt::format(
                             R"({{"$base": "{}", "gpu": "../systems/gpus/{}.json", "gpus": []}})",
-                            kSystem,
-                            gpu),
+                            kSystem, gpu),
                         strategy))
             .iteration_us;
     };
@@ -331,8 +324,7 @@ TEST(UnequalGpus, WrongKindsAndDivisionsAreRefused) {
 TEST(SlowRanks, WrongOnesAreRefused) {
     const auto ranks = [](const std::string& text) {
         return problems_of(
-            "\"../systems/a100_4gpu.json\"",
-            training(R"("data": 2)"),
+            "\"../systems/a100_4gpu.json\"", training(R"("data": 2)"),
             fmt::format(R"(, "ranks": [{}])", text));
     };
     EXPECT_NE(

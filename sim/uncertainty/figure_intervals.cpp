@@ -26,9 +26,7 @@ struct PhaseFigures {
 constexpr PhaseFigures kPhaseFigures[] = {
     {Phase::kForward, "forward_us", "forward_slowdown", &ScenarioFigures::forward_slowdown_low},
     {Phase::kBackward, "backward_us", "backward_slowdown", &ScenarioFigures::backward_slowdown_low},
-    {Phase::kOptimizer,
-     "optimizer_us",
-     "optimizer_slowdown",
+    {Phase::kOptimizer, "optimizer_us", "optimizer_slowdown",
      &ScenarioFigures::optimizer_slowdown_low},
     {Phase::kOther, "other_us", "other_slowdown", &ScenarioFigures::other_slowdown_low}};
 
@@ -151,14 +149,11 @@ private:
         tell_step(one, drawn, figures);
         for (const PhaseFigures& phase : kPhaseFigures) {
             const BusyParts& busy = one.parts.phases[static_cast<std::size_t>(phase.phase)];
-            set(figures, phase.time, drawn.of_busy(busy), [&](double /*us*/, std::size_t draw) {
-                return drawn.busy(busy, draw);
-            });
+            set(figures, phase.time, drawn.of_busy(busy),
+                [&](double /*us*/, std::size_t draw) { return drawn.busy(busy, draw); });
             tell_slowdown(drawn, phase.slowdown, figures.*phase.low, figures);
         }
-        set(figures,
-            "exposed_communication_us",
-            drawn.of_exposed(),
+        set(figures, "exposed_communication_us", drawn.of_exposed(),
             [&](double /*us*/, std::size_t draw) { return drawn.exposed(draw); });
         tell_loops(drawn, figures);
         if (one.baseline)
@@ -243,13 +238,10 @@ private:
 
     /// No effect stays none; its range by what was not measured on this GPU is part of it.
     void tell_slowdown(
-        const CaseDraws& drawn,
-        std::string_view key,
-        std::optional<double> low,
+        const CaseDraws& drawn, std::string_view key, std::optional<double> low,
         ScenarioFigures& figures) {
-        set(figures, key, drawn.of_overlap(), [&](double slowdown, std::size_t draw) {
-            return drawn.slowdown(slowdown, draw);
-        });
+        set(figures, key, drawn.of_overlap(),
+            [&](double slowdown, std::size_t draw) { return drawn.slowdown(slowdown, draw); });
         const auto found = figures.intervals.find(key);
         if (low && found != figures.intervals.end() && found->second.low)
             found->second.low = std::min(*found->second.low, *low);
@@ -267,9 +259,8 @@ private:
         BusyParts only = busy;
         only.lost_us = 0;
         IntervalBasis basis = drawn.of_busy(only);
-        set(figures, "kernel_alone_us", basis, [&](double us, std::size_t draw) {
-            return us * kernel(draw);
-        });
+        set(figures, "kernel_alone_us", basis,
+            [&](double us, std::size_t draw) { return us * kernel(draw); });
         basis.add(drawn.of_overlap());
         const double kernel_lost = *figures.kernel_beside_us - *figures.kernel_alone_us;
         set(figures, "kernel_beside_us", basis, [&](double /*us*/, std::size_t draw) {
@@ -283,9 +274,8 @@ private:
             return;
         IntervalBasis of_collective;
         of_collective.add(*collective, 1);
-        set(figures, "collective_alone_us", of_collective, [&](double us, std::size_t draw) {
-            return us * draws_.factor(*collective, draw);
-        });
+        set(figures, "collective_alone_us", of_collective,
+            [&](double us, std::size_t draw) { return us * draws_.factor(*collective, draw); });
         of_collective.add(drawn.of_overlap());
         const double lost = *figures.collective_beside_us - *figures.collective_alone_us;
         set(figures, "collective_beside_us", of_collective, [&](double /*us*/, std::size_t draw) {
@@ -295,9 +285,7 @@ private:
     }
 
     void tell_speedup(
-        const IntervalCase& one,
-        const CaseDraws& drawn,
-        const CaseDraws& baseline,
+        const IntervalCase& one, const CaseDraws& drawn, const CaseDraws& baseline,
         ScenarioFigures& figures) {
         const double now = drawn.parts().iteration_us;
         const double then = baseline.parts().iteration_us;

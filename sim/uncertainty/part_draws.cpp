@@ -56,10 +56,8 @@ std::string measured_text(
     const std::string& kind, const intervals::Range& least, const intervals::Range& most) {
     return fmt::format(
         "{} measured {}{} on {} kind{} of machine",
-        count_text(least.measurements, most.measurements),
-        noun_of(kind),
-        most.measurements == 1 ? "" : "s",
-        count_text(least.machines, most.machines),
+        count_text(least.measurements, most.measurements), noun_of(kind),
+        most.measurements == 1 ? "" : "s", count_text(least.machines, most.machines),
         most.machines == 1 ? "" : "s");
 }
 
@@ -147,8 +145,7 @@ std::string PartDraws::text(const IntervalBasis& basis) const {
         const std::size_t more = open.size() - std::min(open.size(), kMostTold);
         open.resize(std::min(open.size(), kMostTold));
         text = fmt::format(
-            "unmeasured: {}{}{}",
-            fmt::join(open, ", "),
+            "unmeasured: {}{}{}", fmt::join(open, ", "),
             more > 0 ? fmt::format(", and {} more", more) : "",
             text.empty() ? "" : "; other parts: " + text);
     }

@@ -112,13 +112,8 @@ std::size_t PartKinds::of(const CollectiveRecord& record, const Group* group) {
         kind.like.bytes = std::exp2(std::round(std::log2(kind.like.bytes)));
     return intern(
         fmt::format(
-            "{} {} {} {} {} {}",
-            kind.like.operation,
-            kind.like.algorithm,
-            kind.like.bytes,
-            kind.like.ranks,
-            kind.like.machines,
-            kind.unmeasured),
+            "{} {} {} {} {} {}", kind.like.operation, kind.like.algorithm, kind.like.bytes,
+            kind.like.ranks, kind.like.machines, kind.unmeasured),
         kind);
 }
 

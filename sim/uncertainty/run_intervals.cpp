@@ -25,9 +25,7 @@ void set_intervals(CollectiveResult& c, const FigureInterval& error) {
 }  // namespace
 
 PartsOfStep parts_of_run(
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
-    const SystemParams& system,
+    const ExecutionGraph& graph, const Outcome& outcome, const SystemParams& system,
     const PreparedWorkload& workload) {
     const PartKinds kinds(system);
     const KernelsOf kernels = workload.loops               ? KernelsOf::kLoops
@@ -42,11 +40,8 @@ PartsOfStep parts_of_run(
 }
 
 bool tell_single_collective(
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
-    const SystemParams& system,
-    const intervals::Residuals& residuals,
-    ScenarioResult& out) {
+    const ExecutionGraph& graph, const Outcome& outcome, const SystemParams& system,
+    const intervals::Residuals& residuals, ScenarioResult& out) {
     const std::vector<PartKind> kinds = collective_kinds(graph, outcome, PartKinds(system));
     std::vector<FigureInterval> errors;
     for (const PartKind& kind : kinds)

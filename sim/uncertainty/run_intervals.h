@@ -16,19 +16,14 @@ namespace switchfold {
 
 /// A scenario's run without its results: what its step is made of.
 [[nodiscard]] PartsOfStep parts_of_run(
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
-    const SystemParams& system,
+    const ExecutionGraph& graph, const Outcome& outcome, const SystemParams& system,
     const PreparedWorkload& workload);
 
 /// Sets the intervals of a scenario that runs one collective: those of its results are the ranges
 /// of cases like it, without draws. \returns whether it does.
 [[nodiscard]] bool tell_single_collective(
-    const ExecutionGraph& graph,
-    const Outcome& outcome,
-    const SystemParams& system,
-    const intervals::Residuals& residuals,
-    ScenarioResult& out);
+    const ExecutionGraph& graph, const Outcome& outcome, const SystemParams& system,
+    const intervals::Residuals& residuals, ScenarioResult& out);
 
 /// Sets the intervals of a result whose cases these are, or notes why it has none.
 void add_intervals(

@@ -39,22 +39,19 @@ void check_buffers(
             fmt::format(
                 "is {}, which needs {} for what is sent and received{}, and {} has {}; expected "
                 "less",
-                check.size,
-                to_string(Bytes(buffers)),
+                check.size, to_string(Bytes(buffers)),
                 check.others == 0
                     ? ""
                     : fmt::format(
                           " and {} for {}", to_string(Bytes(check.others)), check.others_name),
-                gpu.name,
-                to_string(capacity)),
+                gpu.name, to_string(capacity)),
             out);
         return;
     }
 }
 
 void check_traced_memory(
-    const std::vector<TraceFileReport>& files,
-    const WorkloadContext& context,
+    const std::vector<TraceFileReport>& files, const WorkloadContext& context,
     PreparedWorkload& out) {
     const RankGpus gpus = context.rank_gpus();
     std::map<const RankGraph*, LeastMemory> known;  // ranks share graphs
@@ -74,11 +71,7 @@ void check_traced_memory(
             "/workload/files",
             fmt::format(
                 "state {} at least on rank {} ({}), and {} has {}; expected GPUs with more memory",
-                to_string(Bytes(need.bytes)),
-                rank,
-                need.what,
-                gpu.name,
-                to_string(capacity)),
+                to_string(Bytes(need.bytes)), rank, need.what, gpu.name, to_string(capacity)),
             out);
         return;
     }

@@ -24,8 +24,7 @@ void check_buffers(const BufferCheck& check, const WorkloadContext& context, Pre
 /// peak, if the trace states it, or what the graph needs at least. `files`: of the traced ranks,
 /// which repeat.
 void check_traced_memory(
-    const std::vector<TraceFileReport>& files,
-    const WorkloadContext& context,
+    const std::vector<TraceFileReport>& files, const WorkloadContext& context,
     PreparedWorkload& out);
 
 }  // namespace switchfold

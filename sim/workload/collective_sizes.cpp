@@ -43,9 +43,7 @@ void for_each_unknown(Rank& rank, Visit&& visit) {
         if (auto* c = std::get_if<CollectiveOperation>(&operation.body);
             c != nullptr && is_unknown(*c))
             visit(
-                Key{c->kind,
-                    c->group,
-                    c->thread_blocks,
+                Key{c->kind, c->group, c->thread_blocks,
                     ordinals[{operation.step, c->kind, c->group}]++},
                 *c);
 }
@@ -104,9 +102,7 @@ Shape shape_of(const CollectiveOperation& collective, const ExecutionGraph& grap
 
 /// Searches of a shape's sizes by simulations of it alone.
 Job search_job(
-    const SystemParams& system,
-    const Shape& shape,
-    const Search& search,
+    const SystemParams& system, const Shape& shape, const Search& search,
     const SimulateOptions& options) {
     double all = 1;
     for (const Time time : search.times)
@@ -115,11 +111,8 @@ Job search_job(
         fmt::format(
             "sizes: the trace's {} over {} ranks, simulated alone to tell unknown sizes by {} "
             "time{}, the shortest {:.0f} us",
-            to_string(shape.kind),
-            shape.ranks.size(),
-            search.times.size(),
-            search.times.size() == 1 ? "" : "s",
-            to_microseconds(search.times.front())),
+            to_string(shape.kind), shape.ranks.size(), search.times.size(),
+            search.times.size() == 1 ? "" : "s", to_microseconds(search.times.front())),
         [&system, &shape, &search, options](const JobProgress& progress) {
             std::uint64_t events = 0;
             std::size_t done = 0;
@@ -148,10 +141,8 @@ Job search_job(
 }
 
 Searches search_sizes(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const std::map<Key, CollectiveOperation>& shortest,
-    const SimulateOptions& options,
+    const SystemParams& system, const ExecutionGraph& graph,
+    const std::map<Key, CollectiveOperation>& shortest, const SimulateOptions& options,
     const RunJobs& run) {
     Searches searches;
     for (const auto& [key, collective] : shortest)
@@ -216,9 +207,7 @@ private:
 }  // namespace
 
 UnknownSizes estimate_collective_sizes(
-    const SystemParams& system,
-    ExecutionGraph& graph,
-    const SimulateOptions& options,
+    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options,
     const RunJobs& run) {
     const std::map<Key, CollectiveOperation> shortest = shortest_of(graph);
     if (shortest.empty())

@@ -22,9 +22,7 @@ struct UnknownSizes {
 /// takes that time within 1 %. Where none does, the collective is given the time, and its blocks
 /// wait for the other ranks. Throws SimulationError.
 UnknownSizes estimate_collective_sizes(
-    const SystemParams& system,
-    ExecutionGraph& graph,
-    const SimulateOptions& options,
+    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options,
     const RunJobs& run);
 
 }  // namespace switchfold

@@ -49,13 +49,9 @@ std::string listed(const std::vector<T>& values) {
 class Divider {
 public:
     Divider(
-        const PlanParams& params,
-        const ParallelPlan& plan,
-        const Network& network,
-        const RankGpus& gpus,
-        const std::vector<std::optional<KernelTimes>>& times,
-        MemoryCheck check,
-        PlanProblems& problems) :
+        const PlanParams& params, const ParallelPlan& plan, const Network& network,
+        const RankGpus& gpus, const std::vector<std::optional<KernelTimes>>& times,
+        MemoryCheck check, PlanProblems& problems) :
         params_(params),
         plan_(plan),
         network_(network),
@@ -181,8 +177,7 @@ private:
                         "hold "
                         "them and the schedule runs them; expected fewer samples, or a smaller "
                         "micro_batch",
-                        batch,
-                        network_.name));
+                        batch, network_.name));
                 return;
             }
             samples = division->samples;
@@ -201,21 +196,17 @@ private:
     [[nodiscard]] bool check_given(const std::vector<std::uint32_t>& samples) {
         if (samples.size() != replicas_.size()) {
             fail(
-                "/division",
-                fmt::format(
-                    "has {} shares, and there are {} replicas; expected one each",
-                    samples.size(),
-                    replicas_.size()));
+                "/division", fmt::format(
+                                 "has {} shares, and there are {} replicas; expected one each",
+                                 samples.size(), replicas_.size()));
             return false;
         }
         const auto sum = std::accumulate(samples.begin(), samples.end(), std::uint64_t{0});
         if (sum != params_.global_batch)
             fail(
-                "/division",
-                fmt::format(
-                    "adds up to {} samples, and global_batch is {}; expected as many",
-                    sum,
-                    params_.global_batch));
+                "/division", fmt::format(
+                                 "adds up to {} samples, and global_batch is {}; expected as many",
+                                 sum, params_.global_batch));
         return sum == params_.global_batch;
     }
 
@@ -246,28 +237,20 @@ private:
     static std::string told(const StepSpread& spread) {
         return fmt::format(
             "the slowest computes {:.4g} s, {:.3f} times the mean, standard deviation {:.2g} s",
-            spread.longest,
-            spread.longest_over_mean(),
-            spread.deviation);
+            spread.longest, spread.longest_over_mean(), spread.deviation);
     }
 
     void tell(
-        const std::vector<std::uint32_t>& samples,
-        const std::vector<std::uint32_t>& even,
+        const std::vector<std::uint32_t>& samples, const std::vector<std::uint32_t>& even,
         const std::string& how) {
         const StepSpread own = spread(samples);
         out_.notes.push_back(fmt::format(
-            "{} samples are divided {} ({}): {}",
-            params_.global_batch,
-            listed(samples),
-            how,
+            "{} samples are divided {} ({}): {}", params_.global_batch, listed(samples), how,
             told(own)));
         if (samples != even) {
             const StepSpread before = spread(even);
             out_.notes.push_back(fmt::format(
-                "equal shares {}: {}; {:.2f} times as long",
-                listed(even),
-                told(before),
+                "equal shares {}: {}; {:.2f} times as long", listed(even), told(before),
                 before.longest / own.longest));
             std::vector<std::string> weights;
             for (const std::uint32_t one : samples)
@@ -405,8 +388,7 @@ private:
                 fullest.size() == 1 ? "the plan needs up to " + memory.second
                                     : fmt::format(
                                           "on {} the plan needs up to {}",
-                                          gpus_.kinds()[kind]->name,
-                                          memory.second));
+                                          gpus_.kinds()[kind]->name, memory.second));
     }
 
     const PlanParams& params_;
@@ -444,12 +426,8 @@ std::string told_normalisation(const ParallelPlan& plan, const Network& network)
 }
 
 std::optional<DividedPlan> divided_plan(
-    const PlanParams& params,
-    const ParallelPlan& plan,
-    const Network& network,
-    const RankGpus& gpus,
-    const std::vector<std::optional<KernelTimes>>& times,
-    MemoryCheck check,
+    const PlanParams& params, const ParallelPlan& plan, const Network& network,
+    const RankGpus& gpus, const std::vector<std::optional<KernelTimes>>& times, MemoryCheck check,
     PlanProblems& problems) {
     return Divider(params, plan, network, gpus, times, check, problems).run();
 }

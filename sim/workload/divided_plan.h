@@ -27,12 +27,8 @@ struct DividedPlan {
 /// in use (none for others). `plan` describes the share of a replica if all were equal. Nothing if
 /// there are problems; their pointers are relative to the plan.
 [[nodiscard]] std::optional<DividedPlan> divided_plan(
-    const PlanParams& params,
-    const ParallelPlan& plan,
-    const Network& network,
-    const RankGpus& gpus,
-    const std::vector<std::optional<KernelTimes>>& times,
-    MemoryCheck check,
+    const PlanParams& params, const ParallelPlan& plan, const Network& network,
+    const RankGpus& gpus, const std::vector<std::optional<KernelTimes>>& times, MemoryCheck check,
     PlanProblems& problems);
 
 /// Most samples of the global batch per replica, if divided evenly.

@@ -75,8 +75,7 @@ private:
                 fmt::format(
                     "is an all-to-all of {} ranks, and {} exchange tokens; expected one of as "
                     "many, or as many ranks",
-                    parts.ranks,
-                    ranks_));
+                    parts.ranks, ranks_));
         const std::uint64_t row = hidden_ * size_of(datatype).count();
         std::vector<std::uint32_t> rows;
         for (std::uint32_t from = 0; from < ranks_; ++from)
@@ -89,12 +88,7 @@ private:
                             "is {}, and rank {} sends {} bytes to rank {} in the trace's "
                             "all-to-all {}; expected tokens of which that is a whole number of {} "
                             "bytes",
-                            hidden_,
-                            from,
-                            bytes,
-                            to,
-                            splits_.call,
-                            row));
+                            hidden_, from, bytes, to, splits_.call, row));
                 rows.push_back(static_cast<std::uint32_t>(bytes / row));
             }
         return rows;
@@ -109,9 +103,7 @@ private:
 }  // namespace
 
 std::vector<std::uint32_t> read_splits(
-    const ExpertsWorkloadParams& w,
-    const WorkloadContext& context,
-    std::uint32_t ranks,
+    const ExpertsWorkloadParams& w, const WorkloadContext& context, std::uint32_t ranks,
     std::vector<std::string>& notes) {
     const ExpertSplitsParams& splits = **w.splits;
     if (!splits.trace.empty())
@@ -121,8 +113,7 @@ std::vector<std::uint32_t> read_splits(
             "/workload/splits/rows",
             fmt::format(
                 "has {} lists, and {} ranks exchange tokens; expected a list for each rank",
-                splits.rows.size(),
-                ranks));
+                splits.rows.size(), ranks));
     std::vector<std::uint32_t> rows;
     for (const std::vector<std::uint32_t>& from : splits.rows)
         rows.insert(rows.end(), from.begin(), from.end());

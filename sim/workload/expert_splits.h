@@ -13,9 +13,7 @@ namespace switchfold {
 /// all-to-all of a trace; what was assumed of the trace goes into `notes`. Throws ConfigError.
 /// \pre the workload has splits
 [[nodiscard]] std::vector<std::uint32_t> read_splits(
-    const ExpertsWorkloadParams& w,
-    const WorkloadContext& context,
-    std::uint32_t ranks,
+    const ExpertsWorkloadParams& w, const WorkloadContext& context, std::uint32_t ranks,
     std::vector<std::string>& notes);
 
 }  // namespace switchfold

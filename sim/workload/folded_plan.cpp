@@ -25,20 +25,15 @@ FoldedStep folded_step(const PlannedStep& step, const SystemParams& system) {
 }
 
 ExecutionGraph measured_step(
-    const FoldedStep& folded,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options) {
     return folded.graph(
         times_of_pieces(folded, simulate(system, folded.probe(), policies, options)));
 }
 
 ExecutionGraph measured_step_apart(
-    const FoldedStep& folded,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    const RunJobs& run) {
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+    const SimulateOptions& options, const RunJobs& run) {
     const std::vector<Job> jobs{{"pieces of the step", [&](const JobProgress& progress) {
                                      SimulateOptions told = options;
                                      told.progress = progress;

@@ -13,17 +13,12 @@ namespace switchfold {
 /// The step of a folded plan on a machine: simulates its probe in this process, like simulate(),
 /// and sets the pieces' times accordingly.
 [[nodiscard]] ExecutionGraph measured_step(
-    const FoldedStep& folded,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options);
 
 /// The same with the probe as a job, whose errors are rethrown here.
 [[nodiscard]] ExecutionGraph measured_step_apart(
-    const FoldedStep& folded,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    const RunJobs& run);
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+    const SimulateOptions& options, const RunJobs& run);
 
 }  // namespace switchfold

@@ -16,11 +16,8 @@ namespace {
 constexpr double kMostLooped = KernelBesideCollectiveParams::kMostRuns;
 
 Outcome simulate_apart(
-    const ExecutionGraph& graph,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    const RunJobs& run) {
+    const ExecutionGraph& graph, const SystemParams& system, const CollectivePolicies& policies,
+    const SimulateOptions& options, const RunJobs& run) {
     const std::vector<Job> jobs{{"counts of the loops", [&](const JobProgress& progress) {
                                      SimulateOptions told = options;
                                      told.progress = progress;
@@ -59,11 +56,8 @@ double time_of_one(const std::vector<double>& ends, double window) {
 }  // namespace
 
 Loops with_counts(
-    const Loops& loops,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    const RunJobs& run) {
+    const Loops& loops, const SystemParams& system, const CollectivePolicies& policies,
+    const SimulateOptions& options, const RunJobs& run) {
     if (loops.kernels > 0 && loops.collectives > 0)
         return loops;
     const auto simulated = [&](const ExecutionGraph& graph) {

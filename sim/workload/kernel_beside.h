@@ -11,10 +11,7 @@ namespace switchfold {
 /// longer of the two runs ten times, or the other as often as its count says. Simulates a few
 /// repetitions on the machine, as jobs whose errors are rethrown here.
 [[nodiscard]] Loops with_counts(
-    const Loops& loops,
-    const SystemParams& system,
-    const CollectivePolicies& policies,
-    const SimulateOptions& options,
-    const RunJobs& run);
+    const Loops& loops, const SystemParams& system, const CollectivePolicies& policies,
+    const SimulateOptions& options, const RunJobs& run);
 
 }  // namespace switchfold

@@ -72,7 +72,8 @@ awaited_shapes(const ExecutionGraph& graph, std::uint32_t node_gpus) {
                 collective != nullptr && collective->given == Time())
                 shapes.try_emplace(awaited_shape(*collective, graph, node_gpus), *collective);
     }
-    std::vector<std::pair<AwaitedShape, CollectiveOperation>> largest_first(shapes.begin(), shapes.end());
+    std::vector<std::pair<AwaitedShape, CollectiveOperation>> largest_first(
+        shapes.begin(), shapes.end());
     std::stable_sort(largest_first.begin(), largest_first.end(), [](const auto& a, const auto& b) {
         return a.second.bytes > b.second.bytes;
     });
@@ -82,10 +83,8 @@ awaited_shapes(const ExecutionGraph& graph, std::uint32_t node_gpus) {
 /// The simulation of one of them alone. Its work is its bytes, which times nearly follow; a launch
 /// weighs as a MiB.
 Job transfer_alone(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    const std::vector<std::uint32_t>& ranks,
-    const CollectiveOperation& collective,
+    const SystemParams& system, const ExecutionGraph& graph,
+    const std::vector<std::uint32_t>& ranks, const CollectiveOperation& collective,
     const SimulateOptions& options) {
     constexpr double kLaunch = 1 << 20;
     const UnevenExchange* parts =
@@ -94,9 +93,7 @@ Job transfer_alone(
         fmt::format(
             "peers: the trace's {} of {} over {} ranks, simulated alone to tell how late the "
             "others came",
-            to_string(collective.kind),
-            to_string(collective.bytes),
-            ranks.size()),
+            to_string(collective.kind), to_string(collective.bytes), ranks.size()),
         [&system, ranks, collective, parts, options](const JobProgress& progress) {
             SimulateOptions told = options;
             told.progress = progress;
@@ -111,9 +108,7 @@ Job transfer_alone(
 }  // namespace
 
 LatePeers derive_late_peers(
-    const SystemParams& system,
-    ExecutionGraph& graph,
-    const SimulateOptions& options,
+    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options,
     const RunJobs& run) {
     const std::uint32_t node_gpus = gpus_of_machine(system);
     const std::vector<std::pair<AwaitedShape, CollectiveOperation>> shapes =

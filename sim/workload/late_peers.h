@@ -11,9 +11,7 @@ namespace switchfold {
 /// alone, with the trace's blocks and protocol, within the options' limits, in a job that `run`
 /// runs. \pre sizes are known or estimated. Throws SimulationError.
 LatePeers derive_late_peers(
-    const SystemParams& system,
-    ExecutionGraph& graph,
-    const SimulateOptions& options,
+    const SystemParams& system, ExecutionGraph& graph, const SimulateOptions& options,
     const RunJobs& run);
 
 }  // namespace switchfold

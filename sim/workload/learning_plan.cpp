@@ -43,9 +43,7 @@ std::string why_no_averages(const ParallelPlan& plan, const PipelineSchedule& sc
 
 /// Shares and members require replicas of the whole network.
 void check_replicas(
-    const LearningParams& learning,
-    const ParallelPlan& plan,
-    const PipelineSchedule& schedule,
+    const LearningParams& learning, const ParallelPlan& plan, const PipelineSchedule& schedule,
     PlanProblems& problems) {
     const bool in_pieces = schedule.asynchronous || plan.pipeline > 1;
     if (!learning.shares.empty() && in_pieces)
@@ -53,11 +51,9 @@ void check_replicas(
             "/shares", "are of replicas of a whole network; expected pipeline 1 in the plan");
     else if (!learning.shares.empty() && learning.shares.size() != plan.data)
         problems.emplace_back(
-            "/shares",
-            fmt::format(
-                "are {}, and the plan has {} replicas; expected one for each",
-                learning.shares.size(),
-                plan.data));
+            "/shares", fmt::format(
+                           "are {}, and the plan has {} replicas; expected one for each",
+                           learning.shares.size(), plan.data));
     else if (const std::string why = why_no_part(learning, plan.data); !why.empty())
         problems.emplace_back("/shares", why);
     for (learning::TaskProblem& problem : learning::problems_of_members(learning.task(), plan.data))
@@ -107,10 +103,7 @@ PlanProblems why_not_learned(
             fmt::format(
                 "are {}, each of {} micro-batches on {} stages: {} forward passes, whose versions "
                 "are kept in memory; expected at most {} passes",
-                learning.steps,
-                micro_batches_a_step(step),
-                step.schedule().stages(),
-                passes,
+                learning.steps, micro_batches_a_step(step), step.schedule().stages(), passes,
                 kMostPasses));
     const std::uint64_t least = mini_batches_to_see_the_pace(plan);
     if (step.schedule().asynchronous && plan.mini_batches < least)
@@ -119,8 +112,7 @@ PlanProblems why_not_learned(
             fmt::format(
                 "follow the pace of the pipeline, which {} mini-batches do not show; expected "
                 "mini_batches of at least {} in the plan",
-                plan.mini_batches,
-                least));
+                plan.mini_batches, least));
     if (learning.averaging.rule != learning::AveragingRule::kNone)
         if (std::string why = why_no_averages(plan, step.schedule()); !why.empty())
             problems.emplace_back("/averaging/type", std::move(why));

@@ -23,24 +23,18 @@ double fitting(double capacity, const ParallelPlan& plan, const MemoryBytes& dev
 }  // namespace
 
 std::string check_memory(
-    const GpuParams& gpu,
-    const ParallelPlan& plan,
-    const std::vector<MemoryBytes>& devices,
-    MemoryCheck check,
-    PlanProblems& problems) {
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices,
+    MemoryCheck check, PlanProblems& problems) {
     const auto fullest = std::max_element(
-        devices.begin(), devices.end(), [](const MemoryBytes& a, const MemoryBytes& b) {
-            return a.all() < b.all();
-        });
+        devices.begin(), devices.end(),
+        [](const MemoryBytes& a, const MemoryBytes& b) { return a.all() < b.all(); });
     std::string what = fmt::format(
         "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
     const char* separator = ": ";
     for (const MemoryClassText& memory : kMemoryClasses)
         if ((*fullest)[memory.value] > 0)
             what += fmt::format(
-                "{}{} {:.1f}",
-                std::exchange(separator, ", "),
-                memory.name,
+                "{}{} {:.1f}", std::exchange(separator, ", "), memory.name,
                 in_gibibytes((*fullest)[memory.value]));
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity == 0 || fullest->all() <= capacity)
@@ -53,11 +47,8 @@ std::string check_memory(
         problems.emplace_back(
             "/micro_batch",
             fmt::format(
-                "is {}, which needs {}, and {} has {:.0f} GiB; expected {}",
-                plan.micro_batch,
-                what,
-                gpu.name,
-                in_gibibytes(capacity),
+                "is {}, which needs {}, and {} has {:.0f} GiB; expected {}", plan.micro_batch, what,
+                gpu.name, in_gibibytes(capacity),
                 largest >= 1 ? fmt::format("at most {}", largest)
                              : "a smaller part of the network on it: not even one sample fits"));
     }

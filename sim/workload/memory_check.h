@@ -15,11 +15,8 @@ namespace switchfold {
 /// Rejects plans that exceed the GPU's memory, suggesting the largest micro-batch that fits.
 /// \returns the needs of the fullest device, in words; if memory is ignored, also what it lacks.
 [[nodiscard]] std::string check_memory(
-    const GpuParams& gpu,
-    const ParallelPlan& plan,
-    const std::vector<MemoryBytes>& devices,
-    MemoryCheck check,
-    PlanProblems& problems);
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices,
+    MemoryCheck check, PlanProblems& problems);
 
 /// The largest micro-batch that fits the GPU on these devices, up to that of the plan; 0 if not
 /// even one sample fits.

@@ -21,8 +21,7 @@ namespace switchfold {
 namespace {
 
 void refuse_shared_layers(
-    const LoadedExperiment& loaded,
-    const TrainingWorkloadParams& workload,
+    const LoadedExperiment& loaded, const TrainingWorkloadParams& workload,
     bool update_in_backward) {
     if (!workload.plan)
         return;
@@ -31,8 +30,7 @@ void refuse_shared_layers(
     const auto refuse = [&](const char* pointer, bool wrong, const char* what) {
         if (wrong)
             problems.push_back(
-                {loaded.file.string(),
-                 std::string("/workload/plan/") + pointer,
+                {loaded.file.string(), std::string("/workload/plan/") + pointer,
                  fmt::format(
                      "{}, and memory is planned for a GPU that has a part of every layer", what)});
     };
@@ -40,19 +38,16 @@ void refuse_shared_layers(
     refuse("pipeline", plan.pipeline > 1, "cuts the network; expected 1");
     refuse("expert", plan.expert > 1, "shares experts among ranks; expected 1");
     refuse(
-        "sharding",
-        plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
+        "sharding", plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps a part only; expected none or optimizer");
     if (plan.recompute == Recompute::kExact)
         problems.push_back(
-            {loaded.file.string(),
-             "/workload/plan/recompute",
+            {loaded.file.string(), "/workload/plan/recompute",
              "is exact, which depends on the size of memory; expected none, selective or full, "
              "beside which exact plans are compared"});
     if (update_in_backward && plan.accumulate > 1)
         problems.push_back(
-            {loaded.file.string(),
-             "/workload/plan/accumulate",
+            {loaded.file.string(), "/workload/plan/accumulate",
              "is above 1, and gradients of several micro-batches add up before the update; "
              "expected "
              "1, or --updates batch"});
@@ -96,10 +91,8 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
     }
     PlanProblems found;
     const PlannedMemory planned = unpinned_memory(
-        memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan),
-        plan,
-        choice,
-        found);
+        memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan), plan,
+        choice, found);
     if (!found.empty()) {
         std::vector<Problem> problems;
         for (auto& [pointer, what] : found)
@@ -122,8 +115,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
     };
     made.layers = facts.layers;
     made.chain = network_chain(
-        facts.held,
-        {plan.micro_batch, facts.options.element, facts.options.kept_of_score},
+        facts.held, {plan.micro_batch, facts.options.element, facts.options.kept_of_score},
         facts.times);
     made.hidden_copies = hidden_copies(facts.times, made.rates);
     made.bucket = workload->bucket.count();

@@ -80,20 +80,16 @@ void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
     notes.push_back(fmt::format(
         "cut into {} parts ({}): about {} a step without gradients' travel; no division into so "
         "many takes less than {}",
-        graph.parts,
-        told_method(cut),
-        in_milliseconds(found.seconds),
+        graph.parts, told_method(cut), in_milliseconds(found.seconds),
         in_milliseconds(found.step_bound)));
     std::string busy = fmt::format("its busiest part takes {}", in_milliseconds(found.busiest));
     if (found.down_sets > 0)
         busy += fmt::format(
             "; {} is the least of all divisions whose messages go one way, by {} down-sets",
-            in_milliseconds(found.busiest_bound),
-            found.down_sets);
+            in_milliseconds(found.busiest_bound), found.down_sets);
     if (found.estimates > 0)
         busy += fmt::format(
-            "; of {} divisions that were put in order none is shorter{}",
-            found.estimates,
+            "; of {} divisions that were put in order none is shorter{}", found.estimates,
             found.all_estimated ? ", and moving neighbouring layers helps no more" : "");
     notes.push_back(std::move(busy));
     const std::vector<PartLoad> loads = loads_of(graph, found.parts);
@@ -103,11 +99,8 @@ void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
             if (found.parts[i] == part)
                 layers.push_back(i);
         notes.push_back(fmt::format(
-            "part {} on GPU {}: {}; {} of kernels, {:.3g} MB of messages each way",
-            part,
-            graph.gpu_of(part),
-            told_layers(graph, layers),
-            in_milliseconds(loads[part].work),
+            "part {} on GPU {}: {}; {} of kernels, {:.3g} MB of messages each way", part,
+            graph.gpu_of(part), told_layers(graph, layers), in_milliseconds(loads[part].work),
             loads[part].bytes * graph.micro_batches * 1e-6));
     }
 }
@@ -115,11 +108,8 @@ void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
 }  // namespace
 
 std::optional<PreparedPlan> prepare_cut(
-    const TrainingWorkloadParams& workload,
-    const RankGpus& gpus,
-    const std::filesystem::path& folder,
-    PlanProblems& problems,
-    MemoryCheck check) {
+    const TrainingWorkloadParams& workload, const RankGpus& gpus,
+    const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check) {
     const PlanParams& params = *workload.plan;
     const PlacementChoice choice = params.placement->choice();
     const std::set<std::uint32_t> kinds = gpus.used(params.data * choice.gpus_used());
@@ -143,12 +133,8 @@ std::optional<PreparedPlan> prepare_cut(
     PreparedPlan prepared;
     prepared.ranks = params.data * choice.gpus_used();
     prepared.cut = PlannedPlacement::make(
-        std::move(network),
-        kernel_times(gpu, workload.kernel_times, folder),
-        std::move(plan),
-        choice,
-        machine,
-        problems);
+        std::move(network), kernel_times(gpu, workload.kernel_times, folder), std::move(plan),
+        choice, machine, problems);
     if (!prepared.cut)
         return {};
     prepared.notes.emplace_back(
@@ -161,12 +147,10 @@ std::optional<PreparedPlan> prepare_cut(
     prepared.notes.push_back(
         "the plan needs up to " +
         check_memory(
-            gpu,
-            cut.plan(),
+            gpu, cut.plan(),
             cut_memory(
                 cut.network(), cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts),
-            check,
-            problems));
+            check, problems));
     if (!problems.empty())
         return {};
     return prepared;

@@ -7,10 +7,7 @@ namespace switchfold {
 
 /// prepare_plan() for a plan with a cut.
 [[nodiscard]] std::optional<PreparedPlan> prepare_cut(
-    const TrainingWorkloadParams& workload,
-    const RankGpus& gpus,
-    const std::filesystem::path& folder,
-    PlanProblems& problems,
-    MemoryCheck check);
+    const TrainingWorkloadParams& workload, const RankGpus& gpus,
+    const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check);
 
 }  // namespace switchfold

@@ -2,9 +2,9 @@
 #include "sim/workload/plan_workload.h"
 
 #include "core/json.h"
-#include "sim/workload/placement_plan.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
+#include "sim/workload/placement_plan.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/pinning/mebibytes.h"
 #include "training/memory/step/memory_step.h"
@@ -52,10 +52,8 @@ std::string did_you_mean(const Network& network, const std::string& word) {
 }
 
 ParallelPlan plan_of(
-    const TrainingWorkloadParams& workload,
-    const Network& network,
-    const std::filesystem::path& folder,
-    PlanProblems& problems) {
+    const TrainingWorkloadParams& workload, const Network& network,
+    const std::filesystem::path& folder, PlanProblems& problems) {
     const PlanParams& p = *workload.plan;
     ParallelPlan plan = plan_without_network(workload);
     if (p.schedule.ends_with(".json"))
@@ -68,8 +66,7 @@ ParallelPlan plan_of(
                 "/partition",
                 fmt::format(
                     "is equal, and the blocks of {} do not part into {} stages evenly",
-                    network.name,
-                    stages));
+                    network.name, stages));
     }
     for (std::size_t i = 0; i < p.partition.first.size(); ++i) {
         const std::string& word = p.partition.first[i];
@@ -77,12 +74,9 @@ ParallelPlan plan_of(
             plan.partition.push_back(*layer);
         else
             problems.emplace_back(
-                fmt::format("/partition/{}", i),
-                fmt::format(
-                    "names no layer of {}: \"{}\"{}",
-                    network.name,
-                    word,
-                    did_you_mean(network, word)));
+                fmt::format("/partition/{}", i), fmt::format(
+                                                     "names no layer of {}: \"{}\"{}", network.name,
+                                                     word, did_you_mean(network, word)));
     }
     return plan;
 }
@@ -90,12 +84,8 @@ ParallelPlan plan_of(
 /// Sets the partition found by PipeDream's planner, and the replicas of stages if it may choose
 /// them.
 void plan_partition(
-    const PlanParams& params,
-    const Network& network,
-    const KernelTimes& times,
-    Bytes memory,
-    ParallelPlan& plan,
-    PlanProblems& problems) {
+    const PlanParams& params, const Network& network, const KernelTimes& times, Bytes memory,
+    ParallelPlan& plan, PlanProblems& problems) {
     if (!(params.partition.planner || params.partition.replicated) || !problems.empty())
         return;
     if (params.partition.replicated && (plan.schedule != "1f1b_async" || !plan.replicas.empty())) {
@@ -136,8 +126,7 @@ std::string told_stages(const ParallelPlan& plan, const Network& network) {
     std::string text = "the planner chose stages of";
     for (std::size_t i = 0; i < plan.partition.size(); ++i)
         text += fmt::format(
-            "{} {} device{} from {} on",
-            i == 0 ? "" : ",",
+            "{} {} device{} from {} on", i == 0 ? "" : ",",
             plan.replicas.empty() ? 1 : plan.replicas[i],
             !plan.replicas.empty() && plan.replicas[i] > 1 ? "s" : "",
             network.layers[plan.partition[i]].name);
@@ -148,21 +137,16 @@ std::string told_memory(const PlannedMemory& planned) {
     const PinningPlan& plan = planned.plan;
     const std::string gradients = fmt::format(
         "{} are set aside for gradients of weights; {} of memory would do",
-        in_mebibytes(planned.gradients),
-        in_mebibytes(plan.floor_bytes()));
+        in_mebibytes(planned.gradients), in_mebibytes(plan.floor_bytes()));
     if (plan.moved_bytes() == 0)
         return fmt::format(
-            "all {} that may travel stay on the GPU; {}",
-            in_mebibytes(plan.candidate_bytes),
+            "all {} that may travel stay on the GPU; {}", in_mebibytes(plan.candidate_bytes),
             gradients);
     return fmt::format(
         "of {} that may travel {} stay on the GPU; {} are copied in and {} out through {}; {}",
-        in_mebibytes(plan.candidate_bytes),
-        in_mebibytes(plan.pinned_bytes),
-        in_mebibytes(plan.bytes_in),
-        in_mebibytes(plan.bytes_out),
-        in_mebibytes(planned.ring_bytes()),
-        gradients);
+        in_mebibytes(plan.candidate_bytes), in_mebibytes(plan.pinned_bytes),
+        in_mebibytes(plan.bytes_in), in_mebibytes(plan.bytes_out),
+        in_mebibytes(planned.ring_bytes()), gradients);
 }
 
 std::string told_again(const Network& network, const MemoryFacts& facts) {
@@ -177,10 +161,7 @@ std::string told_again(const Network& network, const MemoryFacts& facts) {
         }
     return fmt::format(
         "exact recomputation repeats {} of {} layers in {} segments, {:.3f} ms a micro-batch",
-        layers,
-        network.layers.size(),
-        facts.options.again.size(),
-        seconds * 1e3);
+        layers, network.layers.size(), facts.options.again.size(), seconds * 1e3);
 }
 
 /// With exact recomputation, plans between those that are tried may fit more.
@@ -194,11 +175,8 @@ std::string largest_words(const ParallelPlan& plan, std::uint32_t largest) {
 /// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
 /// largest micro-batch that fits.
 void use_memory(
-    const GpuParams& gpu,
-    std::uint32_t gpus_a_host,
-    const PlanParams& params,
-    PreparedPlan& prepared,
-    PlanProblems& problems) {
+    const GpuParams& gpu, std::uint32_t gpus_a_host, const PlanParams& params,
+    PreparedPlan& prepared, PlanProblems& problems) {
     MemoryChoice choice = *params.memory;
     if (choice.bytes.count() == 0)
         choice.bytes = gpu.memory.for_plans();
@@ -216,22 +194,17 @@ void use_memory(
         found.emplace_back(
             "/bytes",
             fmt::format(
-                "is {}, and {} has {}; expected no more",
-                in_mebibytes(choice.bytes.count()),
-                gpu.name,
-                in_mebibytes(capacity.count())));
+                "is {}, and {} has {}; expected no more", in_mebibytes(choice.bytes.count()),
+                gpu.name, in_mebibytes(capacity.count())));
     if (found.empty()) {
         prepared.memory = planned_memory(*prepared.step, choice, found);
         const PinningPlan& plan = prepared.memory->plan;
         if (found.empty() && !plan.refusal.empty()) {
             const std::uint32_t largest = largest_micro_batch(*prepared.step, *prepared.memory);
             found.emplace_back(
-                "/bytes",
-                fmt::format(
-                    "is {}: {}; {}",
-                    in_mebibytes(choice.bytes.count()),
-                    plan.refusal,
-                    largest_words(prepared.step->plan(), largest)));
+                "/bytes", fmt::format(
+                              "is {}: {}; {}", in_mebibytes(choice.bytes.count()), plan.refusal,
+                              largest_words(prepared.step->plan(), largest)));
         } else if (found.empty()) {
             if (prepared.step->plan().recompute == Recompute::kExact)
                 prepared.notes.push_back(
@@ -275,10 +248,8 @@ namespace {
 
 /// Kernel times for each kind of GPU among the plan's ranks.
 std::vector<std::optional<KernelTimes>> kernel_times_of(
-    const TrainingWorkloadParams& workload,
-    const RankGpus& gpus,
-    const std::set<std::uint32_t>& kinds,
-    const std::filesystem::path& folder,
+    const TrainingWorkloadParams& workload, const RankGpus& gpus,
+    const std::set<std::uint32_t>& kinds, const std::filesystem::path& folder,
     PlanProblems& problems) {
     std::vector<std::optional<KernelTimes>> times(gpus.kinds().size());
     for (const std::uint32_t kind : kinds) {
@@ -304,11 +275,10 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
             "equal or the first layers of stages");
     if (params.memory)
         problems.emplace_back(
-            "/memory",
-            fmt::format(
-                "plans ranks that are alike, and {}; expected none",
-                several_kinds ? "they have several kinds of GPUs"
-                              : "global_batch divides a batch"));
+            "/memory", fmt::format(
+                           "plans ranks that are alike, and {}; expected none",
+                           several_kinds ? "they have several kinds of GPUs"
+                                         : "global_batch divides a batch"));
 }
 
 /// Reduces a plan of independently training replicas to one replica.
@@ -329,11 +299,8 @@ void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, Pla
 }  // namespace
 
 std::optional<PreparedPlan> prepare_plan(
-    const TrainingWorkloadParams& workload,
-    const RankGpus& gpus,
-    const std::filesystem::path& folder,
-    PlanProblems& problems,
-    MemoryCheck check) {
+    const TrainingWorkloadParams& workload, const RankGpus& gpus,
+    const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check) {
     if (workload.plan->placement)
         return prepare_cut(workload, gpus, folder, problems, check);
     const std::set<std::uint32_t> kinds = gpus.used(ranks_of(*workload.plan));

@@ -25,8 +25,8 @@ struct PreparedPlan {
     /// For a divided plan: an equal share on one GPU; null if layers are cut.
     std::unique_ptr<PlannedStep> step;
     std::shared_ptr<const PlannedPlacement> cut;  ///< for a network divided by layers and branches
-    std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
-    std::optional<PlannedMemory> memory;    ///< if the plan controls what stays on the GPU
+    std::optional<DividedPlan> divided;           ///< if ranks differ, or global_batch is divided
+    std::optional<PlannedMemory> memory;          ///< if the plan controls what stays on the GPU
     std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
@@ -43,10 +43,8 @@ struct PreparedPlan {
 /// for invalid files. Paths are relative to `folder`. `check`: whether lack of memory is a problem
 /// or a note.
 [[nodiscard]] std::optional<PreparedPlan> prepare_plan(
-    const TrainingWorkloadParams& workload,
-    const RankGpus& gpus,
-    const std::filesystem::path& folder,
-    PlanProblems& problems,
+    const TrainingWorkloadParams& workload, const RankGpus& gpus,
+    const std::filesystem::path& folder, PlanProblems& problems,
     MemoryCheck check = MemoryCheck::kCheck);
 
 }  // namespace switchfold

@@ -25,17 +25,12 @@ ExpertExchange exchange_by_tokens(
             fmt::format(
                 "is {}: with top_k {} and {} ranks more than {} choices of experts; expected "
                 "fewer tokens",
-                *w.tokens,
-                w.top_k,
-                ranks,
-                kMostChoices));
+                *w.tokens, w.top_k, ranks, kMostChoices));
     return exchange_of(w, context.experiment().seed);
 }
 
 ExpertExchange exchange_by_splits(
-    const ExpertsWorkloadParams& w,
-    const WorkloadContext& context,
-    std::uint32_t ranks,
+    const ExpertsWorkloadParams& w, const WorkloadContext& context, std::uint32_t ranks,
     PreparedWorkload& out) {
     ExpertExchange exchange = exchange_of(w, context.experiment().seed);
     exchange.splits = read_splits(w, context, ranks, out.report.notes);
@@ -62,10 +57,8 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
         context.fail(
             "/workload/experts",
             fmt::format(
-                "is {}, which {} ranks cannot share evenly; expected a multiple of {}",
-                w.experts,
-                ranks,
-                ranks));
+                "is {}, which {} ranks cannot share evenly; expected a multiple of {}", w.experts,
+                ranks, ranks));
     const ExpertExchange exchange = w.splits ? exchange_by_splits(w, context, ranks, out)
                                              : exchange_by_tokens(w, context, ranks);
     const ExpertsMachine machine = experts_machine(system, ranks);

@@ -50,8 +50,7 @@ looped_kernel(const MatrixProductParams& p, const GpuParams& gpu, const Workload
 /// Time of a kernel of which only as many bytes are on their way as its resident blocks load.
 Time time_in_flight(const KernelOperation& kernel, const GpuParams& gpu) {
     const BlockShape block{
-        static_cast<std::uint32_t>(kernel.block.count()),
-        kernel.registers_per_thread,
+        static_cast<std::uint32_t>(kernel.block.count()), kernel.registers_per_thread,
         kernel.shared_memory};
     const double slots = static_cast<double>(SmArray(gpu.sm, gpu.sms).limit(block)) * gpu.sms;
     const double resident = std::min(slots, static_cast<double>(kernel.grid.count()));
@@ -97,14 +96,11 @@ fitting_kernel(const Params& params, const GpuParams& gpu, const WorkloadContext
         const KernelOperation kernel = looped_kernel(params, gpu, context);
         if (kernel.isolated > kLongestKernel)
             context.fail(
-                kKernelPointer,
-                fmt::format(
-                    "takes {:.1f} s on {}; expected at most a second",
-                    to_seconds(kernel.isolated),
-                    gpu.name));
+                kKernelPointer, fmt::format(
+                                    "takes {:.1f} s on {}; expected at most a second",
+                                    to_seconds(kernel.isolated), gpu.name));
         const BlockShape shape{
-            static_cast<std::uint32_t>(kernel.block.count()),
-            kernel.registers_per_thread,
+            static_cast<std::uint32_t>(kernel.block.count()), kernel.registers_per_thread,
             kernel.shared_memory};
         if (SmArray(gpu.sm, gpu.sms).limit(shape) == 0)
             context.fail(
@@ -112,9 +108,7 @@ fitting_kernel(const Params& params, const GpuParams& gpu, const WorkloadContext
                 fmt::format(
                     "has blocks of {} threads with {} registers and {} of shared memory, which no "
                     "SM of {} holds; expected less",
-                    shape.threads,
-                    shape.registers_per_thread,
-                    to_string(shape.shared_memory),
+                    shape.threads, shape.registers_per_thread, to_string(shape.shared_memory),
                     gpu.name));
         return kernel;
     } catch (const std::invalid_argument& error) {
@@ -137,8 +131,7 @@ std::string kernel_name_of(const MatrixProductParams& p) {
 }
 std::string kernel_name_of(const LaunchedKernelParams& p) {
     return fmt::format(
-        "kernel of {} blocks of {} threads",
-        dimensions(p.grid).count(),
+        "kernel of {} blocks of {} threads", dimensions(p.grid).count(),
         dimensions(p.block).count());
 }
 
@@ -190,12 +183,10 @@ void read(
     out.report.type = KernelBesideCollectiveParams::kType;
     out.report.source = fmt::format("{} beside {}", out.graph.names[0], out.graph.names[1]);
     check_buffers(
-        {"/workload/size",
-         to_string(w.size),
+        {"/workload/size", to_string(w.size),
          std::visit([](const auto& params) { return operands_of(params); }, w.kernel),
          "the kernel's operands"},
-        context,
-        out);
+        context, out);
 }
 
 }  // namespace switchfold

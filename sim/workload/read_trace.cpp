@@ -42,12 +42,9 @@ public:
         const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;
         if (ranks > context_.gpus())
             context_.fail(
-                "/workload",
-                fmt::format(
-                    "is a run of {} ranks and {} has {} GPUs; expected at most those",
-                    ranks,
-                    context_.system().name,
-                    context_.gpus()));
+                "/workload", fmt::format(
+                                 "is a run of {} ranks and {} has {} GPUs; expected at most those",
+                                 ranks, context_.system().name, context_.gpus()));
         WorkloadResult& report = out_.report;
         const bool stands_for_all = trace.files.size() == 1;
         tell_contradictions(trace);
@@ -67,9 +64,7 @@ public:
                         fmt::format(
                             "group {} holds rank {} of a run of {} ranks; expected ranks below "
                             "that",
-                            group.name,
-                            rank,
-                            ranks));
+                            group.name, rank, ranks));
         out_.graph = std::move(trace.graph);
         check_traced_memory(trace.files, context_, out_);
         context_.place(out_.graph);
@@ -93,14 +88,12 @@ public:
             report.notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are: sizes were estimated from "
                 "their shortest durations on {}",
-                unknown.estimated,
-                traced_on_->name));
+                unknown.estimated, traced_on_->name));
         if (unknown.given > 0)
             report.notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are, and on {} no size takes "
                 "their shortest durations: they take these in every scenario, without traffic",
-                unknown.given,
-                traced_on_->name));
+                unknown.given, traced_on_->name));
         set_traced_kernels(w, context_, *traced_on_, trace.files, out_);
         const auto overlapped = report.duration_sources.find("measured_overlapped");
         if (overlapped != report.duration_sources.end())
@@ -119,9 +112,7 @@ private:
                 "/workload/traced_on",
                 fmt::format(
                     "is {} with {} GPUs, and the run has {} ranks; expected at least those",
-                    traced_on_->name,
-                    gpus_of(*traced_on_),
-                    ranks));
+                    traced_on_->name, gpus_of(*traced_on_), ranks));
     }
 
     /// What is replayed is the order on the streams, not the times that contradict it.
@@ -170,10 +161,7 @@ private:
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "
             "longer than {} needs for the transfer, by {:.0f} us each; the others come as late "
             "again in every scenario",
-            whose,
-            late.collectives,
-            late.waited,
-            traced_on_->name,
+            whose, late.collectives, late.waited, traced_on_->name,
             late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
                             : 0.0));
     }

@@ -52,8 +52,7 @@ private:
         out_.unequal = kinds.size() > 1;
         for (const std::uint32_t kind : kinds)
             use_ranks(
-                training_step(w, *gpus.kinds()[kind], ranks, context_.file().parent_path()),
-                gpus,
+                training_step(w, *gpus.kinds()[kind], ranks, context_.file().parent_path()), gpus,
                 kind);
         check_strategy(w, gpus, kinds);
         out_.report.notes.push_back(
@@ -62,14 +61,11 @@ private:
     }
 
     void check_strategy(
-        const TrainingWorkloadParams& w,
-        const RankGpus& gpus,
+        const TrainingWorkloadParams& w, const RankGpus& gpus,
         const std::set<std::uint32_t>& kinds) {
         const Network network = network_of(w, context_.file().parent_path());
         const StrategyCheck check(
-            w,
-            network,
-            out_.graph,
+            w, network, out_.graph,
             channel_buffers(
                 *context_.system().collectives,
                 static_cast<std::uint32_t>(out_.graph.ranks.size())));
@@ -81,9 +77,7 @@ private:
             else if (const Bytes capacity = gpu.memory.for_plans(); capacity.count() > 0)
                 note += fmt::format(
                     "; batch {} is the largest that fits the {} of {}",
-                    check.largest_batch(capacity),
-                    to_string(capacity),
-                    gpu.name);
+                    check.largest_batch(capacity), to_string(capacity), gpu.name);
         }
         out_.report.notes.push_back(std::move(note));
     }
@@ -96,8 +90,7 @@ private:
         }
         SWITCHFOLD_CHECK(
             of_kind.names == out_.graph.names && of_kind.groups == out_.graph.groups,
-            "a step is another on {}",
-            gpus.kinds()[kind]->name);
+            "a step is another on {}", gpus.kinds()[kind]->name);
         for (std::uint32_t rank = 0; rank < of_kind.ranks.size(); ++rank)
             if (gpus.kind(rank) == kind)
                 out_.graph.ranks[rank] = of_kind.ranks[rank];
@@ -149,8 +142,7 @@ private:
             out_.report.notes.push_back(fmt::format(
                 "never drained: the iteration is a mini-batch at the steady pace, without the "
                 "first and the last {} of {}",
-                training.warm_up,
-                training.rounds));
+                training.warm_up, training.rounds));
     }
 
     void refuse_to_learn(const LearningParams& learning, const PreparedPlan& prepared) const {
@@ -175,8 +167,7 @@ private:
             "without contention updates batch would take {:.3f} ms, and {} takes {:.3f}: updates "
             "within the backward pass can be slower where data travel "
             "(docs/memory_plans.md#when-weights-are-updated)",
-            to_milliseconds(to_seconds(compared->batch)),
-            name_of(memory.choice.updates),
+            to_milliseconds(to_seconds(compared->batch)), name_of(memory.choice.updates),
             to_milliseconds(to_seconds(compared->planned))));
     }
 
@@ -196,13 +187,11 @@ private:
                 fmt::format(
                     "is elastic_async, of which one host thread has the centre, and {} has {} "
                     "machines; expected elastic, or one machine",
-                    context_.system().name,
-                    machines));
+                    context_.system().name, machines));
         out_.report.notes.push_back(fmt::format(
             "replicas exchange weights every {} steps: the iteration is a step with its share of "
             "the exchange{}",
-            average.every,
-            average.overlap ? ", which runs beside the steps that follow" : ""));
+            average.every, average.overlap ? ", which runs beside the steps that follow" : ""));
     }
 
     void
@@ -212,10 +201,7 @@ private:
                 "/workload/plan",
                 fmt::format(
                     "is for {} ranks, {}, more than the {} GPUs of {}; expected at most those",
-                    planned,
-                    product_of_ranks(cut),
-                    context_.gpus(),
-                    context_.system().name));
+                    planned, product_of_ranks(cut), context_.gpus(), context_.system().name));
         if (context_.ranks_of(w.ranks == 0 ? planned : w.ranks) != planned)
             context_.fail(
                 "/workload/ranks",

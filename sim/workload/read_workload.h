@@ -19,11 +19,8 @@ public:
     WorkloadContext(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run);
     /// For one of several workloads that share the machine.
     WorkloadContext(
-        const LoadedExperiment& loaded,
-        const Variant& variant,
-        const PlacedWorkloadParams& placed,
-        std::string pointer,
-        const RunJobs& run);
+        const LoadedExperiment& loaded, const Variant& variant, const PlacedWorkloadParams& placed,
+        std::string pointer, const RunJobs& run);
 
     [[nodiscard]] const Experiment& experiment() const { return *variant_.experiment; }
     [[nodiscard]] const SystemParams& system() const { return *experiment().system; }

@@ -47,17 +47,11 @@ public:
                 const bool shorthand = !scenarios[i].collectives.named(kind);
                 context_.fail(
                     fmt::format(
-                        "/scenarios/{}/{}{}/{}",
-                        i,
-                        shorthand ? "" : "collectives/",
-                        to_string(kind),
-                        refusal.field),
+                        "/scenarios/{}/{}{}/{}", i, shorthand ? "" : "collectives/",
+                        to_string(kind), refusal.field),
                     fmt::format(
-                        "is {}, which {} cannot do: {}; expected {}",
-                        refusal.value,
-                        context_.system().name,
-                        refusal.why,
-                        refusal.expected));
+                        "is {}, which {} cannot do: {}; expected {}", refusal.value,
+                        context_.system().name, refusal.why, refusal.expected));
             }
         }
     }
@@ -89,16 +83,13 @@ private:
             out_.left_out.insert(scenario.name);
             if (inside && !across)
                 out_.report.notes.push_back(fmt::format(
-                    "{} was left out: {} cannot do it: {}",
-                    scenario.name,
-                    context_.system().name,
+                    "{} was left out: {} cannot do it: {}", scenario.name, context_.system().name,
                     reason->second));
         }
     }
 
     [[nodiscard]] std::string why_not_default(
-        const CollectivePolicy& policy,
-        const Collectives& collectives,
+        const CollectivePolicy& policy, const Collectives& collectives,
         const Topology& topology) const {
         const auto reduced = collectives.find(CollectiveKind::kAllReduce);
         if (reduced != collectives.end())
@@ -141,16 +132,13 @@ private:
         if (policy.channels > most)
             context_.fail(
                 fmt::format(
-                    "/scenarios/{}/{}{}/channels",
-                    scenario,
+                    "/scenarios/{}/{}{}/channels", scenario,
                     context_.scenarios()[scenario].collectives.named(kind) ? "collectives/" : "",
                     to_string(kind)),
                 fmt::format(
                     "is {}, and a GPU of {} holds {} such thread blocks at the same time; "
                     "expected at most those",
-                    policy.channels,
-                    system.name,
-                    most));
+                    policy.channels, system.name, most));
     }
 
     /// Exchanges of experts need several thread blocks at the same time.
@@ -168,17 +156,14 @@ private:
             if (policies.most_blocks < least)
                 context_.fail(
                     fmt::format(
-                        "/scenarios/{}/{}",
-                        index,
+                        "/scenarios/{}/{}", index,
                         scenario.max_ctas == policies.most_blocks ? "max_ctas"
                                                                   : "communication_sms"),
                     fmt::format(
                         "is {}, and an exchange of {} experts by {} takes {} thread blocks; "
                         "expected at least those",
-                        policies.most_blocks,
-                        exchange.experts,
-                        enum_name(library_of(policies.experts)),
-                        least));
+                        policies.most_blocks, exchange.experts,
+                        enum_name(library_of(policies.experts)), least));
         }
     }
 
@@ -200,9 +185,7 @@ private:
 
     /// What the policy's library says of a call on the system.
     [[nodiscard]] Refusal refused(
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
-        const Topology& topology,
+        const CollectivePolicy& policy, const CollectiveCall& call, const Topology& topology,
         const std::vector<std::uint32_t>& ranks) const {
         const CollectiveParams& params = *context_.system().collectives;
         return library_for(call.kind, policy)
@@ -211,16 +194,12 @@ private:
 
     /// The same of all the workload's collectives of a kind.
     [[nodiscard]] Refusal refused(
-        const CollectivePolicy& policy,
-        CollectiveKind kind,
-        const Over& over,
+        const CollectivePolicy& policy, CollectiveKind kind, const Over& over,
         const Topology& topology) const {
         const bool even = kind != CollectiveKind::kAllToAll || out_.graph.exchanges.empty();
         for (const auto& [group, datatype] : over)
             if (Refusal refusal = refused(
-                    policy,
-                    {kind, Bytes(0), datatype, even},
-                    topology,
+                    policy, {kind, Bytes(0), datatype, even}, topology,
                     out_.graph.groups[group].ranks))
                 return refusal;
         return {};

@@ -46,10 +46,8 @@ std::optional<std::string>
 refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinPlanner planner) {
     PlanProblems problems;
     const auto prepared = prepare_plan(
-        std::get<TrainingWorkloadParams>(*experiment.workload),
-        *experiment.system,
-        file.parent_path(),
-        problems);
+        std::get<TrainingWorkloadParams>(*experiment.workload), *experiment.system,
+        file.parent_path(), problems);
     if (prepared && planner == PinPlanner::kOffloadConv &&
         !has_convolutions(prepared->memory->schedule))
         return {};
@@ -107,9 +105,7 @@ simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptio
             of.push_back(plans.size() - 1);
             jobs.push_back(
                 {fmt::format(
-                     "{} with {} in {}",
-                     name_of(compared.planner),
-                     name_of(compared.staging),
+                     "{} with {} in {}", name_of(compared.planner), name_of(compared.staging),
                      to_string(Bytes(memory))),
                  [experiment, &loaded](const JobProgress&) {
                      return value_bytes(step_of(complete_experiment(experiment, loaded.file)));

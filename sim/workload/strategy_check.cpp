@@ -35,9 +35,7 @@ Bytes channel_buffers(const CollectiveParams& params, std::uint32_t ranks) {
 }
 
 StrategyCheck::StrategyCheck(
-    const TrainingWorkloadParams& workload,
-    const Network& network,
-    const ExecutionGraph& step,
+    const TrainingWorkloadParams& workload, const Network& network, const ExecutionGraph& step,
     Bytes channels) :
     workload_(workload), network_(network), step_(step), channels_(channels) {}
 
@@ -73,9 +71,7 @@ std::string StrategyCheck::told() const {
     for (const StrategyMemoryPart& part : kStrategyMemoryParts)
         if (const std::uint64_t bytes = needed.*part.bytes; bytes > 0)
             what += fmt::format(
-                "{}{} {:.1f}",
-                std::exchange(separator, ", "),
-                part.name,
+                "{}{} {:.1f}", std::exchange(separator, ", "), part.name,
                 in_gibibytes(double(bytes)));
     return what;
 }
@@ -86,10 +82,7 @@ std::string StrategyCheck::lack(const GpuParams& gpu) const {
         return "";
     const std::uint32_t largest = largest_batch(capacity);
     return fmt::format(
-        "is {}, which needs {}, and {} has {}; expected {}",
-        workload_.batch,
-        told(),
-        gpu.name,
+        "is {}, which needs {}, and {} has {}; expected {}", workload_.batch, told(), gpu.name,
         to_string(capacity),
         largest > 0 ? fmt::format("at most {}", largest)
                     : "a smaller network or more of the state divided: not even one sample fits");

@@ -19,9 +19,7 @@ namespace switchfold {
 class StrategyCheck {
 public:
     StrategyCheck(
-        const TrainingWorkloadParams& workload,
-        const Network& network,
-        const ExecutionGraph& step,
+        const TrainingWorkloadParams& workload, const Network& network, const ExecutionGraph& step,
         Bytes channels);
 
     /// Peak memory of a rank.

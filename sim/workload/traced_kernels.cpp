@@ -83,29 +83,21 @@ std::string note_of(const Rescaled& all, const std::string& traced, const std::s
         "kernels alone take {:.3f} times as long on {} as where the trace was recorded, on {}, by "
         "the ratio of modelled times (docs/kernel_times.md): {} by the shapes of their operators, "
         "{} by their bytes",
-        all.there > 0 ? all.here / all.there : 1.0,
-        simulated,
-        traced,
-        all.kernels[0],
+        all.there > 0 ? all.here / all.there : 1.0, simulated, traced, all.kernels[0],
         all.kernels[1]);
     if (all.kernels[2] > 0)
         note += fmt::format(
             ", {} by their launches alone: between {:.3f} and {:.3f} times if these wait for SMs "
             "or for memory",
-            all.kernels[2],
-            all.least / all.there,
-            all.most / all.there);
+            all.kernels[2], all.least / all.there, all.most / all.there);
     return note;
 }
 
 class KernelSetter {
 public:
     KernelSetter(
-        const TraceWorkloadParams& w,
-        const WorkloadContext& context,
-        const SystemParams& traced_on,
-        const std::vector<TraceFileReport>& files,
-        PreparedWorkload& out) :
+        const TraceWorkloadParams& w, const WorkloadContext& context, const SystemParams& traced_on,
+        const std::vector<TraceFileReport>& files, PreparedWorkload& out) :
         w_(w), context_(context), traced_on_(traced_on), files_(files), out_(out) {}
 
     void run() {
@@ -154,9 +146,7 @@ private:
     }
 
     void rescale(
-        std::uint32_t rank,
-        const std::string& source,
-        const TracedGpu& traced,
+        std::uint32_t rank, const std::string& source, const TracedGpu& traced,
         const RankGpus& gpus) {
         const GpuParams& from = traced.gpu;
         const GpuParams& to = gpus.of(rank);
@@ -222,10 +212,7 @@ private:
         }
         out_.report.notes.push_back(fmt::format(
             "the trace was recorded on {}: kernels alone take as long as there, on {} too{}{}",
-            traced.empty() ? traced_on_.gpu->name : traced,
-            simulated,
-            why,
-            left_open()));
+            traced.empty() ? traced_on_.gpu->name : traced, simulated, why, left_open()));
     }
 
     /// What else depends on the traced machine.
@@ -244,8 +231,7 @@ private:
     PreparedWorkload& out_;
     std::map<std::pair<std::string, std::uint32_t>, KernelRescaler> rescalers_;
     std::map<
-        std::tuple<const RankGraph*, std::string, std::uint32_t>,
-        std::shared_ptr<const RankGraph>>
+        std::tuple<const RankGraph*, std::string, std::uint32_t>, std::shared_ptr<const RankGraph>>
         changed_;
     std::vector<std::shared_ptr<const RankGraph>> kept_;  ///< their addresses are keys
     std::map<std::pair<std::string, std::string>, Rescaled> rescaled_;  ///< by names of both GPUs
@@ -256,11 +242,8 @@ private:
 }  // namespace
 
 void set_traced_kernels(
-    const TraceWorkloadParams& w,
-    const WorkloadContext& context,
-    const SystemParams& traced_on,
-    const std::vector<TraceFileReport>& files,
-    PreparedWorkload& out) {
+    const TraceWorkloadParams& w, const WorkloadContext& context, const SystemParams& traced_on,
+    const std::vector<TraceFileReport>& files, PreparedWorkload& out) {
     KernelSetter(w, context, traced_on, files, out).run();
 }
 

@@ -13,10 +13,7 @@ namespace switchfold {
 /// that stands for the traced one, `files` what its traces state. Throws ConfigError if times are
 /// to be rescaled from a GPU that is not known.
 void set_traced_kernels(
-    const TraceWorkloadParams& w,
-    const WorkloadContext& context,
-    const SystemParams& traced_on,
-    const std::vector<TraceFileReport>& files,
-    PreparedWorkload& out);
+    const TraceWorkloadParams& w, const WorkloadContext& context, const SystemParams& traced_on,
+    const std::vector<TraceFileReport>& files, PreparedWorkload& out);
 
 }  // namespace switchfold

@@ -18,8 +18,7 @@ namespace {
 std::string network_name(const TrainingWorkloadParams& workload, const Network& network) {
     if (workload.transformer)
         return fmt::format(
-            "transformer of {} blocks, width {}",
-            workload.transformer->blocks,
+            "transformer of {} blocks, width {}", workload.transformer->blocks,
             workload.transformer->hidden);
     if (!workload.table.empty())
         return workload.table;
@@ -31,8 +30,7 @@ void check_times(const Network& network) {
     for (const Layer& layer : network.layers)
         if (layer.forward_us || layer.backward_us)
             throw ConfigError(
-                network.name,
-                "",
+                network.name, "",
                 fmt::format(
                     "has a measured time of {}, which the strategies without a plan do not use; "
                     "expected a network without",
@@ -58,9 +56,7 @@ Network network_of(const TrainingWorkloadParams& workload, const std::filesystem
 }
 
 ExecutionGraph training_step(
-    const TrainingWorkloadParams& workload,
-    const GpuParams& gpu,
-    std::uint32_t ranks,
+    const TrainingWorkloadParams& workload, const GpuParams& gpu, std::uint32_t ranks,
     const std::filesystem::path& folder) {
     SWITCHFOLD_CHECK(gpu.matrix_rate.count() > 0, "{} states no matrix_rate", gpu.name);
     const Network network = network_of(workload, folder);

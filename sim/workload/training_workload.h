@@ -19,9 +19,7 @@ network_of(const TrainingWorkloadParams& workload, const std::filesystem::path& 
 /// bandwidth of mixed streams. Paths are relative to `folder`. Throws ConfigError for an unusable
 /// network, InternalError if the GPU states no matrix_rate.
 [[nodiscard]] ExecutionGraph training_step(
-    const TrainingWorkloadParams& workload,
-    const GpuParams& gpu,
-    std::uint32_t ranks,
+    const TrainingWorkloadParams& workload, const GpuParams& gpu, std::uint32_t ranks,
     const std::filesystem::path& folder);
 
 }  // namespace switchfold

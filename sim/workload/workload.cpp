@@ -24,11 +24,8 @@ WorkloadContext::WorkloadContext(
     loaded_(loaded), variant_(variant), gpus_(gpus_of(*variant.experiment->system)), run_(run) {}
 
 WorkloadContext::WorkloadContext(
-    const LoadedExperiment& loaded,
-    const Variant& variant,
-    const PlacedWorkloadParams& placed,
-    std::string pointer,
-    const RunJobs& run) :
+    const LoadedExperiment& loaded, const Variant& variant, const PlacedWorkloadParams& placed,
+    std::string pointer, const RunJobs& run) :
     loaded_(loaded),
     variant_(variant),
     placed_(&placed),
@@ -41,11 +38,9 @@ void WorkloadContext::place(ExecutionGraph& graph) const {
         return;
     if (graph.ranks.size() != gpus_)
         fail(
-            "/workload",
-            fmt::format(
-                "has {} ranks, and is put on {} GPUs; expected a GPU for each",
-                graph.ranks.size(),
-                gpus_));
+            "/workload", fmt::format(
+                             "has {} ranks, and is put on {} GPUs; expected a GPU for each",
+                             graph.ranks.size(), gpus_));
     graph = place_on(graph, placed_->on.ranks);
 }
 
@@ -82,12 +77,9 @@ void WorkloadContext::lack_memory(
 std::uint32_t WorkloadContext::ranks_of(std::uint32_t ranks) const {
     if (ranks > gpus_)
         fail(
-            "/workload/ranks",
-            fmt::format(
-                "is {}, more than the {} GPUs of {}; expected at most those",
-                ranks,
-                gpus_,
-                system().name));
+            "/workload/ranks", fmt::format(
+                                   "is {}, more than the {} GPUs of {}; expected at most those",
+                                   ranks, gpus_, system().name));
     return ranks == 0 ? gpus_ : ranks;
 }
 
@@ -148,8 +140,7 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
                 fmt::format(
                     "is {}, which takes no part in the workload of {} ranks; expected one that "
                     "does",
-                    one.rank,
-                    ranks_at_work(prepared.graph)));
+                    one.rank, ranks_at_work(prepared.graph)));
     }
     if (slow.empty())
         return;

@@ -37,9 +37,7 @@ struct PreparedWorkload {
     const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run = run_jobs_quietly);
 /// One of the workloads that share the machine, on its GPUs.
 [[nodiscard]] PreparedWorkload prepare_placed(
-    const LoadedExperiment& loaded,
-    const Variant& variant,
-    std::size_t index,
+    const LoadedExperiment& loaded, const Variant& variant, std::size_t index,
     const RunJobs& run = run_jobs_quietly);
 /// That of the first scenario.
 [[nodiscard]] PreparedWorkload prepare_workload(const LoadedExperiment& loaded);

@@ -101,9 +101,7 @@ private:
                 "/add",
                 fmt::format(
                     "is {}, and of the machine's {} GPUs {} are free; expected at most those",
-                    count,
-                    gpus_,
-                    found.size()));
+                    count, gpus_, found.size()));
         return found;
     }
 
@@ -113,11 +111,9 @@ private:
             const std::string key = fmt::format("/add/{}", i);
             if (ranks[i] >= gpus_)
                 fail(
-                    key,
-                    fmt::format(
-                        "is {}, and the machine has {} GPUs; expected one below that",
-                        ranks[i],
-                        gpus_));
+                    key, fmt::format(
+                             "is {}, and the machine has {} GPUs; expected one below that",
+                             ranks[i], gpus_));
             else if (members_.contains(ranks[i]))
                 fail(key, fmt::format("is {}, which trains already", ranks[i]));
             else if (!found.insert(ranks[i]).second)
@@ -140,8 +136,8 @@ void check_order(const std::vector<Change>& changes, ChangeProblems& problems) {
         const std::string key = fmt::format("/{}/at", i);
         if (before.step.has_value() != now.step.has_value())
             problems.emplace_back(
-                key,
-                now.step ? "is a step, and the change before it has a time; expected times alone "
+                key, now.step
+                         ? "is a step, and the change before it has a time; expected times alone "
                            "or steps alone"
                          : "is a time, and the change before it has a step; expected times alone "
                            "or steps alone");
@@ -154,9 +150,7 @@ void check_order(const std::vector<Change>& changes, ChangeProblems& problems) {
 }  // namespace
 
 std::vector<Step> follow_changes(
-    const Members& first,
-    const std::vector<Change>& changes,
-    std::uint32_t gpus,
+    const Members& first, const std::vector<Change>& changes, std::uint32_t gpus,
     ChangeProblems& problems) {
     check_order(changes, problems);
     std::vector<Step> steps;

@@ -63,9 +63,7 @@ using ChangeProblems = std::vector<std::pair<std::string, std::string>>;
 /// everything wrong to `problems`: ranks that do not exist or exceed the machine, nobody left,
 /// unsuitable methods, changes out of order.
 [[nodiscard]] std::vector<Step> follow_changes(
-    const Members& first,
-    const std::vector<Change>& changes,
-    std::uint32_t gpus,
+    const Members& first, const std::vector<Change>& changes, std::uint32_t gpus,
     ChangeProblems& problems);
 
 }  // namespace switchfold::elastic

@@ -169,8 +169,7 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
         if (number == 1) {
             if (line != kHeader)
                 problems.push_back(
-                    {path.string(),
-                     "line 1",
+                    {path.string(), "line 1",
                      fmt::format("is \"{}\"; expected the columns {}", line, kHeader)});
             continue;
         }
@@ -183,16 +182,14 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
         if (comma == std::string_view::npos || !read_number(text.substr(0, comma), at) ||
             !read_number(text.substr(comma + 1), failure.gpu) || !(at >= 0 && at < kLongest)) {
             problems.push_back(
-                {path.string(),
-                 fmt::format("line {}", number),
+                {path.string(), fmt::format("line {}", number),
                  fmt::format("is \"{}\"; expected seconds of the run and a GPU", line)});
             continue;
         }
         failure.at = seconds(at);
         if (!failures.empty() && failure.at < failures.back().at)
             problems.push_back(
-                {path.string(),
-                 fmt::format("line {}", number),
+                {path.string(), fmt::format("line {}", number),
                  "is before the line above it; expected them in order of time"});
         failures.push_back(failure);
     }
@@ -202,12 +199,8 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
 }
 
 std::vector<Change> with_failures(
-    const Members& first,
-    const std::vector<Change>& changes,
-    const std::vector<Failure>& failures,
-    const FailurePolicy& policy,
-    std::uint32_t gpus,
-    Time length) {
+    const Members& first, const std::vector<Change>& changes, const std::vector<Failure>& failures,
+    const FailurePolicy& policy, std::uint32_t gpus, Time length) {
     Mixer mixer(first, policy, gpus, length);
     auto failure = failures.begin();
     for (const Change& change : changes) {

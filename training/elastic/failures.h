@@ -38,11 +38,7 @@ struct FailurePolicy {
 /// spare. Failures of GPUs that are neither members nor spares are ignored, and so are failures
 /// that would leave nobody.
 [[nodiscard]] std::vector<Change> with_failures(
-    const Members& first,
-    const std::vector<Change>& changes,
-    const std::vector<Failure>& failures,
-    const FailurePolicy& policy,
-    std::uint32_t gpus,
-    Time length);
+    const Members& first, const std::vector<Change>& changes, const std::vector<Failure>& failures,
+    const FailurePolicy& policy, std::uint32_t gpus, Time length);
 
 }  // namespace switchfold::elastic

@@ -26,9 +26,7 @@ Time write_time(const HostCosts& costs, Bytes state, std::uint32_t members) {
 }
 
 std::vector<Time> read_ends(
-    const HostCosts& costs,
-    Bytes state,
-    const Placement& placement,
+    const HostCosts& costs, Bytes state, const Placement& placement,
     const std::vector<Time>& arrivals) {
     std::vector<StorageClient> clients;
     std::vector<std::size_t> client_of(arrivals.size());
@@ -91,9 +89,7 @@ std::vector<Time> bootstrap_ends(
 }
 
 std::vector<Time> connection_ends(
-    const HostCosts& costs,
-    Communicator communicator,
-    const Placement& placement,
+    const HostCosts& costs, Communicator communicator, const Placement& placement,
     const std::vector<Time>& arrivals) {
     if (communicator == Communicator::kShrink)
         return arrivals;

@@ -70,9 +70,7 @@ struct HostCosts {
 /// storage; a machine's other members have the state together with its reader. With a single
 /// reader, only the reader has it.
 [[nodiscard]] std::vector<Time> read_ends(
-    const HostCosts& costs,
-    Bytes state,
-    const Placement& placement,
+    const HostCosts& costs, Bytes state, const Placement& placement,
     const std::vector<Time>& arrivals);
 
 /// Time to create a context on a machine with `gpus_of_machine` GPUs in use.
@@ -100,9 +98,7 @@ init_time(const HostCosts& costs, Communicator communicator, std::uint32_t ranks
 /// Time at which the connections of each member's first collective exist, given when each arrives
 /// at it.
 [[nodiscard]] std::vector<Time> connection_ends(
-    const HostCosts& costs,
-    Communicator communicator,
-    const Placement& placement,
+    const HostCosts& costs, Communicator communicator, const Placement& placement,
     const std::vector<Time>& arrivals);
 /// The latest time.
 [[nodiscard]] Time last_of(const std::vector<Time>& times);

@@ -113,8 +113,7 @@ private:
             for (std::size_t j = 0; j < joiners_.size(); ++j) {
                 const std::uint64_t tag = kTag + messages_++;
                 add(old_[i], fmt::format("state to {}", j), SendOperation{joiners_[j], part, tag});
-                add(joiners_[j],
-                    fmt::format("state from {}", i),
+                add(joiners_[j], fmt::format("state from {}", i),
                     ReceiveOperation{old_[i], part, tag});
             }
         }
@@ -171,10 +170,7 @@ private:
 }  // namespace
 
 void add_transfer(
-    ExecutionGraph& graph,
-    const Members& old_members,
-    const Members& joiners,
-    Transfer transfer,
+    ExecutionGraph& graph, const Members& old_members, const Members& joiners, Transfer transfer,
     Bytes state) {
     SWITCHFOLD_CHECK(!old_members.empty() && !joiners.empty(), "nobody to send or to receive");
     TransferWriter(graph, old_members, joiners, state).write(transfer);

@@ -25,10 +25,7 @@ enum class Transfer : std::uint8_t {
 /// begin on. Updates of senders and receivers wait for it: weights are constant until then. Ranks
 /// of `graph` are GPUs.
 void add_transfer(
-    ExecutionGraph& graph,
-    const Members& old_members,
-    const Members& joiners,
-    Transfer transfer,
+    ExecutionGraph& graph, const Members& old_members, const Members& joiners, Transfer transfer,
     Bytes state);
 
 /// The transfer alone.

@@ -88,10 +88,7 @@ private:
     }
 
     void
-    add(StretchKind kind,
-        Time time,
-        std::uint32_t members,
-        std::uint64_t steps,
+    add(StretchKind kind, Time time, std::uint32_t members, std::uint64_t steps,
         std::uint64_t samples) {
         if (time.count() == 0)
             return;
@@ -323,10 +320,8 @@ double RunTimeline::samples_per_second() const {
 }
 
 RunTimeline compose_run(
-    const std::vector<Pace>& paces,
-    const std::vector<TimedChange>& changes,
-    const RunLength& length,
-    const Checkpoints& checkpoints) {
+    const std::vector<Pace>& paces, const std::vector<TimedChange>& changes,
+    const RunLength& length, const Checkpoints& checkpoints) {
     SWITCHFOLD_CHECK(paces.size() == changes.size() + 1, "a pace is missing");
     if (checkpoints.every.count() > 0 && checkpoints.asynchronous)
         for (const Pace& pace : paces)

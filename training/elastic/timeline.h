@@ -131,9 +131,7 @@ struct RunTimeline {
 /// Composes a run: `paces[i]` applies before change i, the last one after all changes. Steps repeat
 /// between changes.
 [[nodiscard]] RunTimeline compose_run(
-    const std::vector<Pace>& paces,
-    const std::vector<TimedChange>& changes,
-    const RunLength& length,
-    const Checkpoints& checkpoints = {});
+    const std::vector<Pace>& paces, const std::vector<TimedChange>& changes,
+    const RunLength& length, const Checkpoints& checkpoints = {});
 
 }  // namespace switchfold::elastic

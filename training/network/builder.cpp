@@ -34,8 +34,7 @@ slide(std::uint64_t in, std::uint64_t window, std::uint64_t stride, std::uint64_
 std::vector<std::uint64_t> slide(const Tensor& in, std::uint64_t channels, const Window& window) {
     SWITCHFOLD_CHECK(in.shape.size() == 3, "a window on what is no image");
     return {
-        channels,
-        slide(in.shape[1], window.height, window.stride, window.pad_height),
+        channels, slide(in.shape[1], window.height, window.stride, window.pad_height),
         slide(in.shape[2], window.width, window.stride, window.pad_width)};
 }
 
@@ -65,11 +64,7 @@ Tensor NetworkBuilder::layer(
 }
 
 Tensor NetworkBuilder::conv(
-    Name name,
-    const Tensor& in,
-    std::uint64_t channels,
-    const Window& window,
-    bool bias,
+    Name name, const Tensor& in, std::uint64_t channels, const Window& window, bool bias,
     std::uint32_t groups) {
     Layer layer{std::move(name), "conv"};
     const Tensor out{slide(in, channels, window)};
@@ -131,10 +126,7 @@ Tensor NetworkBuilder::lstm(
 }
 
 Tensor NetworkBuilder::embedding(
-    Name name,
-    const Tensor& words,
-    std::uint64_t vocabulary,
-    std::uint64_t width,
+    Name name, const Tensor& words, std::uint64_t vocabulary, std::uint64_t width,
     const Weights& weights) {
     Layer layer{std::move(name), "embedding"};
     layer.parameters = weights.shares ? 0 : vocabulary * width;

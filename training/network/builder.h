@@ -60,11 +60,7 @@ public:
 
     /// Images are channels, height, width.
     Tensor conv(
-        Name name,
-        const Tensor& in,
-        std::uint64_t channels,
-        const Window& window,
-        bool bias = true,
+        Name name, const Tensor& in, std::uint64_t channels, const Window& window, bool bias = true,
         std::uint32_t groups = 1);
     /// A transposed convolution whose windows of `side` do not overlap: side 2 doubles height and
     /// width.
@@ -82,10 +78,7 @@ public:
     lstm(Name name, const std::vector<Tensor>& in, std::uint64_t width, std::uint64_t biases = 2);
     /// Looks up one row of a table per token.
     Tensor embedding(
-        Name name,
-        const Tensor& words,
-        std::uint64_t vocabulary,
-        std::uint64_t width,
+        Name name, const Tensor& words, std::uint64_t vocabulary, std::uint64_t width,
         const Weights& weights = {});
     Tensor layernorm(Name name, const Tensor& in);
     Tensor rmsnorm(Name name, const Tensor& in);
@@ -99,17 +92,13 @@ public:
         Name name, std::string_view type, const Tensor& in, TensorSplit split = TensorSplit::kNone);
     /// Element-wise over equally shaped tensors: add, mul.
     Tensor each_of(
-        Name name,
-        std::string_view type,
-        const std::vector<Tensor>& in,
+        Name name, std::string_view type, const std::vector<Tensor>& in,
         TensorSplit split = TensorSplit::kNone);
     /// Concatenates along the channels.
     Tensor concat(Name name, const std::vector<Tensor>& in);
     /// As large as the first input.
     Tensor loss(
-        Name name,
-        std::string_view type,
-        const std::vector<Tensor>& in,
+        Name name, std::string_view type, const std::vector<Tensor>& in,
         TensorSplit split = TensorSplit::kNone);
 
     /// Any other layer: fills in what follows from the inputs and the output's shape.

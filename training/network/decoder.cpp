@@ -22,11 +22,9 @@ template <class Shape>
 void check_heads(const Shape& shape, ParamChecker& checker) {
     if (shape.hidden % shape.heads != 0)
         checker.error(
-            "/heads",
-            fmt::format(
-                "is {}, and the width {}; expected heads that share it evenly",
-                shape.heads,
-                shape.hidden));
+            "/heads", fmt::format(
+                          "is {}, and the width {}; expected heads that share it evenly",
+                          shape.heads, shape.hidden));
 }
 
 template <class Shape>
@@ -34,18 +32,13 @@ void check_grouped_heads(const Shape& shape, ParamChecker& checker) {
     check_heads(shape, checker);
     if (shape.kv_heads != 0 && shape.heads % shape.kv_heads != 0)
         checker.error(
-            "/kv_heads",
-            fmt::format(
-                "is {}, and heads {}; expected as many heads of queries each",
-                shape.kv_heads,
-                shape.heads));
+            "/kv_heads", fmt::format(
+                             "is {}, and heads {}; expected as many heads of queries each",
+                             shape.kv_heads, shape.heads));
 }
 
 Tensor head(
-    NetworkBuilder& net,
-    const Tensor& in,
-    const Tensor& embedded,
-    std::uint32_t vocabulary,
+    NetworkBuilder& net, const Tensor& in, const Tensor& embedded, std::uint32_t vocabulary,
     bool tied) {
     Weights weights = no_bias(TensorSplit::kVocabulary);
     if (tied)
@@ -89,10 +82,7 @@ rotary_attention(NetworkBuilder& net, const std::string& block, const Tensor& in
 
 /// Gated feed-forward: SiLU of the gate times the other projection, then back to the width.
 Tensor gated_feed_forward(
-    NetworkBuilder& net,
-    const std::string& name,
-    const Tensor& in,
-    std::uint64_t inner,
+    NetworkBuilder& net, const std::string& name, const Tensor& in, std::uint64_t inner,
     std::uint64_t hidden) {
     const Weights columns = no_bias(TensorSplit::kColumns);
     Tensor gate = net.linear(name + ".gate_proj", in, inner, columns);
@@ -104,10 +94,7 @@ Tensor gated_feed_forward(
 
 /// A product of every expert with its tokens.
 Tensor experts(
-    NetworkBuilder& net,
-    std::string name,
-    const Tensor& in,
-    std::uint64_t width,
+    NetworkBuilder& net, std::string name, const Tensor& in, std::uint64_t width,
     std::uint32_t experts) {
     Layer layer{std::move(name), "linear"};
     layer.parameters = experts * in.width() * width;
@@ -145,10 +132,7 @@ template <class Shape>
 Network rotary_decoder(std::string name, const Shape& s) {
     NetworkBuilder net(std::move(name), s.sequence);
     const Tensor embedded = net.embedding(
-        "embed_tokens",
-        Tensor{{s.sequence}},
-        s.vocabulary,
-        s.hidden,
+        "embed_tokens", Tensor{{s.sequence}}, s.vocabulary, s.hidden,
         {true, TensorSplit::kVocabulary});
     Tensor x = embedded;
     for (std::uint32_t i = 0; i < s.layers; ++i) {

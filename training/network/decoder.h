@@ -31,19 +31,14 @@ struct GptShape {
             field("hidden", &GptShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
                 .required(),
             field(
-                "heads",
-                &GptShape::heads,
-                "Attention heads, which divide the width.",
-                1U,
+                "heads", &GptShape::heads, "Attention heads, which divide the width.", 1U,
                 1U << 12U)
                 .required(),
             field("sequence", &GptShape::sequence, "Tokens of a sample.", 1U, 1U << 20U).required(),
             field("vocabulary", &GptShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
-                "feed_forward",
-                &GptShape::feed_forward,
-                "Inner width of a block's feed-forward layer; 0: four times hidden.",
-                0U,
+                "feed_forward", &GptShape::feed_forward,
+                "Inner width of a block's feed-forward layer; 0: four times hidden.", 0U,
                 1U << 19U),
             field("tied", &GptShape::tied, "The head uses the embedding's weights."));
     }
@@ -70,21 +65,16 @@ struct LlamaShape {
                 "heads", &LlamaShape::heads, "Query heads, which divide the width.", 1U, 1U << 12U)
                 .required(),
             field(
-                "kv_heads",
-                &LlamaShape::kv_heads,
+                "kv_heads", &LlamaShape::kv_heads,
                 "Heads of keys and values, each shared by equally many query heads; 0: one per "
                 "query head.",
-                0U,
-                1U << 12U),
+                0U, 1U << 12U),
             field("sequence", &LlamaShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
             field("vocabulary", &LlamaShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
-                "feed_forward",
-                &LlamaShape::feed_forward,
-                "Inner width of a block's feed-forward layer.",
-                1U,
-                1U << 19U)
+                "feed_forward", &LlamaShape::feed_forward,
+                "Inner width of a block's feed-forward layer.", 1U, 1U << 19U)
                 .required(),
             field("tied", &LlamaShape::tied, "The head uses the embedding's weights."));
     }
@@ -111,28 +101,20 @@ struct MixtureShape {
             field("hidden", &MixtureShape::hidden, "Width of the hidden state.", 1U, 1U << 17U)
                 .required(),
             field(
-                "heads",
-                &MixtureShape::heads,
-                "Query heads, which divide the width.",
-                1U,
+                "heads", &MixtureShape::heads, "Query heads, which divide the width.", 1U,
                 1U << 12U)
                 .required(),
             field(
-                "kv_heads",
-                &MixtureShape::kv_heads,
+                "kv_heads", &MixtureShape::kv_heads,
                 "Heads of keys and values, each shared by equally many query heads; 0: one per "
                 "query head.",
-                0U,
-                1U << 12U),
+                0U, 1U << 12U),
             field("sequence", &MixtureShape::sequence, "Tokens of a sample.", 1U, 1U << 20U)
                 .required(),
             field(
                 "vocabulary", &MixtureShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(
-                "feed_forward",
-                &MixtureShape::feed_forward,
-                "Inner width of one expert.",
-                1U,
+                "feed_forward", &MixtureShape::feed_forward, "Inner width of one expert.", 1U,
                 1U << 19U)
                 .required(),
             field("tied", &MixtureShape::tied, "The head uses the embedding's weights."),

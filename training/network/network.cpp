@@ -33,13 +33,11 @@ std::vector<std::string> problems_of(const Network& network, std::size_t index) 
             "{} has {} elements, and its shape {}", layer.name, layer.out_elements, elements));
     if (layer.shares && *layer.shares >= index)
         problems.push_back(fmt::format(
-            "{} shares weights of layer {}, which does not come before it",
-            layer.name,
+            "{} shares weights of layer {}, which does not come before it", layer.name,
             *layer.shares));
     else if (layer.shares && network.layers[*layer.shares].parameters == 0)
         problems.push_back(fmt::format(
-            "{} shares weights of {}, which has none",
-            layer.name,
+            "{} shares weights of {}, which has none", layer.name,
             network.layers[*layer.shares].name));
     if (layer.groups == 0)
         problems.push_back(fmt::format("{} has no group", layer.name));
@@ -53,9 +51,7 @@ void check(const Network& network) {
         const std::vector<std::string> problems = problems_of(network, i);
         SWITCHFOLD_CHECK(problems.empty(), "{}: {}", network.name, problems.front());
         SWITCHFOLD_CHECK(
-            names.insert(network.layers[i].name).second,
-            "{} has two layers {}",
-            network.name,
+            names.insert(network.layers[i].name).second, "{} has two layers {}", network.name,
             network.layers[i].name);
     }
 }

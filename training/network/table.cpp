@@ -93,8 +93,7 @@ private:
             if (found == kColumns.end()) {
                 const std::string hint = nearest(header_[c], kColumns);
                 fail(fmt::format(
-                    "unknown column \"{}\"{}; expected: {}",
-                    header_[c],
+                    "unknown column \"{}\"{}; expected: {}", header_[c],
                     hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint),
                     fmt::join(kColumns, ", ")));
             } else if (!at_.emplace(static_cast<TableColumn>(found - kColumns.begin()), c).second) {
@@ -189,9 +188,7 @@ private:
         const auto value = parse_count(cell(column));
         if (!value || *value > most) {
             fail(fmt::format(
-                "{} is \"{}\"; expected a whole number up to {}",
-                kColumns[column],
-                cell(column),
+                "{} is \"{}\"; expected a whole number up to {}", kColumns[column], cell(column),
                 most));
             return 0;
         }
@@ -254,9 +251,7 @@ private:
             known.push_back(layer.name);
         const std::string hint = nearest(name, known);
         fail(fmt::format(
-            "{} names \"{}\"{}; expected a layer that comes before",
-            kColumns[column],
-            name,
+            "{} names \"{}\"{}; expected a layer that comes before", kColumns[column], name,
             hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint)));
         return std::nullopt;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/placement/best_cut.h"
 
-#include "training/placement/placement_tasks.h"
 #include "training/placement/exact_cut.h"
 #include "training/placement/list_cut.h"
+#include "training/placement/placement_tasks.h"
 #include "training/placement/task_schedule.h"
 
 #include <algorithm>
@@ -33,7 +33,8 @@ struct Judged {
 /// with fewer bytes sent.
 class Mover {
 public:
-    Mover(const PlacementGraph& graph, const PlacementTasks& tasks) : graph_(graph), tasks_(tasks) {}
+    Mover(const PlacementGraph& graph, const PlacementTasks& tasks) :
+        graph_(graph), tasks_(tasks) {}
 
     /// \returns whether a local optimum was reached.
     bool improve(NodeParts& parts) {

@@ -12,9 +12,9 @@ namespace switchfold {
 /// A division found by a method, or given by the user.
 struct FoundCut {
     NodeParts parts;
-    double seconds = 0;          ///< of the step, from schedule_tasks()
-    double step_bound = 0;       ///< lower bound on any division's step
-    double busiest = 0;          ///< seconds of its busiest part
+    double seconds = 0;     ///< of the step, from schedule_tasks()
+    double step_bound = 0;  ///< lower bound on any division's step
+    double busiest = 0;     ///< seconds of its busiest part
     double busiest_bound =
         0;  ///< exact: lower bound on the busiest part, for one-way messages; else 0
     std::size_t down_sets = 0;   ///< exact: number examined; else 0

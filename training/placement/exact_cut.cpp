@@ -206,13 +206,11 @@ private:
 std::string why_no_exact_cut(const PlacementGraph& graph) {
     if (graph.nodes.size() > kMostExactNodes)
         return fmt::format(
-            "has {} layers, more than the {} that are divided exactly",
-            graph.nodes.size(),
+            "has {} layers, more than the {} that are divided exactly", graph.nodes.size(),
             kMostExactNodes);
     if (graph.parts > kMostExactParts)
         return fmt::format(
-            "is for {} parts, more than the {} that are found exactly",
-            graph.parts,
+            "is for {} parts, more than the {} that are found exactly", graph.parts,
             kMostExactParts);
     if (!down_sets(needs_of(graph), kMostDownSets))
         return fmt::format(

@@ -22,17 +22,8 @@ bool is_token_by_token(const Layer& layer) {
     if (type == "linear")
         return layer.inputs.size() == 1;
     return any(
-        "add",
-        "dropout",
-        "gelu",
-        "layernorm",
-        "mul",
-        "relu",
-        "rmsnorm",
-        "sigmoid",
-        "silu",
-        "softmax_loss",
-        "tanh");
+        "add", "dropout", "gelu", "layernorm", "mul", "relu", "rmsnorm", "sigmoid", "silu",
+        "softmax_loss", "tanh");
 }
 
 }  // namespace

@@ -44,7 +44,8 @@ std::vector<std::uint32_t> parts_of(const PlacementChoice& choice, const std::st
 
 class PlacementCheck {
 public:
-    PlacementCheck(const PlacementChoice& choice, const ParallelPlan& plan, const Network& network) :
+    PlacementCheck(
+        const PlacementChoice& choice, const ParallelPlan& plan, const Network& network) :
         choice_(choice), plan_(plan), network_(network) {}
 
     PlanProblems run() {
@@ -73,8 +74,7 @@ private:
         excluded("/sharding", plan_.sharding != Sharding::kNone, "none");
         excluded("/recompute", plan_.recompute != Recompute::kNone, "none");
         excluded(
-            "/schedule",
-            plan_.given || plan_.schedule != ParallelPlan().schedule,
+            "/schedule", plan_.given || plan_.schedule != ParallelPlan().schedule,
             "none: a part takes what is ready and has the longest way to the end");
         excluded("/partition", !plan_.partition.empty(), "auto: parts of the cut say it");
         excluded("/weights", plan_.weights != WeightPolicy::kLatest, "latest");
@@ -89,16 +89,13 @@ private:
                 "/placement/parts",
                 fmt::format(
                     "are {}, and {} has {} layers; expected at most as many parts as layers",
-                    choice_.parts,
-                    network_.name,
-                    layers));
+                    choice_.parts, network_.name, layers));
         const std::uint32_t gpus = choice_.gpus_used();
         if (choice_.parts % gpus != 0)
             problem(
                 "/placement/gpus",
                 fmt::format(
-                    "are {}, which do not share {} parts evenly; expected a divisor of them",
-                    gpus,
+                    "are {}, which do not share {} parts evenly; expected a divisor of them", gpus,
                     choice_.parts));
         else if (choice_.layers.empty() && gpus != 1 && gpus != choice_.parts)
             problem(
@@ -106,8 +103,7 @@ private:
                 fmt::format(
                     "are {}, and {} parts are to be found, which have a GPU each or one for all; "
                     "expected 0 or 1, or the layers of each part",
-                    gpus,
-                    choice_.parts));
+                    gpus, choice_.parts));
         for (const Layer& layer : network_.layers)
             if (layer.shares) {
                 problem(
@@ -115,8 +111,7 @@ private:
                     fmt::format(
                         "divides no layers that share weights, as {} does those of {}; expected a "
                         "network without",
-                        layer.name,
-                        network_.layers[*layer.shares].name));
+                        layer.name, network_.layers[*layer.shares].name));
                 return;
             }
     }
@@ -129,9 +124,8 @@ private:
             for (std::size_t i = 0; i < choice_.layers[part].size(); ++i) {
                 const std::string& word = choice_.layers[part][i];
                 if (std::any_of(
-                        network_.layers.begin(), network_.layers.end(), [&](const Layer& layer) {
-                            return fit(word, layer.name).has_value();
-                        }))
+                        network_.layers.begin(), network_.layers.end(),
+                        [&](const Layer& layer) { return fit(word, layer.name).has_value(); }))
                     continue;
                 const std::string near = nearest(word, known);
                 problem(
@@ -139,8 +133,7 @@ private:
                     fmt::format(
                         "names no layer of {}: \"{}\"; expected a layer, or how names begin and "
                         "\"*\"{}",
-                        network_.name,
-                        word,
+                        network_.name, word,
                         near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
             }
         if (choice_.layers.empty() || !problems_.empty())
@@ -156,10 +149,8 @@ private:
                 problem(
                     "/placement/parts",
                     fmt::format(
-                        "have {} twice, on {} and {}; expected each layer on one part",
-                        layer.name,
-                        parts[0],
-                        parts[1]));
+                        "have {} twice, on {} and {}; expected each layer on one part", layer.name,
+                        parts[0], parts[1]));
             else
                 used[parts.front()] = true;
         }
@@ -181,16 +172,13 @@ private:
                 "/placement/chunk_steps",
                 fmt::format(
                     "is {}, and {} has no LSTM whose time steps are known; expected 0",
-                    choice_.chunk_steps,
-                    network_.name));
+                    choice_.chunk_steps, network_.name));
         else if (choice_.chunk_steps > network_.tokens)
             problem(
                 "/placement/chunk_steps",
                 fmt::format(
                     "is {}, and a sample of {} has {} time steps; expected at most those",
-                    choice_.chunk_steps,
-                    network_.name,
-                    network_.tokens));
+                    choice_.chunk_steps, network_.name, network_.tokens));
     }
 
     const PlacementChoice& choice_;

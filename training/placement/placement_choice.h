@@ -19,7 +19,9 @@ enum class PlacementMethod : std::uint8_t {
     kBest,   ///< starts from both of these and moves layers while the step gets shorter
 };
 inline constexpr std::array<std::pair<PlacementMethod, std::string_view>, 3> kCutMethodNames{
-    {{PlacementMethod::kExact, "exact"}, {PlacementMethod::kList, "list"}, {PlacementMethod::kBest, "best"}}};
+    {{PlacementMethod::kExact, "exact"},
+     {PlacementMethod::kList, "list"},
+     {PlacementMethod::kBest, "best"}}};
 
 /// Where an LSTM's time steps, except the first of a chunk, read its weights from.
 enum class LstmWeights : std::uint8_t {

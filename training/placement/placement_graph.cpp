@@ -81,10 +81,8 @@ double longest_chain(const PlacementGraph& graph) {
             before.push_back(
                 graph.nodes[input].chunks == node.chunks ? forward[input] : whole(forward[input]));
         forward[i] = behind(
-            before,
-            {node.forward,
-             node.forward * graph.share(node.chunks, 0),
-             node.forward * graph.share(node.chunks, node.chunks - 1)});
+            before, {node.forward, node.forward * graph.share(node.chunks, 0),
+                     node.forward * graph.share(node.chunks, node.chunks - 1)});
     }
     const std::vector<std::vector<std::uint32_t>> readers = readers_of(graph);
     std::vector<Reach> back(n);
@@ -97,8 +95,7 @@ double longest_chain(const PlacementGraph& graph) {
                 graph.nodes[reader].chunks == node.chunks ? back[reader] : whole(back[reader]));
         back[i] = behind(
             before,
-            {node.input_gradient,
-             node.input_gradient * graph.share(node.chunks, node.chunks - 1),
+            {node.input_gradient, node.input_gradient * graph.share(node.chunks, node.chunks - 1),
              node.input_gradient * graph.share(node.chunks, 0)});
         longest = std::max(longest, back[i].last + node.weight_gradient);
     }

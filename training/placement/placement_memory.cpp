@@ -12,9 +12,7 @@ namespace {
 
 /// One byte per element.
 double mask_bytes(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     std::uint32_t layer) {
     return kept_tensors(network.layers[layer]).mask
                ? layers.output_bytes(layer) / element_bytes(plan.datatype)
@@ -29,9 +27,7 @@ double state_bytes(double parameters, const ParallelPlan& plan) {
 }
 
 double kept_where_made(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     std::uint32_t layer) {
     const double output =
         kept_tensors(network.layers[layer]).output ? layers.output_bytes(layer) : 0;
@@ -40,9 +36,7 @@ double kept_where_made(
 }
 
 std::vector<double> kept_by_layer(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts) {
     std::vector<double> kept(network.layers.size(), 0);
     std::set<std::pair<std::uint32_t, std::uint32_t>> there;  // part and producer of the tensor
@@ -63,9 +57,7 @@ std::vector<double> kept_by_layer(
 }
 
 std::vector<MemoryBytes> held_all_along(
-    const PlacementGraph& graph,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const PlacementGraph& graph, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts) {
     std::vector<MemoryBytes> gpus(graph.gpus);
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
@@ -82,11 +74,8 @@ std::vector<MemoryBytes> held_all_along(
 }
 
 std::vector<MemoryBytes> cut_memory(
-    const Network& network,
-    const PlacementGraph& graph,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
-    const NodeParts& parts) {
+    const Network& network, const PlacementGraph& graph, const LayerWork& layers,
+    const ParallelPlan& plan, const NodeParts& parts) {
     std::vector<MemoryBytes> gpus = held_all_along(graph, layers, plan, parts);
     const std::vector<double> kept = kept_by_layer(network, layers, plan, parts);
     for (std::uint32_t i = 0; i < parts.size(); ++i)

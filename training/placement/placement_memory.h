@@ -23,24 +23,17 @@ namespace switchfold {
 /// By layer, the bytes that a micro-batch's forward adds to what its part keeps for backward. A
 /// tensor kept for several layers of a part counts once, even if it came from another part.
 [[nodiscard]] std::vector<double> kept_by_layer(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts);
 
 /// By GPU, the memory held throughout the step.
 [[nodiscard]] std::vector<MemoryBytes> held_all_along(
-    const PlacementGraph& graph,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
+    const PlacementGraph& graph, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts);
 
 /// By GPU, the peak memory, assuming that all micro-batches' activations are held at the same time.
 [[nodiscard]] std::vector<MemoryBytes> cut_memory(
-    const Network& network,
-    const PlacementGraph& graph,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
-    const NodeParts& parts);
+    const Network& network, const PlacementGraph& graph, const LayerWork& layers,
+    const ParallelPlan& plan, const NodeParts& parts);
 
 }  // namespace switchfold

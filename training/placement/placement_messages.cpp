@@ -43,9 +43,10 @@ public:
                 for (const std::uint32_t part : elsewhere)
                     between(node, part, mb);
             }
-        std::stable_sort(all_.begin(), all_.end(), [](const PlacementMessage& a, const PlacementMessage& b) {
-            return a.behind < b.behind;
-        });
+        std::stable_sort(
+            all_.begin(), all_.end(), [](const PlacementMessage& a, const PlacementMessage& b) {
+                return a.behind < b.behind;
+            });
         return std::move(all_);
     }
 
@@ -86,9 +87,8 @@ private:
 
     void add(PlacementMessage message) {
         const std::uint32_t first = *std::min_element(
-            message.takers.begin(), message.takers.end(), [&](std::uint32_t a, std::uint32_t b) {
-                return place_[a] < place_[b];
-            });
+            message.takers.begin(), message.takers.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return place_[a] < place_[b]; });
         message.after = before_[first];
         message.behind = message.after ? place_[*message.after] : 0;
         for (const std::uint32_t maker : message.makers)

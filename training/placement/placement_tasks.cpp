@@ -45,13 +45,12 @@ void PlacementTasks::add_gradients(
     for (auto i = static_cast<std::uint32_t>(graph_.nodes.size()); i-- > 0;) {
         const PlacementNode& node = graph_.nodes[i];
         for (std::uint32_t c = node.chunks; c-- > 0;) {
-            PlacementTask task{
-                TaskKind::kInputGradient,
-                i,
-                mb,
-                c,
-                node.input_gradient * graph_.share(node.chunks, c),
-                {}};
+            PlacementTask task{TaskKind::kInputGradient,
+                               i,
+                               mb,
+                               c,
+                               node.input_gradient * graph_.share(node.chunks, c),
+                               {}};
             if (c + 1 < node.chunks)
                 task.needs.push_back(back(i, mb, c + 1));
             else

@@ -31,9 +31,7 @@ constexpr std::array kKinds{
 }  // namespace
 
 PlacementWork::PlacementWork(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     const PlacementChoice& choice) :
     network_(network),
     times_(times),
@@ -107,13 +105,8 @@ double PlacementWork::seconds(TaskKind kind, std::uint32_t layer) const {
 }
 
 PlacementGraph cut_graph(
-    const Network& network,
-    const PlacementWork& work,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
-    const PlacementChoice& choice,
-    double link_bandwidth,
-    double memory) {
+    const Network& network, const PlacementWork& work, const KernelTimes& times,
+    const ParallelPlan& plan, const PlacementChoice& choice, double link_bandwidth, double memory) {
     PlacementGraph graph;
     graph.parts = choice.parts;
     graph.gpus = choice.gpus_used();
@@ -136,9 +129,7 @@ PlacementGraph cut_graph(
             const auto seconds = [&](double count) {
                 return times
                     .estimate(optimizer(
-                        count,
-                        element_bytes(plan.datatype),
-                        kSingleBytes,
+                        count, element_bytes(plan.datatype), kSingleBytes,
                         optimizer_state_bytes(plan)))
                     .seconds();
             };

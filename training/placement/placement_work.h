@@ -2,10 +2,10 @@
 #pragma once
 
 #include "training/network/network.h"
+#include "training/placement/layer_chunks.h"
 #include "training/placement/placement_choice.h"
 #include "training/placement/placement_graph.h"
 #include "training/placement/placement_tasks.h"
-#include "training/placement/layer_chunks.h"
 #include "training/plan/step/layer_work.h"
 #include "training/plan/step/parallel_plan.h"
 #include "workloads/kernels/kernel_times.h"
@@ -23,9 +23,7 @@ namespace switchfold {
 class PlacementWork {
 public:
     PlacementWork(
-        const Network& network,
-        const KernelTimes& times,
-        const ParallelPlan& plan,
+        const Network& network, const KernelTimes& times, const ParallelPlan& plan,
         const PlacementChoice& choice);
     PlacementWork(const PlacementWork&) = delete;
     PlacementWork& operator=(const PlacementWork&) = delete;
@@ -61,12 +59,7 @@ private:
 /// The graph to be divided: kernel times, output sizes, memory held. An output read on another part
 /// counts only where it is produced.
 [[nodiscard]] PlacementGraph cut_graph(
-    const Network& network,
-    const PlacementWork& work,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
-    const PlacementChoice& choice,
-    double link_bandwidth,
-    double memory);
+    const Network& network, const PlacementWork& work, const KernelTimes& times,
+    const ParallelPlan& plan, const PlacementChoice& choice, double link_bandwidth, double memory);
 
 }  // namespace switchfold

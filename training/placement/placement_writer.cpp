@@ -78,7 +78,8 @@ std::uint32_t PlacementWriter::peer(std::uint32_t gpu) const {
     return parts_.map.rank(place);
 }
 
-std::vector<PlacementWriter::Index> PlacementWriter::ends_of(const std::vector<std::uint32_t>& tasks) const {
+std::vector<PlacementWriter::Index>
+PlacementWriter::ends_of(const std::vector<std::uint32_t>& tasks) const {
     std::vector<Index> all;
     for (const std::uint32_t task : tasks)
         if (is_here(task))
@@ -112,10 +113,8 @@ void PlacementWriter::task(std::uint32_t index) {
         writer_.memory(MemoryClass::kActivations, kept, *first, false);
     if (task.kind == TaskKind::kWeightGradient) {
         writer_.memory(
-            MemoryClass::kActivations,
-            -kept,
-            *std::max_element(ends_[index].begin(), ends_[index].end()),
-            true);
+            MemoryClass::kActivations, -kept,
+            *std::max_element(ends_[index].begin(), ends_[index].end()), true);
         append(made_, ends_[index]);
         gradients_ready(task.node);
     }
@@ -131,24 +130,14 @@ void PlacementWriter::message(const PlacementMessage& message) {
     if (sends) {
         writer_.message(
             fmt::format("send {} {}", message.forward ? "to" : "back to", message.to),
-            fmt::format("send {}{}", what, layer),
-            true,
-            peer(message.to),
-            message.bytes,
-            message.tag,
-            phase,
-            ends_of(message.makers));
+            fmt::format("send {}{}", what, layer), true, peer(message.to), message.bytes,
+            message.tag, phase, ends_of(message.makers));
         return;
     }
     const Index done = writer_.message(
         fmt::format("receive {} {}", message.forward ? "from" : "back from", message.from),
-        fmt::format("receive {}{}", what, layer),
-        false,
-        peer(message.from),
-        message.bytes,
-        message.tag,
-        phase,
-        message.after ? ends_[*message.after] : std::vector<Index>());
+        fmt::format("receive {}{}", what, layer), false, peer(message.from), message.bytes,
+        message.tag, phase, message.after ? ends_[*message.after] : std::vector<Index>());
     for (const std::uint32_t taker : message.takers)
         received_[taker].push_back(done);
 }
@@ -168,12 +157,8 @@ void PlacementWriter::flush() {
     any_bucket_ = true;
     const ParallelPlan& plan = parts_.cut.plan();
     const auto index = writer_.collective(
-        "reduce gradients",
-        CollectiveKind::kAllReduce,
-        std::exchange(pending_, Bytes(0)),
-        plan.gradient,
-        {"gradients", parts_.map.replicas(rank_)},
-        Phase::kBackward,
+        "reduce gradients", CollectiveKind::kAllReduce, std::exchange(pending_, Bytes(0)),
+        plan.gradient, {"gradients", parts_.map.replicas(rank_)}, Phase::kBackward,
         std::exchange(made_, {}));
     if (index)
         reduced_.push_back(*index);
@@ -187,12 +172,8 @@ void PlacementWriter::update() {
         append(waits, ends);
     // All ranks of a model replica agree on the norm of the gradients.
     if (const auto norm = writer_.collective(
-            "norm of gradients",
-            CollectiveKind::kAllReduce,
-            Bytes(16),
-            Datatype::kFloat32,
-            {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)},
-            Phase::kOptimizer,
+            "norm of gradients", CollectiveKind::kAllReduce, Bytes(16), Datatype::kFloat32,
+            {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)}, Phase::kOptimizer,
             waits))
         waits = {*norm};
     double parameters = 0;
@@ -202,14 +183,10 @@ void PlacementWriter::update() {
     if (parameters == 0)
         return;
     const Index updated = writer_.kernel_beside(
-        "compute",
-        "update",
-        Phase::kOptimizer,
+        "compute", "update", Phase::kOptimizer,
         cut.times()
             .estimate(optimizer(
-                parameters,
-                element_bytes(cut.plan().datatype),
-                kSingleBytes,
+                parameters, element_bytes(cut.plan().datatype), kSingleBytes,
                 optimizer_state_bytes(cut.plan())))
             .kernel,
         std::move(waits));

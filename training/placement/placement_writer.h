@@ -26,7 +26,8 @@ struct PlacementStepParts {
 class PlacementWriter {
 public:
     PlacementWriter(
-        const PlacementStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+        const PlacementStepParts& parts, std::uint32_t rank, Communicators& groups,
+        NameTable& names);
     [[nodiscard]] RankGraph write();
 
 private:

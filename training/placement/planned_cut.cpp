@@ -20,10 +20,7 @@ ParallelPlan on_devices(ParallelPlan plan, const PlacementChoice& choice) {
 }  // namespace
 
 PlannedPlacement::PlannedPlacement(
-    Network network,
-    KernelTimes times,
-    ParallelPlan plan,
-    const PlacementChoice& choice,
+    Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
     const PlacementMachine& machine) :
     network_(std::move(network)),
     times_(std::move(times)),
@@ -31,23 +28,14 @@ PlannedPlacement::PlannedPlacement(
     choice_(choice),
     work_(network_, times_, plan_, choice_),
     graph_(cut_graph(
-        network_,
-        work_,
-        times_,
-        plan_,
-        choice_,
-        machine.bandwidth,
+        network_, work_, times_, plan_, choice_, machine.bandwidth,
         choice_.gpus_used() == choice_.parts ? machine.memory : 0)) {}
 
 std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
-    Network network,
-    KernelTimes times,
-    ParallelPlan plan,
-    const PlacementChoice& choice,
-    const PlacementMachine& machine,
-    PlanProblems& problems) {
-    std::unique_ptr<PlannedPlacement> cut(
-        new PlannedPlacement(std::move(network), std::move(times), std::move(plan), choice, machine));
+    Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
+    const PlacementMachine& machine, PlanProblems& problems) {
+    std::unique_ptr<PlannedPlacement> cut(new PlannedPlacement(
+        std::move(network), std::move(times), std::move(plan), choice, machine));
     std::optional<FoundCut> found;
     if (!choice.layers.empty()) {
         found = judged_cut(cut->graph_, parts_named(choice, cut->network_));
@@ -68,8 +56,7 @@ std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
             fmt::format(
                 "are {}, and no division of {} into so many fits the GPUs' memory; expected more "
                 "parts, or a smaller micro_batch",
-                choice.parts,
-                cut->network_.name));
+                choice.parts, cut->network_.name));
         return {};
     }
     cut->found_ = std::move(*found);

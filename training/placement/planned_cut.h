@@ -39,12 +39,8 @@ public:
     /// Null, with the reason, if no division fits or the method does not accept the network. \pre
     /// problems_of() is empty
     [[nodiscard]] static std::unique_ptr<PlannedPlacement> make(
-        Network network,
-        KernelTimes times,
-        ParallelPlan plan,
-        const PlacementChoice& choice,
-        const PlacementMachine& machine,
-        PlanProblems& problems);
+        Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
+        const PlacementMachine& machine, PlanProblems& problems);
     PlannedPlacement(const PlannedPlacement&) = delete;
     PlannedPlacement& operator=(const PlannedPlacement&) = delete;
 
@@ -61,10 +57,7 @@ public:
 
 private:
     PlannedPlacement(
-        Network network,
-        KernelTimes times,
-        ParallelPlan plan,
-        const PlacementChoice& choice,
+        Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
         const PlacementMachine& machine);
 
     Network network_;

@@ -37,10 +37,9 @@ public:
                 tasks_[t].kind == TaskKind::kWeightGradient ? graph.travel(tasks_[t].node) : 0;
             for (const std::uint32_t next : successors_[t])
                 longest = std::max(
-                    longest,
-                    to_end_[next] + (crosses(static_cast<std::uint32_t>(t), next)
-                                         ? message(static_cast<std::uint32_t>(t), next)
-                                         : 0));
+                    longest, to_end_[next] + (crosses(static_cast<std::uint32_t>(t), next)
+                                                  ? message(static_cast<std::uint32_t>(t), next)
+                                                  : 0));
             to_end_[t] = tasks_[t].seconds + longest;
         }
         // Gradients to be reduced are computed as early as possible, as in PyTorch.
@@ -152,7 +151,8 @@ private:
 
 }  // namespace
 
-TaskSchedule schedule_tasks(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts) {
+TaskSchedule
+schedule_tasks(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts) {
     return Scheduler(graph, tasks, parts).run();
 }
 

@@ -77,12 +77,9 @@ private:
                 step_.backward(i);
             ended.push_back(step_.last_kernel());
             parted = step_.communicate(
-                "reduce_scatter",
-                CollectiveKind::kReduceScatter,
-                size_of(options_.gradient) * units_[u].parameters,
-                options_.gradient,
-                Phase::kBackward,
-                {step_.last_kernel()});
+                "reduce_scatter", CollectiveKind::kReduceScatter,
+                size_of(options_.gradient) * units_[u].parameters, options_.gradient,
+                Phase::kBackward, {step_.last_kernel()});
             if (u > 0)
                 step_.wait_for(ready);
         }
@@ -96,11 +93,9 @@ private:
 
     Index gather(std::size_t u, Phase phase, std::vector<Index> dependencies) {
         return step_.communicate(
-            "all_gather",
-            CollectiveKind::kAllGather,
+            "all_gather", CollectiveKind::kAllGather,
             Bytes(units_[u].parameters * options_.activation_bytes),
-            options_.activation_bytes == 4 ? Datatype::kFloat32 : Datatype::kBfloat16,
-            phase,
+            options_.activation_bytes == 4 ? Datatype::kFloat32 : Datatype::kBfloat16, phase,
             std::move(dependencies));
     }
 

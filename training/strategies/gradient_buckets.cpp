@@ -16,12 +16,8 @@ void GradientBuckets::flush() {
     const Bytes bytes = size_of(options_.gradient) * pending_;
     step_.copy("bucket", Phase::kBackward, static_cast<double>(bytes.count()));
     last_ = step_.communicate(
-        kind_ == CollectiveKind::kReduceScatter ? "reduce_scatter" : "all_reduce",
-        kind_,
-        bytes,
-        options_.gradient,
-        Phase::kBackward,
-        {step_.last_kernel()});
+        kind_ == CollectiveKind::kReduceScatter ? "reduce_scatter" : "all_reduce", kind_, bytes,
+        options_.gradient, Phase::kBackward, {step_.last_kernel()});
     parameters_.push_back(pending_);
     pending_ = 0;
 }

@@ -22,12 +22,8 @@ optimizer_sharded_step(const std::vector<Layer>& layers, const DataParallelOptio
         options.activation_bytes == 4 ? Datatype::kFloat32 : Datatype::kBfloat16;
     for (const std::uint64_t parameters : buckets.parameters())
         step.communicate(
-            "all_gather",
-            CollectiveKind::kAllGather,
-            size_of(weights) * parameters,
-            weights,
-            Phase::kOptimizer,
-            {step.last_kernel()});
+            "all_gather", CollectiveKind::kAllGather, size_of(weights) * parameters, weights,
+            Phase::kOptimizer, {step.last_kernel()});
     return step.take();
 }
 

@@ -92,11 +92,8 @@ void StepBuilder::copy(std::string_view what, Phase phase, double bytes) {
 void StepBuilder::optimizer(double parameters) {
     constexpr double kBytesEach = 4;  // of parameters, gradients and momentum
     stream(
-        Layer{"optimizer", "optimizer", 0, 0, 0},
-        "step",
-        Phase::kOptimizer,
-        3 * kBytesEach * parameters,
-        2 * kBytesEach * parameters);
+        Layer{"optimizer", "optimizer", 0, 0, 0}, "step", Phase::kOptimizer,
+        3 * kBytesEach * parameters, 2 * kBytesEach * parameters);
 }
 
 void StepBuilder::attention(
@@ -143,11 +140,7 @@ void StepBuilder::stream(
 }
 
 void StepBuilder::add(
-    const Layer& layer,
-    std::string_view what,
-    Phase phase,
-    KernelOperation kernel,
-    double read,
+    const Layer& layer, std::string_view what, Phase phase, KernelOperation kernel, double read,
     double written) {
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(read));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(written));
@@ -168,11 +161,7 @@ void StepBuilder::add(
 }
 
 StepBuilder::Index StepBuilder::communicate(
-    std::string_view name,
-    CollectiveKind kind,
-    Bytes bytes,
-    Datatype datatype,
-    Phase phase,
+    std::string_view name, CollectiveKind kind, Bytes bytes, Datatype datatype, Phase phase,
     std::vector<Index> dependencies) {
     CollectiveOperation collective;
     collective.kind = kind;

@@ -44,11 +44,7 @@ public:
     /// Makes the next kernel wait for this operation as well.
     void wait_for(Index operation) { waits_.push_back(operation); }
     Index communicate(
-        std::string_view name,
-        CollectiveKind kind,
-        Bytes bytes,
-        Datatype datatype,
-        Phase phase,
+        std::string_view name, CollectiveKind kind, Bytes bytes, Datatype datatype, Phase phase,
         std::vector<Index> dependencies);
     /// The last kernel added.
     [[nodiscard]] Index last_kernel() const { return last_kernel_; }
@@ -64,11 +60,7 @@ private:
     void
     stream(const Layer& layer, std::string_view what, Phase phase, double read, double written);
     void
-    add(const Layer& layer,
-        std::string_view what,
-        Phase phase,
-        KernelOperation kernel,
-        double read,
+    add(const Layer& layer, std::string_view what, Phase phase, KernelOperation kernel, double read,
         double written);
 
     const std::vector<Layer>& layers_;

@@ -20,22 +20,16 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
             layer.inputs = {static_cast<std::uint32_t>(layers.size() - 1)};
         layers.push_back(std::move(layer));
     };
-    const auto linear =
-        [&](std::string name, std::uint64_t in, std::uint64_t out, TensorSplit split) {
-            add({std::move(name), "linear", in * out + out, tokens * in * out}, out, split);
-        };
-    const auto plain = [&](std::string name,
-                           const char* type,
-                           std::uint64_t parameters,
-                           std::uint64_t width,
-                           TensorSplit split = TensorSplit::kNone) {
+    const auto linear = [&](std::string name, std::uint64_t in, std::uint64_t out,
+                            TensorSplit split) {
+        add({std::move(name), "linear", in * out + out, tokens * in * out}, out, split);
+    };
+    const auto plain = [&](std::string name, const char* type, std::uint64_t parameters,
+                           std::uint64_t width, TensorSplit split = TensorSplit::kNone) {
         add({std::move(name), type, parameters}, width, split);
     };
     plain(
-        "embedding",
-        "embedding",
-        hidden * (shape.vocabulary + tokens),
-        hidden,
+        "embedding", "embedding", hidden * (shape.vocabulary + tokens), hidden,
         TensorSplit::kVocabulary);
     for (std::uint32_t b = 0; b < shape.blocks; ++b) {
         const std::size_t first = layers.size();
@@ -43,8 +37,7 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
         plain(name("norm 1"), "layernorm", 2 * hidden, hidden);
         linear(name("query, key, value"), hidden, 3 * hidden, TensorSplit::kColumns);
         // Scores and their products with the values; of each, only the half below the diagonal.
-        add({name("attention"), "attention", 0, tokens * tokens * hidden},
-            hidden,
+        add({name("attention"), "attention", 0, tokens * tokens * hidden}, hidden,
             TensorSplit::kHeads);
         linear(name("projection"), hidden, hidden, TensorSplit::kRows);
         plain(name("norm 2"), "layernorm", 2 * hidden, hidden);
@@ -55,8 +48,7 @@ std::vector<Layer> transformer_layers(const TransformerShape& shape) {
             layers[i].block = b;
     }
     plain("norm", "layernorm", 2 * hidden, hidden);
-    add({"head", "linear", 0, tokens * hidden * shape.vocabulary},
-        shape.vocabulary,
+    add({"head", "linear", 0, tokens * hidden * shape.vocabulary}, shape.vocabulary,
         TensorSplit::kVocabulary);
     layers.back().shares = 0;
     return layers;

@@ -12,16 +12,14 @@ namespace {
 
 std::uint64_t parameters_of(const std::vector<Layer>& layers) {
     return std::accumulate(
-        layers.begin(), layers.end(), std::uint64_t{0}, [](std::uint64_t sum, const Layer& layer) {
-            return sum + layer.parameters;
-        });
+        layers.begin(), layers.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const Layer& layer) { return sum + layer.parameters; });
 }
 
 std::uint64_t macs_of(const std::vector<Layer>& layers) {
     return std::accumulate(
-        layers.begin(), layers.end(), std::uint64_t{0}, [](std::uint64_t sum, const Layer& layer) {
-            return sum + layer.macs;
-        });
+        layers.begin(), layers.end(), std::uint64_t{0},
+        [](std::uint64_t sum, const Layer& layer) { return sum + layer.macs; });
 }
 
 TEST(Transformer, HasThePublishedNumberOfParameters) {

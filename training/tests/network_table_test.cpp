@@ -87,10 +87,9 @@ TEST(NetworkTable, NamesEveryProblem) {
         "to 1000000000000000\n"
         "t: /: line 4: has no name; expected one");
     EXPECT_EQ(
-        refused("layer,type\n"),
-        "t: /: line 1: has no column \"params\"\n"
-        "t: /: line 1: has no column \"fwd_macs_per_sample\"\n"
-        "t: /: line 1: has no column \"out_elems_per_sample\"");
+        refused("layer,type\n"), "t: /: line 1: has no column \"params\"\n"
+                                 "t: /: line 1: has no column \"fwd_macs_per_sample\"\n"
+                                 "t: /: line 1: has no column \"out_elems_per_sample\"");
     EXPECT_NE(
         refused("layer,type,params,fwd_macs_per_sample,out_elems_per_sample,input,layer\n")
             .find("unknown column \"input\", did you mean \"inputs\"?; expected: layer, type"),

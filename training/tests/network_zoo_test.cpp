@@ -46,10 +46,7 @@ TEST(Zoo, ThePageSaysTheirParametersAndTokens) {
         for (std::size_t at = count.size(); at > 3; at -= 3)
             count.insert(at - 3, ",");
         const std::string row = fmt::format(
-            "\n| `{}` | {} | {} | {} |",
-            name,
-            count,
-            network.layers.size(),
+            "\n| `{}` | {} | {} | {} |", name, count, network.layers.size(),
             network.tokens == 0 ? "" : std::to_string(network.tokens));
         EXPECT_NE(page.find(row), std::string::npos) << row;
     }
@@ -99,9 +96,7 @@ TEST(Zoo, ParametersRoundToThePrintedOnes) {
     };
     const std::vector<Printed> printed{
         {"alexnet_one_tower_227", 62.4e6, 0.05e6, "arXiv 1404.5997: one tower"},
-        {"unet_416x608",
-         31.0e6,
-         0.05e6,
+        {"unet_416x608", 31.0e6, 0.05e6,
          "31,030,658 with one input channel, and 1,152 for two more"},
         {"gpt3_175b", 175e9, 0.5e9, "arXiv 2005.14165"},
         {"gpt_1_5b", 1.5e9, 0.05e9, "arXiv 2401.10241, table 3"},

@@ -23,8 +23,7 @@ struct RowGroup {
         const std::vector<AveragingRow>& rows, const SuiteOptions& options, SuiteResult& result);
 };
 constexpr std::array kGroups{
-    RowGroup{is_of_coprocessor, compare_coprocessor},
-    RowGroup{is_of_exchange, compare_exchange},
+    RowGroup{is_of_coprocessor, compare_coprocessor}, RowGroup{is_of_exchange, compare_exchange},
     RowGroup{is_of_compound, compare_compound}};
 
 constexpr std::string_view kExchanges = "reference/training/exchange_pcie.csv";

@@ -47,11 +47,9 @@ void compare_compound(
     }
     if (alone == 0 || fastest == 0)
         throw ConfigError(
-            file.string(),
-            "/scenarios",
+            file.string(), "/scenarios",
             fmt::format(
-                "have no \"{}\" or none that begins with \"{}\"; expected both",
-                kOneGpu,
+                "have no \"{}\" or none that begins with \"{}\"; expected both", kOneGpu,
                 kDivided));
     for (const AveragingRow& row : rows) {
         Case c;

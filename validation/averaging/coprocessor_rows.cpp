@@ -35,14 +35,10 @@ constexpr std::array<std::pair<std::string_view, StreamKernel>, 5> kStream{
      {"phi_stampede_stream", StreamKernel::kTriad}}};
 
 /// Rows whose values are parameters of the model, by the parameter's file.
-constexpr std::array<std::string_view, 7> kParameters{
-    "phi_5110p_memory",
-    "phi_5110p_bandwidth",
-    "phi_7120p_bandwidth",
-    "phi_latency_l2",
-    "phi_latency_memory",
-    "phi_pcie",
-    "phi_cpu_bandwidth"};
+constexpr std::array<std::string_view, 7> kParameters{"phi_5110p_memory",    "phi_5110p_bandwidth",
+                                                      "phi_7120p_bandwidth", "phi_latency_l2",
+                                                      "phi_latency_memory",  "phi_pcie",
+                                                      "phi_cpu_bandwidth"};
 
 /// Speed-ups of the sweep's points, over the first scenario.
 struct SweepSpeedups {
@@ -92,10 +88,7 @@ private:
     }
 
     void
-    add(const AveragingRow& row,
-        const std::string& group,
-        double simulated,
-        bool fitted,
+    add(const AveragingRow& row, const std::string& group, double simulated, bool fitted,
         std::string how) {
         Case c;
         c.id = row.id;
@@ -132,10 +125,7 @@ private:
         const double rate =
             stream_rate(processor("phi_se10p"), kernel, kStreamCores, 1, kStreamElements) / kGiga;
         streams_.push_back(rate);
-        add(row,
-            "STREAM",
-            rate,
-            true,
+        add(row, "STREAM", rate, true,
             fmt::format("{} cores of an SE10P, one thread each", kStreamCores));
     }
 
@@ -147,21 +137,17 @@ private:
             outside = std::max({outside, rate / kMostStream - 1, 1 - rate / kLeastStream});
         result_.verdicts.push_back(
             {fmt::format("STREAM beyond {:.0f} to {:.0f} GB/s", kLeastStream, kMostStream),
-             std::max(0.0, outside),
-             0});
+             std::max(0.0, outside), 0});
         const ProcessorParams phi = processor("phi_se10p");
         std::string rates;
         for (std::uint32_t threads = 1; threads <= phi.threads_per_core; ++threads)
             rates += fmt::format(
-                "{}{:.1f}",
-                rates.empty() ? "" : ", ",
+                "{}{:.1f}", rates.empty() ? "" : ", ",
                 stream_rate(phi, StreamKernel::kTriad, kStreamCores, threads, kStreamElements) /
                     kGiga);
         result_.notes.push_back(fmt::format(
-            "triad with 1 to {} threads on each of {} cores: {} GB/s",
-            phi.threads_per_core,
-            kStreamCores,
-            rates));
+            "triad with 1 to {} threads on each of {} cores: {} GB/s", phi.threads_per_core,
+            kStreamCores, rates));
     }
 
     [[nodiscard]] SweepSpeedups run_sweep() const {
@@ -177,8 +163,7 @@ private:
                     if (s.name == name)
                         return *s.samples_per_s;
                 throw ConfigError(
-                    plan.files.sweep.string(),
-                    "/experiment",
+                    plan.files.sweep.string(), "/experiment",
                     fmt::format("has no scenario \"{}\"; expected it", name));
             };
             all.two_level.push_back(pace("two_level") / pace("socket"));
@@ -195,35 +180,23 @@ private:
         const double median = SweepSpeedups::median(sweep.two_level);
         const auto [least, most] = std::ranges::minmax(sweep.two_level);
         for (const AveragingRow* row : claims)
-            add(*row,
-                "claims beside ours",
-                median,
-                false,
+            add(*row, "claims beside ours", median, false,
                 "own loops over own loops on a socket, median of the sweep; processor and sizes of "
                 "the claim are not stated");
         result_.verdicts.push_back(
             {fmt::format(
                  "speed-up over a socket, the farthest of {} points of coprocessor_over_socket, "
                  "from {}",
-                 sweep.two_level.size(),
-                 kClaimed),
-             std::max(most / kClaimed - 1, 1 - least / kClaimed),
-             kBand});
+                 sweep.two_level.size(), kClaimed),
+             std::max(most / kClaimed - 1, 1 - least / kClaimed), kBand});
         result_.notes.push_back(fmt::format(
             "speed-up over a socket: {:.2f} to {:.2f}, median {:.2f}; {} of {} points within "
             "{:.0f} % of {}; over the socket at the clock of its turbo: {}, median {:.2f}; with a "
             "copy of the gradients per core, added in pairs: {}; library over the socket's "
             "library: {}, median {:.2f}",
-            least,
-            most,
-            median,
-            SweepSpeedups::within(sweep.two_level),
-            sweep.two_level.size(),
-            100 * kBand,
-            kClaimed,
-            SweepSpeedups::within(sweep.over_turbo),
-            SweepSpeedups::median(sweep.over_turbo),
-            SweepSpeedups::within(sweep.in_pairs),
+            least, most, median, SweepSpeedups::within(sweep.two_level), sweep.two_level.size(),
+            100 * kBand, kClaimed, SweepSpeedups::within(sweep.over_turbo),
+            SweepSpeedups::median(sweep.over_turbo), SweepSpeedups::within(sweep.in_pairs),
             SweepSpeedups::within(sweep.library_over_library),
             SweepSpeedups::median(sweep.library_over_library)));
         result_.notes.push_back("claims are shown beside ours, not reproduced: their processors, "
@@ -234,9 +207,8 @@ private:
     void unmatched(const AveragingRow& row) {
         const bool parameter = std::ranges::find(kParameters, row.id) != kParameters.end();
         result_.unmatched.push_back(
-            {row.id,
-             parameter ? "is a parameter of configs/processors, or of a system's link"
-                       : "is the error of somebody else's model"});
+            {row.id, parameter ? "is a parameter of configs/processors, or of a system's link"
+                               : "is the error of somebody else's model"});
     }
 
     const SuiteOptions& options_;

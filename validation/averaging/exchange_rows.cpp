@@ -102,9 +102,7 @@ void compare_exchange(
         c.simulated = collective_results(graph, outcome).front().time_us * kMilli;
         c.fitted = row.id == "mxnet_device_2";
         c.how = fmt::format(
-            "{} GPUs, {}{}",
-            row.workers,
-            enum_name(asked.policy->algorithm),
+            "{} GPUs, {}{}", row.workers, enum_name(asked.policy->algorithm),
             c.fitted ? "; the links' rate comes from it" : "");
         if (!c.fitted)
             worst = std::max(worst.value_or(0), std::abs(c.error()));
@@ -112,8 +110,7 @@ void compare_exchange(
     }
     if (worst)
         result.verdicts.push_back(
-            {"the worst exchange over PCIe that the links' rate was not taken from",
-             *worst,
+            {"the worst exchange over PCIe that the links' rate was not taken from", *worst,
              kMostError});
 }
 

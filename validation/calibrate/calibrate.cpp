@@ -103,21 +103,18 @@ CalibrationVerdict verdict_of(const Calibration& calibration) {
     if (calibration.left_out.after > calibration.left_out.before + kWorseAllowed ||
         much_is_far(calibration) ||
         std::any_of(
-            calibration.groups.begin(), calibration.groups.end(), [](const GroupErrors& group) {
-                return group.paid();
-            }))
+            calibration.groups.begin(), calibration.groups.end(),
+            [](const GroupErrors& group) { return group.paid(); }))
         return CalibrationVerdict::kUnexplained;
     const bool turned = std::any_of(
-        calibration.knobs.begin(), calibration.knobs.end(), [](const CalibratedKnob& knob) {
-            return knob.logarithm != 0;
-        });
+        calibration.knobs.begin(), calibration.knobs.end(),
+        [](const CalibratedKnob& knob) { return knob.logarithm != 0; });
     const bool gained = calibration.fitted.before - calibration.fitted.after > kLeastGain &&
                         calibration.left_out.after <= calibration.left_out.before;
     if (turned && gained)
         return CalibrationVerdict::kBetter;
     return std::any_of(
-               calibration.groups.begin(),
-               calibration.groups.end(),
+               calibration.groups.begin(), calibration.groups.end(),
                [](const GroupErrors& group) {
                    return group.left_out.points > 0 && group.left_out.before > group.limit;
                })
@@ -166,9 +163,7 @@ Calibration calibrate(const CalibrationData& data, const CalibrationOptions& opt
     static_cast<void>(simulated.times(fitted, {shipped}));
     const double once = options.seconds() - begin;
     options.planned(
-        {dials.size(),
-         fitted.size(),
-         left_out.size(),
+        {dials.size(), fitted.size(), left_out.size(),
          once * static_cast<double>(usual_evaluations(dials.size())) +
              2 * once * static_cast<double>(left_out.size()) / static_cast<double>(fitted.size())});
 

@@ -37,10 +37,7 @@ public:
             if (point.spread > kContradiction)
                 out_.notes.push_back(fmt::format(
                     "{} at {:.0f}: measured {} times, the slowest takes {:.1f} times the quickest",
-                    point.group,
-                    point.size,
-                    point.measured,
-                    point.spread));
+                    point.group, point.size, point.measured, point.spread));
         divide(out_.points, data_.most);
         const auto fitted = std::count_if(
             out_.points.begin(), out_.points.end(), [](const auto& p) { return p.fitted; });
@@ -67,8 +64,7 @@ private:
             observe_kernels(file, system_, out_);
         else
             throw ConfigError(
-                file.string(),
-                "line 1",
+                file.string(), "line 1",
                 "is no table that is known; expected a log of nccl-tests, or columns of "
                 "collectives (n_gpus, size_bytes, time_us), kernels (dtype, m, n, k, time_us) or "
                 "copies (copy, size_bytes, time_us)");
@@ -117,12 +113,10 @@ private:
         const std::string first =
             data_.files.empty() ? data_.traces.front().string() : data_.files.front().string();
         problems.push_back(
-            {first,
-             "",
+            {first, "",
              fmt::format(
                  "{} to calibrate {} with; expected two sizes of one operation at least{}",
-                 out_.points.empty() ? "has nothing" : "has too little",
-                 system_.name,
+                 out_.points.empty() ? "has nothing" : "has too little", system_.name,
                  rows_.empty() && !all_tables_.empty()
                      ? ", of this machine by the words of its columns or by --table NAME"
                      : "")});

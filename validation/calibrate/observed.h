@@ -7,9 +7,7 @@ namespace switchfold::validation {
 
 /// Adds the rows as points of the system; what is not possible on it is left out with the reason.
 void observe_collectives(
-    const std::vector<MeasuredRow>& rows,
-    const CalibrationData& data,
-    const Machines& machines,
+    const std::vector<MeasuredRow>& rows, const CalibrationData& data, const Machines& machines,
     Observations& out);
 
 /// Adds tables of kernels or copies, and traces.
@@ -17,8 +15,7 @@ void observe_kernels(
     const std::filesystem::path& table, const SystemParams& system, Observations& out);
 void observe_copies(const std::filesystem::path& table, Observations& out);
 void observe_traces(
-    const std::vector<std::filesystem::path>& traces,
-    const SystemParams& system,
+    const std::vector<std::filesystem::path>& traces, const SystemParams& system,
     Observations& out);
 
 /// Adds measurements of equal things to one point.

@@ -15,9 +15,7 @@ namespace {
 
 std::string group_of(const MeasuredRow& row, std::uint32_t nodes) {
     return fmt::format(
-        "{} of {} GPUs{}",
-        to_string(*row.collective),
-        row.gpus,
+        "{} of {} GPUs{}", to_string(*row.collective), row.gpus,
         nodes > 1 ? fmt::format(" on {} machines", nodes) : "");
 }
 
@@ -44,9 +42,7 @@ private:
 }  // namespace
 
 void observe_collectives(
-    const std::vector<MeasuredRow>& rows,
-    const CalibrationData& data,
-    const Machines& machines,
+    const std::vector<MeasuredRow>& rows, const CalibrationData& data, const Machines& machines,
     Observations& out) {
     const CollectivePlan plan = plan_collectives(rows, machines, data.system);
     out.left_out.insert(out.left_out.end(), plan.unmatched.begin(), plan.unmatched.end());
@@ -86,8 +82,7 @@ void observe_collectives(
     }
     if (large > 0)
         out.notes.push_back(fmt::format(
-            "{} rows above {} are not used: they say what smaller ones say, and take longer",
-            large,
+            "{} rows above {} are not used: they say what smaller ones say, and take longer", large,
             to_string(Bytes(data.largest))));
 }
 

@@ -138,11 +138,8 @@ private:
         ++out_.rows;
         merger_.add(
             fmt::format(
-                "traced {} x{} {} {}",
-                size_of_row(product),
-                product.count,
-                to_string(product.datatype),
-                product.tf32),
+                "traced {} x{} {} {}", size_of_row(product), product.count,
+                to_string(product.datatype), product.tf32),
             std::move(point));
     }
 
@@ -229,8 +226,7 @@ void observe_copies(const std::filesystem::path& table, Observations& out) {
 }
 
 void observe_traces(
-    const std::vector<std::filesystem::path>& traces,
-    const SystemParams& system,
+    const std::vector<std::filesystem::path>& traces, const SystemParams& system,
     Observations& out) {
     if (traces.empty())
         return;
@@ -241,11 +237,9 @@ void observe_traces(
     const std::string own = gpu_words(system.gpu->name).model;
     if (!traced.empty() && traced != own)
         throw ConfigError(
-            traces.front().string(),
-            "",
+            traces.front().string(), "",
             fmt::format(
-                "was recorded on {}; expected a trace of {}",
-                workload.graph.provenance.gpu_name,
+                "was recorded on {}; expected a trace of {}", workload.graph.provenance.gpu_name,
                 system.gpu->name));
     TracedOperations operations(workload.graph, out);
     for (const auto& rank : workload.graph.ranks)

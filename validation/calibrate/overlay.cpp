@@ -63,13 +63,8 @@ std::string overlay_text(
             object["$source"][parameter.pointer.substr(slash + 1)] = fmt::format(
                 "fitted by switchfold calibrate on {} ({}): {} x {:.3f} +- {:.0f} %; what was left "
                 "out is {:.1f} % off, {:.1f} before",
-                sources,
-                day,
-                knob.dial.knob->name,
-                std::exp(knob.logarithm),
-                knob.deviation * 100,
-                calibration.left_out.after * 100,
-                calibration.left_out.before * 100);
+                sources, day, knob.dial.knob->name, std::exp(knob.logarithm), knob.deviation * 100,
+                calibration.left_out.after * 100, calibration.left_out.before * 100);
         }
     }
     return json.dump(2) + "\n";

@@ -42,8 +42,7 @@ void divide(std::vector<CalibrationPoint>& points, std::size_t most) {
     for (const auto& [group, count] : counts)
         at_a_size += static_cast<double>(count) / static_cast<double>(sizes.at(group).size());
     const auto each = std::clamp(
-        static_cast<std::size_t>(static_cast<double>(most) / std::max(1.0, at_a_size)),
-        kLeastSizes,
+        static_cast<std::size_t>(static_cast<double>(most) / std::max(1.0, at_a_size)), kLeastSizes,
         kMostSizes);
     std::map<std::string, std::set<double>> fitted;
     std::map<std::string, std::set<double>> checked;

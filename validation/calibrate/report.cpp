@@ -25,16 +25,8 @@ std::string errors_text(const Calibration& calibration) {
     constexpr const char* kLine = "{:<50}{}   {}\n";
     std::string text = fmt::format(
         "\n{:<50}{:>24}   {:>24}\n{:<50}{:>6}{:>9}{:>9}   {:>6}{:>9}{:>9}\n",
-        "mean absolute errors",
-        "fitted",
-        "left out to check",
-        "",
-        "points",
-        "before",
-        "after",
-        "points",
-        "before",
-        "after");
+        "mean absolute errors", "fitted", "left out to check", "", "points", "before", "after",
+        "points", "before", "after");
     for (const GroupErrors& group : calibration.groups)
         text += fmt::format(
             kLine, "  " + group.name(), change_text(group.fitted), change_text(group.left_out));
@@ -53,11 +45,8 @@ std::string knobs_text(const Calibration& calibration) {
         }
         constexpr double kFar = 2.5;  // deviations
         text += fmt::format(
-            "  {:<24} x {:.3f} +- {:.0f} % ({:.0f} % before){}\n",
-            knob.dial.knob->name,
-            std::exp(knob.logarithm),
-            knob.deviation * 100,
-            knob.dial.knob->sigma * 100,
+            "  {:<24} x {:.3f} +- {:.0f} % ({:.0f} % before){}\n", knob.dial.knob->name,
+            std::exp(knob.logarithm), knob.deviation * 100, knob.dial.knob->sigma * 100,
             std::abs(knob.logarithm) > kFar * knob.dial.knob->sigma
                 ? "; far from what is usual: is the system the right one?"
                 : "");
@@ -65,9 +54,7 @@ std::string knobs_text(const Calibration& calibration) {
             continue;
         for (const Turned& parameter : knob.dial.parameters)
             text += fmt::format(
-                "    {:<46} {:>12} -> {}\n",
-                parameter.pointer,
-                plain(parameter.at(1)),
+                "    {:<46} {:>12} -> {}\n", parameter.pointer, plain(parameter.at(1)),
                 plain(parameter.at(std::exp(knob.logarithm))));
     }
     if (!untold.empty())
@@ -85,26 +72,21 @@ std::string verdict_text(const Calibration& calibration) {
             text += fmt::format(
                 "  what fits one half of the sizes makes the other worse: {:.1f} %, {:.1f} "
                 "before\n",
-                calibration.left_out.after * 100,
-                calibration.left_out.before * 100);
+                calibration.left_out.after * 100, calibration.left_out.before * 100);
         if (much_is_far(calibration))
             text += "  what fits best leaves a quarter of the points at twice the usual error\n";
         for (const GroupErrors& group : calibration.groups)
             if (group.paid())
                 text += fmt::format(
-                    "  what brings others nearer takes {} from {:.0f} to {:.0f} %\n",
-                    group.name(),
-                    group.left_out.before * 100,
-                    group.left_out.after * 100);
+                    "  what brings others nearer takes {} from {:.0f} to {:.0f} %\n", group.name(),
+                    group.left_out.before * 100, group.left_out.after * 100);
     }
     std::string far;
     for (const GroupErrors& group : calibration.groups)
         if (group.left_out.points > 0 && group.left_out.after > group.limit)
             far += fmt::format(
-                "  {}: {:.0f} % of error is left, {:.0f} are usual\n",
-                group.name(),
-                group.left_out.after * 100,
-                group.limit * 100);
+                "  {}: {:.0f} % of error is left, {:.0f} are usual\n", group.name(),
+                group.left_out.after * 100, group.limit * 100);
     return far.empty() ? text : text + "\nnot explained within the bounds\n" + far;
 }
 
@@ -115,13 +97,8 @@ std::string points_text(const Calibration& calibration) {
     for (const PointTimes& times : calibration.times) {
         const CalibrationPoint& point = calibration.data.points[times.point];
         text += fmt::format(
-            "{},{:.0f},{},{:.3f},{:.3f},{:.3f}\n",
-            point.group,
-            point.size,
-            point.fitted ? "fitted" : "left_out",
-            point.measured_us,
-            times.before,
-            times.after);
+            "{},{:.0f},{},{:.3f},{:.3f},{:.3f}\n", point.group, point.size,
+            point.fitted ? "fitted" : "left_out", point.measured_us, times.before, times.after);
     }
     return text;
 }
@@ -130,10 +107,7 @@ std::string to_text(const Calibration& calibration) {
     const Observations& data = calibration.data;
     std::string text = fmt::format(
         "{}: {} rows of {} tables and logs, {} points fitted, {} left out to check\n",
-        calibration.system,
-        data.rows,
-        data.sources.size(),
-        calibration.fitted.points,
+        calibration.system, data.rows, data.sources.size(), calibration.fitted.points,
         calibration.left_out.points);
     for (const std::string& note : data.notes)
         text += "  note: " + note + "\n";

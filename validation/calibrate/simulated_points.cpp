@@ -17,8 +17,7 @@ namespace {
 constexpr double kMicro = 1e6;
 
 double simulated(
-    const CollectivePoint& point,
-    const SystemParams& /*system*/,
+    const CollectivePoint& point, const SystemParams& /*system*/,
     std::span<const Override> turned) {
     PlannedRun run = point.run;
     run.system = changed_system(run.system, turned);

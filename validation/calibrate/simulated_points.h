@@ -18,10 +18,8 @@ class SimulatedPoints {
 public:
     /// `system` and `points` must outlive it.
     SimulatedPoints(
-        const SystemParams& system,
-        std::span<const Dial> dials,
-        std::span<const CalibrationPoint> points,
-        RunJobs run) :
+        const SystemParams& system, std::span<const Dial> dials,
+        std::span<const CalibrationPoint> points, RunJobs run) :
         system_(system), dials_(dials), points_(points), run_(std::move(run)) {}
 
     /// us of the points of these indices, for each setting of the dials. Throws what a simulation

@@ -16,24 +16,15 @@ namespace {
 
 std::optional<Datatype> datatype_of(const std::string& text) {
     static const std::map<std::string, Datatype, std::less<>> kTypes{
-        {"", Datatype::kFloat32},
-        {"float", Datatype::kFloat32},
-        {"float32", Datatype::kFloat32},
-        {"fp32", Datatype::kFloat32},
-        {"half", Datatype::kFloat16},
-        {"float16", Datatype::kFloat16},
-        {"fp16", Datatype::kFloat16},
-        {"bfloat16", Datatype::kBfloat16},
-        {"bf16", Datatype::kBfloat16},
-        {"double", Datatype::kFloat64},
-        {"float64", Datatype::kFloat64},
-        {"int8", Datatype::kInt8},
-        {"uint8", Datatype::kUint8},
-        {"int32", Datatype::kInt32},
-        {"int64", Datatype::kInt64},
-        {"fp8", Datatype::kFloat8},
-        {"f8e4m3", Datatype::kFloat8},
-        {"f8e5m2", Datatype::kFloat8}};
+        {"", Datatype::kFloat32},        {"float", Datatype::kFloat32},
+        {"float32", Datatype::kFloat32}, {"fp32", Datatype::kFloat32},
+        {"half", Datatype::kFloat16},    {"float16", Datatype::kFloat16},
+        {"fp16", Datatype::kFloat16},    {"bfloat16", Datatype::kBfloat16},
+        {"bf16", Datatype::kBfloat16},   {"double", Datatype::kFloat64},
+        {"float64", Datatype::kFloat64}, {"int8", Datatype::kInt8},
+        {"uint8", Datatype::kUint8},     {"int32", Datatype::kInt32},
+        {"int64", Datatype::kInt64},     {"fp8", Datatype::kFloat8},
+        {"f8e4m3", Datatype::kFloat8},   {"f8e5m2", Datatype::kFloat8}};
     const auto at = kTypes.find(text);
     return at == kTypes.end() ? std::nullopt : std::optional(at->second);
 }
@@ -54,8 +45,7 @@ std::string without(std::string table, const std::vector<std::string>& words) {
 class CollectivePlanner {
 public:
     CollectivePlanner(
-        const std::vector<MeasuredRow>& rows,
-        const Machines& machines,
+        const std::vector<MeasuredRow>& rows, const Machines& machines,
         const std::filesystem::path& system) :
         rows_(rows), machines_(machines), system_(system), launches_(rows) {}
 
@@ -67,8 +57,7 @@ public:
                 "suspect, simulated as the machine would run it: {}: {}", table, doubt));
         for (const std::string& table : peaks_)
             plan_.notes.push_back(fmt::format(
-                "{} gives a bandwidth without a size: taken at {}",
-                table,
+                "{} gives a bandwidth without a size: taken at {}", table,
                 to_string(Bytes(kPeakBytes))));
         return std::move(plan_);
     }
@@ -96,22 +85,16 @@ private:
         MachineMatch named = fit_machine(system_, wanted);
         if (!named.machine)
             throw ConfigError(
-                system_.string(),
-                "",
+                system_.string(), "",
                 fmt::format(
-                    "cannot run what {} measured: {}; expected the machine of {} GPUs{}",
-                    row.table,
-                    named.why,
-                    wanted.gpus,
+                    "cannot run what {} measured: {}; expected the machine of {} GPUs{}", row.table,
+                    named.why, wanted.gpus,
                     wanted.nodes ? fmt::format(", {} a node", wanted.gpus / *wanted.nodes) : ""));
         const std::string gpu = machine_words(row.gpu).gpu;
         const std::string& simulated = named.machine->system.gpu->name;
         if (!gpu.empty() && machine_words(simulated).gpu != gpu)
             plan_.notes.push_back(fmt::format(
-                "{} was measured on {}, and {} has {}",
-                row.table,
-                row.gpu,
-                named.machine->name,
+                "{} was measured on {}, and {} has {}", row.table, row.gpu, named.machine->name,
                 simulated));
         return named;
     }
@@ -155,8 +138,7 @@ private:
         if (words.algorithm == Algorithm::kInSwitch && !reduces) {
             words.algorithm = Algorithm::kAuto;
             words.doubt = fmt::format(
-                "the label says {}, and {} cannot reduce in the switch",
-                row.algorithm,
+                "the label says {}, and {} cannot reduce in the switch", row.algorithm,
                 machine.name);
         }
         if (!words.doubt.empty())
@@ -191,12 +173,8 @@ private:
     }
 
     std::size_t run_of(
-        const MeasuredRow& row,
-        const MatchedMachine& machine,
-        const SystemParams& system,
-        bool off,
-        const AlgorithmWords& words,
-        Datatype datatype) {
+        const MeasuredRow& row, const MatchedMachine& machine, const SystemParams& system, bool off,
+        const AlgorithmWords& words, Datatype datatype) {
         const std::uint64_t element = size_of(datatype).count();
         const std::uint64_t bytes =
             std::max(element, row.bytes.value_or(kPeakBytes) / element * element);
@@ -213,28 +191,15 @@ private:
         const std::uint32_t version =
             by_version ? library_version(row.library_version).value_or(0) : 0;
         const auto key = std::tuple(
-            machine.file.string(),
-            machine.nodes,
-            each,
-            off,
-            *row.collective,
-            version,
-            words.algorithm,
-            row.channels.value_or(0),
-            bytes,
-            datatype);
+            machine.file.string(), machine.nodes, each, off, *row.collective, version,
+            words.algorithm, row.channels.value_or(0), bytes, datatype);
         const auto [at, fresh] = runs_.try_emplace(key, plan_.runs.size());
         if (fresh) {
             plan_.runs.push_back(
                 {fmt::format(
                      "{} ({}, {} GPUs, {} bytes)", row.table, machine.name, row.gpus, bytes),
-                 system,
-                 row.gpus,
-                 *row.collective,
-                 words.algorithm,
-                 row.channels.value_or(0),
-                 Bytes(bytes),
-                 datatype});
+                 system, row.gpus, *row.collective, words.algorithm, row.channels.value_or(0),
+                 Bytes(bytes), datatype});
             if (version != 0)
                 plan_.runs.back().system.collectives->nccl_version = version;
         }
@@ -249,16 +214,8 @@ private:
     std::map<std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>, Place> places_;
     std::map<
         std::tuple<
-            std::string,
-            std::uint32_t,
-            std::uint32_t,
-            bool,
-            CollectiveKind,
-            std::uint32_t,
-            Algorithm,
-            std::uint32_t,
-            std::uint64_t,
-            Datatype>,
+            std::string, std::uint32_t, std::uint32_t, bool, CollectiveKind, std::uint32_t,
+            Algorithm, std::uint32_t, std::uint64_t, Datatype>,
         std::size_t>
         runs_;
     std::set<std::string> ids_;
@@ -269,8 +226,7 @@ private:
 }  // namespace
 
 CollectivePlan plan_collectives(
-    const std::vector<MeasuredRow>& rows,
-    const Machines& machines,
+    const std::vector<MeasuredRow>& rows, const Machines& machines,
     const std::filesystem::path& system) {
     return CollectivePlanner(rows, machines, system).run();
 }

@@ -53,8 +53,7 @@ inline constexpr std::uint64_t kPeakBytes = 8ULL << 30U;
 /// into it. `system`, unless empty, is the machine of all rows; throws ConfigError if it has too
 /// few GPUs.
 [[nodiscard]] CollectivePlan plan_collectives(
-    const std::vector<MeasuredRow>& rows,
-    const Machines& machines,
+    const std::vector<MeasuredRow>& rows, const Machines& machines,
     const std::filesystem::path& system = {});
 
 }  // namespace switchfold::validation

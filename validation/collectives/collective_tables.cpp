@@ -116,8 +116,8 @@ std::vector<MeasuredRow> parse_collective_tables(std::string_view text, const st
     return CollectiveTableReader(table, label).run();
 }
 
-std::vector<MeasuredRow> read_collective_tables(
-    const std::filesystem::path& path, std::vector<Unmatched>* unread) {
+std::vector<MeasuredRow>
+read_collective_tables(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
     return CollectiveTableReader(table, path.string(), unread).run();
 }

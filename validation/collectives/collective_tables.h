@@ -48,8 +48,8 @@ struct MeasuredRow {
 /// algbw_GBps, busbw_GBps; optionally collective (default all_reduce), gpu, n_nodes, interconnect,
 /// algo, channels, nccl_version, dtype, placement. Throws ConfigError "file: line N: ..." with all
 /// problems.
-[[nodiscard]] std::vector<MeasuredRow> read_collective_tables(
-    const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
+[[nodiscard]] std::vector<MeasuredRow>
+read_collective_tables(const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
 [[nodiscard]] std::vector<MeasuredRow>
 parse_collective_tables(std::string_view text, const std::string& label);
 

@@ -139,10 +139,7 @@ std::string why_too_fast(const CollectivePlan& plan, const PlannedRow& planned) 
     if (!measured)
         return {};
     return why_impossible(
-        run.system,
-        run.kind,
-        run.bytes.count(),
-        run.ranks,
+        run.system, run.kind, run.bytes.count(), run.ranks,
         measured->high.value_or(measured->us) * 1e-6);
 }
 
@@ -172,8 +169,7 @@ std::vector<Case> ratios(const CollectivePlan& plan, const std::vector<Case>& ca
         };
         Case c;
         c.id = fmt::format(
-            "{}/{}/in-switch over ring",
-            key.first,
+            "{}/{}/in-switch over ring", key.first,
             key.second == 0 ? "" : std::to_string(key.second));
         c.group = "in-switch over ring";
         c.quantity = "bandwidth ratio";
@@ -199,13 +195,11 @@ collective_verdicts(const CollectivePlan& plan, const std::vector<Case>& cases) 
                     .push_back(&cases[i]);
         if (!large.empty())
             out.push_back(
-                {fmt::format("{}: mean absolute error from 1 MiB on", to_string(kind)),
-                 mape(large),
+                {fmt::format("{}: mean absolute error from 1 MiB on", to_string(kind)), mape(large),
                  kLarge});
         if (!small.empty())
             out.push_back(
-                {fmt::format("{}: mean absolute error below 1 MiB", to_string(kind)),
-                 mape(small),
+                {fmt::format("{}: mean absolute error below 1 MiB", to_string(kind)), mape(small),
                  kSmall});
     }
     return out;
@@ -246,9 +240,7 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
         notes.push_back(fmt::format(
             "{}: its label is suspect: at {} it ran at {:.0f} % of what the links of such a "
             "machine carry",
-            table,
-            to_string(Bytes(plateau.bytes)),
-            plateau.share * 100));
+            table, to_string(Bytes(plateau.bytes)), plateau.share * 100));
     notes.push_back(fmt::format(
         "mean absolute error from 1 MiB on without tables of suspect label: {:.1f} %",
         mape(large) * 100));
@@ -262,8 +254,7 @@ namespace {
 /// The measurements: nccl-tests logs or a table, whichever the user named; otherwise both tables of
 /// a folder of measurements.
 std::vector<MeasuredRow> measured_rows(
-    const std::filesystem::path& data,
-    const SuiteOptions& options,
+    const std::filesystem::path& data, const SuiteOptions& options,
     std::vector<Unmatched>& unread) {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(data, ignored);
@@ -272,8 +263,7 @@ std::vector<MeasuredRow> measured_rows(
             folder ? read_nccl_log_folder(data) : read_nccl_log_rows(data);
         if (options.system.empty())
             throw ConfigError(
-                data.string(),
-                "",
+                data.string(), "",
                 "is of nccl-tests, which does not say what joins the GPUs; expected --system FILE, "
                 "the machine that was measured");
         return rows;

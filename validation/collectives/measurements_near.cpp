@@ -67,9 +67,7 @@ std::string named(const std::vector<std::string>& tables) {
 }  // namespace
 
 std::vector<MeasuredOperation> measurements_near(
-    const std::vector<MeasuredRow>& rows,
-    const Machines& machines,
-    const SystemParams& system,
+    const std::vector<MeasuredRow>& rows, const Machines& machines, const SystemParams& system,
     std::span<const std::uint64_t> sizes) {
     const std::uint32_t gpus = gpus_of(system);
     Owners owners(machines);
@@ -81,9 +79,8 @@ std::vector<MeasuredOperation> measurements_near(
             !measured_time(row) || owners.of(row) != system.name)
             continue;
         const auto operation = std::find_if(
-            operations.begin(), operations.end(), [&](const MeasuredOperation& candidate) {
-                return candidate.kind == *row.collective;
-            });
+            operations.begin(), operations.end(),
+            [&](const MeasuredOperation& candidate) { return candidate.kind == *row.collective; });
         if (operation == operations.end())
             continue;
         for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -99,9 +96,7 @@ std::vector<MeasuredOperation> measurements_near(
 }
 
 std::string describe_measurements(
-    const SystemParams& system,
-    const Machines& machines,
-    const std::filesystem::path& root,
+    const SystemParams& system, const Machines& machines, const std::filesystem::path& root,
     const std::filesystem::path& measurements) {
     SuiteOptions options;
     options.root = root;
@@ -117,8 +112,7 @@ std::string describe_measurements(
     std::string out = fmt::format(
         "\nmeasured times of all {} GPUs within a factor of two of each size (-: no measurement):\n"
         "  {:<14}",
-        gpus_of(system),
-        "");
+        gpus_of(system), "");
     for (const std::uint64_t bytes : sizes)
         out += fmt::format("{:>5}", short_size(bytes));
     for (const MeasuredOperation& operation : measurements_near(rows, machines, system, sizes)) {

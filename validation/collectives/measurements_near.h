@@ -22,17 +22,13 @@ struct MeasuredOperation {
 /// For each kind of collective, how many rows were measured on all GPUs of the system of this name
 /// near each of the sizes (bytes, ascending).
 [[nodiscard]] std::vector<MeasuredOperation> measurements_near(
-    const std::vector<MeasuredRow>& rows,
-    const Machines& machines,
-    const SystemParams& system,
+    const std::vector<MeasuredRow>& rows, const Machines& machines, const SystemParams& system,
     std::span<const std::uint64_t> sizes);
 
 /// The same as text, from the tables of `validate collectives`. `measurements`: a folder of
 /// measurements besides the repository's own, or empty.
 [[nodiscard]] std::string describe_measurements(
-    const SystemParams& system,
-    const Machines& machines,
-    const std::filesystem::path& root,
+    const SystemParams& system, const Machines& machines, const std::filesystem::path& root,
     const std::filesystem::path& measurements);
 
 }  // namespace switchfold::validation

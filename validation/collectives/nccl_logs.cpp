@@ -12,11 +12,8 @@ namespace switchfold::validation {
 namespace {
 
 MeasuredRow row_of(
-    const NcclTestsLog& log,
-    const NcclTestsRow& printed,
-    const NcclTestsTime& time,
-    const std::filesystem::path& file,
-    const char* placement) {
+    const NcclTestsLog& log, const NcclTestsRow& printed, const NcclTestsTime& time,
+    const std::filesystem::path& file, const char* placement) {
     MeasuredRow row;
     row.line = printed.line;
     row.table = file.stem().string();
@@ -59,8 +56,7 @@ std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
     const NcclTestsLog log = read_nccl_log(file);
     if (!log.whole)
         throw ConfigError(
-            file.string(),
-            fmt::format("line {}", log.lines),
+            file.string(), fmt::format("line {}", log.lines),
             "ends before the line \"# Avg bus bandwidth\"; expected the log of a run that came to "
             "its end");
     if (log.ranks < 2)
@@ -76,8 +72,7 @@ std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folde
     std::sort(files.begin(), files.end());
     if (std::none_of(files.begin(), files.end(), is_nccl_log))
         throw ConfigError(
-            folder.string(),
-            "",
+            folder.string(), "",
             "holds neither reference/nccl_allreduce.csv nor a log of nccl-tests; expected one of "
             "the two");
     std::vector<Problem> problems;

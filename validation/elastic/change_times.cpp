@@ -177,9 +177,7 @@ private:
             const double shrink =
                 to_seconds(elastic::init_time(default_, Communicator::kShrink, row.to_gpus));
             result_.cases.push_back(change_case(
-                row,
-                "communicators, shrink",
-                shrink,
+                row, "communicators, shrink", shrink,
                 "no kernels, buffers, bootstrap, connections"));
             add_parent(row, init);
             return true;
@@ -187,9 +185,7 @@ private:
         const bool network = row.gpus > kGpusOfChangeNode;
         const Time time = first_communicator(row.gpus, network ? row.gpus / kGpusOfChangeNode : 1);
         Case c = change_case(
-            row,
-            "communicators, machines that are not stated",
-            to_seconds(time),
+            row, "communicators, machines that are not stated", to_seconds(time),
             network ? "over a network" : "in a machine");
         const double waiting = bootstrap_of(row);
         c.measured -= waiting;
@@ -241,9 +237,7 @@ private:
         const auto state = state_of(row);
         const std::uint32_t nodes = (row.to_gpus + kGpusOfChangeNode - 1) / kGpusOfChangeNode;
         const MachineMatch match = machines_.find(
-            {"A100-SXM4-40GB",
-             nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch",
-             row.to_gpus,
+            {"A100-SXM4-40GB", nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch", row.to_gpus,
              std::max(1U, nodes)});
         if (!state || !match.machine)
             return false;
@@ -285,9 +279,7 @@ private:
             join.method = elastic::Method::kJoin;
             const double pause = pause_of(w.facts, elasticflow_);
             result_.cases.push_back(change_case(
-                w.row,
-                doubtful(w.row) ? "ElasticFlow, doubtful rows" : kElasticFlow,
-                pause,
+                w.row, doubtful(w.row) ? "ElasticFlow, doubtful rows" : kElasticFlow, pause,
                 fmt::format("reconnect; of it broadcast {:.3f} s", to_seconds(w.facts.broadcast))));
             wrong_order_ +=
                 pause_of(join, default_) < pause && pause < pause_of(restart, default_) ? 0 : 1;
@@ -319,8 +311,7 @@ private:
         if (!waiting_.empty())
             result_.verdicts.push_back(
                 {"changes for which join, reconnect and restart are not in this order",
-                 wrong_order_ / static_cast<double>(waiting_.size()),
-                 0});
+                 wrong_order_ / static_cast<double>(waiting_.size()), 0});
     }
 
     /// Compares published claims whose configuration is not public.
@@ -346,17 +337,12 @@ private:
             "GPUs, what is timed: not public). Ours, ResNet-50 from 8 to 16 A100, "
             "configs/costs/default.json: a restart takes {:.2f} s to size and pauses {:.2f} s, a "
             "join {:.2f} s and {:.3f} s: {:.1f} times in time to size, {:.0f} times in pause",
-            restart_all,
-            restart,
-            join_all,
-            join_pause,
-            restart_all / join_all,
+            restart_all, restart, join_all, join_pause, restart_all / join_all,
             restart / join_pause));
         result_.notes.push_back(fmt::format(
             "the fair baseline, processes kept alive and reconnected: {:.2f} s to size and of "
             "pause; a prepared leave pauses {:.3f} s",
-            reconnect,
-            pause_of(leave, default_)));
+            reconnect, pause_of(leave, default_)));
     }
 
     static bool doubtful(const ElasticRow& row) { return row.note.starts_with("doubtful"); }
@@ -398,9 +384,7 @@ bool is_change_time(const ElasticRow& row) {
 }
 
 void compare_change_times(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
     ChangeComparison(machines, options, result).run(rows);
 }

@@ -22,9 +22,7 @@ shipped_costs(const std::filesystem::path& root, const std::string& name);
 /// all rows; bytes and broadcasts are computed and simulated. Adds cases, unmatched rows, verdicts
 /// and notes.
 void compare_change_times(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);
 
 }  // namespace switchfold::validation

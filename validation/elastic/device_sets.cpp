@@ -141,9 +141,7 @@ bool is_of_device_set(const ElasticRow& row) {
 }
 
 void compare_device_sets(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
     const LaunchTimes eager = shipped_launches(options.root).at("pytorch_eager.json");
     std::vector<Wanted> all;
@@ -186,9 +184,7 @@ void compare_device_sets(
                     result.notes.push_back(fmt::format(
                         "{} on one GPU: {:.2f} steps/s measured, {:.2f} simulated; sets are "
                         "compared with it by their speed-up",
-                        series_of(row),
-                        row.value,
-                        1 / seconds[i]));
+                        series_of(row), row.value, 1 / seconds[i]));
                 else
                     result.unmatched.push_back({row.id, "has no row of one GPU beside it"});
                 continue;

@@ -15,9 +15,7 @@ namespace switchfold::validation {
 /// Compares strong scaling and all-reduces over sets of devices, simulated if machine, network and
 /// model are known. Adds cases and unmatched rows.
 void compare_device_sets(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);
 
 }  // namespace switchfold::validation

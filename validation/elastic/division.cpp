@@ -52,8 +52,7 @@ void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result) {
         one.measured = known;
         one.simulated = found;
         one.how = fmt::format(
-            "{} images: {}",
-            kImages,
+            "{} images: {}", kImages,
             fmt::join(what == std::string("equal") ? equal->samples : best->samples, "/"));
         result.cases.push_back(std::move(one));
     };
@@ -61,8 +60,7 @@ void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result) {
     add("best", "s", kBest, best->seconds);
     add("equal_over_best", "1", kPublishedRatio, equal->seconds / best->seconds);
     result.verdicts.push_back(
-        {"greedy division of 300 images beyond the exact one",
-         greedy->seconds / best->seconds - 1,
+        {"greedy division of 300 images beyond the exact one", greedy->seconds / best->seconds - 1,
          0});
 }
 

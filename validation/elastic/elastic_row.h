@@ -33,6 +33,7 @@ struct ElasticRow {
 };
 
 /// Throws ConfigError "file: line N: ..." with all problems.
-[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
+[[nodiscard]] std::vector<ElasticRow>
+read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
 
 }  // namespace switchfold::validation

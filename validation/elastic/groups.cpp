@@ -66,9 +66,7 @@ bool is_of_groups(const ElasticRow& row) {
 }
 
 void compare_groups(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
     std::vector<const ElasticRow*> wanted;
     std::vector<NumberJob> jobs;
@@ -77,9 +75,7 @@ void compare_groups(
             continue;
         const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
         const MachineMatch match = machines.find(
-            {"A100-SXM4-40GB",
-             row.nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch",
-             ranks,
+            {"A100-SXM4-40GB", row.nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch", ranks,
              row.nodes});
         if (!match.machine || row.gpus < 2 || ranks % row.gpus != 0) {
             result.unmatched.push_back({row.id, "has groups that do not share out its machines"});
@@ -102,10 +98,7 @@ void compare_groups(
                 "groups, Galvatron, {} GPUs together: {:.1f} GB/s measured on a machine and with a "
                 "size that are not stated; {:.1f} GB/s simulated on A100 with {}. Groups are "
                 "compared with it",
-                wanted[i]->gpus,
-                wanted[i]->value,
-                simulated[i] / kGiga,
-                to_string(kSize)));
+                wanted[i]->gpus, wanted[i]->value, simulated[i] / kGiga, to_string(kSize)));
         }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const ElasticRow& row = *wanted[i];

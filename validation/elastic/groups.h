@@ -21,9 +21,7 @@ groups_of(std::uint32_t ranks, std::uint32_t size, bool strided);
 /// machine nor size, so only the ratio of a group's bandwidth to that of all GPUs together is
 /// compared. Adds cases, notes and unmatched rows.
 void compare_groups(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);
 
 }  // namespace switchfold::validation

@@ -128,9 +128,7 @@ bool is_of_placement(const ElasticRow& row) {
 }
 
 void compare_placements(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
     Systems systems(machines);
     std::map<Step, std::size_t> jobs_of;
@@ -174,10 +172,7 @@ void compare_placements(
             result.notes.push_back(fmt::format(
                 "placements, {}: {} samples on one GPU take {:.4f} s simulated ({}); sets are "
                 "compared with it",
-                row->model,
-                samples,
-                one,
-                row->note));
+                row->model, samples, one, row->note));
         if (row->gpus == 1)
             continue;
         Case c;
@@ -192,9 +187,7 @@ void compare_placements(
         c.like.machines = static_cast<std::uint32_t>(gpus.size());
         c.machine = system->name;
         c.how = fmt::format(
-            "{} of {} GPUs each{}",
-            fmt::join(gpus, "/"),
-            kGpusOfMachine,
+            "{} of {} GPUs each{}", fmt::join(gpus, "/"), kGpusOfMachine,
             row->placement.empty() ? ", placement not stated: even" : "");
         result.cases.push_back(std::move(c));
     }

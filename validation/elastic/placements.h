@@ -26,9 +26,7 @@ gpus_by_machine(const std::string& placement, std::uint32_t gpus, std::uint32_t 
 /// Compares data-parallel steps, with GPUs placed as stated, relative to the step of one GPU. Adds
 /// cases, notes and unmatched rows.
 void compare_placements(
-    const std::vector<ElasticRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);
 
 }  // namespace switchfold::validation

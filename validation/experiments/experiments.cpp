@@ -42,8 +42,7 @@ TableAndMap with_map(const std::filesystem::path& table, const SuiteOptions& opt
         found.map = options.root / kLogMap;
     if (found.log && options.system.empty())
         throw ConfigError(
-            table.string(),
-            "",
+            table.string(), "",
             "is of nccl-tests, which does not say what joins the GPUs; expected --system FILE, the "
             "machine that was measured");
     return found;
@@ -97,9 +96,7 @@ void tell_means(SuiteResult& result) {
 }  // namespace
 
 SuiteResult run_mapped(
-    const Suite& suite,
-    const MappedSuite& mapped,
-    const SuiteOptions& options,
+    const Suite& suite, const MappedSuite& mapped, const SuiteOptions& options,
     std::vector<MeasuredExperiment>* compared) {
     const auto data = data_of(suite, options);
     if (!data)
@@ -120,8 +117,7 @@ SuiteResult run_mapped(
 
 SuiteResult run_low_sm(const SuiteOptions& options) {
     return run_mapped(
-        suite_named("low_sm"),
-        {"validation/maps/low_sm.json", "reference/copy_engines.csv"},
+        suite_named("low_sm"), {"validation/maps/low_sm.json", "reference/copy_engines.csv"},
         options);
 }
 

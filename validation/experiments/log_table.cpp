@@ -11,18 +11,9 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr const char* kLogColumns[] = {
-    "id",
-    "operation",
-    "size_bytes",
-    "type",
-    "placement",
-    "n_gpus",
-    "n_nodes",
-    "gpu",
-    "nccl_version",
-    "time_us",
-    "unusable"};
+constexpr const char* kLogColumns[] = {"id",           "operation", "size_bytes", "type",
+                                       "placement",    "n_gpus",    "n_nodes",    "gpu",
+                                       "nccl_version", "time_us",   "unusable"};
 
 CsvRecord record_of(const MeasuredRow& row) {
     CsvRecord record;

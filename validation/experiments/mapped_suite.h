@@ -19,9 +19,7 @@ struct MappedSuite {
 /// Compares the rows of the suite's tables. Reasons of rows that are left out begin with no line:
 /// they are told by their ids. `compared`, if given, receives all rows.
 [[nodiscard]] SuiteResult run_mapped(
-    const Suite& suite,
-    const MappedSuite& mapped,
-    const SuiteOptions& options,
+    const Suite& suite, const MappedSuite& mapped, const SuiteOptions& options,
     std::vector<MeasuredExperiment>* compared = nullptr);
 
 }  // namespace switchfold::validation

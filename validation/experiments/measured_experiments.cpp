@@ -57,8 +57,7 @@ private:
         const auto needs = [&](const std::string& column) {
             if (!column.empty() && !table_.has(column) && any)
                 problems.push_back(
-                    {label,
-                     "line 1",
+                    {label, "line 1",
                      fmt::format("names no column {}; the map expects it", column)});
         };
         for (std::size_t i = 0; i < map_.columns.size(); ++i)
@@ -79,8 +78,7 @@ private:
         }
         if (map_.measured.empty())
             problems.push_back(
-                {label,
-                 "line 1",
+                {label, "line 1",
                  "says of no column that it was measured; expected measured/time_us or the like, "
                  "or a map that says it (docs/validation.md)"});
         if (!problems.empty())

@@ -112,17 +112,14 @@ MeasuredFigure measured_figure(std::string_view word, std::string_view unit) {
     const bool plain = unit.empty() || unit == "1" || unit == "TFLOP/s";
     if (plain && is_stored(word))
         return {
-            std::string(word),
-            without_underscores(word),
-            unit.empty() ? "1" : std::string(unit),
+            std::string(word), without_underscores(word), unit.empty() ? "1" : std::string(unit),
             1};
     const std::vector<std::string> words = known_words();
     const std::vector<std::string_view> views(words.begin(), words.end());
     const std::string near = nearest(word, views);
     throw std::invalid_argument(fmt::format(
         "names no figure of a result{}; expected one of: {}",
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
-        fmt::join(words, ", ")));
+        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(words, ", ")));
 }
 
 std::optional<double> value_of(const MeasuredFigure& figure, const RecordedScenario& scenario) {
@@ -138,14 +135,8 @@ std::optional<double> value_of(const MeasuredFigure& figure, const RecordedScena
 
 bool is_of_one_scenario(const MeasuredFigure& figure) {
     static constexpr std::array<std::string_view, 8> kAlone{
-        kTime,
-        "time_us",
-        "algorithm_bandwidth_GBps",
-        "bus_bandwidth_GBps",
-        "iteration_us",
-        "samples_per_s",
-        "tflops_per_gpu",
-        "peak_memory_gib"};
+        kTime,          "time_us",       "algorithm_bandwidth_GBps", "bus_bandwidth_GBps",
+        "iteration_us", "samples_per_s", "tflops_per_gpu",           "peak_memory_gib"};
     return std::ranges::find(kAlone, figure.key) != kAlone.end();
 }
 

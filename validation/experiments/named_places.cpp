@@ -68,14 +68,12 @@ std::string NamedPlaces::system(const std::string& text, const std::filesystem::
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string near = nearest(text, views);
     throw ConfigError(
-        from.string(),
-        "/system",
+        from.string(), "/system",
         fmt::format(
             "/system is \"{}\", which is neither a file nor a system of configs/systems{}; "
             "expected "
             "one of the two",
-            text,
-            near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
+            text, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
 }
 
 }  // namespace switchfold::validation

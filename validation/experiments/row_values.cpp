@@ -44,17 +44,12 @@ Json word_of_cell(const MapColumn& column, const std::string& cell) {
         known.push_back(word);
     const std::string near = nearest(cell, known);
     throw RowProblem{fmt::format(
-        "{} is \"{}\"{}; expected one of: {}",
-        column.column,
-        cell,
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
-        fmt::join(known, ", "))};
+        "{} is \"{}\"{}; expected one of: {}", column.column, cell,
+        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(known, ", "))};
 }
 
 Json value_of_cell(
-    const MapColumn& column,
-    const std::string& cell,
-    const NamedPlaces& places,
+    const MapColumn& column, const std::string& cell, const NamedPlaces& places,
     const std::filesystem::path& table) {
     if (!column.words.empty())
         return word_of_cell(column, cell);
@@ -96,11 +91,8 @@ std::string RowValues::from_near(std::string_view pointer) const {
 }
 
 void set_mapped(
-    const TableMap& map,
-    const CsvRecord& record,
-    const NamedPlaces& places,
-    const std::filesystem::path& table,
-    RowValues& values) {
+    const TableMap& map, const CsvRecord& record, const NamedPlaces& places,
+    const std::filesystem::path& table, RowValues& values) {
     // A row of another kind may have cells that no word fits.
     for (const MapRule& rule : map.rules)
         if (!rule.leave_out.empty() && fits_row(rule.when, record))

@@ -44,11 +44,8 @@ private:
 /// Sets what the map's columns and rules say of a row. Throws RowProblem: a cell that is none of
 /// the map's words, a row that a rule leaves out.
 void set_mapped(
-    const TableMap& map,
-    const CsvRecord& record,
-    const NamedPlaces& places,
-    const std::filesystem::path& table,
-    RowValues& values);
+    const TableMap& map, const CsvRecord& record, const NamedPlaces& places,
+    const std::filesystem::path& table, RowValues& values);
 
 /// The text with the row's cells for {NAME}.
 [[nodiscard]] std::string filled(std::string_view text, const CsvRecord& record);

@@ -51,8 +51,7 @@ std::string texts_of(const ConfigError& error, bool with_file) {
     std::string text;
     for (const Problem& problem : error.problems())
         text += fmt::format(
-            "{}{}",
-            text.empty() ? "" : "; ",
+            "{}{}", text.empty() ? "" : "; ",
             with_file ? problem.text() : fmt::format("{}: {}", problem.pointer, problem.message));
     return text;
 }
@@ -60,11 +59,8 @@ std::string texts_of(const ConfigError& error, bool with_file) {
 class RowComparison {
 public:
     RowComparison(
-        const std::vector<MeasuredExperiment>& rows,
-        const SuiteOptions& options,
-        SuiteResult& result,
-        std::vector<Problem>& problems,
-        bool lines) :
+        const std::vector<MeasuredExperiment>& rows, const SuiteOptions& options,
+        SuiteResult& result, std::vector<Problem>& problems, bool lines) :
         rows_(rows), options_(options), result_(result), problems_(problems), lines_(lines) {
         if (result.judged)
             machines_.emplace(options.root);
@@ -189,11 +185,8 @@ private:
         }
         if (options_.log)
             options_.log(fmt::format(
-                "{} rows, {} experiments, {} kept from earlier runs, {} to simulate",
-                rows_.size(),
-                runs_.size(),
-                runs_.size() - jobs.size(),
-                jobs.size()));
+                "{} rows, {} experiments, {} kept from earlier runs, {} to simulate", rows_.size(),
+                runs_.size(), runs_.size() - jobs.size(), jobs.size()));
         const PoolOptions pool{std::max(1U, options_.jobs), false, 0, most_seconds()};
         run_jobs(jobs, pool, options_.progress, [&](std::size_t job, const JobResult& done) {
             RowRun& run = runs_[of[job]];
@@ -229,11 +222,8 @@ private:
     }
 
     void
-    add(const MeasuredExperiment& row,
-        const RowRun& run,
-        const MeasuredNumber& number,
-        const RecordedScenario& scenario,
-        double simulated) {
+    add(const MeasuredExperiment& row, const RowRun& run, const MeasuredNumber& number,
+        const RecordedScenario& scenario, double simulated) {
         if (std::string why = why_too_much(run, number, scenario); !why.empty()) {
             leave_out(row, why);
             return;
@@ -253,9 +243,7 @@ private:
         c.like = likeness_of(run.loaded.experiment, scenario);
         if (scenario.collective)
             c.how += fmt::format(
-                ", {} {} {}",
-                scenario.collective->algorithm,
-                scenario.collective->protocol,
+                ", {} {} {}", scenario.collective->algorithm, scenario.collective->protocol,
                 scenario.collective->channels);
         result_.cases.push_back(std::move(c));
     }
@@ -316,11 +304,8 @@ private:
 }  // namespace
 
 void compare_rows(
-    const std::vector<MeasuredExperiment>& rows,
-    const SuiteOptions& options,
-    SuiteResult& result,
-    std::vector<Problem>& problems,
-    bool lines) {
+    const std::vector<MeasuredExperiment>& rows, const SuiteOptions& options, SuiteResult& result,
+    std::vector<Problem>& problems, bool lines) {
     RowComparison(rows, options, result, problems, lines).run();
 }
 

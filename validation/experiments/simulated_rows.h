@@ -14,10 +14,7 @@ namespace switchfold::validation {
 /// those of rows that were refused, each once. `lines`: reasons begin with the row's line and name
 /// files.
 void compare_rows(
-    const std::vector<MeasuredExperiment>& rows,
-    const SuiteOptions& options,
-    SuiteResult& result,
-    std::vector<Problem>& problems,
-    bool lines = true);
+    const std::vector<MeasuredExperiment>& rows, const SuiteOptions& options, SuiteResult& result,
+    std::vector<Problem>& problems, bool lines = true);
 
 }  // namespace switchfold::validation

@@ -23,14 +23,12 @@ struct MapColumn {
         return list_of(
             field("column", &MapColumn::column, "Name of the column.").required(),
             field(
-                "pointer",
-                &MapColumn::pointer,
+                "pointer", &MapColumn::pointer,
                 "JSON pointer that its cells set; {NAME} in it stands for the cell of a column.")
                 .required(),
             field("unit", &MapColumn::unit, "Put behind plain numbers: \"B\"."),
             field(
-                "words",
-                &MapColumn::words,
+                "words", &MapColumn::words,
                 "Values by cell, in which * stands for any text; the longest that fits counts. "
                 "With words, any other cell refuses its row."));
     }
@@ -44,14 +42,12 @@ struct MapRule {
     static constexpr auto fields() {
         return list_of(
             field(
-                "when",
-                &MapRule::when,
+                "when", &MapRule::when,
                 "Cells by column: a text in which * stands for any text; several with | between "
                 "them; none of them after a !. All columns must fit."),
             field("set", &MapRule::set, "Values by JSON pointer; later rules win."),
             field(
-                "leave_out",
-                &MapRule::leave_out,
+                "leave_out", &MapRule::leave_out,
                 "Reason why such rows are not compared; {NAME} stands for the cell of a column."));
     }
 };
@@ -68,8 +64,7 @@ struct MapMeasured {
         return list_of(
             field("column", &MapMeasured::column, "Name of the column.").required(),
             field(
-                "figure",
-                &MapMeasured::figure,
+                "figure", &MapMeasured::figure,
                 "What of a result it is: time, bus_bandwidth, iteration ...")
                 .required(),
             field("unit", &MapMeasured::unit, "Of the column: us, ms, s, GB/s ..."),
@@ -93,8 +88,7 @@ struct MapMachine {
             field("gpus", &MapMachine::gpus, "Column with the number of GPUs.").required(),
             field("nodes", &MapMachine::nodes, "Column with the number of machines."),
             field(
-                "words",
-                &MapMachine::words,
+                "words", &MapMachine::words,
                 "GPUs by cell, as in columns; any other cell is the GPU's name itself."));
     }
 };
@@ -119,42 +113,34 @@ struct TableMap {
         return list_of(
             field("name", &TableMap::name, "Of the tables that it reads."),
             field(
-                "only",
-                &TableMap::only,
+                "only", &TableMap::only,
                 "Rows that the map is of, as in rules; what else a table holds is of no concern."),
             field(
-                "experiment",
-                &TableMap::experiment,
+                "experiment", &TableMap::experiment,
                 "What all rows begin from: an experiment, or the path of one."),
             field(
-                "experiment_column",
-                &TableMap::experiment_column,
+                "experiment_column", &TableMap::experiment_column,
                 "Column with the path of the row's own experiment, relative to the table."),
             field(
-                "experiment_folder",
-                &TableMap::experiment_folder,
+                "experiment_folder", &TableMap::experiment_folder,
                 "Folder of those experiments, relative to the table."),
             field(
-                "places",
-                &TableMap::places,
+                "places", &TableMap::places,
                 "Folders by the beginning of a text that stands for them in experiments."),
             field("machine", &TableMap::machine, "Columns that describe the machine."),
             field("columns", &TableMap::columns, "Columns that set parameters."),
             field("rules", &TableMap::rules, "What rows of some kind set besides."),
             field("measured", &TableMap::measured, "Measured numbers."),
             field(
-                "id",
-                &TableMap::id,
+                "id", &TableMap::id,
                 "Columns whose cells name a row, or texts in which {NAME} stands for a cell; a "
                 "part without its cell is left away."),
             field(
-                "whole_id",
-                &TableMap::whole_id,
+                "whole_id", &TableMap::whole_id,
                 "They name it without the name of the table before them."),
             field("group", &TableMap::group, "Columns whose cells name its group."),
             field(
-                "group_without",
-                &TableMap::group_without,
+                "group_without", &TableMap::group_without,
                 "Taken off the end of the group's name, {NAME} being the cell of a column."));
     }
 };

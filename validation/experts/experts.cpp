@@ -85,9 +85,7 @@ SuiteResult run_experts(const SuiteOptions& options) {
     // The repository keeps its part of such rows in a separate file.
     SuiteResult result = run_mapped(
         suite_named("experts"),
-        {"validation/maps/experts.json", "reference/expert_exchanges.csv", true},
-        options,
-        &rows);
+        {"validation/maps/experts.json", "reference/expert_exchanges.csv", true}, options, &rows);
     const std::vector<Case> knees = knee_cases(rows, result.cases);
     const auto right =
         std::ranges::count_if(knees, [](const Case& c) { return c.measured == c.simulated; });
@@ -95,9 +93,7 @@ SuiteResult run_experts(const SuiteOptions& options) {
         result.notes.push_back(fmt::format(
             "knees (fewest SMs within 10 % of the best time, from {} tokens on): {} of {} curves "
             "have the measured one",
-            kCurveFrom,
-            right,
-            knees.size()));
+            kCurveFrom, right, knees.size()));
     result.cases.insert(result.cases.end(), knees.begin(), knees.end());
     return result;
 }

@@ -9,8 +9,7 @@ namespace switchfold::validation {
 
 void CsvNumbers::fail(const CsvRecord& record, std::string_view column, std::string_view expected) {
     problems_.push_back(
-        {label_,
-         fmt::format("line {}", record.line),
+        {label_, fmt::format("line {}", record.line),
          fmt::format("{} is \"{}\"; expected {}", column, record[column], expected)});
 }
 

@@ -27,10 +27,7 @@ public:
     /// as a problem that says `expected`, and gives nothing too.
     template <class T>
     std::optional<T> read(
-        const CsvRecord& record,
-        std::string_view column,
-        T least,
-        std::string_view expected,
+        const CsvRecord& record, std::string_view column, T least, std::string_view expected,
         T most = std::numeric_limits<T>::max()) {
         return record[column].empty() ? std::nullopt
                                       : needed<T>(record, column, least, expected, most);
@@ -38,10 +35,7 @@ public:
     /// Like read(), but an empty field is a problem too.
     template <class T>
     std::optional<T> needed(
-        const CsvRecord& record,
-        std::string_view column,
-        T least,
-        std::string_view expected,
+        const CsvRecord& record, std::string_view column, T least, std::string_view expected,
         T most = std::numeric_limits<T>::max()) {
         const std::string& text = record[column];
         T value{};

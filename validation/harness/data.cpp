@@ -18,12 +18,10 @@ bool is_there(const std::filesystem::path& path, DataKind kind) {
 [[noreturn]] void refuse(const std::filesystem::path& path, std::string_view expected) {
     std::error_code ignored;
     throw ConfigError(
-        path.string(),
-        "",
+        path.string(), "",
         fmt::format(
             "is {}; expected {}",
-            std::filesystem::exists(path, ignored) ? "something else" : "not there",
-            expected));
+            std::filesystem::exists(path, ignored) ? "something else" : "not there", expected));
 }
 
 }  // namespace
@@ -53,12 +51,9 @@ std::optional<std::filesystem::path> data_of(const Suite& suite, const SuiteOpti
         if (is_there(*options.data, suite.data_kind))
             return *options.data;
         refuse(
-            *options.data,
-            fmt::format(
-                "the {} that suite {} reads, or a folder that holds it as {}",
-                folder ? "folder of traces" : "file",
-                suite.name,
-                suite.data));
+            *options.data, fmt::format(
+                               "the {} that suite {} reads, or a folder that holds it as {}",
+                               folder ? "folder of traces" : "file", suite.name, suite.data));
     }
     const auto found = find_data(options, suite.data);
     if (found && !is_there(*found, suite.data_kind))

@@ -41,15 +41,10 @@ SuiteResult read_whole(const Suite& suite, const std::string& bytes) {
 std::string digest_of_inputs(const SuiteOptions& options) {
     std::string digests;
     for (const auto& path :
-         {options.root / "configs",
-          options.root / kShippedData / "reference",
-          options.root / kShippedData / "traces",
-          options.root / kShippedData / "models",
-          options.root / "validation/maps",
-          options.root / "validation/h200/data",
-          options.measurements,
-          options.data.value_or(""),
-          options.map})
+         {options.root / "configs", options.root / kShippedData / "reference",
+          options.root / kShippedData / "traces", options.root / kShippedData / "models",
+          options.root / "validation/maps", options.root / "validation/h200/data",
+          options.measurements, options.data.value_or(""), options.map})
         digests += fmt::format("{}={}\n", path.string(), digest_of_files(path));
     // A system may be made of other files.
     if (!options.system.empty())
@@ -62,10 +57,8 @@ run_or_take(const Suite& suite, const SuiteOptions& options, const std::string& 
     if (suite.keeps_rows)
         return suite.run(options);
     const std::string key = fmt::format(
-        "suite {}, {} s a row\n{}",
-        suite.name,
-        options.row_seconds ? fmt::format("{}", *options.row_seconds) : "any",
-        inputs);
+        "suite {}, {} s a row\n{}", suite.name,
+        options.row_seconds ? fmt::format("{}", *options.row_seconds) : "any", inputs);
     if (const auto kept = options.kept.find(key)) {
         try {
             SuiteResult result = read_whole(suite, *kept);

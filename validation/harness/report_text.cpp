@@ -47,8 +47,7 @@ std::string case_table(const std::vector<Case>& cases) {
 std::string group_table(const std::vector<GroupSummary>& groups, bool fitted) {
     std::vector<std::vector<std::string>> rows{
         {fitted ? "groups that parameters were fitted on" : "groups never used for fitting",
-         "cases",
-         "mean absolute error"}};
+         "cases", "mean absolute error"}};
     for (const GroupSummary& g : groups)
         if (g.fitted == fitted)
             rows.push_back({g.name, fmt::format("{}", g.cases), percent(g.mape)});
@@ -64,16 +63,12 @@ std::string verdict_table(const std::vector<GroupVerdict>& verdicts) {
         {"group", "quantity", "cases", "judged", "error", "at most", "measurements", "first", ""}};
     for (const GroupVerdict& v : verdicts)
         rows.push_back(
-            {v.group,
-             v.quantity,
-             fmt::format("{}", v.cases),
-             fmt::format("{}", v.judged),
-             v.judged == 0 ? "" : percent(v.error),
-             percent(v.limit),
+            {v.group, v.quantity, fmt::format("{}", v.cases), fmt::format("{}", v.judged),
+             v.judged == 0 ? "" : percent(v.error), percent(v.limit),
              std::string(standing_word(v.standing)),
              v.first ? fmt::format("{}, {}", percent(v.first->error), v.first->date) : "",
-             v.judged == 0 ? "cannot be judged: the measurements' intervals are too wide"
-             : v.kept()    ? "within tolerance"
+             v.judged == 0     ? "cannot be judged: the measurements' intervals are too wide"
+             : v.kept()        ? "within tolerance"
              : v.known.empty() ? "OUT OF TOLERANCE"
                                : "OUT OF TOLERANCE: " + v.known});
     return "\n" + align_columns(rows);
@@ -126,8 +121,7 @@ std::string to_text(const SuiteResult& result) {
     out += group_table(groups, true);
     if (!result.cases.empty()) {
         out += fmt::format(
-            "\nmean absolute error over all: {} of {} cases\n",
-            percent(mape(result.cases)),
+            "\nmean absolute error over all: {} of {} cases\n", percent(mape(result.cases)),
             result.cases.size());
         out += mean_line("never used for fitting", result.cases, false);
         out += mean_line("fitted on", result.cases, true);
@@ -137,11 +131,8 @@ std::string to_text(const SuiteResult& result) {
         out += "\n";
     for (const Verdict& v : result.verdicts)
         out += fmt::format(
-            "{}: {} {}, at most {}\n",
-            v.kept() ? "within tolerance" : "OUT OF TOLERANCE",
-            v.what,
-            percent(v.value),
-            percent(v.limit));
+            "{}: {} {}, at most {}\n", v.kept() ? "within tolerance" : "OUT OF TOLERANCE", v.what,
+            percent(v.value), percent(v.limit));
     if (!result.notes.empty())
         out += "\n";
     for (const std::string& note : result.notes)

@@ -41,8 +41,7 @@ std::filesystem::path find_root(const std::filesystem::path& given) {
     if (auto found = at_or_above(std::filesystem::read_symlink("/proc/self/exe", error)))
         return *found;
     throw ConfigError(
-        "configs/systems",
-        "",
+        "configs/systems", "",
         "is neither in the working folder or one above it nor above the program; expected --root "
         "FOLDER, the folder of the repository");
 }

@@ -29,10 +29,7 @@ struct Row {
 
 /// Which of two words the field is; true: the first.
 bool is_first(
-    CsvNumbers& numbers,
-    const CsvRecord& record,
-    const char* column,
-    std::string_view first,
+    CsvNumbers& numbers, const CsvRecord& record, const char* column, std::string_view first,
     std::string_view second) {
     if (record[column] != first && record[column] != second)
         numbers.fail(record, column, fmt::format("{} or {}", first, second));
@@ -80,14 +77,8 @@ void compare_flash_attention(
         const std::string kind = a.causal ? "causal" : "all scores";
         Case c;
         c.id = fmt::format(
-            "{}/{}/{}x{}, {} heads of {}, {}",
-            row.gpu,
-            row.kernel,
-            a.batch,
-            a.queries,
-            a.heads,
-            a.head_width,
-            kind);
+            "{}/{}/{}x{}, {} heads of {}, {}", row.gpu, row.kernel, a.batch, a.queries, a.heads,
+            a.head_width, kind);
         const KernelGpus::Match match = gpus.find(row.gpu);
         if (match.gpu == nullptr) {
             result.unmatched.push_back({c.id, match.why});

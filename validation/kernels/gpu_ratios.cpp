@@ -43,10 +43,7 @@ void compare_gpu_ratios(const std::vector<KernelOnGpu>& kernels, SuiteResult& re
                     c.id = fmt::format("{} over {}/{}/{}", gpus[b], gpus[a], kind, size);
                     c.fitted = first->fitted || second->second->fitted;
                     c.group = fmt::format(
-                        "{} over {}, {}{}",
-                        gpus[b],
-                        gpus[a],
-                        kind,
+                        "{} over {}, {}{}", gpus[b], gpus[a], kind,
                         c.fitted ? ", fitted half" : "");
                     c.quantity = "ratio of times";
                     c.unit = "1";
@@ -63,8 +60,7 @@ void compare_gpu_ratios(const std::vector<KernelOnGpu>& kernels, SuiteResult& re
                 std::erase_if(held_out, [](const Case& c) { return c.fitted; });
                 if (!held_out.empty() && held_out.size() < cases.size())
                     result.verdicts.push_back(
-                        {what + ", rows that nothing was chosen on",
-                         mape(held_out),
+                        {what + ", rows that nothing was chosen on", mape(held_out),
                          kRatioTolerance});
                 all.insert(all.end(), cases.begin(), cases.end());
             }

@@ -45,9 +45,7 @@ KernelGpus::KernelGpus(const std::filesystem::path& root) {
                 });
             if (!is_known)
                 known_.push_back(
-                    {gpu_words(gpu->name),
-                     gpu_rates(*gpu),
-                     why_no_kernel_times(*gpu),
+                    {gpu_words(gpu->name), gpu_rates(*gpu), why_no_kernel_times(*gpu),
                      static_cast<double>(gpu->memory.hbm.peak.count())});
         }
     }

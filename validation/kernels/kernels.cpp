@@ -57,16 +57,12 @@ public:
 
 private:
     static std::string impossible(
-        const MeasuredKernel& row,
-        const GpuRates& gpu,
-        double memory_bandwidth,
+        const MeasuredKernel& row, const GpuRates& gpu, double memory_bandwidth,
         const MatrixProduct& product) {
         return why_impossible(product, gpu, memory_bandwidth, row.seconds);
     }
     static std::string impossible(
-        const MeasuredKernel& row,
-        const GpuRates& gpu,
-        double /*memory_bandwidth*/,
+        const MeasuredKernel& row, const GpuRates& gpu, double /*memory_bandwidth*/,
         const Attention& attention) {
         return why_impossible(attention, gpu, row.seconds);
     }
@@ -96,11 +92,7 @@ private:
             c.id = id;
             c.fitted = is_fitted(row, size);
             c.group = fmt::format(
-                "{} {} {}, {}{}",
-                row.gpu,
-                row.dtype,
-                kind,
-                band(row.seconds),
+                "{} {} {}, {}{}", row.gpu, row.dtype, kind, band(row.seconds),
                 c.fitted ? ", fitted half" : "");
             c.quantity = "time";
             c.unit = "us";
@@ -111,11 +103,7 @@ private:
                 row.gpu, kind == std::string_view("products") ? "product" : kind, c.simulated);
             c.machine = row.gpu;
             on_gpus_.push_back(
-                {row.gpu,
-                 fmt::format("{} {}", row.dtype, kind),
-                 size,
-                 row.seconds,
-                 timed.seconds,
+                {row.gpu, fmt::format("{} {}", row.dtype, kind), size, row.seconds, timed.seconds,
                  c.fitted});
             if (!shown_)
                 return;
@@ -148,8 +136,7 @@ public:
             if (!held_out.empty() && held_out.size() < all.size())
                 result_.verdicts.push_back(
                     {table + ": mean absolute error of rows that nothing was chosen on",
-                     mape(held_out),
-                     kKernelTolerance});
+                     mape(held_out), kKernelTolerance});
         }
     }
 

@@ -19,13 +19,9 @@ struct Profile {
     std::string_view network;
     std::uint32_t batch;  ///< by the size of the profile's input
 };
-constexpr std::array kProfiles{
-    Profile{"vgg16", 128},
-    Profile{"resnet50", 128},
-    Profile{"resnet101", 64},
-    Profile{"inception_v3", 128},
-    Profile{"densenet121", 64},
-    Profile{"alexnet", 256}};
+constexpr std::array kProfiles{Profile{"vgg16", 128},      Profile{"resnet50", 128},
+                               Profile{"resnet101", 64},   Profile{"inception_v3", 128},
+                               Profile{"densenet121", 64}, Profile{"alexnet", 256}};
 constexpr std::string_view kGpu = "V100-SXM2-16GB";
 
 enum Kind : std::size_t { kConvolutions, kDense, kRest, kKinds };
@@ -102,10 +98,7 @@ void compare_profiled_layers(
                     continue;
                 Case c;
                 c.id = fmt::format(
-                    "{} x {}/{}/{}",
-                    profile.network,
-                    profile.batch,
-                    kNames[kind],
+                    "{} x {}/{}/{}", profile.network, profile.batch, kNames[kind],
                     pass == 0 ? "forward" : "backward");
                 c.group = fmt::format("profile, fp32, {}", kNames[kind]);
                 c.quantity = "time";

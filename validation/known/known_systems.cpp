@@ -95,8 +95,7 @@ void note_row(
 }  // namespace
 
 KnownSystems::KnownSystems(
-    Machines machines,
-    const std::filesystem::path& root,
+    Machines machines, const std::filesystem::path& root,
     const std::filesystem::path& measurements) :
     machines_(std::move(machines)) {
     SuiteOptions options;

@@ -29,8 +29,7 @@ public:
     /// Reads the tables of the repository and of a folder of measurements, which may be empty.
     /// Throws ConfigError if one is wrong.
     KnownSystems(
-        Machines machines,
-        const std::filesystem::path& root,
+        Machines machines, const std::filesystem::path& root,
         const std::filesystem::path& measurements);
 
     /// "collectives", "training steps", ...: in the order in which they are told.

@@ -29,10 +29,7 @@ std::string range_of(const std::set<T>& values, Text text) {
 /// "504 rows of 24 tables, 2 to 8 GPUs, NCCL 2.29.2, 2024-03 to 2025-09".
 std::string known_kind_text(const KnownKind& kind) {
     std::string text = fmt::format(
-        "{} {} of {} {}",
-        kind.rows,
-        kind.rows == 1 ? "row" : "rows",
-        kind.tables.size(),
+        "{} {} of {} {}", kind.rows, kind.rows == 1 ? "row" : "rows", kind.tables.size(),
         kind.tables.size() == 1 ? "table" : "tables");
     if (!kind.gpus.empty())
         text += fmt::format(
@@ -77,16 +74,13 @@ std::string describe_known(const SystemParams& system, const KnownSystems& known
         constexpr std::size_t kNamed = 3;
         for (std::size_t i = 0; i < std::min(kNamed, others.size()); ++i)
             out += fmt::format(
-                "{} {} ({} rows)",
-                i == 0 ? "; its GPU was on" : ",",
-                others[i].second,
+                "{} {} ({} rows)", i == 0 ? "; its GPU was on" : ",", others[i].second,
                 others[i].first);
         out += others.empty() ? ", nor on another with its GPU\n" : "\n";
     }
     if (const KnownKind& kernels = known.kernels_of(system.gpu->name); kernels.rows > 0)
         out += fmt::format(
-            "  {:<28} {}\n",
-            fmt::format("kernels of {}", gpu_words(system.gpu->name).model),
+            "  {:<28} {}\n", fmt::format("kernels of {}", gpu_words(system.gpu->name).model),
             known_kind_text(kernels));
     else
         out += "  its GPU's kernels were not measured\n";
@@ -102,9 +96,7 @@ std::string summary_of_known(const KnownSystems& known) {
         rows += more;
     }
     return fmt::format(
-        "{} rows on {} of {} systems; switchfold doctor --systems lists them",
-        rows,
-        measured,
+        "{} rows on {} of {} systems; switchfold doctor --systems lists them", rows, measured,
         known.systems().size());
 }
 

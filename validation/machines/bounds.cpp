@@ -122,21 +122,14 @@ double operations_of(const Attention& a) {
 }
 
 std::string why_impossible(
-    const SystemParams& system,
-    CollectiveKind kind,
-    std::uint64_t bytes,
-    std::uint32_t ranks,
+    const SystemParams& system, CollectiveKind kind, std::uint64_t bytes, std::uint32_t ranks,
     double seconds) {
     const double least = least_seconds(system, kind, bytes, ranks);
     if (seconds >= least)
         return {};
     return fmt::format(
         "{:.4g} us is faster than the links of {}, which need {:.4g} us for {} over {} GPUs",
-        seconds * 1e6,
-        system.name,
-        least * 1e6,
-        to_string(Bytes(bytes)),
-        ranks);
+        seconds * 1e6, system.name, least * 1e6, to_string(Bytes(bytes)), ranks);
 }
 
 std::string why_impossible_rate(double flops, const GpuRates& gpu, Datatype datatype) {
@@ -144,11 +137,8 @@ std::string why_impossible_rate(double flops, const GpuRates& gpu, Datatype data
     if (most == 0 || flops <= most)
         return {};
     return fmt::format(
-        "{:.0f} TFLOP/s is more than the {:.0f} that {} has at most in {}",
-        flops / kTeraflops,
-        most / kTeraflops,
-        gpu.name,
-        to_string(datatype));
+        "{:.0f} TFLOP/s is more than the {:.0f} that {} has at most in {}", flops / kTeraflops,
+        most / kTeraflops, gpu.name, to_string(datatype));
 }
 
 std::string why_impossible(
@@ -166,9 +156,7 @@ std::string why_impossible(
         return {};
     return fmt::format(
         "{:.0f} GB/s of what the L2 cannot hold is more than the {:.0f} that the memory of {} has",
-        moved / seconds / kGigabytes,
-        memory_bandwidth / kGigabytes,
-        gpu.name);
+        moved / seconds / kGigabytes, memory_bandwidth / kGigabytes, gpu.name);
 }
 
 std::string why_impossible(const Attention& a, const GpuRates& gpu, double seconds) {

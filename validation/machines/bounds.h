@@ -30,10 +30,7 @@ namespace switchfold::validation {
 /// Why no such collective, product or attention can have taken so short; empty if one can. A
 /// product moves what the L2 cannot hold at `memory_bandwidth`, B/s, at most.
 [[nodiscard]] std::string why_impossible(
-    const SystemParams& system,
-    CollectiveKind kind,
-    std::uint64_t bytes,
-    std::uint32_t ranks,
+    const SystemParams& system, CollectiveKind kind, std::uint64_t bytes, std::uint32_t ranks,
     double seconds);
 [[nodiscard]] std::string why_impossible(
     const MatrixProduct& product, const GpuRates& gpu, double memory_bandwidth, double seconds);

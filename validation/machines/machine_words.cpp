@@ -39,29 +39,17 @@ constexpr std::array kNamed{
     NamedMachine{R"(\bA3[- ]?ULTRA(GPU)?)", "H200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
     NamedMachine{R"(\bA4[- ]?HIGH(GPU)?)", "B200", NodeLinks::kNvswitch, NetworkKind::kRoce, 400},
     NamedMachine{
-        R"((\b|_)ND96A(M?S|S?R)\w*_?V4|\bND ?A100 ?V4)",
-        "A100",
-        NodeLinks::kNvswitch,
-        NetworkKind::kInfiniband,
-        200},
+        R"((\b|_)ND96A(M?S|S?R)\w*_?V4|\bND ?A100 ?V4)", "A100", NodeLinks::kNvswitch,
+        NetworkKind::kInfiniband, 200},
     NamedMachine{
-        R"((\b|_)ND96ISR_H100|\bND ?H100 ?V5)",
-        "H100",
-        NodeLinks::kNvswitch,
-        NetworkKind::kInfiniband,
-        400},
+        R"((\b|_)ND96ISR_H100|\bND ?H100 ?V5)", "H100", NodeLinks::kNvswitch,
+        NetworkKind::kInfiniband, 400},
     NamedMachine{
-        R"((\b|_)ND96ISR_H200|\bND ?H200 ?V5)",
-        "H200",
-        NodeLinks::kNvswitch,
-        NetworkKind::kInfiniband,
-        400},
+        R"((\b|_)ND96ISR_H200|\bND ?H200 ?V5)", "H200", NodeLinks::kNvswitch,
+        NetworkKind::kInfiniband, 400},
     NamedMachine{
-        R"((\b|_)ND96IS\w*_MI300X|\bND ?MI300X ?V5)",
-        "MI300X",
-        NodeLinks::kXgmi,
-        NetworkKind::kInfiniband,
-        400},
+        R"((\b|_)ND96IS\w*_MI300X|\bND ?MI300X ?V5)", "MI300X", NodeLinks::kXgmi,
+        NetworkKind::kInfiniband, 400},
     NamedMachine{R"(\bND40RS)", "V100", NodeLinks::kNvlinkMesh, NetworkKind::kInfiniband, 100},
     NamedMachine{
         R"(\bBM\.GPU4\.8|\bBM\.GPU\.A100)", "A100", NodeLinks::kNvswitch, NetworkKind::kRoce, 100},
@@ -108,8 +96,7 @@ std::string gpu_model(const std::string& text) {
     if (std::regex_search(text, found, kWorkstation))
         return "RTX" + found[1].str();
     for (auto at = std::sregex_iterator(text.begin(), text.end(), kDataCentre);
-         at != std::sregex_iterator();
-         ++at) {
+         at != std::sregex_iterator(); ++at) {
         const std::string model = (*at)[1].str() + (*at)[2].str() + (*at)[3].str();
         // Names of cloud machines and their generations look like short GPU names ("A3 mega", "ND
         // v5"): a short name counts only if it is a known GPU.
@@ -130,8 +117,7 @@ std::optional<std::uint32_t> gpu_memory(const std::string& text) {
     static const std::regex kSize(R"((?:^|[^\d.])(\d{2,3}) ?GB(?!/S|PS|IT|E))");
     std::optional<std::uint32_t> memory;
     for (auto at = std::sregex_iterator(text.begin(), text.end(), kSize);
-         at != std::sregex_iterator();
-         ++at) {
+         at != std::sregex_iterator(); ++at) {
         const auto size = static_cast<std::uint32_t>(std::stoul((*at)[1].str()));
         if (memory && *memory != size)
             return {};
@@ -188,13 +174,9 @@ void read_network(const std::string& text, MachineWords& words) {
         std::string_view pattern;
         double Gbps;
     };
-    constexpr std::array kRates{
-        Rate{R"(\bEDR\b)", 100},
-        Rate{R"(\bHDR100\b)", 100},
-        Rate{R"(\bHDR(200)?\b)", 200},
-        Rate{R"(\bNDR200\b)", 200},
-        Rate{R"(\bNDR(400)?\b)", 400},
-        Rate{R"(\bXDR\b)", 800}};
+    constexpr std::array kRates{Rate{R"(\bEDR\b)", 100},       Rate{R"(\bHDR100\b)", 100},
+                                Rate{R"(\bHDR(200)?\b)", 200}, Rate{R"(\bNDR200\b)", 200},
+                                Rate{R"(\bNDR(400)?\b)", 400}, Rate{R"(\bXDR\b)", 800}};
     for (const Rate& rate : kRates)
         if (matches(text, rate.pattern)) {
             words.network_Gbps = rate.Gbps;

@@ -210,8 +210,7 @@ void AccountingRows::verdicts(SuiteResult& result) const {
     if (states_ > 0)
         result.verdicts.push_back(
             {fmt::format("{} rows of bytes a parameter: share of those that differ", states_),
-             static_cast<double>(states_wrong_) / static_cast<double>(states_),
-             0});
+             static_cast<double>(states_wrong_) / static_cast<double>(states_), 0});
 }
 
 }  // namespace switchfold::validation

@@ -21,12 +21,7 @@ constexpr std::uint64_t kFirstBucket = mebibytes(1).count();
 /// Updates take longer than the preceding layers, so that a ring becomes as full as possible.
 UpdateLayer layer_of(const Layer& layer) {
     return {
-        layer.name,
-        1,
-        1,
-        10,
-        sizeof(float) * layer.parameters,
-        sizeof(float) * layer.parameters,
+        layer.name,  1, 1, 10, sizeof(float) * layer.parameters, sizeof(float) * layer.parameters,
         layer.shares};
 }
 
@@ -75,20 +70,14 @@ struct Policy {
 };
 constexpr Policy kPolicies[]{
     {"delayed, one buffer of the largest layer", UpdatePolicy::kDelayed, 0, false, false},
-    {"overlapped, two fixed buffers of the largest layer",
-     UpdatePolicy::kOverlapped,
-     2,
-     false,
+    {"overlapped, two fixed buffers of the largest layer", UpdatePolicy::kOverlapped, 2, false,
      false},
     {"overlapped, ring of two neighbouring layers", UpdatePolicy::kOverlapped, 0, false, true},
     {"buckets of 1 then 25 MiB fp32, one in flight", UpdatePolicy::kDelayed, 0, true, false},
     {"buckets of 1 then 25 MiB fp32, two in flight", UpdatePolicy::kDelayed, 0, true, true},
     {"delayed, one buffer, the shared embedding's gradient alive from the head to the last "
      "backward",
-     UpdatePolicy::kDelayed,
-     0,
-     false,
-     false},
+     UpdatePolicy::kDelayed, 0, false, false},
     {"delayed, one buffer a bottleneck block", UpdatePolicy::kDelayed, 0, false, false}};
 
 }  // namespace
@@ -139,8 +128,7 @@ void GradientRows::verdicts(SuiteResult& result) const {
         result.verdicts.push_back(
             {fmt::format(
                  "{} rows of memory for gradients: largest difference of a share", compared_),
-             worst_ / 100,
-             0.001});
+             worst_ / 100, 0.001});
 }
 
 }  // namespace switchfold::validation

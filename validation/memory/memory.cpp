@@ -115,8 +115,7 @@ SuiteResult run_memory(const SuiteOptions& options) {
     published.verdicts(result);
     result.notes.push_back(fmt::format(
         "{} of {} rows are answered; the others are listed with the reason",
-        rows.size() - result.unmatched.size(),
-        rows.size()));
+        rows.size() - result.unmatched.size(), rows.size()));
     for (const auto& [why, many] : by_reason(result.unmatched))
         result.notes.push_back(fmt::format("{} rows: {}", many, why));
     return result;

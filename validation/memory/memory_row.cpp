@@ -11,20 +11,12 @@
 
 namespace switchfold::validation {
 
-std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread) {
+std::vector<MemoryRow>
+read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread) {
     const CsvTable csv = read_csv(table);
     CsvNumbers numbers(table.string(), unread);
-    constexpr std::array kColumns{
-        "id",
-        "network",
-        "batch",
-        "capacity_mib",
-        "input",
-        "policy",
-        "quantity",
-        "value",
-        "unit",
-        "kind"};
+    constexpr std::array kColumns{"id",     "network",  "batch", "capacity_mib", "input",
+                                  "policy", "quantity", "value", "unit",         "kind"};
     for (const char* column : kColumns)
         if (!csv.has(column))
             numbers.fail_header(
@@ -54,12 +46,9 @@ std::vector<MemoryRow> read_memory_rows(const std::filesystem::path& table, std:
 
 std::optional<std::uint64_t> input_elements(const MemoryRow& row) {
     static const std::map<std::string, std::uint64_t, std::less<>> kUsual{
-        {"alexnet", 3ULL * 224 * 224},
-        {"vgg16", 3ULL * 224 * 224},
-        {"resnet50", 3ULL * 224 * 224},
-        {"inception_v3", 3ULL * 299 * 299},
-        {"gpt2_small", 1024},
-        {"bert_large", 512}};
+        {"alexnet", 3ULL * 224 * 224},  {"vgg16", 3ULL * 224 * 224},
+        {"resnet50", 3ULL * 224 * 224}, {"inception_v3", 3ULL * 299 * 299},
+        {"gpt2_small", 1024},           {"bert_large", 512}};
     if (row.input.empty()) {
         const auto found = kUsual.find(row.network);
         return found == kUsual.end() ? std::nullopt : std::optional(found->second);

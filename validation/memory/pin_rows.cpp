@@ -93,8 +93,7 @@ void PinRows::verdicts(SuiteResult& result) const {
         if (many > 0)
             result.verdicts.push_back(
                 {fmt::format("{} rows of {}: share of those that differ", many, what),
-                 static_cast<double>(wrong) / static_cast<double>(many),
-                 0});
+                 static_cast<double>(wrong) / static_cast<double>(many), 0});
     };
     add("pins by the exact programme", exact_, exact_wrong_);
     add("pins by GeePS's rule", greedy_, greedy_wrong_);

@@ -154,8 +154,7 @@ void PublishedRows::verdicts(SuiteResult& result) const {
     constexpr double kFewPercent = 0.05;
     if (accounted_ > 0)
         result.verdicts.push_back(
-            {fmt::format("{} rows from their sources' rules: largest error", accounted_),
-             worst_,
+            {fmt::format("{} rows from their sources' rules: largest error", accounted_), worst_,
              kFewPercent});
 }
 

@@ -30,8 +30,8 @@ std::optional<Network> network_of_row(const MemoryRow& row) {
     auto network = find_network(row.network);
     if (!network)
         return {};
-    const bool shares = std::any_of(
-        network->layers.begin(), network->layers.end(), [](const Layer& layer) {
+    const bool shares =
+        std::any_of(network->layers.begin(), network->layers.end(), [](const Layer& layer) {
             return layer.shares.has_value();
         });
     if (shares != shared)
@@ -89,8 +89,7 @@ void compare_simulated_gradients(
     }
     if (!compared.empty())
         result.verdicts.push_back(
-            {"one buffer of gradients, simulated: largest difference of a share",
-             worst / 100,
+            {"one buffer of gradients, simulated: largest difference of a share", worst / 100,
              kPoints / 100});
 }
 

@@ -29,8 +29,7 @@ void NetworkContention::check(ParamChecker& checker) const {
                 checker.error(
                     fmt::format("/runs/{}/kernels/{}/kernel", r, k),
                     fmt::format(
-                        "is {} of {} kernels; expected the place of one",
-                        runs[r].kernels[k].kernel,
+                        "is {} of {} kernels; expected the place of one", runs[r].kernels[k].kernel,
                         kernels.size()));
 }
 

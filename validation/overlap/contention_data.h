@@ -82,17 +82,11 @@ struct MoverRun {
             field("static_shared_bytes", &R::static_shared_bytes, "The same, static.").required(),
             field("footprint_bytes", &R::footprint_bytes, "Memory that it goes over.").required(),
             field(
-                "requested_bytes_per_second",
-                &R::requested_bytes_per_second,
-                "Read and written; 0: as fast as it can.",
-                0.0,
-                kMostRate)
+                "requested_bytes_per_second", &R::requested_bytes_per_second,
+                "Read and written; 0: as fast as it can.", 0.0, kMostRate)
                 .required(),
             field(
-                "bytes_per_second",
-                &R::bytes_per_second,
-                "Read and written, as measured.",
-                0.0,
+                "bytes_per_second", &R::bytes_per_second, "Read and written, as measured.", 0.0,
                 kMostRate)
                 .required(),
             field("slowdown", &R::slowdown, "Of all kernels, weighted with their time.", 0.1, 1e3)

@@ -34,9 +34,7 @@ struct LoopTimes {
 };
 
 LoopTimes run_loop(
-    const ContentionLoop& loop,
-    const KernelOperation& product,
-    const SystemParams& system,
+    const ContentionLoop& loop, const KernelOperation& product, const SystemParams& system,
     LoopParts parts) {
     const ExecutionGraph graph = loop_graph(loop, product, parts);
     CollectivePolicies policies;
@@ -79,17 +77,12 @@ OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system)
 }
 
 void add_cases(
-    const ContentionLoop& loop,
-    const SystemParams& system,
-    const OrderedJson& simulated,
+    const ContentionLoop& loop, const SystemParams& system, const OrderedJson& simulated,
     SuiteResult& suite) {
     const std::string alone = fmt::format(
         "alone {:.0f} us a collective, {:.0f} us a product",
-        simulated["collective_alone"].get<double>(),
-        simulated["product_alone"].get<double>());
-    const auto add = [&](const char* what,
-                         const char* key,
-                         std::optional<double> part,
+        simulated["collective_alone"].get<double>(), simulated["product_alone"].get<double>());
+    const auto add = [&](const char* what, const char* key, std::optional<double> part,
                          std::optional<double> base) {
         if (!part || !base)
             return;
@@ -243,9 +236,7 @@ void add_loops(const SuiteOptions& options, SuiteResult& suite) {
         suite.notes.push_back(fmt::format(
             "{}: assumed products in tiles of {} by {}, a block of 256 threads with 144 KiB an "
             "SM{}",
-            loops[i].id,
-            kTileRows,
-            kTileColumns,
+            loops[i].id, kTileRows, kTileColumns,
             loops[i].product_alone
                 ? ""
                 : ", whose time is what one after the other leaves beside the collective"));

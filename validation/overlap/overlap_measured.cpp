@@ -68,9 +68,7 @@ struct Setting {
     const MoverRun* run;
     [[nodiscard]] std::string id() const {
         return fmt::format(
-            "h200/{}/beside {} blocks, {}",
-            network->network,
-            run->blocks,
+            "h200/{}/beside {} blocks, {}", network->network, run->blocks,
             run->requested_bytes_per_second == 0
                 ? "unlimited"
                 : fmt::format("{:g} GB/s", run->requested_bytes_per_second / 1e9));
@@ -121,8 +119,7 @@ Case overlap_case(const Setting& setting, const SystemParams& system, const Orde
     c.like.operation = "kernels";
     c.machine = system.name;
     c.how = fmt::format(
-        "{} kernels beside {:.0f} GB/s",
-        result["errors"].size(),
+        "{} kernels beside {:.0f} GB/s", result["errors"].size(),
         setting.run->bytes_per_second / 1e9);
     return c;
 }
@@ -172,10 +169,8 @@ void add_measured(
         return;
     std::sort(errors.begin(), errors.end());
     suite.notes.push_back(fmt::format(
-        "h200, measured {}: {} kernels beside the mover, median error {:.1f} %",
-        data.date,
-        errors.size(),
-        errors[errors.size() / 2] * 100));
+        "h200, measured {}: {} kernels beside the mover, median error {:.1f} %", data.date,
+        errors.size(), errors[errors.size() / 2] * 100));
 }
 
 }  // namespace switchfold::validation

@@ -36,13 +36,12 @@ struct ModelledNetwork {
 /// of the step with communication beside it.
 constexpr ModelledNetwork
 sharded(std::string_view name, std::uint32_t blocks, std::uint32_t hidden, std::uint32_t batch) {
-    return {
-        name,
-        TrainingStrategy::kFullySharded,
-        4,
-        batch,
-        Datatype::kBfloat16,
-        {blocks, hidden, 1024}};
+    return {name,
+            TrainingStrategy::kFullySharded,
+            4,
+            batch,
+            Datatype::kBfloat16,
+            {blocks, hidden, 1024}};
 }
 constexpr std::array<ModelledNetwork, 12> kNetworks{
     {{"resnet50", TrainingStrategy::kDataParallel, 8, 64, Datatype::kFloat32},
@@ -67,11 +66,9 @@ struct Pair {
     }
     [[nodiscard]] std::string id() const {
         return fmt::format(
-            "{}{} on {}{}",
-            network->name,
+            "{}{} on {}{}", network->name,
             is_sharded() ? fmt::format(" sharded, batch {},", network->batch) : "",
-            network->ranks == 8 ? "" : fmt::format("{} of ", network->ranks),
-            system);
+            network->ranks == 8 ? "" : fmt::format("{} of ", network->ranks), system);
     }
 };
 
@@ -90,9 +87,7 @@ double slowdown_of(const ExecutionGraph& graph, const Outcome& run) {
 }
 
 double slowdown(
-    const SystemParams& system,
-    const ExecutionGraph& graph,
-    Algorithm algorithm,
+    const SystemParams& system, const ExecutionGraph& graph, Algorithm algorithm,
     const SimulateOptions& options = {}) {
     CollectivePolicy policy;
     policy.algorithm = algorithm;
@@ -149,13 +144,8 @@ std::string by_cause(const OrderedJson& r) {
     const double all = r["all"];
     const auto cause = [&](const char* name) { return (all - r[name].get<double>()) * 100; };
     return fmt::format(
-        "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f}, completion {:.1f})",
-        percent(all),
-        cause("sm"),
-        cause("l2"),
-        cause("hbm"),
-        cause("latency"),
-        cause("completion"));
+        "{} (sm {:.1f}, l2 {:.1f}, hbm {:.1f}, latency {:.1f}, completion {:.1f})", percent(all),
+        cause("sm"), cause("l2"), cause("hbm"), cause("latency"), cause("completion"));
 }
 
 std::string note_of(const Pair& pair, const OrderedJson& r) {
@@ -201,11 +191,8 @@ void add_models(const SuiteOptions& options, SuiteResult& suite) {
     }
     suite.notes.push_back(fmt::format(
         "{} training steps: kernels slowed by {} in the mean, {} at most (published: {} and {})",
-        pairs.size(),
-        percent(sum / static_cast<double>(pairs.size())),
-        percent(most),
-        percent(kMeanPublished),
-        percent(kMostPublished)));
+        pairs.size(), percent(sum / static_cast<double>(pairs.size())), percent(most),
+        percent(kMeanPublished), percent(kMostPublished)));
     for (const char* const which : {"mean", "largest"})
         suite.unmatched.push_back(
             {fmt::format("arXiv 2507.03114/{} slowdown", which),

@@ -40,9 +40,7 @@ Collectives::Collectives(const SystemParams& system, const OverlapTrace& trace) 
 
 Collectives::Shape Collectives::shape_of(const CollectiveOperation& operation) {
     return {
-        operation.kind,
-        operation.bytes.count(),
-        operation.thread_blocks,
+        operation.kind, operation.bytes.count(), operation.thread_blocks,
         operation.threads_per_block};
 }
 
@@ -73,8 +71,7 @@ Collectives::Draw Collectives::draw_of(const CommunicationKernelSeen& kernel) co
 }
 
 void Collectives::add(
-    const CommunicationKernelSeen& kernel,
-    double start_us,
+    const CommunicationKernelSeen& kernel, double start_us,
     std::vector<CommunicationPhase>& phases) const {
     const CollectiveOperation& o = kernel.operation;
     const Draw draw = draw_of(kernel);
@@ -132,10 +129,8 @@ std::vector<std::string> Collectives::notes() const {
         notes.push_back(fmt::format(
             "{} of {} in {} blocks of {} threads draws {:.0f} GB/s through each L2{}",
             to_string(shape.kind),
-            shape.bytes > 0 ? fmt::format("{} B", shape.bytes) : "unknown size",
-            shape.blocks,
-            shape.threads,
-            traffic.bytes_per_second * 1e-9,
+            shape.bytes > 0 ? fmt::format("{} B", shape.bytes) : "unknown size", shape.blocks,
+            shape.threads, traffic.bytes_per_second * 1e-9,
             shape.bytes > 0 ? fmt::format(" for {:.0f} us", to_microseconds(traffic.time)) : ""));
     return notes;
 }

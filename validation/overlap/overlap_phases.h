@@ -46,8 +46,7 @@ private:
     [[nodiscard]] static Shape shape_of(const CollectiveOperation& operation);
     [[nodiscard]] Draw draw_of(const CommunicationKernelSeen& kernel) const;
     void
-    add(const CommunicationKernelSeen& kernel,
-        double start_us,
+    add(const CommunicationKernelSeen& kernel, double start_us,
         std::vector<CommunicationPhase>& phases) const;
     void measure(const CollectiveOperation& operation);
 

@@ -30,8 +30,7 @@ read_plan_rows(const std::filesystem::path& path, const std::filesystem::path& r
     for (const char* column : {"task", "tp", "dp", "pp", "micro_batch", "micro_batches", "step_ms"})
         if (!table.has(column))
             problems.push_back(
-                {path.string(),
-                 "line 1",
+                {path.string(), "line 1",
                  fmt::format(
                      "names no column {}; expected task, tp, dp, pp, micro_batch, micro_batches, "
                      "step_ms",

@@ -68,9 +68,7 @@ Case plan_case(const ComparedPlan& compared, double seconds) {
     c.like = step_likeness(row, *compared.planned.system);
     c.machine = compared.planned.system->name;
     c.how = fmt::format(
-        "{} on {}{}",
-        name_of(row.plan),
-        compared.planned.system->name,
+        "{} on {}{}", name_of(row.plan), compared.planned.system->name,
         compared.fold ? ", folded" : "");
     return c;
 }
@@ -86,35 +84,26 @@ void judge_plans(const std::vector<JudgedPlan>& plans, SuiteResult& result) {
     const Regret hard = regret_of_simulation(without);
     const Regret rule = regret_of_rule(plans);
     result.verdicts.push_back(
-        {fmt::format("regret of the chosen plan, mean of {} tasks", chosen.tasks),
-         chosen.mean,
+        {fmt::format("regret of the chosen plan, mean of {} tasks", chosen.tasks), chosen.mean,
          kMeanRegret});
     result.verdicts.push_back(
         {fmt::format("not the very best plan, share of {} tasks", chosen.tasks),
-         chosen.wrong_share(),
-         kWrong});
+         chosen.wrong_share(), kWrong});
     if (hard.tasks > 0) {
         result.verdicts.push_back(
             {fmt::format(
                  "regret over the {} tasks without a pure data-parallel plan, mean", hard.tasks),
-             hard.mean,
-             kMeanRegret});
+             hard.mean, kMeanRegret});
         result.verdicts.push_back(
             {fmt::format(
                  "not the very best plan, share of the {} tasks without a pure data-parallel plan",
                  hard.tasks),
-             hard.wrong_share(),
-             kWrong});
+             hard.wrong_share(), kWrong});
     }
     result.notes.push_back(fmt::format(
         "the very best plan in {} of {} tasks, worst regret {:.1f} %; a rule of thumb, data "
         "parallelism with the largest micro-batch: {} of {}, mean regret {:.1f} %",
-        chosen.right,
-        chosen.tasks,
-        100 * chosen.worst,
-        rule.right,
-        rule.tasks,
-        100 * rule.mean));
+        chosen.right, chosen.tasks, 100 * chosen.worst, rule.right, rule.tasks, 100 * rule.mean));
     for (const auto& [task, regret] : chosen.by_task)
         if (regret > 0)
             result.notes.push_back(fmt::format("{}: regret {:.1f} %", task, 100 * regret));

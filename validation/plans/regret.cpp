@@ -46,9 +46,8 @@ Regret regret_of(
 Regret regret_of_simulation(const std::vector<JudgedPlan>& plans) {
     return regret_of(plans, [](const Plans& all) {
         return *std::min_element(
-            all.begin(), all.end(), [](const JudgedPlan* a, const JudgedPlan* b) {
-                return a->simulated < b->simulated;
-            });
+            all.begin(), all.end(),
+            [](const JudgedPlan* a, const JudgedPlan* b) { return a->simulated < b->simulated; });
     });
 }
 

@@ -73,9 +73,7 @@ compare(const TraceFolder& folder, const Machines& machines, const JobProgress& 
     SuiteResult result;
     compare_step(trace.id, pairs, spans_of(read_kineto({trace.files}), prepared, run), result);
     result.notes.push_back(fmt::format(
-        "{}: on {}, iteration {:.2f} ms, traced {:.2f} ms",
-        trace.id,
-        match.machine->name,
+        "{}: on {}, iteration {:.2f} ms, traced {:.2f} ms", trace.id, match.machine->name,
         to_microseconds(Time(run.end_ps)) / prepared.graph.steps * 1e-3,
         prepared.report.measured_iteration_us.value_or(0) * 1e-3));
     const auto fitted = [&](const std::string& name) { return machines.fitted_on(name); };

@@ -27,9 +27,7 @@ double duration_us(const OperationTimes& span) {
 class StepComparison {
 public:
     StepComparison(
-        const std::string& id,
-        const OverlapTrace& pairs,
-        const std::vector<RankSpans>& ranks,
+        const std::string& id, const OverlapTrace& pairs, const std::vector<RankSpans>& ranks,
         SuiteResult& suite) :
         id_(id), pairs_(pairs), ranks_(ranks), suite_(suite) {}
 
@@ -63,12 +61,8 @@ private:
     }
 
     void
-    add(const std::string& what,
-        const std::string& unit,
-        double measured,
-        double simulated,
-        const std::string& how,
-        std::optional<double> low = std::nullopt,
+    add(const std::string& what, const std::string& unit, double measured, double simulated,
+        const std::string& how, std::optional<double> low = std::nullopt,
         std::optional<double> high = std::nullopt) {
         Case c;
         c.id = fmt::format("{}/{}", id_, what);
@@ -113,19 +107,9 @@ private:
         const double all = isolated_us(pass);
         const WeightedSlowdown interval = weighted(runs);
         const std::string how = fmt::format("{} runs", runs.size());
-        add("time lost/" + name,
-            "1",
-            (measured - baseline) / all,
-            (simulated - isolated) / all,
-            how,
-            (interval.low - 1) * baseline / all,
-            (interval.high - 1) * baseline / all);
-        add("slowdown/" + name,
-            "1",
-            interval.slowdown,
-            simulated / isolated,
-            how,
-            interval.low,
+        add("time lost/" + name, "1", (measured - baseline) / all, (simulated - isolated) / all,
+            how, (interval.low - 1) * baseline / all, (interval.high - 1) * baseline / all);
+        add("slowdown/" + name, "1", interval.slowdown, simulated / isolated, how, interval.low,
             interval.high);
     }
 
@@ -147,11 +131,8 @@ private:
             return;
         add("residence", "us", measured.resident_us, simulated.resident_us, "of all collectives");
         if (measured.beside_us > 0)
-            add("overlap share",
-                "1",
-                measured.beside_us / measured.resident_us,
-                simulated.beside_us / simulated.resident_us,
-                "of the residence");
+            add("overlap share", "1", measured.beside_us / measured.resident_us,
+                simulated.beside_us / simulated.resident_us, "of the residence");
     }
 
     const std::string& id_;
@@ -181,9 +162,7 @@ Residence residence_of(const RankGraph& rank, std::span<const OperationTimes> op
 }
 
 void compare_step(
-    const std::string& id,
-    const OverlapTrace& pairs,
-    const std::vector<RankSpans>& ranks,
+    const std::string& id, const OverlapTrace& pairs, const std::vector<RankSpans>& ranks,
     SuiteResult& suite) {
     StepComparison(id, pairs, ranks, suite).run();
 }

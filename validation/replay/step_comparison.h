@@ -35,9 +35,7 @@ residence_of(const RankGraph& rank, std::span<const OperationTimes> operations);
 /// `unmatched`.
 inline constexpr std::size_t kFewest = 5;
 void compare_step(
-    const std::string& id,
-    const OverlapTrace& pairs,
-    const std::vector<RankSpans>& ranks,
+    const std::string& id, const OverlapTrace& pairs, const std::vector<RankSpans>& ranks,
     SuiteResult& suite);
 
 }  // namespace switchfold::validation

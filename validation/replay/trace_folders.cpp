@@ -112,8 +112,7 @@ FolderTrace read_folder(const TraceFolder& folder) {
                     return report.synthetic;
                 }))
                 throw ConfigError(
-                    parts[part].front().string(),
-                    "",
+                    parts[part].front().string(), "",
                     "is synthetic; expected a trace of a real run");
             for (const TraceFileReport& report : workload.files) {
                 if (part_of_rank.empty())
@@ -143,9 +142,7 @@ FolderTrace read_folder(const TraceFolder& folder) {
 }
 
 SuiteResult run_folders(
-    const Suite& suite,
-    const SuiteOptions& options,
-    const FileKind& kind,
+    const Suite& suite, const SuiteOptions& options, const FileKind& kind,
     const CompareFolder& compare) {
     const auto data = data_of(suite, options);
     if (!data)

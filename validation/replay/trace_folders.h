@@ -59,9 +59,7 @@ using CompareFolder = std::function<SuiteResult(
 /// `compare` in folder order. A folder whose traces cannot be used is unmatched, with the reason;
 /// other errors are thrown. Throws ConfigError if no folder contains a trace.
 [[nodiscard]] SuiteResult run_folders(
-    const Suite& suite,
-    const SuiteOptions& options,
-    const FileKind& kind,
+    const Suite& suite, const SuiteOptions& options, const FileKind& kind,
     const CompareFolder& compare);
 
 }  // namespace switchfold::validation

@@ -112,9 +112,7 @@ TEST(ShippedData, NoSuiteReadsBesideTheRepository) {
 
 TEST(ShippedData, EveryRowOfATableNamesAPublicSource) {
     for (const char* table :
-         {"nccl_allreduce.csv",
-          "published_overlap.csv",
-          "hopper_contention.csv",
+         {"nccl_allreduce.csv", "published_overlap.csv", "hopper_contention.csv",
           "experiments/collectives_of_issues.csv"}) {
         const CsvTable csv = read_csv(kRepository / kShippedData / "reference" / table);
         ASSERT_TRUE(csv.has("source")) << table;

@@ -37,8 +37,7 @@ std::filesystem::path system_file(const char* name) {
 std::vector<MeasuredExperiment>
 rows(const char* csv, const char* map = "{}", const std::filesystem::path& system = {}) {
     return measured_experiments(
-        parse_csv(csv, "t.csv"),
-        read_params<TableMap>(parse_json(map, "t.map.json"), "t.map.json"),
+        parse_csv(csv, "t.csv"), read_params<TableMap>(parse_json(map, "t.map.json"), "t.map.json"),
         {"t.csv", std::string(map) == "{}" ? "" : "t.map.json", repository(), system});
 }
 

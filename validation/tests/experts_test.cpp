@@ -29,8 +29,7 @@ TEST(ExpertsSuite, MakesCurvesOfTheRowsOfATable) {
         table += fmt::format(
             "t_{0}b,moe_deepep_normal,moe_dispatch,NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch (NVLink "
             "4),DeepEP intranode,{0},fp8 + scales,1024,1024,2,8,{1}\n",
-            blocks,
-            400 / blocks);
+            blocks, 400 / blocks);
     const std::string machine = "NVIDIA H100 80GB HBM3,8,1,HGX NVSwitch (NVLink 4),";
     table += "a,moe_x,moe_prepare," + machine + "DeepEP intranode,,fp8,8,64,2,8,10\n";
     table += "b,moe_x,moe_combine," + machine + "DeepEP internode,,fp8,8,64,2,8,10\n";

@@ -117,8 +117,7 @@ TEST(Judge, NoLimitPassesHalfTwiceOrNothing) {
         for (const double nothing : {0.0, 1.0}) {
             const std::vector<std::function<double(const Case&)>> wrong{
                 [](const Case& c) { return c.measured / 2; },
-                [](const Case& c) { return c.measured * 2; },
-                [](const Case&) { return 0.0; },
+                [](const Case& c) { return c.measured * 2; }, [](const Case&) { return 0.0; },
                 [](const Case& c) { return c.nothing; }};
             for (const auto& answer : wrong) {
                 std::vector<Case> cases;

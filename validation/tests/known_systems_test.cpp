@@ -23,11 +23,7 @@ protected:
     KnownSystemsTest() {
         std::filesystem::create_directories(folder_.path() / "reference/training");
         for (const char* name :
-             {"nccl_collectives",
-              "nccl_issues",
-              "low_sm",
-              "copy_engines",
-              "expert_exchanges",
+             {"nccl_collectives", "nccl_issues", "low_sm", "copy_engines", "expert_exchanges",
               "hopper_contention"})
             write(name, "id,gpu,interconnect,n_gpus,n_nodes\n");
         write(

@@ -22,8 +22,7 @@ using test_data::TemporaryFile;
 constexpr const char* kSystem = SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json";
 
 std::string log_of(
-    const std::string& rows,
-    const char* test = "all_reduce",
+    const std::string& rows, const char* test = "all_reduce",
     const char* end = "# Avg bus bandwidth    : 100\n") {
     std::string text = fmt::format(
         "# Collective test starting: {}_perf\n"
@@ -32,8 +31,7 @@ std::string log_of(
     for (int rank = 0; rank < 4; ++rank)
         text += fmt::format(
             "#  Rank  {} Group  0 Pid   71 on   host device  {} [0x17] NVIDIA H100 80GB HBM3\n",
-            rank,
-            rank);
+            rank, rank);
     return text +
            "#       size         count      type   redop    root     time   algbw   busbw "
            "#wrong\n" +
@@ -98,9 +96,8 @@ TEST(NcclLogs, RunOnTheSystemThatTheUserNames) {
 
 TEST(NcclLogs, WhatSaysNothingOfATimeIsNotCompared) {
     const TemporaryFile file(
-        "run.txt",
-        log_of("0 0 float sum -1 5.00 0.00 0.00 0 5.00 0.00 0.00 0\n"
-               "4096 1024 float sum -1 20.50 0.20 0.30 7 19.00 0.22 0.32 0\n"));
+        "run.txt", log_of("0 0 float sum -1 5.00 0.00 0.00 0 5.00 0.00 0.00 0\n"
+                          "4096 1024 float sum -1 20.50 0.20 0.30 7 19.00 0.22 0.32 0\n"));
     const std::vector<MeasuredRow> rows = read_nccl_log_rows(file.path());
     const Machines machines(SWITCHFOLD_SOURCE_DIR);
     const CollectivePlan plan = plan_collectives(rows, machines, kSystem);
@@ -113,9 +110,8 @@ TEST(NcclLogs, WhatSaysNothingOfATimeIsNotCompared) {
 /// What a suite of its own and a user's table read of a log is the same.
 TEST(NcclLogs, AreATableOfTheSameRows) {
     const TemporaryFile file(
-        "run.txt",
-        log_of("0 0 float sum -1 5.00 0.00 0.00 0 5.00 0.00 0.00 0\n"
-               "4096 1024 float sum -1 20.50 0.20 0.30 7 19.00 0.22 0.32 0\n"));
+        "run.txt", log_of("0 0 float sum -1 5.00 0.00 0.00 0 5.00 0.00 0.00 0\n"
+                          "4096 1024 float sum -1 20.50 0.20 0.30 7 19.00 0.22 0.32 0\n"));
     const std::vector<MeasuredRow> rows = read_nccl_log_rows(file.path());
     const CsvTable table = log_table(file.path());
     ASSERT_EQ(rows.size(), table.records.size());

@@ -148,8 +148,7 @@ TEST(ContentionLoops, TheWorkloadOfAKernelBesideACollectiveSaysTheSame) {
     EXPECT_NEAR(*ring.kernel_slowdown + 1, simulated.at(loop.id + "/product"), kHalfAPoint);
     EXPECT_NEAR(*ring.collective_slowdown + 1, simulated.at(loop.id + "/collective"), kHalfAPoint);
     EXPECT_NEAR(
-        1 / *ring.speedup,
-        simulated.at(loop.id + "/together over one after the other"),
+        1 / *ring.speedup, simulated.at(loop.id + "/together over one after the other"),
         kHalfAPoint);
 }
 

@@ -99,8 +99,7 @@ TEST_F(MeasuredTest, WrongDataIsSaidWithItsPlace) {
         message());
     write_with("[8192, 1, 1]", "[8192, 1]");
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring,
-        "/networks/0/kernels/0/grid: is [8192, 1]; expected three sizes",
+        ::testing::IsSubstring, "/networks/0/kernels/0/grid: is [8192, 1]; expected three sizes",
         message());
     write_with("contention/1", "contention/2");
     EXPECT_PRED_FORMAT2(

@@ -40,9 +40,7 @@ std::vector<Row> rows_of(const OverlapTrace& trace) {
             places[run.ordinal].push_back(&run);
         for (const auto& [ordinal, runs] : places)
             rows.push_back(
-                {runs.front()->baseline_us,
-                 runs.front()->alone_runs,
-                 runs.size(),
+                {runs.front()->baseline_us, runs.front()->alone_runs, runs.size(),
                  weighted(runs).slowdown});
     }
     std::sort(rows.begin(), rows.end());
@@ -54,10 +52,8 @@ std::vector<Row> rows_of(const CsvTable& table) {
     for (const CsvRecord& record : table.records)
         if (record["variant"] == "paired")
             rows.push_back(
-                {std::stod(record["median_alone_us"]),
-                 std::stoul(record["n_alone"]),
-                 std::stoul(record["n_overlapped"]),
-                 std::stod(record["slowdown_weighted"])});
+                {std::stod(record["median_alone_us"]), std::stoul(record["n_alone"]),
+                 std::stoul(record["n_overlapped"]), std::stod(record["slowdown_weighted"])});
     std::sort(rows.begin(), rows.end());
     return rows;
 }
@@ -101,8 +97,7 @@ TEST_P(OverlapPairs, AreThoseOfTheReferenceScript) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Traces,
-    OverlapPairs,
+    Traces, OverlapPairs,
     ::testing::Values(
         Published{"hta_ddp_a100_2r/rank0.json.gz", "ddp_a100_2r.groups.csv", 1.2255},
         Published{"hta_dlrm_a100_8r/rank3.json.gz", "dlrm_a100_8r.groups.csv", 1.277}));

@@ -156,10 +156,7 @@ std::string two_steps(const char* gpu) {
     for (int step = 0; step < 2; ++step) {
         const int at = step * 1000;
         trace.event(
-            "user_annotation",
-            fmt::format("ProfilerStep#{}", step),
-            "1",
-            std::to_string(at),
+            "user_annotation", fmt::format("ProfilerStep#{}", step), "1", std::to_string(at),
             "1000");
         trace.launch("gemm", std::to_string(at + 10), "7", std::to_string(at + 20), "300");
         trace.launch("relu", std::to_string(at + 30), "7", std::to_string(at + 400), "500");

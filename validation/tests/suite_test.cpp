@@ -60,18 +60,9 @@ TEST(Suite, JsonHasTheKeysOfTheContractAndNoOthers) {
         keys(suite),
         (std::set<std::string>{"name", "mape", "cases", "groups", "verdicts", "unmatched"}));
     EXPECT_EQ(
-        keys(suite["cases"][0]),
-        (std::set<std::string>{
-            "id",
-            "group",
-            "quantity",
-            "unit",
-            "measured",
-            "low",
-            "high",
-            "simulated",
-            "error",
-            "fitted"}));
+        keys(suite["cases"][0]), (std::set<std::string>{
+                                     "id", "group", "quantity", "unit", "measured", "low", "high",
+                                     "simulated", "error", "fitted"}));
     EXPECT_EQ(keys(suite["groups"][0]), (std::set<std::string>{"name", "mape", "cases"}));
     EXPECT_EQ(keys(suite["unmatched"][0]), (std::set<std::string>{"id", "why"}));
     EXPECT_EQ(suite["cases"][0]["error"], 0.1);
@@ -90,19 +81,9 @@ TEST(Suite, JsonSaysWhatIsLikeACaseOfAKind) {
     const Json json = Json::parse(to_json(results));
     const Json& like = json["suites"][0]["cases"][0]["like"];
     EXPECT_EQ(
-        keys(like),
-        (std::set<std::string>{
-            "kind",
-            "operation",
-            "algorithm",
-            "generation",
-            "fabric",
-            "bytes",
-            "us",
-            "ranks",
-            "machines",
-            "machine",
-            "log_ratio"}));
+        keys(like), (std::set<std::string>{
+                        "kind", "operation", "algorithm", "generation", "fabric", "bytes", "us",
+                        "ranks", "machines", "machine", "log_ratio"}));
     EXPECT_EQ(like["machine"], "HGX H100");
     EXPECT_NEAR(like["log_ratio"].get<double>(), std::log(10.0 / 11.0), 1e-8);
     EXPECT_FALSE(json["suites"][0]["cases"][1].contains("like"));

@@ -34,8 +34,7 @@ protected:
         trace.header(fmt::format(
             R"("deviceProperties": [{{"id": 0, "name": "NVIDIA H100 80GB HBM3"}}],)"
             R"("distributedInfo": {{"rank": {}, "world_size": {}}},)",
-            rank,
-            world));
+            rank, world));
         write(name, trace.launch("gemm", "10", "7", "20", "300").text());
     }
     /// Writes switchfold's own format, which the file's name does not reveal.
@@ -111,9 +110,7 @@ TEST_F(TraceFolders, AFolderThatCannotBeUsedIsUnmatchedAndTheOthersKeepTheirOrde
     for (const char* name : {"c/x.json", "a/x.json", "b/x.json"})
         write(name, "{}");
     const SuiteResult result = run_folders(
-        suite_named("replay"),
-        options_of(folder_),
-        kKinetoFiles,
+        suite_named("replay"), options_of(folder_), kKinetoFiles,
         [](const TraceFolder& folder, const Machines&, const JobProgress&) {
             if (folder.name == "b")
                 throw ConfigError("b", "", "is of no use");
@@ -132,9 +129,7 @@ TEST_F(TraceFolders, ASimulationThatFailsIsThrown) {
     write("a/x.json", "{}");
     const auto run = [&] {
         return run_folders(
-            suite_named("replay"),
-            options_of(folder_),
-            kKinetoFiles,
+            suite_named("replay"), options_of(folder_), kKinetoFiles,
             [](const TraceFolder&, const Machines&, const JobProgress&) -> SuiteResult {
                 throw SimulationError("link", Time(1), "no credit");
             });

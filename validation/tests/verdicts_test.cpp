@@ -35,11 +35,8 @@ std::string traced_steps() {
         const bool beside = step % 2 == 1;
         trace.launch("gemm", us(10), "7", us(50), beside ? "450" : "300");
         trace.launch(
-            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-            us(20),
-            "20",
-            us(beside ? 40 : 600),
-            "700",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", us(20),
+            "20", us(beside ? 40 : 600), "700",
             R"("Collective name": "allreduce", "In msg nelems": 33554432, "Out msg nelems": )"
             R"(33554432, "dtype": "Float", "Group size": 2, "Process Group Name": "0", )"
             R"("Process Group Ranks": "[0, 1]")");
@@ -181,9 +178,8 @@ TEST_P(EverySuite, HasVerdictsThatWrongAnswersFail) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Verdicts, EverySuite, ::testing::ValuesIn(suites().begin(), suites().end()), [](const auto& p) {
-        return std::string(p.param.name);
-    });
+    Verdicts, EverySuite, ::testing::ValuesIn(suites().begin(), suites().end()),
+    [](const auto& p) { return std::string(p.param.name); });
 
 }  // namespace
 }  // namespace switchfold::validation::verdicts_test

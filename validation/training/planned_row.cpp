@@ -13,8 +13,7 @@ namespace switchfold::validation {
 
 PlannedStepRow planned_row(const StepRow& row, const SystemParams& system) {
     return {
-        &row,
-        std::make_shared<const SystemParams>(system),
+        &row, std::make_shared<const SystemParams>(system),
         std::make_shared<const PlannedStep>(
             *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
 }

@@ -29,8 +29,7 @@ public:
              {"id", "schedule", "stages", "micro_batches", "t_f_ms", "quantity", "value"})
             if (!table_.has(column))
                 problems_.push_back(
-                    {label_,
-                     "line 1",
+                    {label_, "line 1",
                      fmt::format(
                          "names no column {}; expected id, schedule, stages, micro_batches, "
                          "t_f_ms, quantity, value",
@@ -53,8 +52,7 @@ private:
         if (error == std::errc() && end == text.data() + text.size() && value >= 0)
             return value;
         problems_.push_back(
-            {label_,
-             fmt::format("line {}", record.line),
+            {label_, fmt::format("line {}", record.line),
              fmt::format("{} is \"{}\"; expected a number from 0", column, text)});
         return {};
     }
@@ -104,9 +102,8 @@ private:
         times.input_gradient = number(record, "t_b_ms").value_or(0) / parts;
         times.weight_gradient = number(record, "t_w_ms").value_or(0) / parts;
         const Replay replayed = replay(
-            schedule,
-            {std::vector<StageTimes>(schedule.stages(), times),
-             number(record, "t_comm_ms").value_or(0)});
+            schedule, {std::vector<StageTimes>(schedule.stages(), times),
+                       number(record, "t_comm_ms").value_or(0)});
         c.group = fmt::format("bubble share, {}", generator->name);
         c.simulated = replayed.bubble_share;
         double& worst = worst_[std::string(generator->name)];
@@ -164,8 +161,7 @@ private:
         if (whole_ > 0)
             result_.verdicts.push_back(
                 {fmt::format("{} whole numbers of schedules: wrong ones", whole_),
-                 static_cast<double>(wrong_),
-                 0});
+                 static_cast<double>(wrong_), 0});
     }
 
     const CsvTable& table_;

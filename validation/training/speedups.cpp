@@ -20,7 +20,6 @@ namespace switchfold::validation {
 
 namespace {
 
-
 struct ComparedSpeedup {
     const StepRow* row;
     std::shared_ptr<const SystemParams> system;
@@ -120,9 +119,7 @@ bool states_speedup(const StepRow& row) {
 }
 
 void compare_speedups(
-    const std::vector<StepRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<StepRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
     std::vector<ComparedSpeedup> all;
     for (const StepRow& row : rows) {
@@ -155,16 +152,13 @@ void compare_speedups(
         c.id = row.id;
         c.group = fmt::format(
             "speed-up over {}, {}",
-            row.over == StepRow::Over::kOneGpu ? "one GPU" : "data parallelism",
-            row.source);
+            row.over == StepRow::Over::kOneGpu ? "one GPU" : "data parallelism", row.source);
         c.quantity = "speed-up";
         c.unit = "1";
         c.measured = row.speedup;
         c.simulated = paces[2 * i] / paces[2 * i + 1];
         c.how = fmt::format(
-            "{} on {}; our planner: {}",
-            row.network->name,
-            all[i].system->name,
+            "{} on {}; our planner: {}", row.network->name, all[i].system->name,
             told(all[i].chosen));
         result.cases.push_back(std::move(c));
         if (row.chosen) {
@@ -176,7 +170,8 @@ void compare_speedups(
     }
     if (!all.empty())
         result.notes.emplace_back(
-            "speed-ups over data parallelism: that of Harlap et al. goes through a parameter server "
+            "speed-ups over data parallelism: that of Harlap et al. goes through a parameter "
+            "server "
             "over sockets, ours through NCCL's rings beside the backward pass");
     std::map<std::string, std::vector<const Case*>> groups;
     for (std::size_t i = from; i < result.cases.size(); ++i)

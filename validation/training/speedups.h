@@ -17,9 +17,7 @@ namespace switchfold::validation {
 /// Verdicts: the mean error of speed-ups over one GPU and over data parallelism, and how often the
 /// planner here chooses the same number of devices per stage as the source's.
 void compare_speedups(
-    const std::vector<StepRow>& rows,
-    const Machines& machines,
-    const SuiteOptions& options,
+    const std::vector<StepRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);
 
 }  // namespace switchfold::validation

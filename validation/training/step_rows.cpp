@@ -79,8 +79,7 @@ private:
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size() || value < 0)
             problems_.push_back(
-                {label_,
-                 fmt::format("line {}", record.line),
+                {label_, fmt::format("line {}", record.line),
                  fmt::format("{} is \"{}\"; expected a number from 0", column, text)});
         return value;
     }
@@ -163,8 +162,7 @@ private:
         } catch (const ConfigError& wrong) {
             for (const Problem& problem : wrong.problems())
                 fail(fmt::format(
-                    "{}: {}",
-                    values.from_near(std::string(kWorkload) + problem.pointer),
+                    "{}: {}", values.from_near(std::string(kWorkload) + problem.pointer),
                     problem.message));
         }
     }

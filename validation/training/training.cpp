@@ -33,8 +33,7 @@ Tables table_named(const std::filesystem::path& file) {
     if (table.has("gpu") && table.has("n_gpus"))
         return {{}, {file}};
     throw ConfigError(
-        file.string(),
-        "line 1",
+        file.string(), "line 1",
         "is neither a table of schedules nor one of steps; expected the columns schedule, t_f_ms, "
         "quantity, value ... or gpu, n_gpus, model, schedule ... (docs/validation.md)");
 }
@@ -51,13 +50,10 @@ Tables tables_in(const Suite& suite, const std::filesystem::path& folder) {
     }
     if (!tables.schedules && tables.steps.empty())
         throw ConfigError(
-            folder.string(),
-            "",
+            folder.string(), "",
             fmt::format(
                 "holds neither {} nor {}; expected either, or a folder that holds them as {}",
-                kSchedules,
-                kSteps,
-                suite.data));
+                kSchedules, kSteps, suite.data));
     return tables;
 }
 

@@ -58,10 +58,8 @@ public:
             throw std::invalid_argument("is a second session");
         if (record.world_size > kMostCapturedRanks || record.rank >= record.world_size)
             throw std::invalid_argument(fmt::format(
-                "is rank {} of {}; expected less than the number of ranks, {} at most",
-                record.rank,
-                record.world_size,
-                kMostCapturedRanks));
+                "is rank {} of {}; expected less than the number of ranks, {} at most", record.rank,
+                record.world_size, kMostCapturedRanks));
         file_.session = record;
     }
     void operator()(Name& record) {
@@ -129,11 +127,9 @@ void check_session(const CaptureFile& file, const Record& first) {
             file.path.string(), "", "does not begin with its session; expected a whole capture");
     if (session->version != kFormatVersion)
         throw ConfigError(
-            file.path.string(),
-            "",
+            file.path.string(), "",
             fmt::format(
-                "is a capture of version {}; expected version {}",
-                session->version,
+                "is a capture of version {}; expected version {}", session->version,
                 kFormatVersion));
 }
 

@@ -32,22 +32,18 @@ Passes read_all(const std::vector<std::filesystem::path>& files) {
         const std::uint32_t rank = file.session.rank;
         if (const auto before = passes.counters.find(rank); before != passes.counters.end())
             throw ConfigError(
-                path.string(),
-                "",
+                path.string(), "",
                 fmt::format(
-                    "counts rank {} as {} does; expected one second pass a rank",
-                    rank,
+                    "counts rank {} as {} does; expected one second pass a rank", rank,
                     before->second.path.string()));
         passes.counters.emplace(rank, std::move(file));
     }
     for (const auto& [rank, file] : passes.counters)
         if (std::none_of(
-                passes.first.begin(), passes.first.end(), [wanted = rank](const auto& first) {
-                    return first.session.rank == wanted;
-                }))
+                passes.first.begin(), passes.first.end(),
+                [wanted = rank](const auto& first) { return first.session.rank == wanted; }))
             throw ConfigError(
-                file.path.string(),
-                "",
+                file.path.string(), "",
                 fmt::format(
                     "is a second pass, which holds no times; expected rank {}'s first pass with it",
                     rank));
@@ -99,15 +95,13 @@ void count_other_records(const CaptureFile& file, TraceFileReport& report) {
     };
     const std::uint64_t session = file.ended ? 2 : 1;
     count(
-        report.used,
-        "names, devices and other descriptions",
+        report.used, "names, devices and other descriptions",
         session + file.names.size() - 1 + file.devices.size() + file.streams.size() +
             file.communicators.size() + file.lost.size());
     count(report.used, "second ends of NVTX ranges", file.ranges.size());
     const auto unmatched = report.dropped.find(kCallsWithoutKernel);
     count(
-        report.used,
-        "NCCL calls",
+        report.used, "NCCL calls",
         file.nccl_calls.size() - (unmatched == report.dropped.end() ? 0 : unmatched->second));
     count(report.dropped, "NVTX marks and ends of ranges without a start", file.marks);
     count(report.dropped, "NVTX ranges without an end", file.open_ranges);

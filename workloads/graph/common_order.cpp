@@ -71,9 +71,7 @@ public:
                     return !orders_[part.at].takeable().contains(part.operation);
                 });
             text += fmt::format(
-                "{}{} waits for rank {}",
-                text.empty() ? "" : ", ",
-                label(meeting),
+                "{}{} waits for rank {}", text.empty() ? "" : ", ", label(meeting),
                 ranks_[missing->at].first);
         }
         return text;
@@ -202,13 +200,10 @@ private:
     [[nodiscard]] std::string label(const Meeting& meeting) const {
         if (meeting.collective != nullptr)
             return fmt::format(
-                "{} {} of group {}",
-                to_string(meeting.collective->kind),
-                meeting.collective->sequence,
-                groups_[meeting.collective->group].name);
+                "{} {} of group {}", to_string(meeting.collective->kind),
+                meeting.collective->sequence, groups_[meeting.collective->group].name);
         return fmt::format(
-            "a message between ranks {} and {}",
-            ranks_[meeting.parts.front().at].first,
+            "a message between ranks {} and {}", ranks_[meeting.parts.front().at].first,
             ranks_[meeting.parts.back().at].first);
     }
 
@@ -251,9 +246,7 @@ ranks_alike(const ExecutionGraph& graph, std::vector<std::size_t>* alike_of) {
 }
 
 std::optional<std::vector<std::vector<std::uint32_t>>> common_order(
-    const std::vector<RanksAlike>& ranks,
-    const std::vector<Group>& groups,
-    Sends sends,
+    const std::vector<RanksAlike>& ranks, const std::vector<Group>& groups, Sends sends,
     std::string& why) {
     CommonOrder order(ranks, groups);
     if (order.run(sends))

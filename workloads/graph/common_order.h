@@ -33,9 +33,7 @@ enum class Sends : std::uint8_t {
 /// messages by sender, receiver, tag and count; a part that is missing is not waited for. Nothing
 /// if there is no such order: then `why` names some that wait for each other.
 [[nodiscard]] std::optional<std::vector<std::vector<std::uint32_t>>> common_order(
-    const std::vector<RanksAlike>& ranks,
-    const std::vector<Group>& groups,
-    Sends sends,
+    const std::vector<RanksAlike>& ranks, const std::vector<Group>& groups, Sends sends,
     std::string& why);
 
 /// Whether all run through if each rank takes its collectives in the order of its operations.

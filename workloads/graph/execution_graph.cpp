@@ -53,25 +53,19 @@ void check_rank(const ExecutionGraph& graph, const RankGraph& rank) {
             operation.stream < rank.streams.size(), "operation {} ({}) has no stream", i, name);
         for (const std::uint32_t dependency : operation.dependencies)
             SWITCHFOLD_CHECK(
-                dependency < i,
-                "operation {} ({}) depends on {}, which is not before it",
-                i,
-                name,
+                dependency < i, "operation {} ({}) depends on {}, which is not before it", i, name,
                 dependency);
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
             SWITCHFOLD_CHECK(
                 collective->group < graph.groups.size() &&
                     !graph.groups[collective->group].ranks.empty(),
-                "collective {} ({}) has no group",
-                i,
-                name);
+                "collective {} ({}) has no group", i, name);
         }
     }
     for (const MemoryChange& change : rank.memory)
         SWITCHFOLD_CHECK(
             change.operation < rank.operations.size(),
-            "{} change at operation {}, which is not there",
-            to_string(change.what),
+            "{} change at operation {}, which is not there", to_string(change.what),
             change.operation);
 }
 

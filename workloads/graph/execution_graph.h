@@ -39,15 +39,9 @@ enum class CollectiveKind : std::uint8_t {
 };
 
 inline constexpr std::array kCollectiveKinds{
-    CollectiveKind::kAllReduce,
-    CollectiveKind::kReduceScatter,
-    CollectiveKind::kAllGather,
-    CollectiveKind::kBroadcast,
-    CollectiveKind::kReduce,
-    CollectiveKind::kAllToAll,
-    CollectiveKind::kSendReceive,
-    CollectiveKind::kGather,
-    CollectiveKind::kScatter};
+    CollectiveKind::kAllReduce,   CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+    CollectiveKind::kBroadcast,   CollectiveKind::kReduce,        CollectiveKind::kAllToAll,
+    CollectiveKind::kSendReceive, CollectiveKind::kGather,        CollectiveKind::kScatter};
 
 [[nodiscard]] Bytes size_of(Datatype type);
 /// The same for arithmetic on fractional counts.
@@ -181,11 +175,7 @@ struct HostDelayOperation {
 };
 
 using OperationBody = std::variant<
-    KernelOperation,
-    CollectiveOperation,
-    SendOperation,
-    ReceiveOperation,
-    CopyOperation,
+    KernelOperation, CollectiveOperation, SendOperation, ReceiveOperation, CopyOperation,
     HostDelayOperation>;
 
 /// One thing a rank does. It starts `gap` after the previous operation on its stream and all its

@@ -34,8 +34,7 @@ std::vector<std::uint32_t> groups_of_copy(
 }
 
 std::shared_ptr<const RankGraph> copy_of(
-    const std::shared_ptr<const RankGraph>& rank,
-    const std::vector<std::uint32_t>& groups,
+    const std::shared_ptr<const RankGraph>& rank, const std::vector<std::uint32_t>& groups,
     std::uint32_t offset) {
     const bool same = std::none_of(
         rank->operations.begin(), rank->operations.end(), [&](const Operation& operation) {
@@ -101,17 +100,11 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
         fmt::format(
             "extrapolated from {} ranks to {}: rank r does what rank r modulo {} did, with the "
             "same work a rank",
-            traced,
-            ranks,
-            traced),
+            traced, ranks, traced),
         fmt::format(
             "{} groups of all {} ranks became groups of all {}, their sizes in bytes unchanged; {} "
             "smaller groups are repeated in each {} ranks",
-            grown,
-            traced,
-            ranks,
-            traced_groups - grown,
-            traced)};
+            grown, traced, ranks, traced_groups - grown, traced)};
 }
 
 }  // namespace switchfold

@@ -134,9 +134,7 @@ ExecutionGraph place_on(const ExecutionGraph& graph, std::span<const std::uint32
     SWITCHFOLD_CHECK(
         on.size() == graph.ranks.size() &&
             std::is_sorted(on.begin(), on.end(), std::less_equal<>()),
-        "{} ranks are placed on {}",
-        graph.ranks.size(),
-        on.size());
+        "{} ranks are placed on {}", graph.ranks.size(), on.size());
     ExecutionGraph out = graph;
     change_ranks(out, [&](RankGraph& rank) {
         for (Operation& operation : rank.operations) {
@@ -231,9 +229,8 @@ ExecutionGraph first_steps(const ExecutionGraph& graph, std::uint32_t steps) {
     out.steps = steps;
     change_ranks(out, [&](RankGraph& rank) {
         const auto end = std::find_if(
-            rank.operations.begin(), rank.operations.end(), [&](const Operation& operation) {
-                return operation.step >= steps;
-            });
+            rank.operations.begin(), rank.operations.end(),
+            [&](const Operation& operation) { return operation.step >= steps; });
         const auto kept = static_cast<std::uint32_t>(end - rank.operations.begin());
         rank.operations.shrink(kept);
         std::erase_if(rank.spans, [&](const Span& span) { return span.last >= kept; });

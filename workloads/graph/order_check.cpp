@@ -124,15 +124,9 @@ private:
         if (c.kind != first.kind || c.exchange != first.exchange ||
             (sizes && c.bytes != first.bytes))
             say(fmt::format(
-                "rank {} calls {} of {} as number {} of group {}, and rank {} {} of {}",
-                place.rank,
-                to_string(c.kind),
-                to_string(c.bytes),
-                c.sequence,
-                graph_.groups[c.group].name,
-                meeting.come.front().rank,
-                to_string(first.kind),
-                to_string(first.bytes)));
+                "rank {} calls {} of {} as number {} of group {}, and rank {} {} of {}", place.rank,
+                to_string(c.kind), to_string(c.bytes), c.sequence, graph_.groups[c.group].name,
+                meeting.come.front().rank, to_string(first.kind), to_string(first.bytes)));
         if (meeting.come.size() < graph_.groups[c.group].ranks.size())
             return;
         const std::vector<Place> come = std::move(meeting.come);
@@ -151,11 +145,8 @@ private:
             const Bytes expected = std::get<ReceiveOperation>(operation(to).body).bytes;
             if (sent != expected)
                 say(fmt::format(
-                    "rank {} sends {} to rank {}, which receives {}",
-                    from.rank,
-                    to_string(sent),
-                    to.rank,
-                    to_string(expected)));
+                    "rank {} sends {} to rank {}, which receives {}", from.rank, to_string(sent),
+                    to.rank, to_string(expected)));
             end(from);
             end(to);
         }
@@ -184,12 +175,8 @@ private:
             missing.resize(missing.size() - more);
             const auto& c = std::get<CollectiveOperation>(operation(meeting.come.front()).body);
             say(fmt::format(
-                "{} number {} of group {} waits for rank{} {}{}",
-                to_string(c.kind),
-                c.sequence,
-                group.name,
-                missing.size() + more == 1 ? "" : "s",
-                fmt::join(missing, ", "),
+                "{} number {} of group {} waits for rank{} {}{}", to_string(c.kind), c.sequence,
+                group.name, missing.size() + more == 1 ? "" : "s", fmt::join(missing, ", "),
                 more == 0 ? "" : fmt::format(" and {} more", more)));
         }
         for (const auto& [key, box] : boxes_) {
@@ -197,15 +184,13 @@ private:
                 say(fmt::format(
                     "{} of rank {} to rank {} find no receive there",
                     box.sends.size() == 1 ? "a send" : fmt::format("{} sends", box.sends.size()),
-                    std::get<0>(key),
-                    std::get<1>(key)));
+                    std::get<0>(key), std::get<1>(key)));
             if (!box.receives.empty())
                 say(fmt::format(
                     "{} of rank {} from rank {} find no send there",
                     box.receives.size() == 1 ? "a receive"
                                              : fmt::format("{} receives", box.receives.size()),
-                    std::get<1>(key),
-                    std::get<0>(key)));
+                    std::get<1>(key), std::get<0>(key)));
         }
     }
 

@@ -44,15 +44,10 @@ public:
     [[nodiscard]] bool same_as(const Program& other) const {
         return operations_.size() == other.operations_.size() &&
                std::equal(
-                   operations_.begin(),
-                   operations_.end(),
-                   other.operations_.begin(),
+                   operations_.begin(), operations_.end(), other.operations_.begin(),
                    [&](const auto& own, const auto& others) {
                        return std::equal(
-                           own.begin(),
-                           own.end(),
-                           others.begin(),
-                           others.end(),
+                           own.begin(), own.end(), others.begin(), others.end(),
                            [&](std::uint32_t a, std::uint32_t b) {
                                return kind(a) == other.kind(b);
                            });

@@ -27,8 +27,7 @@ void delay(RankGraph& rank, Time by) {
         const bool follows =
             last[operation.stream] == step ||
             std::any_of(
-                operation.dependencies.begin(),
-                operation.dependencies.end(),
+                operation.dependencies.begin(), operation.dependencies.end(),
                 [&](std::uint32_t before) { return rank.operations[before].step == step; });
         last[operation.stream] = step;
         if (!follows)

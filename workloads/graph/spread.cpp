@@ -50,10 +50,7 @@ Layout layout_of(const Group& group, std::uint32_t rank, std::uint32_t world, st
 class Spreader {
 public:
     Spreader(
-        ExecutionGraph& graph,
-        std::uint32_t rank,
-        std::uint32_t world,
-        std::uint32_t ranks,
+        ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
         const std::function<Time(std::size_t)>& traced) :
         graph_(graph), rank_(rank), world_(world), ranks_(ranks), traced_(traced) {}
 
@@ -220,10 +217,7 @@ private:
     }
 
     void place_message(
-        Operation& operation,
-        const Message& message,
-        std::uint32_t rank,
-        std::size_t index,
+        Operation& operation, const Message& message, std::uint32_t rank, std::size_t index,
         const std::vector<std::uint32_t>& groups) const {
         if (matching_.contains(message.key())) {
             const std::vector<std::uint32_t> ranks = members(message.group, rank);
@@ -251,28 +245,24 @@ private:
         for (std::size_t g = 0; g < boxes_.size(); ++g)
             if (boxes_[g] && told++ < 6)
                 laid_out += fmt::format(
-                    "{}{}, {}",
-                    laid_out.empty() ? "" : ", ",
-                    shown_ranks(members(g, 0)),
+                    "{}{}, {}", laid_out.empty() ? "" : ", ", shown_ranks(members(g, 0)),
                     ranks_ > 1 ? shown_ranks(other(g)) : "");
         if (!laid_out.empty())
             spread_.notes.push_back(fmt::format(
                 "one rank stands for all {}: process groups repeat by their strides, so {} ...",
-                ranks_,
-                laid_out));
+                ranks_, laid_out));
         if (world_ != ranks_ && world_ > 1)
             spread_.notes.push_back(fmt::format(
                 "the trace is of a run of {} ranks: groups that reach to its end reach to the end "
                 "of {}, with the same bytes a rank",
-                world_,
-                ranks_));
+                world_, ranks_));
         if (messages_ > matched_)
             spread_.notes.push_back(fmt::format(
                 "{} of {} sends and receives of the one traced rank match none of a rank that does "
-                "the same: each holds a thread block for its traced time, which is all that is known "
+                "the same: each holds a thread block for its traced time, which is all that is "
+                "known "
                 "of other stages; without overlap, what they do in addition is missing",
-                messages_ - matched_,
-                messages_));
+                messages_ - matched_, messages_));
         if (uneven_ > 0)
             spread_.notes.push_back(
                 resized_ ? fmt::format(
@@ -323,18 +313,11 @@ std::vector<std::string> why_not_spread(
     return {fmt::format(
         "rank {} of {} cannot stand for {} ranks: no layout by strides repeats its process group{} "
         "{}; expected groups of equal strides, or the traces of all ranks",
-        rank,
-        world,
-        ranks,
-        misfits.size() == 1 ? "" : "s",
-        fmt::join(misfits, ", "))};
+        rank, world, ranks, misfits.size() == 1 ? "" : "s", fmt::join(misfits, ", "))};
 }
 
 Spread spread_over_ranks(
-    ExecutionGraph& graph,
-    std::uint32_t rank,
-    std::uint32_t world,
-    std::uint32_t ranks,
+    ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
     const std::function<Time(std::size_t)>& traced) {
     return Spreader(graph, rank, world, ranks, traced).run();
 }

@@ -25,10 +25,7 @@ struct Spread {
 /// that then match no other rank's take as long as traced. `traced` gives an operation's time in
 /// the trace, by index.
 [[nodiscard]] Spread spread_over_ranks(
-    ExecutionGraph& graph,
-    std::uint32_t rank,
-    std::uint32_t world,
-    std::uint32_t ranks,
+    ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
     const std::function<Time(std::size_t)>& traced);
 
 /// Why the rank cannot stand for `ranks` ranks, without changing the graph: empty if it can.

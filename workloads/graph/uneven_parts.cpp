@@ -86,9 +86,7 @@ std::uint64_t unite_exchanges(ExecutionGraph& graph, const std::vector<std::uint
         }
         without_parts += stated ? 0 : 1;
         std::replace(
-            exchange.bytes.begin(),
-            exchange.bytes.end(),
-            UnevenExchange::kUnknown,
+            exchange.bytes.begin(), exchange.bytes.end(), UnevenExchange::kUnknown,
             std::uint64_t{0});
         united.push_back(std::move(exchange));
         for (const ExchangePart& part : parts)

@@ -87,8 +87,7 @@ separate(const RankGraph& rank, const std::vector<std::uint32_t>& order) {
         change.operation = new_index[change.operation];
     SWITCHFOLD_CHECK(
         out->operations.size() == rank.operations.size(),
-        "{} of {} operations are in the serial order",
-        out->operations.size(),
+        "{} of {} operations are in the serial order", out->operations.size(),
         rank.operations.size());
     return out;
 }

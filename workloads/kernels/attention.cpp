@@ -42,10 +42,7 @@ double matrix_share(const Attention& a, const GpuRates& gpu) {
 /// the longest tiles first; others go through each head's rows in order, so the longest tiles start
 /// last.
 double makespan(
-    const std::vector<double>& tiles,
-    double heads,
-    bool ascending,
-    bool longest_first,
+    const std::vector<double>& tiles, double heads, bool ascending, bool longest_first,
     double sms) {
     double total = 0;
     for (const double tile : tiles)

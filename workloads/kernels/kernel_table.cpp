@@ -40,9 +40,8 @@ public:
         const bool attentions = has({"batch", "sequence", "heads", "kv_heads", "head_dim"});
         if (!products && !attentions)
             fail(
-                1,
-                "has neither columns m, n, k nor batch, sequence, heads, kv_heads, head_dim; "
-                "expected products or attention");
+                1, "has neither columns m, n, k nor batch, sequence, heads, kv_heads, head_dim; "
+                   "expected products or attention");
         if (products && attentions)
             fail(1, "has columns of products and of attention; expected one kind a table");
         for (const std::string_view column : {"dtype", "time_us"})
@@ -135,11 +134,9 @@ private:
         a.datatype = row.datatype.value_or(Datatype::kBfloat16);
         if (a.heads % a.kv_heads != 0)
             fail(
-                line_,
-                fmt::format(
-                    "kv_heads is {}, which does not divide {} heads; expected a divisor",
-                    a.kv_heads,
-                    a.heads));
+                line_, fmt::format(
+                           "kv_heads is {}, which does not divide {} heads; expected a divisor",
+                           a.kv_heads, a.heads));
         return row;
     }
 

@@ -9,12 +9,8 @@ namespace {
 
 /// A layer's forward product: `rows` x `outputs` results, each a sum of `inputs` terms.
 MatrixProduct product(
-    std::uint64_t rows,
-    std::uint64_t inputs,
-    std::uint64_t outputs,
-    LayerPass pass,
-    Datatype datatype,
-    bool tf32) {
+    std::uint64_t rows, std::uint64_t inputs, std::uint64_t outputs, LayerPass pass,
+    Datatype datatype, bool tf32) {
     MatrixProduct p;
     p.datatype = datatype;
     p.tf32 = tf32;

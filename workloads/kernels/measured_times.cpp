@@ -93,9 +93,8 @@ MeasuredTimes::MeasuredTimes(
 
 std::optional<double> MeasuredTimes::exact(const std::vector<Point>& points, const Key& key) {
     const auto at = std::lower_bound(
-        points.begin(), points.end(), key, [](const Point& point, const Key& wanted) {
-            return point.key < wanted;
-        });
+        points.begin(), points.end(), key,
+        [](const Point& point, const Key& wanted) { return point.key < wanted; });
     if (at == points.end() || at->key != key)
         return std::nullopt;
     return at->seconds;

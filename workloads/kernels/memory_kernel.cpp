@@ -58,9 +58,7 @@ KernelEstimate estimate(const MemoryKernel& kernel, const GpuRates& gpu) {
 
 MemoryKernel element_wise(double elements, double inputs, double element) {
     return {
-        KernelClass::kElementwise,
-        inputs * elements * element,
-        elements * element,
+        KernelClass::kElementwise, inputs * elements * element, elements * element,
         (inputs + 1) * elements};
 }
 
@@ -69,9 +67,7 @@ MemoryKernel norm(double elements, double element, bool backward) {
     constexpr double kForward = 8;
     constexpr double kBack = 14;
     return {
-        KernelClass::kNorm,
-        (backward ? 2 : 1) * elements * element,
-        elements * element,
+        KernelClass::kNorm, (backward ? 2 : 1) * elements * element, elements * element,
         (backward ? kBack : kForward) * elements};
 }
 
@@ -97,9 +93,7 @@ MemoryKernel softmax_loss(double elements, double element, bool backward) {
     // Forward stores the logarithm of each row's sum; backward overwrites the input with the
     // gradient.
     return {
-        KernelClass::kReduction,
-        elements * element,
-        backward ? elements * element : 0.0,
+        KernelClass::kReduction, elements * element, backward ? elements * element : 0.0,
         kScoreOperations * elements};
 }
 
@@ -108,9 +102,7 @@ MemoryKernel embedding(double elements, double element, bool backward) {
     // gradient.
     if (backward)
         return {
-            KernelClass::kEmbeddingGather,
-            elements * (element + kFloat),
-            elements * kFloat,
+            KernelClass::kEmbeddingGather, elements * (element + kFloat), elements * kFloat,
             elements};
     return {KernelClass::kEmbeddingGather, elements * element, elements * element, 0};
 }
@@ -118,9 +110,7 @@ MemoryKernel embedding(double elements, double element, bool backward) {
 MemoryKernel optimizer(double parameters, double weight, double gradient, double state) {
     constexpr double kOperations = 12;
     return {
-        KernelClass::kOptimizer,
-        parameters * (gradient + state),
-        parameters * (weight + state),
+        KernelClass::kOptimizer, parameters * (gradient + state), parameters * (weight + state),
         kOperations * parameters};
 }
 

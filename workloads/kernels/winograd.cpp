@@ -20,9 +20,7 @@ constexpr double kOfResult = 90;
 /// From `before` elements to `after` for each of `tiles`.
 MemoryKernel transform(double tiles, double before, double after, double operations) {
     return {
-        KernelClass::kElementwise,
-        tiles * before * kSingle,
-        tiles * after * kSingle,
+        KernelClass::kElementwise, tiles * before * kSingle, tiles * after * kSingle,
         tiles * operations};
 }
 
@@ -59,11 +57,9 @@ winograd(const SmallWindows& layer, LayerPass pass, double summed, const KernelT
     return std::vector<WinogradKernel>{
         {" windows", times.estimate(transform(in * out, kWindow, kTile, kOfWindow))},
         {forward ? " input tiles" : " output tiles", data(forward ? in : out)},
-        {"",
-         product(
-             tiles,
-             forward ? layer.out_channels : layer.in_channels,
-             forward ? layer.in_channels : layer.out_channels)},
+        {"", product(
+                 tiles, forward ? layer.out_channels : layer.in_channels,
+                 forward ? layer.in_channels : layer.out_channels)},
         {" results", times.estimate(transform(count * to, kTile, kResults, kOfResult))}};
 }
 

@@ -45,10 +45,7 @@ std::vector<std::string> assumptions_of(const std::vector<TraceFileReport>& file
             texts.push_back(fmt::format("rank {}: {}", one.rank, one.text));
         else
             texts.push_back(fmt::format(
-                "rank {}: {} (alike on {} more rank{})",
-                one.rank,
-                one.text,
-                one.ranks - 1,
+                "rank {}: {} (alike on {} more rank{})", one.rank, one.text, one.ranks - 1,
                 one.ranks == 2 ? "" : "s"));
     }
     return texts;

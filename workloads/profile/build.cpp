@@ -54,8 +54,7 @@ public:
                 "the trace lacks the calls of {} collective{}: taken as those that other steps "
                 "have "
                 "in their place",
-                found,
-                found == 1 ? "" : "s"));
+                found, found == 1 ? "" : "s"));
         find_priorities();
         origin_ = raw_.gpu.front().launch;
         for (const RawGpuEvent& gpu : raw_.gpu.pass())
@@ -162,8 +161,7 @@ private:
                     "{} communication kernels of stream {} began while kernels that had begun "
                     "before still had blocks to place: the stream is taken as of higher priority "
                     "than compute",
-                    overtaking_[i],
-                    raw_.texts[raw_.streams[i].name]));
+                    overtaking_[i], raw_.texts[raw_.streams[i].name]));
     }
 
     OnStream& stream_of(const RawGpuEvent& gpu) {
@@ -181,9 +179,8 @@ private:
 
     [[nodiscard]] std::uint32_t step_of(std::uint64_t launch) const {
         const auto after = std::upper_bound(
-            raw_.steps.begin(), raw_.steps.end(), launch, [](std::uint64_t t, const RawStep& step) {
-                return t < step.start;
-            });
+            raw_.steps.begin(), raw_.steps.end(), launch,
+            [](std::uint64_t t, const RawStep& step) { return t < step.start; });
         const auto begun = static_cast<std::uint32_t>(after - raw_.steps.begin());
         return begun == 0 ? 0 : begun - 1;
     }
@@ -201,9 +198,7 @@ private:
             return Phase::kForward;
         // Without forward marks, the forward pass is what a step does before its first gradient.
         const auto next = std::upper_bound(
-            raw_.backward.begin(),
-            raw_.backward.end(),
-            launch,
+            raw_.backward.begin(), raw_.backward.end(), launch,
             [](std::uint64_t t, const Interval& i) { return t < i.start; });
         if (next == raw_.backward.end())
             return Phase::kOther;
@@ -258,11 +253,8 @@ private:
     /// Messages of a call move at the same time: those after the first run on streams of their own,
     /// beside the call's.
     void add_beside(
-        const RawGpuEvent& gpu,
-        const Operation& first,
-        const std::vector<RawMessage>& messages,
-        Interval scheduled,
-        Interval measured) {
+        const RawGpuEvent& gpu, const Operation& first, const std::vector<RawMessage>& messages,
+        Interval scheduled, Interval measured) {
         for (std::size_t i = 1; i < messages.size(); ++i) {
             Operation beside = first;
             beside.stream = stream_beside(gpu.stream, i);
@@ -283,8 +275,7 @@ private:
         if (fresh)
             built_.graph->streams.push_back(
                 {StreamKind::kGpu,
-                 fmt::format("{} beside {}", raw_.texts[raw_.streams[stream].name], number),
-                 0});
+                 fmt::format("{} beside {}", raw_.texts[raw_.streams[stream].name], number), 0});
         return at->second;
     }
 
@@ -296,9 +287,7 @@ private:
     }
 
     void set_body(
-        const RawGpuEvent& gpu,
-        const Kind& kind,
-        const std::vector<RawMessage>& messages,
+        const RawGpuEvent& gpu, const Kind& kind, const std::vector<RawMessage>& messages,
         Operation& operation) {
         if (gpu.work == GpuWork::kCopy) {
             operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration)};
@@ -387,8 +376,8 @@ TraceWorkload workload_of(RawTrace raw) {
     workload.measured.push_back(std::move(built.measured));
     graph.names = names.take();
     graph.steps = report.steps;
-    graph.provenance = {
-        report.file, report.gpu_name, report.synthetic, 1, report.world_size, built.iteration};
+    graph.provenance = {report.file, report.gpu_name,   report.synthetic,
+                        1,           report.world_size, built.iteration};
     return workload;
 }
 

@@ -20,82 +20,30 @@ bool any_of(const std::string& text, const std::array<std::string_view, N>& word
     });
 }
 
-constexpr std::array<std::string_view, 9> kOptimizer{
-    "multi_tensor",
-    "adam_",
-    "fused_adam",
-    "adamw",
-    "sgd_",
-    "lamb_stage",
-    "foreach",
-    "adagrad",
-    "optimizer"};
+constexpr std::array<std::string_view, 9> kOptimizer{"multi_tensor", "adam_",   "fused_adam",
+                                                     "adamw",        "sgd_",    "lamb_stage",
+                                                     "foreach",      "adagrad", "optimizer"};
 constexpr std::array<std::string_view, 4> kAttention{"flash", "fmha", "attention", "_attn"};
 constexpr std::array<std::string_view, 12> kNorm{
-    "batch_norm",
-    "batchnorm",
-    "layer_norm",
-    "layernorm",
-    "bn_fw",
-    "bn_bw",
-    "bnfwd",
-    "bnbwd",
-    "norm_",
-    "groupnorm",
-    "gammabeta",
-    "welford"};
+    "batch_norm", "batchnorm", "layer_norm", "layernorm", "bn_fw",     "bn_bw",
+    "bnfwd",      "bnbwd",     "norm_",      "groupnorm", "gammabeta", "welford"};
 constexpr std::array<std::string_view, 8> kEmbedding{
     "embedding", "embs", "tbe_", "index_select", "gather", "scatter", "jagged", "sparse"};
 constexpr std::array<std::string_view, 7> kLayoutInName{
     "transpose", "nchwtonhwc", "nhwctonchw", "im2col", "col2im", "convert", "copy"};
-constexpr std::array<std::string_view, 19> kMatrix{
-    "gemm",
-    "conv",
-    "wgrad",
-    "dgrad",
-    "fprop",
-    "winograd",
-    "xmma",
-    "s884",
-    "s1688",
-    "s16816",
-    "cijk_",
-    "cublas",
-    "gcnasm",
-    "ck::",
-    "miopensp3",
-    "dot_kernel",
-    "gemv",
-    "im2col",
-    "col2im"};
-constexpr std::array<std::string_view, 11> kReduction{
-    "reduce",
-    "softmax",
-    "_sum",
-    "sum_",
-    "norm",
-    "argmax",
-    "sort",
-    "scan",
-    "cumsum",
-    "nll_loss",
-    "cross_entropy"};
-constexpr std::array<std::string_view, 8> kCopy{
-    "copy", "transpose", "nchwtonhwc", "nhwctonchw", "permute", "cat", "fill", "memset"};
+constexpr std::array<std::string_view, 19> kMatrix{"gemm",   "conv",     "wgrad",     "dgrad",
+                                                   "fprop",  "winograd", "xmma",      "s884",
+                                                   "s1688",  "s16816",   "cijk_",     "cublas",
+                                                   "gcnasm", "ck::",     "miopensp3", "dot_kernel",
+                                                   "gemv",   "im2col",   "col2im"};
+constexpr std::array<std::string_view, 11> kReduction{"reduce", "softmax",  "_sum",         "sum_",
+                                                      "norm",   "argmax",   "sort",         "scan",
+                                                      "cumsum", "nll_loss", "cross_entropy"};
+constexpr std::array<std::string_view, 8> kCopy{"copy",    "transpose", "nchwtonhwc", "nhwctonchw",
+                                                "permute", "cat",       "fill",       "memset"};
 constexpr std::array<std::string_view, 13> kElementwise{
-    "elementwise",
-    "vectorized",
-    "unrolled",
-    "triton_poi",
-    "pointwise",
-    "dropout",
-    "gelu",
-    "relu",
-    "pool",
-    "op_tensor",
-    "mul",
-    "add",
-    "clamp"};
+    "elementwise", "vectorized", "unrolled",  "triton_poi", "pointwise", "dropout", "gelu",
+    "relu",        "pool",       "op_tensor", "mul",        "add",       "clamp"};
 /// Words of kernels that move data between GPUs, by library: NCCL and its kin, PyTorch's symmetric
 /// memory, vLLM, FlashInfer and TensorRT-LLM, quickreduce, Transformer Engine's userbuffers,
 /// NVSHMEM, DeepEP and hybrid EP.

@@ -24,9 +24,7 @@ struct Size {
 
 /// Size from the kernel's own counts, which are those of its collective.
 Size counted_size(
-    const RawTrace& raw,
-    const RawGpuEvent& gpu,
-    const CollectiveDetails& details,
+    const RawTrace& raw, const RawGpuEvent& gpu, const CollectiveDetails& details,
     CollectiveKind kind) {
     Size size;
     const std::string_view stated = raw.texts[details.datatype];
@@ -47,11 +45,8 @@ Size counted_size(
 
 /// Size from the tensors of the call, that is, from the send buffer.
 Size tensor_size(
-    const RawTrace& raw,
-    const RawGpuEvent& gpu,
-    const CollectiveDetails& details,
-    CollectiveKind kind,
-    std::size_t group_size) {
+    const RawTrace& raw, const RawGpuEvent& gpu, const CollectiveDetails& details,
+    CollectiveKind kind, std::size_t group_size) {
     Size size;
     const std::string_view call_types = raw.texts[details.call_types];
     std::uint64_t bytes = 0;
@@ -207,9 +202,7 @@ part_bytes(std::string_view list, std::uint64_t all_bytes, std::size_t ranks) {
 }  // namespace
 
 std::optional<UnevenExchange> exchange_of(
-    const RawTrace& raw,
-    const CollectiveDetails& details,
-    const CollectiveOperation& collective,
+    const RawTrace& raw, const CollectiveDetails& details, const CollectiveOperation& collective,
     const std::vector<std::uint32_t>& ranks) {
     const auto own = std::lower_bound(ranks.begin(), ranks.end(), raw.report.rank);
     if (own == ranks.end() || *own != raw.report.rank)

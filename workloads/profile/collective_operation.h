@@ -33,9 +33,7 @@ listed_ranks(const RawTrace& raw, const CollectiveDetails& details);
 /// What this rank sends to and receives from each of the group's `ranks`; other pairs are unknown.
 /// Nothing if the stated parts are not as many as the ranks.
 [[nodiscard]] std::optional<UnevenExchange> exchange_of(
-    const RawTrace& raw,
-    const CollectiveDetails& details,
-    const CollectiveOperation& collective,
+    const RawTrace& raw, const CollectiveDetails& details, const CollectiveOperation& collective,
     const std::vector<std::uint32_t>& ranks);
 
 /// Describes a communication kernel as a collective, except for its group and sequence. Its size

@@ -83,8 +83,7 @@ void CommunicationBodies::take_time(const RawGpuEvent& gpu, CollectiveOperation&
 }
 
 void CommunicationBodies::take_parts(
-    const CollectiveDetails& details,
-    const std::vector<std::uint32_t>& ranks,
+    const CollectiveDetails& details, const std::vector<std::uint32_t>& ranks,
     CollectiveOperation& collective) {
     if (collective.kind != CollectiveKind::kAllToAll || !states_parts(raw_, details))
         return;
@@ -148,11 +147,9 @@ std::uint32_t CommunicationBodies::find_group(const CollectiveDetails& details) 
     members_ += group.ranks.size();
     if (members_ > kMostMembers)
         throw ConfigError(
-            raw_.report.file,
-            "",
+            raw_.report.file, "",
             fmt::format(
-                "has {} process groups of up to {} ranks; expected fewer",
-                groups_.size() + 1,
+                "has {} process groups of up to {} ranks; expected fewer", groups_.size() + 1,
                 group.ranks.size()));
     return group_table_.index(std::move(group));
 }
@@ -167,27 +164,23 @@ void CommunicationBodies::tell(std::vector<std::string>& warnings) const {
         warnings.push_back(fmt::format(
             "{} point-to-point call{} no peer or size, so nothing matches sends with receives: "
             "each holds its thread blocks for its traced time",
-            unmatched_,
-            unmatched_ == 1 ? " states" : "s state"));
+            unmatched_, unmatched_ == 1 ? " states" : "s state"));
     if (without_model_ > 0)
         warnings.push_back(fmt::format(
             "{} collective{} of unknown size of other libraries than NCCL: each is a kernel "
             "that "
             "holds its thread blocks for the shortest traced time of its like, in every "
             "scenario",
-            without_model_,
-            without_model_ == 1 ? " is" : "s are"));
+            without_model_, without_model_ == 1 ? " is" : "s are"));
     if (other_parts_ > 0)
         warnings.push_back(fmt::format(
-            "{} all-to-all{} as many split sizes as ranks: taken as even",
-            other_parts_,
+            "{} all-to-all{} as many split sizes as ranks: taken as even", other_parts_,
             other_parts_ == 1 ? " does not state" : "s do not state"));
     if (unlisted_groups_ > 0)
         warnings.push_back(fmt::format(
             "the ranks of {} process group{} not listed: taken as neighbours, as frameworks "
             "lay out blocks",
-            unlisted_groups_,
-            unlisted_groups_ == 1 ? " are" : "s are"));
+            unlisted_groups_, unlisted_groups_ == 1 ? " are" : "s are"));
 }
 
 }  // namespace switchfold

@@ -37,8 +37,7 @@ private:
     [[nodiscard]] CollectiveOperation alone_as_traced(const RawGpuEvent& gpu, CollectiveKind kind);
     void take_time(const RawGpuEvent& gpu, CollectiveOperation& collective);
     void take_parts(
-        const CollectiveDetails& details,
-        const std::vector<std::uint32_t>& ranks,
+        const CollectiveDetails& details, const std::vector<std::uint32_t>& ranks,
         CollectiveOperation& collective);
     std::uint32_t group_of(const CollectiveDetails& details);
     std::uint32_t find_group(const CollectiveDetails& details);

@@ -135,9 +135,8 @@ private:
         if (same.first != same.second)
             return middle(same.first, same.second);
         const auto any = std::equal_range(
-            by_duration_.begin(), by_duration_.end(), run, [](const Run& a, const Run& b) {
-                return a.kernel < b.kernel;
-            });
+            by_duration_.begin(), by_duration_.end(), run,
+            [](const Run& a, const Run& b) { return a.kernel < b.kernel; });
         if (any.first == any.second)
             return std::nullopt;
         const std::uint64_t others = middle(any.first, any.second);
@@ -166,9 +165,7 @@ private:
 /// Calls `visit(raw, operation, kernel)` for each kernel, with the index of its event.
 template <class Visit>
 void each_kernel(
-    const RawTrace& raw,
-    RankGraph& graph,
-    const BigVector<std::uint32_t>& operation_of,
+    const RawTrace& raw, RankGraph& graph, const BigVector<std::uint32_t>& operation_of,
     Visit visit) {
     for (std::uint32_t i = 0; i < raw.gpu.size(); ++i) {
         raw.gpu.forget_at(i);
@@ -187,18 +184,9 @@ std::string identity_of(const RawTrace& raw, const RawGpuEvent& gpu) {
     const OperatorKind op =
         gpu.op == RawGpuEvent::kNone ? OperatorKind{} : raw.operator_kinds[gpu.op];
     return fmt::format(
-        "{}|{},{},{}|{},{},{}|{}|{}|{}|{}|{}",
-        raw.texts[task.name],
-        task.grid.x,
-        task.grid.y,
-        task.grid.z,
-        task.block.x,
-        task.block.y,
-        task.block.z,
-        task.shared_memory,
-        task.registers_per_thread,
-        raw.texts[op.name],
-        raw.texts[op.input_dims],
+        "{}|{},{},{}|{},{},{}|{}|{}|{}|{}|{}", raw.texts[task.name], task.grid.x, task.grid.y,
+        task.grid.z, task.block.x, task.block.y, task.block.z, task.shared_memory,
+        task.registers_per_thread, raw.texts[op.name], raw.texts[op.input_dims],
         gpu.has_launch ? fmt::format("{}", gpu.launch_thread) : "");
 }
 

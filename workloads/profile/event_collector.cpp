@@ -65,9 +65,8 @@ void EventCollector::add(const TraceEvent& event) {
     switch (kind) {
     case EventKind::kKernel:
         add_gpu(
-            event,
-            meanings_.communicates(raw_.texts.add(event.name)) ? GpuWork::kCommunication
-                                                               : GpuWork::kKernel);
+            event, meanings_.communicates(raw_.texts.add(event.name)) ? GpuWork::kCommunication
+                                                                      : GpuWork::kKernel);
         break;
     case EventKind::kCopy:
         add_gpu(event, GpuWork::kCopy);
@@ -217,11 +216,8 @@ void EventCollector::add_gpu(const TraceEvent& event, GpuWork work) {
     gpu.duration = event.duration;
     gpu.bytes = event.bytes;
     gpu.task = raw_.tasks.add(
-        {raw_.texts.add(event.name),
-         event.registers_per_thread,
-         event.grid.value_or(kUnknownShape),
-         event.block.value_or(kUnknownShape),
-         event.shared_memory});
+        {raw_.texts.add(event.name), event.registers_per_thread, event.grid.value_or(kUnknownShape),
+         event.block.value_or(kUnknownShape), event.shared_memory});
     gpu.stream = stream_of(event);
     gpu.details = details_of(event, work);
     raw_.gpu.push_back(gpu);
@@ -275,8 +271,7 @@ std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
     constexpr std::size_t kMostStreams = 4096;
     if (raw_.streams.size() == kMostStreams)
         throw ConfigError(
-            raw_.report.file,
-            "",
+            raw_.report.file, "",
             fmt::format("has more than {} GPU streams; expected fewer", kMostStreams));
     streams_.push_back(static_cast<std::uint32_t>(same - raw_.streams.begin()));
     if (same == raw_.streams.end())
@@ -331,8 +326,7 @@ void EventCollector::take_memory() {
     if (report.memory_bytes > 0 && allocated > report.memory_bytes) {
         report.warnings.push_back(fmt::format(
             "the allocator states {} B handed out on a GPU of {} B: its numbers are not used",
-            allocated,
-            report.memory_bytes));
+            allocated, report.memory_bytes));
         return;
     }
     report.peak_allocated = allocated;
@@ -395,12 +389,8 @@ void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
     if (sequence != 0 && meanings_.mark(name) == PhaseMark::kBackward)
         differentiated_.insert(sequence);
     operators_.push_back(
-        {event.start,
-         event.start + event.duration,
-         event.external_id.value_or(kNoId),
-         thread_of(event),
-         raw_.operator_kinds.add(kind),
-         sequence});
+        {event.start, event.start + event.duration, event.external_id.value_or(kNoId),
+         thread_of(event), raw_.operator_kinds.add(kind), sequence});
 }
 
 /// What the operator states about the communication that it issues: 1 + index into RawTrace::calls.
@@ -448,8 +438,7 @@ void EventCollector::check_kernels() const {
         computes = computes || gpu.work != GpuWork::kCopy;
     if (!computes)
         throw ConfigError(
-            raw_.report.file,
-            "",
+            raw_.report.file, "",
             "holds no GPU kernel; expected a trace taken with GPU activities");
 }
 

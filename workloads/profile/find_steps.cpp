@@ -59,9 +59,8 @@ private:
     /// Index of the candidate in which something was launched at `time`; kOutside if in none.
     [[nodiscard]] std::uint32_t candidate_at(std::uint64_t time) const {
         const auto after = std::upper_bound(
-            candidates_.begin(), candidates_.end(), time, [](std::uint64_t t, const RawStep& s) {
-                return t < s.start;
-            });
+            candidates_.begin(), candidates_.end(), time,
+            [](std::uint64_t t, const RawStep& s) { return t < s.start; });
         if (after == candidates_.begin())
             return FoundSteps::kOutside;
         const auto at = static_cast<std::uint32_t>(after - candidates_.begin() - 1);
@@ -143,8 +142,7 @@ private:
         for (std::size_t i = 1; i < contents_.size(); ++i)
             others.push_back(contents_[i].gpu);
         std::nth_element(
-            others.begin(),
-            others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2),
+            others.begin(), others.begin() + static_cast<std::ptrdiff_t>(others.size() / 2),
             others.end());
         if (2 * contents_.front().gpu >= others[others.size() / 2])
             return;
@@ -198,9 +196,7 @@ private:
     [[nodiscard]] bool works_between(std::uint64_t from, std::uint64_t to) const {
         if (!raw_.backward.empty()) {
             const auto next = std::lower_bound(
-                raw_.backward.begin(),
-                raw_.backward.end(),
-                from,
+                raw_.backward.begin(), raw_.backward.end(), from,
                 [](const Interval& i, std::uint64_t t) { return i.start < t; });
             return next != raw_.backward.end() && next->start < to;
         }
@@ -253,15 +249,13 @@ private:
         };
         if (!empty.empty())
             because(fmt::format(
-                "step{} {} without GPU work left out",
-                empty.size() == 1 ? "" : "s",
+                "step{} {} without GPU work left out", empty.size() == 1 ? "" : "s",
                 fmt::join(empty, ", ")));
         if (!broken.empty())
             because(fmt::format(
                 "{} no kernel in the trace: step{} {} left out",
                 lost == 1 ? "1 launch has" : fmt::format("{} launches have", lost),
-                broken.size() == 1 ? "" : "s",
-                fmt::join(broken, ", ")));
+                broken.size() == 1 ? "" : "s", fmt::join(broken, ", ")));
         if (others > 0)
             because(fmt::format(
                 "{} that other ranks did not trace left out", counted_steps(others, "step")));

@@ -49,10 +49,7 @@ struct CommunicationCall {
     [[nodiscard]] std::array<std::uint64_t, 5> parts() const {
         const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32U | low; };
         return {
-            pair(name, datatype),
-            pair(in_splits, out_splits),
-            in_elements,
-            out_elements,
+            pair(name, datatype), pair(in_splits, out_splits), in_elements, out_elements,
             pair(to_rank, from_rank)};
     }
 };
@@ -138,8 +135,8 @@ struct RawGpuEvent {
     GpuWork work = GpuWork::kKernel;
     bool has_launch = false;
     bool of_forward =
-        false;  ///< a later operator computes the gradient of the one that launched it
-    bool of_graph = false;      ///< launched by a CUDA graph
+        false;              ///< a later operator computes the gradient of the one that launched it
+    bool of_graph = false;  ///< launched by a CUDA graph
     bool inside_graph = false;  ///< and not the last operation of that launch
 
     [[nodiscard]] std::uint64_t end() const { return start + duration; }

@@ -49,17 +49,15 @@ std::uint64_t merge_intervals(std::vector<Interval>& intervals) {
 
 bool covers(std::span<const Interval> merged, std::uint64_t time) {
     const auto after = std::upper_bound(
-        merged.begin(), merged.end(), time, [](std::uint64_t t, const Interval& i) {
-            return t < i.start;
-        });
+        merged.begin(), merged.end(), time,
+        [](std::uint64_t t, const Interval& i) { return t < i.start; });
     return after != merged.begin() && time < std::prev(after)->end;
 }
 
 std::uint64_t covered(std::span<const Interval> merged, std::uint64_t start, std::uint64_t end) {
     auto at = std::upper_bound(
-        merged.begin(), merged.end(), start, [](std::uint64_t t, const Interval& i) {
-            return t < i.start;
-        });
+        merged.begin(), merged.end(), start,
+        [](std::uint64_t t, const Interval& i) { return t < i.start; });
     if (at != merged.begin())
         --at;
     std::uint64_t sum = 0;

@@ -125,14 +125,11 @@ private:
     /// A time between two windows becomes the end of the first. `start`, `end` and `earlier` are
     /// those of one clock.
     [[nodiscard]] std::uint64_t moved(
-        std::uint64_t time,
-        std::uint64_t Window::*start,
-        std::uint64_t Window::*end,
+        std::uint64_t time, std::uint64_t Window::*start, std::uint64_t Window::*end,
         std::uint64_t Window::*earlier) const {
         const auto after = std::upper_bound(
-            windows_.begin(), windows_.end(), time, [start](std::uint64_t t, const Window& w) {
-                return t < w.*start;
-            });
+            windows_.begin(), windows_.end(), time,
+            [start](std::uint64_t t, const Window& w) { return t < w.*start; });
         if (after == windows_.begin())
             return time;
         const Window& window = *(after - 1);

@@ -47,12 +47,8 @@ bool rounds(std::string_view kernel) {
 }
 
 std::optional<KernelShape> product_shape(
-    const TensorShape& tensor,
-    std::uint64_t m,
-    std::uint64_t n,
-    std::uint64_t k,
-    std::uint64_t count,
-    std::string_view kernel) {
+    const TensorShape& tensor, std::uint64_t m, std::uint64_t n, std::uint64_t k,
+    std::uint64_t count, std::string_view kernel) {
     const std::optional<Datatype> type = type_of(tensor);
     if (!type)
         return std::nullopt;

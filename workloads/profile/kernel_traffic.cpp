@@ -119,8 +119,7 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
         for (std::size_t i = 2; i < in[0].dimensions.size(); ++i)
             out /= as_double(std::max<std::uint64_t>(1, stride));
         return Traffic{
-            in[0].bytes() + in[1].bytes(),
-            out * as_double(in[0].element_bytes),
+            in[0].bytes() + in[1].bytes(), out * as_double(in[0].element_bytes),
             2 * out * spatial(in[1], 1)};
     }
     // Older names, with one operator per gradient; the shape of the result is not among their
@@ -129,8 +128,7 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
         fits(in[2])) {
         const double out = as_double(in[1].dimensions[0] * in[2].dimensions[1]) * spatial(in[1], 2);
         return Traffic{
-            in[1].bytes() + in[2].bytes(),
-            out * as_double(in[1].element_bytes),
+            in[1].bytes() + in[2].bytes(), out * as_double(in[1].element_bytes),
             2 * as_double(in[1].elements()) * spatial(in[2], 1)};
     }
     if (op == "aten::cudnn_convolution_backward_weight" && in.size() >= 3 && fits(in[1]) &&
@@ -141,8 +139,7 @@ convolution_traffic(std::string_view op, const Shapes& in, std::uint64_t stride)
         // Gradients of input and weight: each combines the output's gradient with the other tensor.
         const double flops = 2 * as_double(in[0].elements()) * spatial(in[2], 1);
         return Traffic{
-            2 * in[0].bytes() + in[1].bytes() + in[2].bytes(),
-            in[1].bytes() + in[2].bytes(),
+            2 * in[0].bytes() + in[1].bytes() + in[2].bytes(), in[1].bytes() + in[2].bytes(),
             2 * flops};
     }
     return std::nullopt;

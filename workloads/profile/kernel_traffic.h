@@ -34,9 +34,7 @@ struct Traffic {
 /// Traffic by operator name ("aten::addmm") and tensors. `stride` is a convolution's, 1 if unknown.
 /// Nothing if the operator is unknown, belongs to another class, or does not fit its tensors.
 [[nodiscard]] std::optional<Traffic> traffic_of(
-    std::string_view op,
-    const std::vector<TensorShape>& inputs,
-    KernelClass kernel_class,
+    std::string_view op, const std::vector<TensorShape>& inputs, KernelClass kernel_class,
     std::uint64_t stride = 1);
 
 /// Stride of a convolution, from its "Concrete Inputs" (JSON array of strings); 1 if not stated.

@@ -10,18 +10,8 @@ namespace {
 
 auto stated_by(const CollectiveDetails& d) {
     return std::tuple(
-        d.name,
-        d.datatype,
-        d.group_name,
-        d.group_ranks,
-        d.group_size,
-        d.in_elements,
-        d.out_elements,
-        d.in_splits,
-        d.out_splits,
-        d.to_rank,
-        d.from_rank,
-        d.first_message,
+        d.name, d.datatype, d.group_name, d.group_ranks, d.group_size, d.in_elements,
+        d.out_elements, d.in_splits, d.out_splits, d.to_rank, d.from_rank, d.first_message,
         d.messages);
 }
 

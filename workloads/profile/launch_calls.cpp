@@ -14,19 +14,12 @@ void LaunchCalls::add(
     if (!call.correlation)
         return;
     calls_.push_back(
-        {*call.correlation,
-         call.start,
-         call.start + call.duration,
-         call.external_id.value_or(CpuOperator::kNoId),
-         thread,
+        {*call.correlation, call.start, call.start + call.duration,
+         call.external_id.value_or(CpuOperator::kNoId), thread,
          shapes_.add(
-             {call.grid.value_or(kUnknownShape),
-              call.block.value_or(kUnknownShape),
-              call.shared_memory,
-              kind == CallKind::kLaunchInThreads}),
-         kind == CallKind::kLaunchGraph,
-         launches_kernel,
-         false});
+             {call.grid.value_or(kUnknownShape), call.block.value_or(kUnknownShape),
+              call.shared_memory, kind == CallKind::kLaunchInThreads}),
+         kind == CallKind::kLaunchGraph, launches_kernel, false});
 }
 
 void LaunchCalls::sort() {
@@ -47,9 +40,8 @@ std::vector<std::uint64_t> LaunchCalls::lost() const {
 
 const LaunchCall* LaunchCalls::join(std::uint64_t correlation) {
     LaunchCall* const after = std::upper_bound(
-        calls_.begin(), calls_.end(), correlation, [](std::uint64_t c, const LaunchCall& call) {
-            return c < call.correlation;
-        });
+        calls_.begin(), calls_.end(), correlation,
+        [](std::uint64_t c, const LaunchCall& call) { return c < call.correlation; });
     if (after == calls_.begin() || std::prev(after)->correlation != correlation)
         return nullptr;
     LaunchCall* const found = std::prev(after);
@@ -71,8 +63,7 @@ GpuTask LaunchCalls::shaped(GpuTask task, const LaunchCall& call) const {
         return threads / block + (threads % block != 0 ? 1 : 0);
     };
     task.grid = {
-        blocks(task.grid.x, task.block.x),
-        blocks(task.grid.y, task.block.y),
+        blocks(task.grid.x, task.block.x), blocks(task.grid.y, task.block.y),
         blocks(task.grid.z, task.block.z)};
     return task;
 }

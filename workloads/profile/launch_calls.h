@@ -29,8 +29,7 @@ struct LaunchCall {
 class LaunchCalls {
 public:
     /// `launches_kernel`: exactly one kernel.
-    void
-    add(const TraceEvent& call, std::uint32_t thread, CallKind kind, bool launches_kernel);
+    void add(const TraceEvent& call, std::uint32_t thread, CallKind kind, bool launches_kernel);
     /// Call after the last add() and before find().
     void sort();
     /// The last call with this correlation id, from now on joined; null if there is none.
@@ -50,15 +49,8 @@ private:
         std::uint64_t shared_memory = 0;
         bool in_threads = false;
         [[nodiscard]] std::array<std::uint64_t, 8> parts() const {
-            return {
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                shared_memory,
-                in_threads ? 1U : 0U};
+            return {grid.x,  grid.y,  grid.z,        block.x,
+                    block.y, block.z, shared_memory, in_threads ? 1U : 0U};
         }
     };
     BigVector<LaunchCall> calls_;

@@ -91,8 +91,7 @@ public:
         }
         open_.erase(
             std::remove_if(
-                open_.begin(),
-                open_.end(),
+                open_.begin(), open_.end(),
                 [&](const CpuOperator* op) { return op->thread != thread || op->end < time; }),
             open_.end());
         return open_;
@@ -140,9 +139,7 @@ void find_for_gpu(RawTrace& raw, const BigVector<CpuOperator>& calls, const Oper
 }
 
 void find_by_external_id(
-    RawTrace& raw,
-    const BigVector<CpuOperator>& calls,
-    const Operators& operators,
+    RawTrace& raw, const BigVector<CpuOperator>& calls, const Operators& operators,
     const BigVector<std::uint64_t>& external_ids) {
     struct Wanted {
         std::uint64_t id;
@@ -165,9 +162,8 @@ void find_by_external_id(
         wanted.forget_at(asked);
         raw.gpu.forget_at(asked++);
         Wanted* one = std::lower_bound(
-            wanted.begin(), wanted.end(), op.external_id, [](const Wanted& w, std::uint64_t id) {
-                return w.id < id;
-            });
+            wanted.begin(), wanted.end(), op.external_id,
+            [](const Wanted& w, std::uint64_t id) { return w.id < id; });
         if (one == wanted.end() || one->id != op.external_id || one->found)
             continue;
         one->found = true;
@@ -236,8 +232,7 @@ void drop_left_over(RawTrace& raw) {
 }  // namespace
 
 void find_launching_operators(
-    RawTrace& raw,
-    BigVector<CpuOperator>& operators,
+    RawTrace& raw, BigVector<CpuOperator>& operators,
     const BigVector<std::uint64_t>& external_ids) {
     big_sort(operators, [](const CpuOperator& a, const CpuOperator& b) {
         return std::tie(a.thread, a.start, b.end) < std::tie(b.thread, b.start, a.end);

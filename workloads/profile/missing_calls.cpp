@@ -28,16 +28,8 @@ bool has_call(const CollectiveDetails& d) {
 
 auto stated(const CollectiveDetails& d) {
     return std::tuple(
-        d.name,
-        d.datatype,
-        d.group_name,
-        d.group_ranks,
-        d.group_size,
-        d.in_elements,
-        d.out_elements,
-        d.call,
-        d.call_dims,
-        d.call_types);
+        d.name, d.datatype, d.group_name, d.group_ranks, d.group_size, d.in_elements,
+        d.out_elements, d.call, d.call_dims, d.call_types);
 }
 
 bool repeats_after(std::size_t period, const std::vector<Run>& runs) {
@@ -77,8 +69,7 @@ std::uint64_t find_missing_calls(RawTrace& raw) {
             const CollectiveDetails& details = raw.collectives[gpu.details];
             const auto next = static_cast<std::uint32_t>(numbers.size() + 1);
             by_kernel[{gpu.task, gpu.stream}].push_back(
-                {index,
-                 gpu.details,
+                {index, gpu.details,
                  has_call(details) ? numbers.try_emplace(stated(details), next).first->second
                                    : kNoCall});
         }

@@ -36,13 +36,8 @@ Collectives parts_of(const TraceWorkload& workload) {
             measured.forget_at(i);
             if (const auto* c = std::get_if<CollectiveOperation>(&operations[i].body))
                 found[{c->group, c->sequence}].push_back(
-                    {r,
-                     c->kind,
-                     c->bytes,
-                     c->size_source,
-                     c->exchange != 0 || c->holds_blocks,
-                     to_microseconds(measured[i].start),
-                     to_microseconds(measured[i].end)});
+                    {r, c->kind, c->bytes, c->size_source, c->exchange != 0 || c->holds_blocks,
+                     to_microseconds(measured[i].start), to_microseconds(measured[i].end)});
         }
     }
     return found;
@@ -90,9 +85,7 @@ private:
 
     [[nodiscard]] std::string called(const Key& key, const RankPart& part) const {
         return fmt::format(
-            "{} number {} of group {}",
-            to_string(part.kind),
-            key.second,
+            "{} number {} of group {}", to_string(part.kind), key.second,
             workload_.graph.groups[key.first].name);
     }
 
@@ -114,9 +107,7 @@ private:
                     fmt::format(
                         "has {}, which {} of the {} traced ranks of the group have; expected it "
                         "on all of them: were the traces cut at the same step?",
-                        called(key, first),
-                        parts.size(),
-                        traced(key.first)));
+                        called(key, first), parts.size(), traced(key.first)));
             for (std::size_t i = 1; i < parts.size(); ++i)
                 if (parts[i - 1].rank == parts[i].rank)
                     problem(
@@ -130,18 +121,14 @@ private:
                         part,
                         fmt::format(
                             "has {} where rank {} has {}; expected the same order of collectives",
-                            called(key, part),
-                            workload_.files[first.rank].rank,
+                            called(key, part), workload_.files[first.rank].rank,
                             to_string(first.kind)));
                 else if (sizes && part.bytes != first.bytes && !part.uneven)
                     problem(
-                        part,
-                        fmt::format(
-                            "has {} with {} where rank {} has {}; expected the same size",
-                            called(key, part),
-                            to_string(part.bytes),
-                            workload_.files[first.rank].rank,
-                            to_string(first.bytes)));
+                        part, fmt::format(
+                                  "has {} with {} where rank {} has {}; expected the same size",
+                                  called(key, part), to_string(part.bytes),
+                                  workload_.files[first.rank].rank, to_string(first.bytes)));
             }
         }
     }
@@ -155,9 +142,8 @@ private:
     /// Parts are sorted by rank.
     static const RankPart* part_of(const std::vector<RankPart>& parts, std::size_t rank) {
         const auto found = std::lower_bound(
-            parts.begin(), parts.end(), rank, [](const RankPart& p, std::size_t r) {
-                return p.rank < r;
-            });
+            parts.begin(), parts.end(), rank,
+            [](const RankPart& p, std::size_t r) { return p.rank < r; });
         return found != parts.end() && found->rank == rank ? &*found : nullptr;
     }
 
@@ -215,12 +201,8 @@ private:
                 return Time(static_cast<std::uint64_t>(std::clamp(us, 0.0, kMostUs) * 1e6));
             };
             result_.collectives.push_back(
-                {key.first,
-                 key.second,
-                 static_cast<std::uint32_t>(parts.size()),
-                 parts.front().bytes,
-                 ps(last_start - first_start),
-                 ps(end - last_start)});
+                {key.first, key.second, static_cast<std::uint32_t>(parts.size()),
+                 parts.front().bytes, ps(last_start - first_start), ps(end - last_start)});
         }
     }
 

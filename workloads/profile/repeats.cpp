@@ -66,8 +66,7 @@ std::optional<Repeats> find_repeats(const RawTrace& raw) {
     const std::vector<std::uint32_t> borders = borders_from_end(works_of(raw));
     // The longest end of the trace that repeats: any shorter one that covers enough will do less.
     for (std::size_t length = n;
-         static_cast<double>(length) >= kLeastCovered * static_cast<double>(n);
-         --length) {
+         static_cast<double>(length) >= kLeastCovered * static_cast<double>(n); --length) {
         const std::size_t period = length - borders[length];
         if (2 * period > length)
             continue;

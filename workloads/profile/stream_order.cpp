@@ -57,9 +57,7 @@ std::size_t StreamOrder::waits_before(const RawGpuEvent& gpu) {
     const auto last = last_launch_.find(gpu.launch_thread);
     const std::uint64_t since = last == last_launch_.end() ? 0 : last->second;
     auto wait = std::lower_bound(
-        raw_.waits.begin(),
-        raw_.waits.end(),
-        std::tuple(gpu.launch_thread, since),
+        raw_.waits.begin(), raw_.waits.end(), std::tuple(gpu.launch_thread, since),
         [](const StreamWait& w, const auto& key) { return std::tuple(w.thread, w.start) < key; });
     std::size_t count = 0;
     for (;

@@ -79,8 +79,7 @@ private:
             raw_.report.warnings.push_back(fmt::format(
                 "{} began up to {:.3f} us before the one before on the stream had ended ({}): "
                 "moved to that end",
-                operations(moved_),
-                to_microseconds(Time(furthest_)),
+                operations(moved_), to_microseconds(Time(furthest_)),
                 whole_ ? "the times are whole microseconds" : "launched ahead, or clock noise"));
         }
         if (cut_ > 0) {
@@ -90,8 +89,7 @@ private:
                 "{} of CUDA graphs ended up to {:.3f} us after the next had begun (the end is "
                 "stamped late beside traffic, and inside a graph nobody waits for that): ended at "
                 "that begin",
-                operations(cut_),
-                to_microseconds(Time(latest_))));
+                operations(cut_), to_microseconds(Time(latest_))));
         }
     }
 

@@ -28,8 +28,7 @@ struct Room {
     /// What so many blocks, which fit, leave.
     [[nodiscard]] Room without(const Room& block, std::uint64_t blocks) const {
         return {
-            threads - blocks * block.threads,
-            registers - blocks * block.registers,
+            threads - blocks * block.threads, registers - blocks * block.registers,
             shared_memory - blocks * block.shared_memory};
     }
 };
@@ -99,12 +98,9 @@ private:
             static_cast<std::uint64_t>(static_cast<double>(kernel.duration) * (1 - doubtful));
         const Room left = sm_.without(block, held);
         for (auto at = std::upper_bound(
-                 communication_.begin(),
-                 communication_.end(),
-                 kernel.start,
+                 communication_.begin(), communication_.end(), kernel.start,
                  [](std::uint64_t time, const Communication&c) { return time < c.start; });
-             at != communication_.end() && at->start < until;
-             ++at) {
+             at != communication_.end() && at->start < until; ++at) {
             const bool same_gpu =
                 raw_.streams[at->stream].device == raw_.streams[kernel.stream].device;
             if (at->counted || !same_gpu || at->stream == kernel.stream ||

@@ -55,8 +55,7 @@ void EventCollector::take_shapes(const ExecutionTrace& trace) {
     const std::optional<std::uint64_t> offset = record_offset(raw_, operators_, trace);
     if (!offset)
         throw ConfigError(
-            trace.file,
-            "/nodes",
+            trace.file, "/nodes",
             fmt::format(
                 "are other operators than those of {}; expected the execution trace of the same "
                 "run and rank, right behind its Kineto trace",
@@ -79,10 +78,7 @@ void EventCollector::take_shapes(const ExecutionTrace& trace) {
     raw_.report.warnings.push_back(fmt::format(
         "execution trace {}: {} of its {} nodes are operators of this trace, {} of them got their "
         "shapes from it",
-        trace.file,
-        found,
-        trace.nodes,
-        filled));
+        trace.file, found, trace.nodes, filled));
 }
 
 }  // namespace switchfold

@@ -111,9 +111,8 @@ private:
             summary_.kernels.push_back(std::move(sums));
         }
         std::stable_sort(
-            summary_.kernels.begin(), summary_.kernels.end(), [](const auto& a, const auto& b) {
-                return a.time > b.time;
-            });
+            summary_.kernels.begin(), summary_.kernels.end(),
+            [](const auto& a, const auto& b) { return a.time > b.time; });
         for (auto& [key, sums] : collectives_)
             summary_.collectives.push_back(sums);
     }
@@ -156,14 +155,12 @@ std::vector<Problem> impossible_orders(const TraceWorkload& workload) {
                 problems.size() == kMostOverlaps)
                 return;
             problems.push_back(
-                {workload.files[r].file,
-                 fmt::format("operation {}", after),
+                {workload.files[r].file, fmt::format("operation {}", after),
                  fmt::format(
                      "{} began {:.3f} us before {} ended, {}; expected it after that",
                      graph.names[rank.operations[after].name],
                      to_microseconds(measured[before].end - measured[after].start),
-                     graph.names[rank.operations[before].name],
-                     why)});
+                     graph.names[rank.operations[before].name], why)});
         };
         for (std::size_t i = 0; i < rank.operations.size() && i < measured.size(); ++i) {
             rank.operations.forget_at(i);

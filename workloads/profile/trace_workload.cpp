@@ -46,8 +46,7 @@ public:
                 }
             }
             parts.push_back(
-                {std::move(workload.files[i]),
-                 graph,
+                {std::move(workload.files[i]), graph,
                  i < workload.measured.size() ? std::move(workload.measured[i])
                                               : BigVector<TraceWorkload::Measured>{}});
         }
@@ -80,19 +79,15 @@ void check_ranks(const std::vector<JoinedRank>& parts) {
         const TraceFileReport& here = parts[i].report;
         if (before.rank == here.rank)
             throw ConfigError(
-                here.file,
-                "",
+                here.file, "",
                 fmt::format(
                     "rank {} is also {}'s; expected each rank once", here.rank, before.file));
         if (before.steps != here.steps)
             throw ConfigError(
-                here.file,
-                "/traceEvents",
+                here.file, "/traceEvents",
                 fmt::format(
-                    "has {} steps where {} has {}; expected traces of the same steps",
-                    here.steps,
-                    before.file,
-                    before.steps));
+                    "has {} steps where {} has {}; expected traces of the same steps", here.steps,
+                    before.file, before.steps));
     }
 }
 
@@ -113,10 +108,7 @@ void tell_step_numbers(TraceWorkload& joined) {
         file.warnings.push_back(fmt::format(
             "rank {}'s {}, rank {}'s {}: they are replayed as the same ones, and the clocks are "
             "aligned over different steps",
-            file.rank,
-            numbers_of(file),
-            first.rank,
-            numbers_of(first)));
+            file.rank, numbers_of(file), first.rank, numbers_of(first)));
     }
 }
 
@@ -189,8 +181,7 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
         joined.files.front().warnings.push_back(fmt::format(
             "{} all-to-all{} of different sizes on different ranks without split sizes: each rank "
             "is taken to send equal parts",
-            equal,
-            equal == 1 ? " is" : "s are"));
+            equal, equal == 1 ? " is" : "s are"));
     tell_step_numbers(joined);
     return joined;
 }

@@ -51,8 +51,7 @@ public:
             const OperatorKind& op = raw_.operator_kinds[gpu.op];
             at->second = traffic_of(
                 raw_.texts[op.name],
-                parse_shapes(raw_.texts[op.input_dims], raw_.texts[op.input_types]),
-                kernel_class,
+                parse_shapes(raw_.texts[op.input_dims], raw_.texts[op.input_types]), kernel_class,
                 op.stride);
         }
         return at->second;
@@ -79,8 +78,7 @@ public:
             at->second = shape_of(
                              raw_.texts[op.name],
                              parse_shapes(raw_.texts[op.input_dims], raw_.texts[op.input_types]),
-                             raw_.name_of(gpu),
-                             op.stride)
+                             raw_.name_of(gpu), op.stride)
                              .value_or(KernelShape{});
         }
         return at->second;
@@ -116,9 +114,8 @@ public:
     of(std::size_t asked, const RawGpuEvent& gpu, const KernelOperation& kernel) const {
         times_.forget_at(asked);
         const auto found = std::lower_bound(
-            times_.begin(), times_.end(), key(gpu, kernel), [](const Sum& s, std::uint64_t k) {
-                return s.key < k;
-            });
+            times_.begin(), times_.end(), key(gpu, kernel),
+            [](const Sum& s, std::uint64_t k) { return s.key < k; });
         return found == times_.end() || found->key != key(gpu, kernel) ? 0 : found->ps;
     }
 
@@ -137,9 +134,7 @@ private:
 }  // namespace
 
 void set_traffic(
-    const RawTrace& raw,
-    RankGraph& graph,
-    const BigVector<std::uint32_t>& operation_of,
+    const RawTrace& raw, RankGraph& graph, const BigVector<std::uint32_t>& operation_of,
     double peak) {
     const auto kernel_of = [&](std::size_t i) {
         raw.gpu.forget_at(i);
@@ -174,10 +169,8 @@ void set_traffic(
         const std::uint64_t all = traffic ? shared.of(i, gpu, *kernel) : 0;
         if (all > 0)
             set_known(
-                *kernel,
-                *traffic,
-                static_cast<double>(kernel->isolated.count()) / static_cast<double>(all),
-                most);
+                *kernel, *traffic,
+                static_cast<double>(kernel->isolated.count()) / static_cast<double>(all), most);
         else
             set_default(*kernel, most);
     }

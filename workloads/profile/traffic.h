@@ -11,9 +11,7 @@ namespace switchfold {
 /// `peak` (bytes per second) that its class uses by default. No kernel gets more than the peak
 /// allows in its isolated duration.
 void set_traffic(
-    const RawTrace& raw,
-    RankGraph& graph,
-    const BigVector<std::uint32_t>& operation_of,
+    const RawTrace& raw, RankGraph& graph, const BigVector<std::uint32_t>& operation_of,
     double peak);
 
 }  // namespace switchfold

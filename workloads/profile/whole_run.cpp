@@ -67,9 +67,7 @@ WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
     return {
         {},
         {fmt::format(
-            "give {} of {} ranks, without rank {}; expected {}",
-            traced,
-            ranks,
+            "give {} of {} ranks, without rank {}; expected {}", traced, ranks,
             missing_ranks(trace, ranks),
             traced == 1
                 ? fmt::format("one a rank, or \"ranks\": {} if this one may stand for all", ranks)

@@ -122,14 +122,11 @@ std::optional<std::string> named_tool(const std::filesystem::path& file) {
 
 bool is_xplane(std::string_view beginning) {
     constexpr std::size_t kName = 256;  // the first plane's name stands in its first bytes
-    return beginning.starts_with('\n') && has_one(
-                                              beginning.substr(0, kName),
-                                              {"/host:CPU",
-                                               "/device:GPU",
-                                               "/device:TPU",
-                                               "/host:metadata",
-                                               "/host:python-tracer",
-                                               "Task Environment"});
+    return beginning.starts_with('\n') &&
+           has_one(
+               beginning.substr(0, kName),
+               {"/host:CPU", "/device:GPU", "/device:TPU", "/host:metadata", "/host:python-tracer",
+                "Task Environment"});
 }
 
 std::optional<std::string>
@@ -157,25 +154,14 @@ other_tool(const std::filesystem::path& file, std::string_view beginning) {
 std::optional<std::string>
 other_tool_of_json(std::string_view beginning, const JsonBeginning& json) {
     if (has_one(
-            beginning,
-            {"COMM_COLL_NODE",
-             "COMP_NODE",
-             "METADATA_NODE",
-             "\"ctrlDeps\"",
-             "\"dataDeps\"",
-             "\"ctrl_deps\""}) &&
+            beginning, {"COMM_COLL_NODE", "COMP_NODE", "METADATA_NODE", "\"ctrlDeps\"",
+                        "\"dataDeps\"", "\"ctrl_deps\""}) &&
         !json.has("traceEvents"))
         return "is a Chakra trace as JSON; expected its protobuf (.et), which chakra_jsonizer was "
                "given";
     const bool of_torch = has_one(
-        beginning,
-        {"\"cpu_op\"",
-         "\"kernel\"",
-         "\"cuda_runtime\"",
-         "\"hip_runtime\"",
-         "\"cuda_driver\"",
-         "\"deviceProperties\"",
-         "\"user_annotation\""});
+        beginning, {"\"cpu_op\"", "\"kernel\"", "\"cuda_runtime\"", "\"hip_runtime\"",
+                    "\"cuda_driver\"", "\"deviceProperties\"", "\"user_annotation\""});
     if (!of_torch && has_one(beginning, {"/device:GPU:", "/device:TPU:", "/host:CPU"})) {
         if (contains(beginning, "/job:"))
             return std::string("is a TensorFlow timeline; ") + kInsteadOfJax;

@@ -85,8 +85,7 @@ private:
                 continue;
             if (format == TraceFormat::kExecutionTrace)
                 throw ConfigError(
-                    files_[i].first.string(),
-                    "",
+                    files_[i].first.string(), "",
                     "holds operators without times; expected it right behind the Kineto trace of "
                     "the same rank");
             if (format != TraceFormat::kKineto) {
@@ -116,10 +115,7 @@ private:
                 differ = differ || here != common;
                 std::vector<std::int64_t> both;
                 std::set_intersection(
-                    common.begin(),
-                    common.end(),
-                    here.begin(),
-                    here.end(),
+                    common.begin(), common.end(), here.begin(), here.end(),
                     std::back_inserter(both));
                 common = std::move(both);
                 first = false;

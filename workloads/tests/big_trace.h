@@ -37,11 +37,7 @@ private:
             return fmt::format(
                 "  {{\n    {}, \"pid\": 7, \"tid\": 7, \"ts\": {}.{}{},\n    \"args\": {{{}}}\n  "
                 "}}",
-                head,
-                us,
-                part,
-                after,
-                args);
+                head, us, part, after, args);
         };
         const std::string arrow = event(R"("ph": "s", "cat": "ac2g", "name": "ac2g")", 5, "", "");
         const char* const frame =
@@ -58,16 +54,11 @@ private:
             "{},\n{},\n{},\n{},\n{},\n{}",
             event(frame, 1, ", \"dur\": 9.375", fmt::format("\"Python id\": {}", i)),
             event(
-                R"("ph": "X", "cat": "cpu_op", "name": "aten::add_")",
-                2,
-                ", \"dur\": 8.125",
+                R"("ph": "X", "cat": "cpu_op", "name": "aten::add_")", 2, ", \"dur\": 8.125",
                 fmt::format("\"External id\": {}, {}", i, shapes)),
-            event(launch, 3, ", \"dur\": 5.125", fmt::format("\"correlation\": {}", i)),
-            arrow,
+            event(launch, 3, ", \"dur\": 5.125", fmt::format("\"correlation\": {}", i)), arrow,
             event(
-                kernel,
-                4,
-                ", \"dur\": 7.250",
+                kernel, 4, ", \"dur\": 7.250",
                 fmt::format("\"correlation\": {}, {}", i, resources)),
             arrow);
     }

@@ -48,12 +48,8 @@ public:
     explicit ChakraText(const std::string& metadata = bytes(1, "0.0.4")) :
         text_(framed(metadata)) {}
     ChakraText& node(
-        std::uint64_t id,
-        const std::string& name,
-        unsigned type,
-        const std::vector<std::uint64_t>& after,
-        std::uint64_t start_us,
-        std::uint64_t duration_us,
+        std::uint64_t id, const std::string& name, unsigned type,
+        const std::vector<std::uint64_t>& after, std::uint64_t start_us, std::uint64_t duration_us,
         const std::string& attributes = "") {
         std::string packed;
         for (const std::uint64_t before : after)
@@ -80,12 +76,7 @@ ChakraText sample() {
         .node(2, "aten::mm", kCompute, {1}, 10, 4, attribute("is_cpu_op", 1))
         .node(3, "gemm", kCompute, {2}, 20, 30, attribute("stream", 7) + attribute("num_ops", 1000))
         .node(
-            4,
-            "ncclAllReduce",
-            kCollective,
-            {3},
-            50,
-            100,
+            4, "ncclAllReduce", kCollective, {3}, 50, 100,
             attribute("comm_type", std::uint64_t{0}) + attribute("comm_size", 4096) +
                 attribute("pg_name", std::string("dp")))
         .node(5, "relu", kCompute, {3, 99}, 51, 5, attribute("stream", 7));
@@ -99,10 +90,7 @@ ChakraText one_kernel(ChakraText text) {
 TEST(ChakraVersions, TheMetadataMaySayMoreOrLess) {
     const std::string schema = bytes(2, bytes(1, "schema") + bytes(29, "symbolic_tensor_network"));
     for (const std::string& metadata :
-         {bytes(1, "0.0.1"),
-          bytes(1, "1.0.2-chakra.0.0.4"),
-          bytes(1, "0.0.4") + schema,
-          schema,
+         {bytes(1, "0.0.1"), bytes(1, "1.0.2-chakra.0.0.4"), bytes(1, "0.0.4") + schema, schema,
           std::string()}) {
         const TraceWorkload workload = one_kernel(ChakraText(metadata)).read();
         EXPECT_EQ(workload.files[0].kernels, 1U);
@@ -128,12 +116,7 @@ TEST(ChakraVersions, AnAttributeMayBeOfAnyTypeOfNumber) {
     for (const std::string& value : values) {
         ChakraText text;
         text.node(
-            1,
-            "all_reduce",
-            kCollective,
-            {},
-            0,
-            9,
+            1, "all_reduce", kCollective, {}, 0, 9,
             attribute("comm_type", std::uint64_t{0}) + bytes(10, bytes(1, "comm_size") + value));
         const TraceWorkload workload = text.read();
         const Operation& operation = workload.graph.ranks[0]->operations[0];
@@ -194,12 +177,7 @@ TraceWorkload converted_from_pytorch() {
         .node(4, "Memcpy DtoD (Device -> Device)", kCompute, {1}, 0, 0, on_stream(7))
         .node(5, "c10d::allreduce_(0)", kCollective, {1}, 0, 9, host + bytes(4, varint(5)))
         .node(
-            6,
-            "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)",
-            kCollective,
-            {5},
-            0,
-            50,
+            6, "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", kCollective, {5}, 0, 50,
             on_stream(14) + attribute("comm_type", std::uint64_t{0}) + attribute("comm_size", 4096))
         .node(7, "relu", kCompute, {5}, 0, 30, on_stream(7));
     return text.read();
@@ -294,12 +272,7 @@ std::string gathers(const std::vector<std::string>& groups) {
     for (const std::string& group : groups) {
         ++id;
         text.node(
-            id,
-            "all_gather",
-            kCollective,
-            {},
-            id,
-            1,
+            id, "all_gather", kCollective, {}, id, 1,
             attribute("comm_type", 2) + attribute("comm_size", 1000) +
                 (group.empty() ? "" : attribute("pg_name", group)));
     }
@@ -365,12 +338,7 @@ TEST(ChakraGroups, AnotherRanksFileMaySayWhoTheMembersAre) {
     ChakraText zero;
     zero.node(9, "## process_group:init ##", kMetadata, {}, 0, 0, bytes(8, bytes(1, said)))
         .node(
-            1,
-            "all_gather",
-            kCollective,
-            {},
-            1,
-            1,
+            1, "all_gather", kCollective, {}, 1, 1,
             attribute("comm_type", 2) + attribute("comm_size", 1000) +
                 attribute("pg_name", std::string("1")));
     const TemporaryFile first("trace.0.et", zero.text());

@@ -38,17 +38,8 @@ std::string entry(const Call& call) {
         R"({{"record_id": 0, "process_group": ["{}", "d"], "collective_seq_id": {}, "p2p_seq_id": 1,
  "profiling_name": "{}", "time_created_ns": {}, {} "input_sizes": {}, "input_dtypes": ["{}", "{}"],
  "output_sizes": {}, "output_dtypes": ["{}", "{}"], "state": "completed", "is_p2p": false}})",
-        call.group,
-        call.number,
-        call.name,
-        1'724'779'239'000'000'000 + call.created_us * 1000,
-        call.more,
-        call.in,
-        call.type,
-        call.type,
-        call.out,
-        call.type,
-        call.type);
+        call.group, call.number, call.name, 1'724'779'239'000'000'000 + call.created_us * 1000,
+        call.more, call.in, call.type, call.type, call.out, call.type, call.type);
 }
 
 const std::string kWorld = R"("0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"})";
@@ -60,8 +51,7 @@ std::string dump(const std::vector<Call>& calls, const std::string& groups = kWo
         entries += (entries.empty() ? "" : ",\n") + entry(call);
     return fmt::format(
         R"({{"comm_lib_version": "2.26", "entries": [{}], "pg_config": {{{}}}, "pg_status": {{}}, "version": "2.5"}})",
-        entries,
-        groups);
+        entries, groups);
 }
 
 TraceWorkload read(const std::string& text, const std::string& name = "trace_rank_0.json") {

@@ -21,11 +21,7 @@ CollectiveOperation issued_by(
     text.header(
         R"("deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 84000000000}], "distributedInfo": {"rank": 9, "world_size": 16},)");
     text.event(
-        "cpu_op",
-        "c10d::" + call,
-        "1",
-        "0",
-        "10",
+        "cpu_op", "c10d::" + call, "1", "0", "10",
         fmt::format(R"("Input Dims": {}, "Input type": ["float", "float", ""]{})", dims, more));
     text.launch("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)", "2", "20", "20", "100");
     const TraceWorkload workload = text.read();

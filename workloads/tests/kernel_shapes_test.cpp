@@ -7,11 +7,8 @@ namespace switchfold::kernel_shapes_test {
 namespace {
 
 KernelShape shape(
-    std::string_view op,
-    std::string_view dims,
-    std::string_view types,
-    std::string_view kernel = "gemm",
-    std::uint64_t stride = 1) {
+    std::string_view op, std::string_view dims, std::string_view types,
+    std::string_view kernel = "gemm", std::uint64_t stride = 1) {
     return shape_of(op, parse_shapes(dims, types), kernel, stride).value_or(KernelShape{});
 }
 
@@ -19,8 +16,7 @@ using Sides = std::array<std::uint32_t, kSidesOfAttention>;
 
 TEST(KernelShapes, ProductsFromTheirFactors) {
     const KernelShape addmm = shape(
-        "aten::addmm",
-        "[[1000], [32, 2048], [2048, 1000], [], []]",
+        "aten::addmm", "[[1000], [32, 2048], [2048, 1000], [], []]",
         R"(["float", "float", "float", "Scalar", "Scalar"])");
     EXPECT_EQ(addmm.kind, ShapeKind::kProduct);
     EXPECT_EQ(addmm.sides, (Sides{32, 1000, 2048, 1}));
@@ -38,18 +34,14 @@ TEST(KernelShapes, ProductsFromTheirFactors) {
 
 TEST(KernelShapes, TheKernelsNameSaysWhetherItRounds) {
     EXPECT_TRUE(shape(
-                    "aten::mm",
-                    "[[64, 64], [64, 64]]",
-                    R"(["float", "float"])",
+                    "aten::mm", "[[64, 64], [64, 64]]", R"(["float", "float"])",
                     "ampere_s1688gemm_fp32_128x128")
                     .tf32);
     EXPECT_FALSE(
         shape("aten::mm", "[[64, 64], [64, 64]]", R"(["float", "float"])", "ampere_sgemm_64x64")
             .tf32);
     EXPECT_FALSE(shape(
-                     "aten::mm",
-                     "[[64, 64], [64, 64]]",
-                     R"(["c10::BFloat16", "c10::BFloat16"])",
+                     "aten::mm", "[[64, 64], [64, 64]]", R"(["c10::BFloat16", "c10::BFloat16"])",
                      "ampere_bf16_s16816gemm")
                      .tf32);
 }
@@ -77,8 +69,7 @@ TEST(KernelShapes, AttentionInBothOrders) {
     const char* const types = R"(["c10::Half", "c10::Half", "c10::Half"])";
     const Sides sides{2, 512, 512, 16, 4, 64};
     const KernelShape kernel = shape(
-        "aten::_flash_attention_forward",
-        "[[2, 512, 16, 64], [2, 512, 4, 64], [2, 512, 4, 64]]",
+        "aten::_flash_attention_forward", "[[2, 512, 16, 64], [2, 512, 4, 64], [2, 512, 4, 64]]",
         types);
     EXPECT_EQ(kernel.kind, ShapeKind::kAttention);
     EXPECT_EQ(kernel.sides, sides);
@@ -87,8 +78,7 @@ TEST(KernelShapes, AttentionInBothOrders) {
     EXPECT_EQ(
         shape(
             "aten::_scaled_dot_product_flash_attention",
-            "[[2, 16, 512, 64], [2, 4, 512, 64], [2, 4, 512, 64]]",
-            types)
+            "[[2, 16, 512, 64], [2, 4, 512, 64], [2, 4, 512, 64]]", types)
             .sides,
         sides);
     const KernelShape back = shape(

@@ -84,9 +84,7 @@ TEST(KernelTimes, BetweenMeasuredSizesTheRatioHolds) {
     for (const int m : {256, 512, 1024, 2048})
         for (const int n : {512, 1024, 2048})
             text += fmt::format(
-                "A100,bfloat16,{},{},1024,{}\n",
-                m,
-                n,
+                "A100,bfloat16,{},{},1024,{}\n", m, n,
                 1.5e6 * estimate(of(m, n, 1024), ampere()).seconds());
     const KernelTimes measured = times(text);
     const auto ratio = [&](const MatrixProduct& product) {

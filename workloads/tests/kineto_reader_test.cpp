@@ -59,9 +59,7 @@ std::string allocation(int device_type, std::uint64_t allocated, std::uint64_t r
         R"({{"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": 1, "tid": 1,
             "ts": 5, "args": {{"Total Reserved": {}, "Total Allocated": {}, "Bytes": -512,
             "Addr": 140, "Device Id": 0, "Device Type": {}, "Ev Idx": 7}}}})",
-        reserved,
-        allocated,
-        device_type);
+        reserved, allocated, device_type);
 }
 
 TEST(KinetoReader, TellsTheAllocatorsPeaks) {
@@ -286,18 +284,10 @@ TEST(KinetoReader, CollectiveSizesFromTheKernelsOwnCounts) {
     const TraceWorkload workload =
         TraceText()
             .launch(
-                kAllReduce,
-                "0",
-                "20",
-                "10",
-                "100",
+                kAllReduce, "0", "20", "10", "100",
                 R"("Collective name": "allreduce", "In msg nelems": 1000, "Out msg nelems": 1000, "dtype": "BFloat16", "Group size": 2, "Process Group Name": "tp", "Process Group Ranks": "[0, 1]")")
             .launch(
-                "ncclDevKernel_Generic(x)",
-                "5",
-                "20",
-                "110",
-                "100",
+                "ncclDevKernel_Generic(x)", "5", "20", "110", "100",
                 R"("Collective name": "_allgather_base", "In msg nelems": 500, "Out msg nelems": 1000, "dtype": "Float", "Group size": 2)")
             .read();
     const auto& reduce = collective(workload, kAllReduce);
@@ -331,19 +321,11 @@ TEST(KinetoReader, NamesThatTellTheAlgorithm) {
 TEST(KinetoReader, CollectiveSizesFromTheIssuingCall) {
     TraceText text;
     text.event(
-        "user_annotation",
-        "nccl:_all_gather_base",
-        "1",
-        "0",
-        "10",
+        "user_annotation", "nccl:_all_gather_base", "1", "0", "10",
         R"("External id": 3, "Input Dims": [[512, 2]], "Input type": ["c10::Half"])");
     text.event("cpu_op", "record_param_comms", "1", "1", "1");
     text.launch(
-        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)",
-        "2",
-        "20",
-        "20",
-        "100",
+        "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)", "2", "20", "20", "100",
         R"("External id": 1)");
     text.launch("ncclKernel_AllReduce_RING_LL_Sum_half(x)", "50", "20", "150", "100");
     const TraceWorkload workload = text.read();
@@ -361,11 +343,7 @@ TEST(KinetoReader, CollectiveSizesFromTheIssuingCall) {
 TEST(KinetoReader, BytesFromTheLaunchingOperatorOrByDefault) {
     TraceText text;
     text.event(
-        "cpu_op",
-        "aten::add",
-        "1",
-        "0",
-        "10",
+        "cpu_op", "aten::add", "1", "0", "10",
         R"("External id": 1, "Input Dims": [[1000000], [1000000]], "Input type": ["float", "float"])");
     // Profilers of 2022 write the correlation ID as the external ID, which then names no operator.
     text.launch("vectorized_elementwise_kernel", "2", "7", "20", "10", R"("External id": 1)");
@@ -387,11 +365,7 @@ TEST(KinetoReader, BytesFromTheLaunchingOperatorOrByDefault) {
 TEST(KinetoReader, NoKernelMovesMoreThanThePeakAllows) {
     TraceText text;
     text.event(
-        "cpu_op",
-        "aten::add",
-        "1",
-        "0",
-        "10",
+        "cpu_op", "aten::add", "1", "0", "10",
         R"("Input Dims": [[1000000000], [1000000000]], "Input type": ["float", "float"])");
     text.launch("vectorized_elementwise_kernel", "2", "7", "20", "10");
     const TraceWorkload workload = text.read();
@@ -400,8 +374,7 @@ TEST(KinetoReader, NoKernelMovesMoreThanThePeakAllows) {
     EXPECT_LE((kernel.bytes_read + kernel.bytes_written).count(), 33'500'000U);
     EXPECT_NEAR(
         static_cast<double>(kernel.bytes_read.count()),
-        2 * static_cast<double>(kernel.bytes_written.count()),
-        2)
+        2 * static_cast<double>(kernel.bytes_written.count()), 2)
         << "the proportion stays";
 }
 
@@ -428,18 +401,10 @@ TEST(KinetoReader, OldTracesSpellThingsDifferently) {
     text.event(
         "Runtime", "cudaLaunchKernel", "2", "21", "2", R"("correlation": 9, "external id": 2)");
     text.event(
-        "Kernel",
-        "dgrad",
-        "\"stream 7\"",
-        "30",
-        "5",
+        "Kernel", "dgrad", "\"stream 7\"", "30", "5",
         R"("stream": 7, "correlation": 9, "external id": 2)");
     text.event(
-        "Memcpy",
-        "Memcpy HtoD (Pageable -> Device)",
-        "\"stream 7\"",
-        "40",
-        "5",
+        "Memcpy", "Memcpy HtoD (Pageable -> Device)", "\"stream 7\"", "40", "5",
         R"("stream": 7, "bytes": 640)");
     const TraceWorkload workload = text.read();
     EXPECT_EQ(only(workload, "dgrad").phase, Phase::kBackward);
@@ -453,11 +418,7 @@ TEST(KinetoReader, OldTracesSpellThingsDifferently) {
 TEST(KinetoReader, AmdShapesComeFromTheCall) {
     TraceText text;
     text.event(
-        "cuda_runtime",
-        "hipExtModuleLaunchKernel",
-        "1",
-        "0",
-        "2",
+        "cuda_runtime", "hipExtModuleLaunchKernel", "1", "0", "2",
         R"("correlation": 1, "grid": [65536, 2, 1], "block": [256, 1, 1])");
     text.event("kernel", "Cijk_gemm", "0", "10", "5", R"("stream": 0, "correlation": 1)");
     const TraceWorkload workload = text.read();
@@ -495,22 +456,13 @@ TraceText steps_with_calls(const std::vector<std::pair<std::string, int>>& calls
     for (const auto& [call, elements] : calls) {
         if (call.empty()) {
             text.event(
-                "kernel",
-                kernel,
-                "20",
-                std::to_string(at + 10),
-                "20",
+                "kernel", kernel, "20", std::to_string(at + 10), "20",
                 R"("stream": 20, "correlation": 7777, "grid": [8, 1, 1], "block": [128, 1, 1])");
         } else {
             text.event(
-                "user_annotation",
-                call,
-                "1",
-                std::to_string(at),
-                "10",
+                "user_annotation", call, "1", std::to_string(at), "10",
                 fmt::format(
-                    R"("External id": {}, "Input Dims": [[{}]], "Input type": ["float"])",
-                    at,
+                    R"("External id": {}, "Input Dims": [[{}]], "Input type": ["float"])", at,
                     elements));
             text.launch(kernel, std::to_string(at + 2), "20", std::to_string(at + 10), "20");
         }

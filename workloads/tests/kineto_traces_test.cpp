@@ -130,8 +130,7 @@ TEST_P(RealTrace, EvaluatedWithItsOwnDurationsGivesItsOwnTimes) {
     EXPECT_LE(worst, 5.0) << "us; clocks have 1 us and streams overlap by as much";
     if (left_out(workload) == 0)
         EXPECT_NEAR(
-            to_microseconds(schedule.makespan),
-            to_microseconds(makespan),
+            to_microseconds(schedule.makespan), to_microseconds(makespan),
             1e-3 * to_microseconds(makespan));
     else
         EXPECT_LE(schedule.makespan, makespan);
@@ -197,15 +196,11 @@ TEST_P(RealTrace, BytesNeverExceedThePeak) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Shared,
-    RealTrace,
+    Shared, RealTrace,
     ::testing::Values(
-        "hta_ddp_a100_2r/rank0.json.gz",
-        "hta_ddp_v100_2r_latency/rank1.json.gz",
-        "hta_dlrm_a100_8r/rank3.json.gz",
-        "hta_reco_a100_16r/rank0.json.gz",
-        "astrasim_megatron_tp8_a100/rank0.json.gz",
-        "astrasim_megatron_tp8_a100/rank7.json.gz",
+        "hta_ddp_a100_2r/rank0.json.gz", "hta_ddp_v100_2r_latency/rank1.json.gz",
+        "hta_dlrm_a100_8r/rank3.json.gz", "hta_reco_a100_16r/rank0.json.gz",
+        "astrasim_megatron_tp8_a100/rank0.json.gz", "astrasim_megatron_tp8_a100/rank7.json.gz",
         "tracelens_resnet_ddp_mi300x_8r/rank0.json.gz",
         "kineto_resnet50_samples/resnet50_num_workers_0_worker0.json.gz"),
     [](const auto& trace_info) {

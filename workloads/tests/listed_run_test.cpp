@@ -17,8 +17,7 @@ namespace switchfold::listed_run_test {
 namespace {
 
 ListedOperation collective(
-    std::uint64_t number,
-    std::uint64_t start_ns = ListedOperation::kNoTime,
+    std::uint64_t number, std::uint64_t start_ns = ListedOperation::kNoTime,
     std::uint32_t communicator = 0) {
     CollectiveOperation body;
     body.bytes = Bytes(1024);

@@ -49,27 +49,13 @@ TEST_P(Malformed, EndsInAWorkloadOrInTheUsersError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Corpus,
-    Malformed,
+    Corpus, Malformed,
     ::testing::Values(
-        "kineto/small.json",
-        "kineto/small.json.gz",
-        "own/small.jsonl",
-        "own/small.swt",
-        "chakra/small.et",
-        "chakra/pytorch.et",
-        "nccl_tests/sum.txt",
-        "nccl_tests/gather.txt",
-        "nccl_json/whole.json",
-        "nccl_json/rows.json",
-        "nccl_json/lines.jsonl",
-        "nccl_inspector/old.log",
-        "nccl_inspector/new.log",
-        "flight_recorder/small.json",
-        "rocprof/small.json",
-        "nsight/small.sqlite",
-        "nsight/small.sqlite.gz",
-        "nsight/cut.sqlite",
+        "kineto/small.json", "kineto/small.json.gz", "own/small.jsonl", "own/small.swt",
+        "chakra/small.et", "chakra/pytorch.et", "nccl_tests/sum.txt", "nccl_tests/gather.txt",
+        "nccl_json/whole.json", "nccl_json/rows.json", "nccl_json/lines.jsonl",
+        "nccl_inspector/old.log", "nccl_inspector/new.log", "flight_recorder/small.json",
+        "rocprof/small.json", "nsight/small.sqlite", "nsight/small.sqlite.gz", "nsight/cut.sqlite",
         "capture/rank0.sfcapture"),
     [](const auto& corpus) {
         return std::regex_replace(std::string(corpus.param), std::regex("[^A-Za-z0-9]"), "_");

@@ -136,14 +136,8 @@ RC_GTEST_PROP(MatrixProductProperty, MoreSmsAreSlowerByQuantisationAtMost, ()) {
     GpuRates more = gpu;
     more.sms = gpu.sms * 2;
     for (double* rate :
-         {&more.vector,
-          &more.half,
-          &more.float8,
-          &more.tf32,
-          &more.matrix,
-          &more.l2_bandwidth,
-          &more.read_bandwidth,
-          &more.mixed_bandwidth})
+         {&more.vector, &more.half, &more.float8, &more.tf32, &more.matrix, &more.l2_bandwidth,
+          &more.read_bandwidth, &more.mixed_bandwidth})
         *rate *= 2;
     RC_ASSERT(seconds(product, more) <= 1.02 * seconds(product, gpu));
 }
@@ -333,8 +327,7 @@ TEST(LayerProducts, AllPassesOfALayerHaveTheSameOperations) {
          {LayerPass::kForward, LayerPass::kInputGradient, LayerPass::kWeightGradient}) {
         EXPECT_DOUBLE_EQ(flops(product(linear, pass, Datatype::kBfloat16)), 4096.0 * 1024 * 3072);
         EXPECT_NEAR(
-            flops(product(conv, pass, Datatype::kFloat16)) / (32.0 * 28 * 28 * 128 * 128 * 9),
-            1.0,
+            flops(product(conv, pass, Datatype::kFloat16)) / (32.0 * 28 * 28 * 128 * 128 * 9), 1.0,
             1e-3);
         EXPECT_DOUBLE_EQ(
             flops(product(lstm, pass, Datatype::kFloat32)), 64.0 * (512 + 1024) * 4 * 1024);

@@ -25,19 +25,13 @@ using test_data::TemporaryFile;
 std::string header(const std::string& communicator, int rank, int ranks, int process = 1) {
     return fmt::format(
         R"("header":{{"id":"{}","rank":{},"n_ranks":{},"nnodes":1}},"metadata":{{"inspector_output_format_version":"v4.0","dump_timestamp_us":1748,"hostname":"h","pid":{}}})",
-        communicator,
-        rank,
-        ranks,
-        process);
+        communicator, rank, ranks, process);
 }
 
 std::string perf(const std::string& kind, int number, int bytes, const std::string& more = "") {
     return fmt::format(
         R"("coll_perf":{{"coll":"{}","coll_sn":{},"coll_msg_size_bytes":{},"coll_exec_time_us":250{}}})",
-        kind,
-        number,
-        bytes,
-        more);
+        kind, number, bytes, more);
 }
 
 std::string line(const std::string& first, const std::string& second) {
@@ -91,8 +85,7 @@ TEST(NcclInspector, StatisticsHoldTheHeaderOfTheLinesBehindThem) {
 std::string at(int us) {
     return fmt::format(
         R"(,"event_trace_ts":{{"coll_start_ts":1,"kernel_events":[{{"channel_id":0,"kernel_start_ts":{}}},{{"channel_id":1,"kernel_start_ts":{}}}]}})",
-        us + 1,
-        us);
+        us + 1, us);
 }
 
 TEST(NcclInspector, VerboseLinesSayWhenAndInWhichOrder) {
@@ -123,16 +116,14 @@ TEST(NcclInspector, CommunicatorsOfRanksThatAreNotTracedLieAtEqualDistances) {
 TEST(NcclInspector, SeveralProcessesAreRanksOfOneRun) {
     // Two logs of two processes each; a pair of ranks that lie apart, 1 and 3.
     const TemporaryFile first(
-        "a.log",
-        line(header("0xabc", 0, 4, 10), perf("AllReduce", 5, 64)) +
-            line(header("0xabc", 1, 4, 11), perf("AllReduce", 5, 64)) +
-            line(header("0xdef", 0, 2, 11), perf("AllGather", 0, 64)));
+        "a.log", line(header("0xabc", 0, 4, 10), perf("AllReduce", 5, 64)) +
+                     line(header("0xabc", 1, 4, 11), perf("AllReduce", 5, 64)) +
+                     line(header("0xdef", 0, 2, 11), perf("AllGather", 0, 64)));
     const TemporaryFile second(
-        "b.log",
-        line(header("0xabc", 3, 4, 13), perf("AllReduce", 5, 64)) +
-            line(header("0xdef", 1, 2, 13), perf("AllGather", 0, 64)) +
-            line(header("0xabc", 2, 4, 12), perf("AllReduce", 5, 64)) +
-            line(header("0xabc", 2, 4, 12), perf("AllReduce", 6, 64)));
+        "b.log", line(header("0xabc", 3, 4, 13), perf("AllReduce", 5, 64)) +
+                     line(header("0xdef", 1, 2, 13), perf("AllGather", 0, 64)) +
+                     line(header("0xabc", 2, 4, 12), perf("AllReduce", 5, 64)) +
+                     line(header("0xabc", 2, 4, 12), perf("AllReduce", 6, 64)));
     const TraceWorkload workload = read_traces({{second.path(), first.path()}});
     check(workload.graph);
     ASSERT_EQ(workload.files.size(), 4U);
@@ -160,8 +151,7 @@ TEST(NcclInspector, SendsAndReceivesGoToRanksOfTheRun) {
     const auto transfer = [](const char* kind, int peer) {
         return fmt::format(
             R"("p2p_perf":{{"p2p":"{}","p2p_sn":0,"p2p_peer":{},"p2p_msg_size_bytes":512,"p2p_exec_time_us":4}})",
-            kind,
-            peer);
+            kind, peer);
     };
     const TraceWorkload workload = read(
         line(header("0xaaa", 5, 8), perf("AllReduce", 1, 64)) +

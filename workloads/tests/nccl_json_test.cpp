@@ -27,10 +27,7 @@ std::string
 row(const std::string& name, int bytes, int in_place, const std::string& more = R"("gpus": 8)") {
     return fmt::format(
         R"({{"#wrong": "0", "algBw": 102.7, "busBw": 179.7, {}, "inPlace": {}, "name": "{}", "redop": "sum", "size": {}, "time": 326.5, "type": "half"}})",
-        more,
-        in_place,
-        name,
-        bytes);
+        more, in_place, name, bytes);
 }
 
 TEST(RcclTests, RowsBecomeCollectives) {
@@ -64,8 +61,7 @@ std::string whole(const std::string& results, const std::string& program = "./al
 "config": {{"nthreads": 1, "ngpus": 2, "graph": 1, "devices": [
 {{"rank": 0, "hostname": "a", "device_info": "NVIDIA H100"}}, {{"rank": 2, "hostname": "b", "device_info": "NVIDIA H100"}}]}},
 "results": [{}], "average_bus_bandwidth": {{"bandwidth": 1.5}}}})",
-        program,
-        results);
+        program, results);
 }
 
 std::string result(const std::string& places) {

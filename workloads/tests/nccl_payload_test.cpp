@@ -80,11 +80,8 @@ TEST(NcclPayload, IsReadFromJson) {
 class Ranges {
 public:
     Ranges& range(
-        const char* function,
-        std::uint64_t start,
-        std::uint64_t end,
-        std::optional<std::uint64_t> bytes = {},
-        std::uint64_t thread = 1) {
+        const char* function, std::uint64_t start, std::uint64_t end,
+        std::optional<std::uint64_t> bytes = {}, std::uint64_t thread = 1) {
         NcclPayload payload;
         payload.bytes = bytes;
         payload.communicator = 9;

@@ -54,22 +54,13 @@ public:
         for (int i = 1; i <= 4; ++i)
             sql(fmt::format(
                 "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({}, {}, 16777217, {}, {})",
-                10'000 + 1000 * i,
-                10'800 + 1000 * i,
-                i,
-                i == 4 ? 4 : 3));
+                10'000 + 1000 * i, 10'800 + 1000 * i, i, i == 4 ? 4 : 3));
     }
     void kernel(int name, int start, int end, int stream, int correlation, int device = 0) {
         sql(fmt::format(
             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({}, {}, {}, 1, {}, {}, 16777216, {}, "
             "{}, 64, 2, 1, 256, 1, 1, 40, 1024, 2048)",
-            start,
-            end,
-            device,
-            stream,
-            correlation,
-            name,
-            name));
+            start, end, device, stream, correlation, name, name));
     }
     void sql(const std::string& text) {
         sqlite3* database = nullptr;

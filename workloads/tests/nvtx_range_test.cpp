@@ -24,25 +24,19 @@ TEST_P(RangeMeaning, IsUnderstood) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Ranges,
-    RangeMeaning,
+    Ranges, RangeMeaning,
     ::testing::Values(
         Meaning{
             "aten::mm, seq = 3, op_id = 7, sizes = [[8, 4], [4, 2], []], input_op_ids = [(1,0)]",
-            "cpu_op",
-            "aten::mm",
-            "[[8, 4], [4, 2], []]"},
+            "cpu_op", "aten::mm", "[[8, 4], [4, 2], []]"},
         Meaning{
-            "aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]",
-            "cpu_op",
-            "aten::mm",
+            "aten::mm, seq = 3, sizes = [[2, 3], [3, 4]]", "cpu_op", "aten::mm",
             "[[2, 3], [3, 4]]"},
         Meaning{"aten::relu", "cpu_op", "aten::relu"},
         Meaning{"AddmmBackward0, seq = 5", "cpu_op", "AddmmBackward0"},
         Meaning{"AddmmBackward0", "cpu_op", "AddmmBackward0"},
         Meaning{
-            "autograd::engine::evaluate_function: MmBackward0",
-            "cpu_op",
+            "autograd::engine::evaluate_function: MmBackward0", "cpu_op",
             "autograd::engine::evaluate_function: MmBackward0"},
         Meaning{"aten::cat, sizes = [[1, 2], [3", "cpu_op", "aten::cat"},
         Meaning{"aten::cat, sizes = none", "cpu_op", "aten::cat"},

@@ -34,10 +34,8 @@ RC_GTEST_PROP(AttentionProperty, IsNeverFasterThanPeakOrMemory, ()) {
     const GpuRates gpu = *rc::gen::element(ampere(), hopper(), blackwell(), pascal());
     const auto kv = *rc::gen::inRange<std::uint64_t>(1, 9);
     Attention a =
-        of(*rc::gen::inRange<std::uint64_t>(1, 17),
-           *rc::gen::inRange<std::uint64_t>(1, 5000),
-           kv * *rc::gen::inRange<std::uint64_t>(1, 9),
-           kv);
+        of(*rc::gen::inRange<std::uint64_t>(1, 17), *rc::gen::inRange<std::uint64_t>(1, 5000),
+           kv * *rc::gen::inRange<std::uint64_t>(1, 9), kv);
     a.causal = *rc::gen::arbitrary<bool>();
     a.backward = *rc::gen::arbitrary<bool>();
     const KernelEstimate kernel = estimate(a, gpu);
@@ -143,8 +141,7 @@ TEST(MemoryKernel, TakesWhatAProfileOfMegatronSays) {
     EXPECT_NEAR(
         microseconds(
             strided(queries_keys_values, 2 * queries_keys_values, 2 * queries_keys_values)),
-        54,
-        0.08 * 54);
+        54, 0.08 * 54);
     EXPECT_NEAR(microseconds(element_wise(8192.0 * 4096, 2, 2)), 113, 0.05 * 113);
     MemoryKernel softmax;
     const double scores = 32.0 * 2048 * 2048;  // 4 samples, 8 heads, as its operators' shapes say

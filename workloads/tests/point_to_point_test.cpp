@@ -19,18 +19,13 @@ constexpr const char* kSendRecv = "ncclDevKernel_SendRecv(ncclDevKernelArgsStora
 std::string header(std::uint32_t rank, std::uint32_t world) {
     return fmt::format(
         R"("deviceProperties": [{{"id": 0, "name": "NVIDIA H100"}}], "distributedInfo": {{"rank": {}, "world_size": {}}},)",
-        rank,
-        world);
+        rank, world);
 }
 
 std::string call(const std::string& name, std::uint64_t elements, const std::string& more) {
     return fmt::format(
         R"("Collective name": "{}", "dtype": "BFloat16", "In msg nelems": {}, "Out msg nelems": {}, "Process Group Name": "0"{}{})",
-        name,
-        elements,
-        elements,
-        more.empty() ? "" : ", ",
-        more);
+        name, elements, elements, more.empty() ? "" : ", ", more);
 }
 
 TraceText& step(TraceText& trace) {
@@ -68,11 +63,7 @@ TEST(PointToPoint, OlderVersionsNameThePeerInTheCall) {
     TraceText trace;
     step(trace.header(header(2, 4)))
         .event(
-            "user_annotation",
-            "nccl:send 0->1",
-            "1",
-            "0.8",
-            "5",
+            "user_annotation", "nccl:send 0->1", "1", "0.8", "5",
             R"("Input Dims": [[256]], "Input type": ["float"], "Process Group Ranks": "[2, 3]", "Group size": 2)")
         .launch(kSendRecv, "1", "20", "10", "50");
     const TraceWorkload workload = trace.read();
@@ -174,11 +165,7 @@ TEST(OneCall, ItsKernelsAreOne) {
     step(trace).event("cpu_op", "record_param_comms", "1", "0.8", "20", exchange);
     for (int k = 0; k < 4; ++k)
         trace.launch(
-            kSendRecv,
-            fmt::format("{}", 1 + k),
-            "20",
-            fmt::format("{}", 10 + 40 * k),
-            "40",
+            kSendRecv, fmt::format("{}", 1 + k), "20", fmt::format("{}", 10 + 40 * k), "40",
             exchange);
     trace.event("cpu_op", "record_param_comms", "1", "30", "20", exchange)
         .launch(kSendRecv, "31", "20", "200", "40", exchange);
@@ -211,19 +198,11 @@ TEST(SeveralRanksInAFile, TwoGpusOfAProcessAreTwoRanks) {
     trace.header("").event("user_annotation", "ProfilerStep#0", "1", "0.5", "900");
     trace.event("cuda_runtime", "cudaLaunchKernel", "1", "1", "2", R"("correlation": 1)")
         .event(
-            "kernel",
-            "gemm",
-            "7",
-            "10",
-            "100",
+            "kernel", "gemm", "7", "10", "100",
             R"("stream": 7, "device": 0, "correlation": 1, "grid": [8, 1, 1])")
         .event("cuda_runtime", "cudaLaunchKernel", "1", "4", "2", R"("correlation": 2)")
         .event(
-            "kernel",
-            "gemm",
-            "7",
-            "10",
-            "90",
+            "kernel", "gemm", "7", "10", "90",
             R"("stream": 7, "device": 1, "correlation": 2, "grid": [8, 1, 1])");
     const TraceWorkload workload = trace.read();
     ASSERT_EQ(workload.graph.ranks.size(), 2U);
@@ -238,9 +217,7 @@ TEST(SeveralRanksInAFile, RanksThatATaggedMergeHoldsAreParted) {
         events += fmt::format(
             R"({}{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": "{} 100", "tid": 1, "ts": 1, "dur": 2, "args": {{"correlation": 1}}}},
 {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": "{} 0", "tid": 7, "ts": 10, "dur": 100, "args": {{"stream": 7, "device": 0, "correlation": 1, "grid": [8, 1, 1]}}}})",
-            events.empty() ? "" : ",\n",
-            tag,
-            tag);
+            events.empty() ? "" : ",\n", tag, tag);
     TraceText trace;
     trace.header("").raw(events);
     const TraceWorkload workload = trace.read();
@@ -254,10 +231,7 @@ TEST(SeveralRanksInAFile, ProcessesWithoutTagsAreRefused) {
         events += fmt::format(
             R"({}{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": {}, "tid": 1, "ts": 1, "dur": 2, "args": {{"correlation": {}}}}},
 {{"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 10, "dur": 100, "args": {{"stream": 7, "correlation": {}, "grid": [8, 1, 1]}}}})",
-            events.empty() ? "" : ",\n",
-            process,
-            process,
-            process);
+            events.empty() ? "" : ",\n", process, process, process);
     TraceText trace;
     trace.header("").raw(events);
     try {

@@ -50,9 +50,7 @@ struct RankBuilder {
         return add(5, after, SendOperation{to, kibibytes(1), tag});
     }
     std::uint32_t receive(
-        std::uint32_t from,
-        std::uint64_t tag,
-        const std::vector<std::uint32_t>& after,
+        std::uint32_t from, std::uint64_t tag, const std::vector<std::uint32_t>& after,
         std::uint32_t stream = 5) {
         return add(stream, after, ReceiveOperation{from, kibibytes(1), tag});
     }
@@ -79,10 +77,8 @@ inline bool runs_through(const ExecutionGraph& graph) {
                     r << 32U | send->peer, send->tag, counts[{send->peer, send->tag, true}]++, 0};
             else if (const auto* receive = std::get_if<ReceiveOperation>(&body))
                 key = {
-                    std::uint64_t{receive->peer} << 32U | r,
-                    receive->tag,
-                    counts[{receive->peer, receive->tag, false}]++,
-                    0};
+                    std::uint64_t{receive->peer} << 32U | r, receive->tag,
+                    counts[{receive->peer, receive->tag, false}]++, 0};
             keys[r].push_back(key);
             parts[key].push_back({r, i});
         }
@@ -152,8 +148,7 @@ inline RankGraph launched_otherwise(const RankGraph& rank) {
             const Operation& operation = rank.operations[i];
             const bool first = streams.insert(operation.stream).second;
             if (first && std::all_of(
-                             operation.dependencies.begin(),
-                             operation.dependencies.end(),
+                             operation.dependencies.begin(), operation.dependencies.end(),
                              [&](std::uint32_t before) { return place[before] != UINT32_MAX; }))
                 able.push_back(i);
         }

@@ -16,22 +16,16 @@ using test_data::TraceText;
 /// Trace of a rank whose collectives begin at `starts` and take `durations`, on a clock that is
 /// `offset` us ahead.
 std::string rank_of(
-    std::uint32_t rank,
-    const std::vector<int>& starts,
-    const std::vector<int>& durations,
-    int offset,
-    const std::string& elements = "1000") {
+    std::uint32_t rank, const std::vector<int>& starts, const std::vector<int>& durations,
+    int offset, const std::string& elements = "1000") {
     TraceText text;
     text.header(fmt::format(
         R"("deviceProperties": [{{"id": 0, "name": "NVIDIA H100"}}], "distributedInfo": {{"rank": {}, "world_size": 3}},)",
         rank));
     for (std::size_t i = 0; i < starts.size(); ++i)
         text.launch(
-            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-            fmt::format("{}", offset + starts[i] - 5),
-            "20",
-            fmt::format("{}", offset + starts[i]),
-            fmt::format("{}", durations[i]),
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL", fmt::format("{}", offset + starts[i] - 5),
+            "20", fmt::format("{}", offset + starts[i]), fmt::format("{}", durations[i]),
             fmt::format(R"("In msg nelems": {}, "dtype": "Float", "Group size": 3)", elements));
     return text.text();
 }
@@ -84,11 +78,7 @@ TEST(TraceSummary, CountsTimesOverlapAndSlowdown) {
     text.event("cpu_op", "AddmmBackward0", "1", "0", "100");
     text.launch("gemm", "1", "7", "10", "10");
     text.launch(
-        "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-        "2",
-        "20",
-        "20",
-        "40",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "2", "20", "20", "40",
         R"("In msg nelems": 1000, "dtype": "Float")");
     text.launch("gemm", "3", "7", "30", "15");
     const TraceWorkload workload = text.read();

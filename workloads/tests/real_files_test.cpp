@@ -72,8 +72,7 @@ TEST_P(RealReport, HoldsWhatItsTablesCount) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Shared,
-    RealReport,
+    Shared, RealReport,
     ::testing::Values(
         "nsys_fastvideo_train_h100_2r/mfu_2gpu_before.sqlite.gz",
         "nsys_fastvideo_infer_h100_2r/h100_2gpu_1s.sqlite.gz"),

@@ -21,36 +21,21 @@ using test_data::read_text;
 using test_data::TemporaryFile;
 
 std::string record(
-    int kind,
-    int operation,
-    int start_us,
-    int end_us,
-    int correlation,
+    int kind, int operation, int start_us, int end_us, int correlation,
     const std::string& more = "") {
     return fmt::format(
         R"({{"kind": {}, "operation": {}, "thread_id": 9, "start_timestamp": {}, "end_timestamp": {}, "correlation_id": {{"internal": {}, "external": 0}}{}{}}})",
-        kind,
-        operation,
-        4'000'000'000'000 + start_us * 1000,
-        4'000'000'000'000 + end_us * 1000,
-        correlation,
-        more.empty() ? "" : ", ",
-        more);
+        kind, operation, 4'000'000'000'000 + start_us * 1000, 4'000'000'000'000 + end_us * 1000,
+        correlation, more.empty() ? "" : ", ", more);
 }
 
 std::string dispatch(int kernel, int start_us, int end_us, int correlation, int agent = 5) {
     return record(
-        3,
-        0,
-        start_us,
-        end_us,
-        correlation,
+        3, 0, start_us, end_us, correlation,
         fmt::format(
             R"("stream_id": {{"handle": {}}}, "dispatch_info": {{"agent_id": {{"handle": {}}}, "kernel_id": {}, "group_segment_size": 512,
  "workgroup_size": {{"x": 256, "y": 1, "z": 1}}, "grid_size": {{"x": 1000, "y": 3, "z": 1}}}})",
-            kernel,
-            agent,
-            kernel));
+            kernel, agent, kernel));
 }
 
 struct Lists {
@@ -77,12 +62,7 @@ std::string process(const Lists& lists) {
  {{"kernel_id": 2, "kernel_name": "ncclDevKernel_Generic_1.kd"}}],
 "callback_records": {{"counter_collection": []}},
 "buffer_records": {{"kernel_dispatch": [{}], "hip_api": [{}], "rccl_api": [{}], "memory_copy": [{}], "marker_api": [{}]}}}})",
-        lists.messages,
-        lists.kernels,
-        lists.calls,
-        lists.rccl,
-        lists.copies,
-        lists.ranges);
+        lists.messages, lists.kernels, lists.calls, lists.rccl, lists.copies, lists.ranges);
 }
 
 std::string file_of(const std::string& processes) {
@@ -154,8 +134,7 @@ TEST(Rocprof, CopiesKnowTheirDirection) {
     const auto agents = [](int from, int to) {
         return fmt::format(
             R"("src_agent_id": {{"handle": {}}}, "dst_agent_id": {{"handle": {}}}, "bytes": 4096)",
-            from,
-            to);
+            from, to);
     };
     Lists lists;
     lists.copies = record(4, 0, 200, 210, 3, agents(4, 5)) + "," +

@@ -21,19 +21,17 @@ Schedule measured(const RankGraph& rank) {
 TEST(Schedule, WaitsForStreamDependenciesAndGap) {
     RankGraph rank;
     rank.streams = {{StreamKind::kGpu, "7", 0}, {StreamKind::kGpu, "20", 0}};
-    const auto kernel =
-        [](std::uint32_t stream, std::vector<std::uint32_t> dependencies, Time gap) {
-            Operation operation;
-            operation.stream = stream;
-            operation.dependencies = std::move(dependencies);
-            operation.gap = gap;
-            operation.body = KernelOperation{};
-            return operation;
-        };
+    const auto kernel = [](std::uint32_t stream, std::vector<std::uint32_t> dependencies,
+                           Time gap) {
+        Operation operation;
+        operation.stream = stream;
+        operation.dependencies = std::move(dependencies);
+        operation.gap = gap;
+        operation.body = KernelOperation{};
+        return operation;
+    };
     rank.operations = {
-        kernel(0, {}, nanoseconds(1)),
-        kernel(1, {}, Time()),
-        kernel(1, {0}, nanoseconds(2)),
+        kernel(0, {}, nanoseconds(1)), kernel(1, {}, Time()), kernel(1, {0}, nanoseconds(2)),
         kernel(0, {}, Time())};
     const Schedule schedule =
         evaluate(rank, [](std::uint32_t i, const Operation&) { return nanoseconds(10 * (i + 1)); });

@@ -67,11 +67,7 @@ TraceText of_a_graph(const std::string& compute_major, const std::string& second
     text.event("cuda_runtime", "cudaGraphLaunch", "1", "0", "5", R"("correlation": 77)");
     const auto add = [&](const std::string& name, const std::string& start, const auto& duration) {
         text.event(
-            "kernel",
-            name,
-            "7",
-            start,
-            duration,
+            "kernel", name, "7", start, duration,
             R"("stream": 7, "correlation": 77, "grid": [8, 1, 1], "block": [128, 1, 1])");
     };
     add("a", "10", std::string("19"));

@@ -35,49 +35,24 @@ TraceWorkload read(const Scene& scene) {
     if (scene.limits)
         text.header(kHeader);
     int correlation = 0;
-    const auto add = [&](const std::string& name,
-                         int stream,
-                         std::uint64_t launch,
-                         std::uint64_t start,
-                         std::uint64_t duration,
-                         std::uint64_t blocks,
-                         std::uint32_t threads,
-                         std::uint32_t registers,
+    const auto add = [&](const std::string& name, int stream, std::uint64_t launch,
+                         std::uint64_t start, std::uint64_t duration, std::uint64_t blocks,
+                         std::uint32_t threads, std::uint32_t registers,
                          std::uint64_t shared_memory) {
         text.event(
-            "cuda_runtime",
-            "cudaLaunchKernel",
-            "1",
-            std::to_string(launch),
-            "2",
+            "cuda_runtime", "cudaLaunchKernel", "1", std::to_string(launch), "2",
             fmt::format(R"("correlation": {})", ++correlation));
         text.event(
-            "kernel",
-            name,
-            std::to_string(stream),
-            std::to_string(start),
-            std::to_string(duration),
+            "kernel", name, std::to_string(stream), std::to_string(start), std::to_string(duration),
             fmt::format(
                 R"("stream": {}, "correlation": {}, "grid": [{}, 1, 1], "block": [{}, 1, 1], )"
                 R"("registers per thread": {}, "shared memory": {})",
-                stream,
-                correlation,
-                blocks,
-                threads,
-                registers,
-                shared_memory));
+                stream, correlation, blocks, threads, registers, shared_memory));
     };
     add("compute", 7, 0, 10, 1000, scene.blocks, 512, scene.registers, scene.shared_memory);
     for (std::uint32_t i = 0; i < scene.collectives; ++i)
-        add("ncclKernel_AllReduce_RING_LL_Sum_float",
-            20,
-            scene.launched_us + i,
-            10 + scene.begins_us + 60 * i,
-            50,
-            2,
-            scene.collective_threads,
-            96,
-            42'024);
+        add("ncclKernel_AllReduce_RING_LL_Sum_float", 20, scene.launched_us + i,
+            10 + scene.begins_us + 60 * i, 50, 2, scene.collective_threads, 96, 42'024);
     return text.read();
 }
 

@@ -26,51 +26,27 @@ inline std::string content_of(const std::filesystem::path& path) {
 class TraceText {
 public:
     TraceText& event(
-        const std::string& category,
-        const std::string& name,
-        const std::string& thread,
-        const std::string& start,
-        const std::string& duration,
-        const std::string& arguments = "") {
+        const std::string& category, const std::string& name, const std::string& thread,
+        const std::string& start, const std::string& duration, const std::string& arguments = "") {
         events_.push_back(fmt::format(
             R"({{"ph": "X", "cat": "{}", "name": "{}", "pid": 1, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
-            category,
-            name,
-            thread,
-            start,
-            duration,
-            arguments));
+            category, name, thread, start, duration, arguments));
         return *this;
     }
     /// A launching call on `thread` and the operation that it launches.
     TraceText& launch(
-        const std::string& name,
-        const std::string& launch,
-        const std::string& stream,
-        const std::string& start,
-        const std::string& duration,
-        const std::string& arguments = "",
+        const std::string& name, const std::string& launch, const std::string& stream,
+        const std::string& start, const std::string& duration, const std::string& arguments = "",
         const std::string& thread = "1") {
         ++correlation_;
         event(
-            "cuda_runtime",
-            "cudaLaunchKernel",
-            thread,
-            launch,
-            "2",
+            "cuda_runtime", "cudaLaunchKernel", thread, launch, "2",
             fmt::format(R"("correlation": {})", correlation_));
         return event(
-            "kernel",
-            name,
-            stream,
-            start,
-            duration,
+            "kernel", name, stream, start, duration,
             fmt::format(
                 R"("stream": {}, "correlation": {}, "grid": [8, 1, 1], "block": [128, 1, 1]{}{})",
-                stream,
-                correlation_,
-                arguments.empty() ? "" : ", ",
-                arguments));
+                stream, correlation_, arguments.empty() ? "" : ", ", arguments));
     }
     TraceText& raw(std::string text) {
         events_.push_back(std::move(text));

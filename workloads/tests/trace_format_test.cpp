@@ -23,11 +23,7 @@ TraceWorkload sample() {
     return TraceText()
         .launch("gemm \\\"quoted\\\" \\u00e9", "10", "7", "20", "5")
         .launch(
-            "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-            "12",
-            "20",
-            "26",
-            "50",
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "12", "20", "26", "50",
             R"("In msg nelems": 1000, "dtype": "Float", "Group size": 2)")
         .launch("relu", "14", "7", "30", "9.125")
         .read();
@@ -190,20 +186,16 @@ TEST(TraceFormatErrors, OfExchangesAndGivenTimes) {
     says(good, R"("all_gather","exchange":0)", "line 7/exchange: is given to another kind");
     says(good, R"("all_to_all","holds_blocks":true)", "line 7/holds_blocks: is set without given");
     says(
-        good,
-        R"("all_to_all","given_ps":9223372036854775808)",
+        good, R"("all_to_all","given_ps":9223372036854775808)",
         "line 7/given_ps: is more than 53 days");
     says(
-        R"({"type":"exchange","ranks":1,"bytes":[4]})",
-        R"("all_to_all","exchange":0)",
+        R"({"type":"exchange","ranks":1,"bytes":[4]})", R"("all_to_all","exchange":0)",
         "line 7/exchange: is of 1 ranks and the group has 2");
     says(
-        R"({"type":"exchange","ranks":2,"bytes":[4,4,4]})",
-        R"("all_to_all")",
+        R"({"type":"exchange","ranks":2,"bytes":[4,4,4]})", R"("all_to_all")",
         "line 4/bytes: has 3 numbers for 2 ranks");
     says(
-        R"({"type":"exchange","ranks":1,"bytes":[9223372036854775808]})",
-        R"("all_to_all")",
+        R"({"type":"exchange","ranks":1,"bytes":[9223372036854775808]})", R"("all_to_all")",
         "line 4/bytes/0: is 9223372036854775808; expected");
 }
 

@@ -66,8 +66,7 @@ TEST(WithoutOverlap, AMessageThatNothingMatchesKeepsItsPlace) {
     held.holds_blocks = true;
     held.given = microseconds(5);
     const ExecutionGraph graph = named(
-        {operation_on(1, {}, held),
-         operation_on(0, {}, KernelOperation{}),
+        {operation_on(1, {}, held), operation_on(0, {}, KernelOperation{}),
          operation_on(0, {}, KernelOperation{})});
     EXPECT_EQ(order_of(without_overlap(graph)), (std::vector<std::uint32_t>{0, 1, 2}))
         << "a collective would have come last";
@@ -87,8 +86,7 @@ TEST(WithoutOverlap, BackwardFirstThenItsBucketsThenTheOptimizer) {
 
 TEST(WithoutOverlap, PassesAndMemoryMoveWithTheirOperations) {
     ExecutionGraph graph = named(
-        {operation_on(0, {}, KernelOperation{}),
-         operation_on(1, {0}, CollectiveOperation{}),
+        {operation_on(0, {}, KernelOperation{}), operation_on(1, {0}, CollectiveOperation{}),
          operation_on(0, {}, KernelOperation{})});  // moves before the collective
     auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
     rank->spans = {{0, 1, 2, 0, Phase::kBackward}};
@@ -107,8 +105,7 @@ TEST(WithoutOverlap, PassesAndMemoryMoveWithTheirOperations) {
 
 TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
     std::vector<Operation> operations{
-        operation_on(0, {}, KernelOperation{}),
-        operation_on(1, {0}, CollectiveOperation{}),
+        operation_on(0, {}, KernelOperation{}), operation_on(1, {0}, CollectiveOperation{}),
         operation_on(0, {}, KernelOperation{})};
     operations[2].step = 1;  // it has no dependency on the collective
     EXPECT_EQ(order_of(without_overlap(named(operations))), (std::vector<std::uint32_t>{0, 1, 2}));
@@ -118,8 +115,7 @@ TEST(WithoutOverlap, TheNextStepWaitsForThisStepsCollectives) {
 /// collective. `first`: what the first rank's last kernel waits for; `name`: its name.
 ExecutionGraph two_ranks(std::vector<std::uint32_t> first, std::uint32_t name = 2) {
     ExecutionGraph graph = named(
-        {operation_on(0, {}, KernelOperation{}),
-         operation_on(1, {0}, CollectiveOperation{}),
+        {operation_on(0, {}, KernelOperation{}), operation_on(1, {0}, CollectiveOperation{}),
          operation_on(0, {1}, KernelOperation{})});
     auto other = std::make_shared<RankGraph>(*graph.ranks[0]);
     other->operations[2].dependencies = Dependencies(first);

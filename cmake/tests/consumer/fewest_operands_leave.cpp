@@ -6,8 +6,7 @@ namespace consumer {
 using switchfold::ReductionUnit;
 
 std::uint32_t FewestOperandsLeave::victim(
-    const ReductionUnit& unit,
-    switchfold::TreeRole role,
+    const ReductionUnit& unit, switchfold::TreeRole role,
     const switchfold::Packet& /*waiting*/) const {
     std::uint32_t fewest = unit.oldest(role);
     for (std::uint32_t line = fewest; line != ReductionUnit::kNone; line = unit.line(line).newer)

@@ -12,8 +12,7 @@ namespace consumer {
 class FewestOperandsLeave final : public switchfold::ReductionPolicy {
 public:
     [[nodiscard]] std::uint32_t victim(
-        const switchfold::ReductionUnit& unit,
-        switchfold::TreeRole role,
+        const switchfold::ReductionUnit& unit, switchfold::TreeRole role,
         const switchfold::Packet& waiting) const override;
 };
 

@@ -74,8 +74,7 @@ Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
         for (std::uint64_t i = 0; i < kLines; ++i) {
             const std::uint64_t line = (i + 16 * rank) % kLines;
             fabric.send(
-                *group,
-                rank,
+                *group, rank,
                 {.kind = PacketKind::kReducePush,
                  .payload = 128,
                  .tag = line,
@@ -125,10 +124,8 @@ bool cross(std::uint32_t dimensions) {
     const std::size_t hops = diameter(topology).hops;
     std::printf(
         "hypercube of %u GPUs: %llu packets arrived of %llu, at most %zu hops, %llu ps\n",
-        fabric.gpus(),
-        static_cast<unsigned long long>(receiver.arrived),
-        static_cast<unsigned long long>(sent),
-        hops,
+        fabric.gpus(), static_cast<unsigned long long>(receiver.arrived),
+        static_cast<unsigned long long>(sent), hops,
         static_cast<unsigned long long>(receiver.last.count()));
     // One hop to the router, at most one per dimension, and one from the last router to the GPU.
     return receiver.arrived == sent && hops == dimensions + 2;

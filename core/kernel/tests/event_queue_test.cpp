@@ -49,8 +49,7 @@ RC_GTEST_PROP(EventQueueProperty, AgreesWithASearch, ()) {
     const auto operations =
         *rc::gen::container<std::vector<std::tuple<unsigned, std::uint64_t, unsigned>>>(
             rc::gen::tuple(
-                rc::gen::inRange(0U, 8U),
-                rc::gen::inRange<std::uint64_t>(0, 8),
+                rc::gen::inRange(0U, 8U), rc::gen::inRange<std::uint64_t>(0, 8),
                 rc::gen::inRange(0U, 58U)));
     EventQueue queue;
     Reference reference;

@@ -76,9 +76,8 @@ TEST_P(ConfigCorpus, BrokenCopiesAreReadOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Kinds, ConfigCorpus, ::testing::ValuesIn(fuzz::kConfigs), [](const auto& kind) {
-        return std::string(kind.param);
-    });
+    Kinds, ConfigCorpus, ::testing::ValuesIn(fuzz::kConfigs),
+    [](const auto& kind) { return std::string(kind.param); });
 
 }  // namespace
 }  // namespace switchfold::config_corpus_test

@@ -47,9 +47,8 @@ TEST_P(FuzzCorpus, HasADictionary) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Readers, FuzzCorpus, ::testing::ValuesIn(fuzz::kReaders), [](const auto& reader) {
-        return std::string(reader.param);
-    });
+    Readers, FuzzCorpus, ::testing::ValuesIn(fuzz::kReaders),
+    [](const auto& reader) { return std::string(reader.param); });
 
 TEST(FuzzCorpusFolder, HoldsNoReaderThatNobodyKnows) {
     for (const auto& entry : std::filesystem::directory_iterator(fuzz_folder() / "corpus"))

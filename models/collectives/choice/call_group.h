@@ -18,8 +18,7 @@ public:
         topology_(topology), ranks_(ranks), transfer_unit_(transfer_unit) {}
     /// `machine`: what view_group() says of these ranks.
     CallGroup(
-        const Topology& topology,
-        const std::vector<std::uint32_t>& ranks,
+        const Topology& topology, const std::vector<std::uint32_t>& ranks,
         const MachineView& machine) :
         topology_(topology), ranks_(ranks), known_(&machine) {}
 

@@ -119,22 +119,20 @@ struct CostModel::Generation {
 
 const CostModel::Generation&
 CostModel::constants_of(TunerGeneration generation, std::uint32_t version) {
-    static constexpr Generation kVolta{
-        {20.0, 20.0, 26.5, 0},
-        {20.0, 20.0, 18.5, 0},
-        {20.0, 20.0, 10.0, 0},
-        39.0,
-        20.0 / 25,
-        1.9,
-        0};
-    static constexpr Generation kAmpere{
-        {20.0, 20.0, 24.0, 0},
-        {20.0, 20.0, 23.6, 0},
-        {20.0, 20.0, 17.8, 0},
-        87.7,
-        20.0 / 25,
-        1.4,
-        0};
+    static constexpr Generation kVolta{{20.0, 20.0, 26.5, 0},
+                                       {20.0, 20.0, 18.5, 0},
+                                       {20.0, 20.0, 10.0, 0},
+                                       39.0,
+                                       20.0 / 25,
+                                       1.9,
+                                       0};
+    static constexpr Generation kAmpere{{20.0, 20.0, 24.0, 0},
+                                        {20.0, 20.0, 23.6, 0},
+                                        {20.0, 20.0, 17.8, 0},
+                                        87.7,
+                                        20.0 / 25,
+                                        1.4,
+                                        0};
     static constexpr Generation kHopper{
         {36.7, 36.7, 38.7, 0},
         {36.7, 36.7, 41.4, 57.7},
@@ -333,8 +331,7 @@ Time CostModel::collnet(Bytes bytes) const {
     // Every machine sends and receives everything once.
     const double latency = kInSwitchNvlink + kCollnetNetwork + network_latency_;
     return estimate(
-        latency,
-        bytes,
+        latency, bytes,
         std::min(gigabytes(machine_.in_switch_bandwidth), gigabytes(machine_.rail_bandwidth)));
 }
 

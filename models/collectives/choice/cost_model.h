@@ -15,8 +15,7 @@ namespace switchfold {
 class CostModel {
 public:
     CostModel(
-        const CollectiveParams& params,
-        const MachineView& machine,
+        const CollectiveParams& params, const MachineView& machine,
         CollectiveKind kind = CollectiveKind::kAllReduce);
 
     [[nodiscard]] Time ring(Protocol protocol, Bytes bytes) const;

@@ -61,8 +61,7 @@ std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t rank
 }
 
 std::optional<RankFold> fold_heads(
-    const Topology& topology,
-    const GroupLayout& layout,
+    const Topology& topology, const GroupLayout& layout,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between) {
     const auto heads = static_cast<std::uint32_t>(layout.machines.front().size());
     if (heads < 2 || !layout.even())

@@ -71,8 +71,7 @@ step_of(const CollectiveParams& params, const MachineView& machine, Protocol pro
 class MessageRules {
 public:
     MessageRules(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
+        const CollectiveParams& params, const CollectivePolicy& policy,
         const MachineView& machine) :
         params_(params),
         machine_(machine),
@@ -165,11 +164,8 @@ double share_of_warps(std::uint32_t peers) {
 namespace {
 
 Choice choice_of(
-    const CollectiveParams& params,
-    const MachineView& machine,
-    const MessageRules& rules,
-    Bytes bytes,
-    std::uint32_t served) {
+    const CollectiveParams& params, const MachineView& machine, const MessageRules& rules,
+    Bytes bytes, std::uint32_t served) {
     Choice choice;
     choice.protocol = rules.protocol(bytes);
     auto& own = choice.of<NcclChoice>();
@@ -184,18 +180,13 @@ Choice choice_of(
 }  // namespace
 
 Choice choose_exchange(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
-    Bytes bytes,
-    std::uint32_t served) {
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
+    Bytes bytes, std::uint32_t served) {
     return choice_of(params, machine, MessageRules(params, policy, machine), bytes, served);
 }
 
 UnevenChoice choose_uneven_exchange(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const UnevenExchange& exchange) {
     const MessageRules rules(params, policy, machine);
     std::uint64_t largest = 0;

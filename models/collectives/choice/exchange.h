@@ -13,16 +13,13 @@ namespace switchfold {
 
 /// Configuration of an exchange in which each rank sends `bytes` to each of the `served` ranks, its
 /// own among them if it sends to all: NCCL's grouped send and receive (graph/paths.cc
-/// ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). NCCL divides a power of two of blocks among
-/// the ranks, whether a rank serves all of them or one; a peer gets more if its parts would be too
-/// long, fewer if they would be too short. The kernel has the blocks of those that it serves. Short
-/// messages use LL.
+/// ncclTopoComputeP2pChannels, enqueue.cc addP2pToPlan). NCCL divides a power of two of blocks
+/// among the ranks, whether a rank serves all of them or one; a peer gets more if its parts would
+/// be too long, fewer if they would be too short. The kernel has the blocks of those that it
+/// serves. Short messages use LL.
 [[nodiscard]] Choice choose_exchange(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
-    Bytes bytes,
-    std::uint32_t served);
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
+    Bytes bytes, std::uint32_t served);
 
 /// What NCCL decides for one message of an exchange, by its own size.
 struct MessageChoice {
@@ -38,9 +35,7 @@ struct UnevenChoice {
 /// choice of the even exchange. What stays on its rank has no protocol, so it takes the largest
 /// message's.
 [[nodiscard]] UnevenChoice choose_uneven_exchange(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const UnevenExchange& exchange);
 
 /// Of `peers` that it serves, those that a thread block of the exchange serves at once.

@@ -15,8 +15,7 @@ namespace {
 
 /// Rings inside one machine, as positions in the group.
 std::vector<std::vector<std::uint32_t>> rings_inside(
-    const Topology& topology,
-    const std::vector<std::uint32_t>& ranks,
+    const Topology& topology, const std::vector<std::uint32_t>& ranks,
     const std::vector<std::uint32_t>& members) {
     std::vector<std::uint32_t> here;
     for (const std::uint32_t member : members)

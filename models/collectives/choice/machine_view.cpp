@@ -112,9 +112,7 @@ bool over_pcie(const Topology& topology, PathFinder& paths, std::uint32_t from, 
 /// What a ring over PCIe finds on its way: the shares of raw bandwidth that each of its passes over
 /// a link gets.
 void look_at_pcie(
-    const Topology& topology,
-    PathFinder& paths,
-    const std::vector<std::uint32_t>& ring,
+    const Topology& topology, PathFinder& paths, const std::vector<std::uint32_t>& ring,
     MachineView& machine) {
     std::unordered_map<std::uint32_t, std::uint32_t> passes;  // of a hop
     for (std::size_t place = 0; place < ring.size(); ++place) {
@@ -146,9 +144,7 @@ void look_at_pcie(
 /// Rate of the first rank's slowest transfer to another one. Tries 256 at most, evenly spaced: a
 /// search for paths looks at most of a large domain, and such domains are regular.
 Bandwidth slowest_pair(
-    const Topology& topology,
-    PathFinder& paths,
-    std::uint32_t unit,
+    const Topology& topology, PathFinder& paths, std::uint32_t unit,
     const std::vector<std::uint32_t>& ranks) {
     constexpr std::size_t kMost = 256;
     const std::size_t others = ranks.size() - 1;
@@ -252,10 +248,7 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
 }
 
 std::string why_not(
-    Algorithm algorithm,
-    CollectiveKind kind,
-    Datatype datatype,
-    const Topology& topology,
+    Algorithm algorithm, CollectiveKind kind, Datatype datatype, const Topology& topology,
     const std::vector<std::uint32_t>& ranks) {
     const bool adds = kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter;
     if (reduces_in_switch(algorithm) && adds && !reducible_in_switch(datatype))

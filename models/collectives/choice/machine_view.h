@@ -29,10 +29,7 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
 
 /// The same for any collective: switches must support the data type that they reduce.
 [[nodiscard]] std::string why_not(
-    Algorithm algorithm,
-    CollectiveKind kind,
-    Datatype datatype,
-    const Topology& topology,
+    Algorithm algorithm, CollectiveKind kind, Datatype datatype, const Topology& topology,
     const std::vector<std::uint32_t>& ranks);
 
 }  // namespace switchfold

@@ -14,7 +14,8 @@ namespace {
 constexpr double kSlotShare = 12.0 / 15.75;
 /// GB/s between AMD's sockets or NUMA nodes, whatever their links carry.
 constexpr double kAmdSockets = 16;
-/// Between Intel's, by processor: 6 (two links of 9.6 GB/s and more), 10 (20.8), 22, 40. About half.
+/// Between Intel's, by processor: 6 (two links of 9.6 GB/s and more), 10 (20.8), 22, 40. About
+/// half.
 constexpr double kIntelShare = 0.5;
 /// Intel's roots split peers' writes into packets of 64 B, which cost the slots more.
 constexpr double kIntelPeers = 1.2;

@@ -25,13 +25,9 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
             if (knows(other))
                 expected += fmt::format("{}{}", expected.empty() ? "" : " or ", word);
         at.error(
-            "kernels",
-            fmt::format(
-                "is {}, and {} {}; expected {}",
-                enum_name(policy.kernels),
-                library.lack(),
-                to_string(kind),
-                expected));
+            "kernels", fmt::format(
+                           "is {}, and {} {}; expected {}", enum_name(policy.kernels),
+                           library.lack(), to_string(kind), expected));
         return;
     }
     const std::vector<Algorithm> known = algorithms_for(kind, policy.kernels);
@@ -41,15 +37,13 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
         for (const Algorithm algorithm : known)
             expected += fmt::format(" or {}", enum_name(algorithm));
         at.error(
-            "algorithm",
-            fmt::format(
-                "is {}, which {}{} does not know; expected {}",
-                enum_name(policy.algorithm),
-                to_string(kind),
-                policy.kernels == Kernels::kClassic
-                    ? ""
-                    : fmt::format(" with {} kernels", enum_name(policy.kernels)),
-                expected));
+            "algorithm", fmt::format(
+                             "is {}, which {}{} does not know; expected {}",
+                             enum_name(policy.algorithm), to_string(kind),
+                             policy.kernels == Kernels::kClassic
+                                 ? ""
+                                 : fmt::format(" with {} kernels", enum_name(policy.kernels)),
+                             expected));
     }
     library.check(kind, policy, checker);
 }

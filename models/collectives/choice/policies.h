@@ -47,14 +47,12 @@ struct CollectivePolicies {
             field("reduce", &CollectivePolicies::reduce, "How reduces run."),
             field("all_to_all", &CollectivePolicies::all_to_all, "How all-to-alls run."),
             field(
-                "send_receive",
-                &CollectivePolicies::send_receive,
+                "send_receive", &CollectivePolicies::send_receive,
                 "How collectives in which every rank sends to the next run."),
             field("gather", &CollectivePolicies::gather, "How gathers run."),
             field("scatter", &CollectivePolicies::scatter, "How scatters run."),
             field(
-                "experts",
-                &CollectivePolicies::experts,
+                "experts", &CollectivePolicies::experts,
                 "How dispatches and combines of mixture-of-experts layers run."));
     }
     /// Checks that each kind supports its algorithm and protocol.

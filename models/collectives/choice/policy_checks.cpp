@@ -26,11 +26,9 @@ void PolicyChecks::expect_switches_where_registered() const {
 void PolicyChecks::expect_pull() const {
     if (policy_.mode != InSwitchMode::kPull)
         error(
-            "mode",
-            fmt::format(
-                "is {}, which {} kernels do not know; expected pull",
-                enum_name(policy_.mode),
-                enum_name(policy_.kernels)));
+            "mode", fmt::format(
+                        "is {}, which {} kernels do not know; expected pull",
+                        enum_name(policy_.mode), enum_name(policy_.kernels)));
 }
 
 void PolicyChecks::expect_no_blocks(std::string_view movers) const {

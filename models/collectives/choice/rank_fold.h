@@ -54,8 +54,7 @@ fold_rings(const Topology& topology, const std::vector<std::vector<std::uint32_t
 /// are kept, at least three, so that neighbours are distinct, and at most half of them; nothing if
 /// the trees cannot be folded. `trees`: parents of ranks 0 to n - 1.
 [[nodiscard]] std::optional<RankFold> fold_trees(
-    const Topology& topology,
-    const GroupLayout& layout,
+    const Topology& topology, const GroupLayout& layout,
     const std::vector<std::vector<std::uint32_t>>& trees);
 
 /// Reductions in the switches of one domain of ranks 0 to n - 1: rank 0 is kept, and what the
@@ -69,8 +68,7 @@ fold_rings(const Topology& topology, const std::vector<std::vector<std::uint32_t
 /// domain, of consecutive ranks, and the ways of all heads are alike. Heads that are simulated run
 /// ahead of each other and fall back, and one that stands for all does not: hence the larger error.
 [[nodiscard]] std::optional<RankFold> fold_heads(
-    const Topology& topology,
-    const GroupLayout& layout,
+    const Topology& topology, const GroupLayout& layout,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between);
 
 }  // namespace switchfold

@@ -29,11 +29,8 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
 
 /// The fold onto ranks 0 to `kept` - 1. `paths`: by ring and place.
 std::optional<RankFold> fold_onto(
-    const Topology& topology,
-    PathFinder& finder,
-    const Rings& rings,
-    const std::vector<std::vector<Paths>>& paths,
-    std::uint32_t kept) {
+    const Topology& topology, PathFinder& finder, const Rings& rings,
+    const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
     RankFold fold(topology, static_cast<std::uint32_t>(rings.front().size()));
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
         fold.image_of_rank[rank] = rank % kept;

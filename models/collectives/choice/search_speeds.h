@@ -18,12 +18,12 @@ namespace switchfold {
 /// Speeds in GB/s that NCCL's search tries for a channel inside a machine, the highest first
 /// (src/graph/search.cc, speedArrayIntra and those of sm90 and sm100).
 [[nodiscard]] inline std::span<const double> search_speeds(TunerGeneration generation) {
-    static constexpr std::array kHopper{
-        60.0, 50.0, 40.0, 30.0, 24.0, 20.0, 15.0, 12.0, 11.0, 6.0, 3.0};
-    static constexpr std::array kBlackwell{
-        90.0, 80.0, 70.0, 60.0, 50.0, 45.0, 40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
-    static constexpr std::array kBefore{
-        40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0, 9.0, 7.0, 6.0, 5.0, 4.0, 3.0};
+    static constexpr std::array kHopper{60.0, 50.0, 40.0, 30.0, 24.0, 20.0,
+                                        15.0, 12.0, 11.0, 6.0,  3.0};
+    static constexpr std::array kBlackwell{90.0, 80.0, 70.0, 60.0, 50.0, 45.0,
+                                           40.0, 30.0, 24.0, 20.0, 19.0, 18.0};
+    static constexpr std::array kBefore{40.0, 30.0, 20.0, 18.0, 15.0, 12.0, 10.0,
+                                        9.0,  7.0,  6.0,  5.0,  4.0,  3.0};
     switch (generation) {
     case TunerGeneration::kHopper:
         return kHopper;

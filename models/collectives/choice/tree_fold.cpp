@@ -76,11 +76,8 @@ namespace {
 
 /// The fold onto the first `kept` members of each machine.
 std::optional<RankFold> fold_onto(
-    const Topology& topology,
-    PathFinder& finder,
-    const GroupLayout& layout,
-    const std::vector<Parents>& trees,
-    std::uint32_t kept) {
+    const Topology& topology, PathFinder& finder, const GroupLayout& layout,
+    const std::vector<Parents>& trees, std::uint32_t kept) {
     const auto ranks = static_cast<std::uint32_t>(layout.machine_of.size());
     RankFold fold(topology, ranks);
     // Times step where one more packet no longer fits a window. A fold steps at another size: there

@@ -21,8 +21,7 @@ struct FoldedTrees {
 /// `trees`: parents by position (group_layout.h), with one chain in each machine.
 /// \pre The layout is even, and `kept` divides its members.
 [[nodiscard]] FoldedTrees fold_members(
-    const GroupLayout& layout,
-    const std::vector<std::vector<std::uint32_t>>& trees,
+    const GroupLayout& layout, const std::vector<std::vector<std::uint32_t>>& trees,
     std::uint32_t kept);
 
 }  // namespace switchfold

@@ -69,11 +69,8 @@ std::uint64_t wanted_by_thread(Algorithm algorithm, Protocol protocol, const Mac
 }  // namespace
 
 std::uint32_t channels_for(
-    const CollectiveParams& params,
-    Algorithm algorithm,
-    Protocol protocol,
-    const MachineView& machine,
-    Bytes bytes) {
+    const CollectiveParams& params, Algorithm algorithm, Protocol protocol,
+    const MachineView& machine, Bytes bytes) {
     const std::uint64_t per_channel =
         wanted_by_thread(algorithm, protocol, machine) * params_of(params, protocol).threads;
     const std::uint64_t wanted = std::max<std::uint64_t>(1, bytes.count() / per_channel);
@@ -107,11 +104,8 @@ namespace {
 
 /// The in-switch all-reduce for this group: the variant requested, or NCCL's choice.
 Choice switched(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
-    const CollectiveCall& call,
-    const CostModel& cost) {
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
+    const CollectiveCall& call, const CostModel& cost) {
     const bool across = machine.machines > 1;
     Algorithm algorithm = policy.algorithm;
     if (algorithm == Algorithm::kAuto)
@@ -139,9 +133,7 @@ Choice switched(
 }  // namespace
 
 Choice choose_collective(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const CostModel cost(params, machine, call.kind);
     const Bytes bytes = call.bytes;

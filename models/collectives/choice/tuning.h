@@ -30,39 +30,31 @@ struct CollectivePolicy {
     static constexpr auto fields() {
         return list_of(
             field(
-                "algorithm",
-                &CollectivePolicy::algorithm,
+                "algorithm", &CollectivePolicy::algorithm,
                 "How they run; auto takes the fastest by NCCL's estimate."),
             field(
-                "protocol",
-                &CollectivePolicy::protocol,
+                "protocol", &CollectivePolicy::protocol,
                 "Protocol of ring and tree; auto takes the fastest by estimate."),
             field(
-                "channels",
-                &CollectivePolicy::channels,
+                "channels", &CollectivePolicy::channels,
                 "Thread blocks of the communication kernel; 0 leaves it to the machine's rules.",
-                0U,
-                64U),
+                0U, 64U),
             field(
-                "registered",
-                &CollectivePolicy::registered,
+                "registered", &CollectivePolicy::registered,
                 "In-switch: the buffers are registered, so the switch accesses them directly, "
                 "without intermediate copies."),
             field(
-                "mode",
-                &CollectivePolicy::mode,
+                "mode", &CollectivePolicy::mode,
                 "In-switch: pull (the switch reads and adds, as NVLS), push (members' writes are "
                 "added as they come) or command (the switch reads, adds and stores to all by "
                 "itself)."),
             field(
-                "kernels",
-                &CollectivePolicy::kernels,
+                "kernels", &CollectivePolicy::kernels,
                 "What moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
                 "blocks on buffers in windows; algorithm in_switch by multicast or direct from "
                 "peer to peer), copy_engine (no thread block; algorithm direct or in_switch)."),
             field(
-                "copies",
-                &CollectivePolicy::copies,
+                "copies", &CollectivePolicy::copies,
                 "How algorithms owners, topology_tree and host exchange arrays by copies "
                 "(docs/exchange.md)."));
     }
@@ -113,11 +105,8 @@ struct CollectiveCall {
 /// NCCL reduces the channels of small collectives until every thread has enough work (enqueue.cc;
 /// thresholds in comm.h).
 [[nodiscard]] std::uint32_t channels_for(
-    const CollectiveParams& params,
-    Algorithm algorithm,
-    Protocol protocol,
-    const MachineView& machine,
-    Bytes bytes);
+    const CollectiveParams& params, Algorithm algorithm, Protocol protocol,
+    const MachineView& machine, Bytes bytes);
 /// NCCL then halves the threads of the last block, down to three warps (enqueue.cc, nt). Only of
 /// rings by LL, which alone carries so little: trees divide their block between the ways up and
 /// down, and measured ones (h100_8g_2n_snellius, sophia_dgxa100_2.22.3_ar_*) grow with their bytes
@@ -136,9 +125,7 @@ struct CollectiveCall {
 /// Chooses algorithm, protocol and channels of a collective that a ring can perform, by NCCL's cost
 /// model: the least latency + bytes / bandwidth among everything that the policy allows.
 [[nodiscard]] Choice choose_collective(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 [[nodiscard]] const ProtocolParams& params_of(const CollectiveParams& params, Protocol protocol);

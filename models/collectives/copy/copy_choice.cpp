@@ -31,9 +31,7 @@ bool copy_knows(CollectiveKind kind) {
 }
 
 std::string why_no_copy(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     if (call.kind == CollectiveKind::kSendReceive)
         return "a send and receive is no collective of copy engines";
@@ -56,9 +54,7 @@ std::string why_no_copy(
 }
 
 Choice choose_copy(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     Choice choice;
     choice.own = CopyEngineChoice();

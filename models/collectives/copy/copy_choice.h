@@ -13,16 +13,12 @@ namespace switchfold {
 /// Why copy engines cannot run this collective on this machine; empty if they can. Limits of the
 /// topology are checked elsewhere.
 [[nodiscard]] std::string why_no_copy(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 /// Peer-to-peer copies or, if requested, copies to all at once through the switch.
 [[nodiscard]] Choice choose_copy(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 }  // namespace switchfold

@@ -19,10 +19,8 @@ namespace {
 class CopyCollective final : public GroupCollective, private EventHandler {
 public:
     CopyCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group);
 
     void join(std::uint32_t position, Time start) override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
@@ -50,8 +48,7 @@ private:
         }
         static Tag unpack(std::uint64_t tag) {
             return {
-                tag >> 63U != 0,
-                static_cast<std::uint32_t>(tag >> kBits) & 0x3F'FFFFU,
+                tag >> 63U != 0, static_cast<std::uint32_t>(tag >> kBits) & 0x3F'FFFFU,
                 tag & ((1ULL << kBits) - 1)};
         }
         static constexpr std::uint32_t kBits = 41;
@@ -74,8 +71,7 @@ private:
 
     void post(Stage stage, std::uint32_t index, Time due) {
         scheduler_.at(
-            std::max(due, scheduler_.now()),
-            *this,
+            std::max(due, scheduler_.now()), *this,
             static_cast<std::uint64_t>(stage) << 56U | index);
     }
     void write_flags(std::uint32_t position);
@@ -96,17 +92,15 @@ private:
 };
 
 CopyCollective::CopyCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     GroupCollective(environment, spec, listener, std::move(group)),
     params_(environment.params.copy_engine),
     unit_(static_cast<std::uint32_t>(environment.params.transfer_unit.count())),
     members_(spec.ranks.size()),
     engines_(spec.ranks.size() * params_.engines) {
-    const CopyCall call{
-        spec.kind, n_, spec.root, spec.bytes.count(), spec.element_bytes, group_ != nullptr};
+    const CopyCall call{spec.kind,        n_, spec.root, spec.bytes.count(), spec.element_bytes,
+                        group_ != nullptr};
     for (std::uint32_t position = 0; position < n_; ++position) {
         Member& member = members_[position];
         member.batches = plan_copies(call, position);
@@ -141,12 +135,11 @@ void CopyCollective::write_flags(std::uint32_t position) {
     for (std::uint32_t place = 1; place < n_; ++place) {
         const std::uint32_t peer = (position + place) % n_;
         fabric_.send(
-            way(position, peer),
-            {.kind = PacketKind::kCopyWrite,
-             .payload = kFlagBytes,
-             .tag = Tag{true, position, member.turn}.pack(),
-             .client = client_,
-             .slot = member.turn});
+            way(position, peer), {.kind = PacketKind::kCopyWrite,
+                                  .payload = kFlagBytes,
+                                  .tag = Tag{true, position, member.turn}.pack(),
+                                  .client = client_,
+                                  .slot = member.turn});
     }
     ++member.turn;
     member.waits = true;
@@ -293,15 +286,12 @@ std::vector<std::string> CopyCollective::blocked(std::size_t limit) const {
         const Member& member = members_[position];
         if (member.left > 0)
             lines.push_back(fmt::format(
-                "rank {}: {} bytes of its copies are not there",
-                spec_.ranks[position],
+                "rank {}: {} bytes of its copies are not there", spec_.ranks[position],
                 member.left));
         else if (member.waits)
             lines.push_back(fmt::format(
-                "rank {} waits for flags of {} of {} others",
-                spec_.ranks[position],
-                n_ - 1 - member.flags[member.turn - 1],
-                n_ - 1));
+                "rank {} waits for flags of {} of {} others", spec_.ranks[position],
+                n_ - 1 - member.flags[member.turn - 1], n_ - 1));
     }
     return lines;
 }
@@ -309,9 +299,7 @@ std::vector<std::string> CopyCollective::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_copy_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     return make_group_collective<CopyCollective>(environment, spec, listener, refused);
 }

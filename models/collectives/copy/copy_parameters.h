@@ -18,36 +18,24 @@ struct CopyCollectiveParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "engines",
-                &CopyCollectiveParams::engines,
-                "Copies between GPUs that run at the same time.",
-                1U,
-                64U),
+                "engines", &CopyCollectiveParams::engines,
+                "Copies between GPUs that run at the same time.", 1U, 64U),
             field(
-                "rate",
-                &CopyCollectiveParams::rate,
-                "Rate limit of one engine.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
+                "rate", &CopyCollectiveParams::rate, "Rate limit of one engine.",
+                Bandwidth(1'000'000), gigabytes_per_second(10'000)),
             field(
-                "outstanding",
-                &CopyCollectiveParams::outstanding,
-                "Limit on bytes that an engine has read but not yet put on the link.",
-                Bytes(128),
+                "outstanding", &CopyCollectiveParams::outstanding,
+                "Limit on bytes that an engine has read but not yet put on the link.", Bytes(128),
                 mebibytes(64)),
             field(
-                "start",
-                &CopyCollectiveParams::start,
+                "start", &CopyCollectiveParams::start,
                 "Latency from the stream's turn to an engine's first bytes, in which the batch is "
                 "fetched and started.",
-                Time(0),
-                microseconds(1000)),
+                Time(0), microseconds(1000)),
             field(
-                "signal",
-                &CopyCollectiveParams::signal,
+                "signal", &CopyCollectiveParams::signal,
                 "Latency from a flag in memory to the stream's operation that waits for it.",
-                Time(0),
-                microseconds(1000)));
+                Time(0), microseconds(1000)));
     }
 };
 

@@ -40,9 +40,7 @@ public:
     }
 
     [[nodiscard]] Refusal refuses(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         std::string why = why_no_copy(params, policy, group.machine(), call);
         // What differs is a group of sends and receives, which NCCL runs with classic kernels.
@@ -54,9 +52,7 @@ public:
         return with_classic_kernels(policy);
     }
     [[nodiscard]] Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_copy(params, policy, group.machine(), call);
     }
@@ -68,10 +64,8 @@ public:
         return {enum_name(choice.algorithm), "copy_engine", {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const override {
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const override {
         return make_copy_collective(environment, spec, listener, refused);
     }
 };

@@ -26,25 +26,20 @@ ExpertsRefusal why_no_low_latency(
         return {
             policy.sms != 0 ? "/sms" : "",
             fmt::format(
-                "{} SMs have no warp for each of {} experts; expected at most {}",
-                sms,
-                exchange.experts,
-                kWarps * sms)};
+                "{} SMs have no warp for each of {} experts; expected at most {}", sms,
+                exchange.experts, kWarps * sms)};
     if (exchange.top_k > kWarps - 1)
         return {
-            "",
-            fmt::format(
-                "a block has no warp for each of a token's {} experts; expected at most {}",
-                exchange.top_k,
-                kWarps - 1)};
+            "", fmt::format(
+                    "a block has no warp for each of a token's {} experts; expected at most {}",
+                    exchange.top_k, kWarps - 1)};
     if (exchange.tokens > kMostLowLatencyTokens)
         return {
             "",
             fmt::format(
                 "its buffers have a place for each token and expert, and {} tokens a rank are too "
                 "many; expected at most {}",
-                exchange.tokens,
-                kMostLowLatencyTokens)};
+                exchange.tokens, kMostLowLatencyTokens)};
     return {};
 }
 
@@ -60,9 +55,7 @@ void ExpertsPolicy::check(ParamChecker& checker) const {
 }
 
 ExpertsRefusal why_no_experts(
-    const ExpertsParams& params,
-    const ExpertsPolicy& policy,
-    const ExpertExchange& exchange,
+    const ExpertsParams& params, const ExpertsPolicy& policy, const ExpertExchange& exchange,
     const ExpertsMachine& machine) {
     const ExpertsLibrary library = library_of(policy);
     if (library != ExpertsLibrary::kNccl && params.copy_round == Time())
@@ -72,22 +65,18 @@ ExpertsRefusal why_no_experts(
             "kernels run on its GPUs"};
     if (policy.sms > machine.sms)
         return {
-            "/sms",
-            fmt::format(
-                "is {}, more than the {} SMs of a GPU; expected at most those",
-                policy.sms,
-                machine.sms)};
+            "/sms", fmt::format(
+                        "is {}, more than the {} SMs of a GPU; expected at most those", policy.sms,
+                        machine.sms)};
     if (library == ExpertsLibrary::kNccl)
         return {};
     if (library == ExpertsLibrary::kDeepepLowLatency)
         return why_no_low_latency(policy, exchange, machine);
     if (machine.machines > 1)
         return {
-            "",
-            fmt::format(
-                "its {} ranks lie on {} machines; expected ranks of one NVLink domain",
-                machine.ranks,
-                machine.machines)};
+            "", fmt::format(
+                    "its {} ranks lie on {} machines; expected ranks of one NVLink domain",
+                    machine.ranks, machine.machines)};
     if (library == ExpertsLibrary::kTrtllmTwoSided) {
         if (params.two_sided_row > Time())
             return {};
@@ -100,12 +89,10 @@ ExpertsRefusal why_no_experts(
         constexpr std::uint64_t kMostSets = 1U << 20U;
         if (std::uint64_t{exchange.tokens} * machine.ranks > kMostSets)
             return {
-                "",
-                fmt::format(
-                    "each of {} tokens over all ranks may be a set of destinations of its own; "
-                    "expected at most {} tokens",
-                    std::uint64_t{exchange.tokens} * machine.ranks,
-                    kMostSets)};
+                "", fmt::format(
+                        "each of {} tokens over all ranks may be a set of destinations of its own; "
+                        "expected at most {} tokens",
+                        std::uint64_t{exchange.tokens} * machine.ranks, kMostSets)};
         if (machine.multicast)
             return {};
         return {"", "its switches copy and add nothing for these ranks; expected ones that do"};
@@ -116,24 +103,19 @@ ExpertsRefusal why_no_experts(
             fmt::format(
                 "its blocks need {} of shared memory, and an SM has {}; expected a GPU that they "
                 "fit",
-                to_string(params.shared_memory),
-                to_string(machine.shared_memory))};
+                to_string(params.shared_memory), to_string(machine.shared_memory))};
     if (machine.ranks > params.threads / kWarpThreads)
         return {
-            "",
-            fmt::format(
-                "a block of {} threads has no warp for each of {} ranks; expected at most {}",
-                params.threads,
-                machine.ranks,
-                params.threads / kWarpThreads)};
+            "", fmt::format(
+                    "a block of {} threads has no warp for each of {} ranks; expected at most {}",
+                    params.threads, machine.ranks, params.threads / kWarpThreads)};
     const std::uint32_t chunk = policy.chunk != 0 ? policy.chunk : params.dispatch_chunk;
     if (chunk > params.ring_tokens / 2)
         return {
             "/chunk",
             fmt::format(
                 "is {}, more than half of the {} tokens of a ring buffer; expected at most that",
-                chunk,
-                params.ring_tokens)};
+                chunk, params.ring_tokens)};
     return {};
 }
 
@@ -155,11 +137,8 @@ ExpertsPolicy limited(ExpertsPolicy policy, std::uint32_t most) {
 }
 
 Choice choose_experts(
-    const CollectiveParams& params,
-    const ExpertsPolicy& policy,
-    CollectiveKind kind,
-    const ExpertExchange& exchange,
-    std::uint32_t sms) {
+    const CollectiveParams& params, const ExpertsPolicy& policy, CollectiveKind kind,
+    const ExpertExchange& exchange, std::uint32_t sms) {
     Choice choice;
     ExpertsChoice own;
     own.library = library_of(policy);

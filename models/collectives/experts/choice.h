@@ -48,9 +48,7 @@ struct ExpertsRefusal {
 };
 /// Why the exchange cannot run with the policy on the machine; `why` is empty if it can.
 [[nodiscard]] ExpertsRefusal why_no_experts(
-    const ExpertsParams& params,
-    const ExpertsPolicy& policy,
-    const ExpertExchange& exchange,
+    const ExpertsParams& params, const ExpertsPolicy& policy, const ExpertExchange& exchange,
     const ExpertsMachine& machine);
 
 /// Fewest thread blocks of the exchange: a sender for each receiver, or a warp for each expert.
@@ -62,10 +60,7 @@ least_blocks(const ExpertsPolicy& policy, const ExpertExchange& exchange);
 
 /// Library, thread blocks and tokens per chunk.
 [[nodiscard]] Choice choose_experts(
-    const CollectiveParams& params,
-    const ExpertsPolicy& policy,
-    CollectiveKind kind,
-    const ExpertExchange& exchange,
-    std::uint32_t sms);
+    const CollectiveParams& params, const ExpertsPolicy& policy, CollectiveKind kind,
+    const ExpertExchange& exchange, std::uint32_t sms);
 
 }  // namespace switchfold

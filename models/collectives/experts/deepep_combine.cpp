@@ -13,8 +13,7 @@ namespace {
 class DeepepCombine final : public RingBuffers {
 public:
     DeepepCombine(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         RingBuffers(environment, spec, listener, deepep_shape(environment.params.experts, spec)),
         blocks_(std::size_t{n_} * channels_) {
@@ -146,8 +145,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_deepep_combine(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<DeepepCombine>(environment, spec, listener);
 }

@@ -11,8 +11,7 @@ namespace {
 class DeepepDispatch final : public RowCopies {
 public:
     DeepepDispatch(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         RowCopies(environment, spec, listener, deepep_shape(environment.params.experts, spec)) {}
 
@@ -69,8 +68,7 @@ std::uint64_t receiver_row_time(const ExpertsParams& params, TokenBytes row) {
 }
 
 std::unique_ptr<RunningCollective> make_deepep_dispatch(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<DeepepDispatch>(environment, spec, listener);
 }

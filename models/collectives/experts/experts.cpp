@@ -8,9 +8,7 @@
 namespace switchfold {
 
 std::unique_ptr<RunningCollective> make_experts_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& /*refused*/) {
     const ExpertsLibrary library = spec.choice.of<ExpertsChoice>().library;
     const bool dispatch = spec.kind == CollectiveKind::kMoeDispatch;

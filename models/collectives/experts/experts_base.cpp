@@ -35,8 +35,7 @@ std::vector<float> sum_of_copies(const Routing& routing, std::uint32_t from, std
 }
 
 ExpertsCollective::ExpertsCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),
@@ -103,12 +102,8 @@ std::string ExpertsCollective::wrong_result() const {
             for (const float value : expected)
                 if (!same(results_[rank][at++], value))
                     return fmt::format(
-                        "token {} of rank {} is {} at rank {}; expected {}",
-                        token,
-                        from,
-                        results_[rank][at - 1],
-                        rank,
-                        value);
+                        "token {} of rank {} is {} at rank {}; expected {}", token, from,
+                        results_[rank][at - 1], rank, value);
             return std::string();
         };
         for (std::uint32_t token = 0; combine_ && token < routing_.tokens(rank); ++token)

@@ -43,8 +43,7 @@ public:
 
 protected:
     ExpertsCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener);
 
     /// Called when all have joined; data may move from `start` (>= now) on.

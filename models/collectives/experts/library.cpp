@@ -33,10 +33,8 @@ public:
     }
 
     [[nodiscard]] Refusal refuses(
-        const CollectiveParams& params,
-        const CollectivePolicy& /*policy*/,
-        const CollectiveCall& call,
-        const CallGroup& /*group*/) const override {
+        const CollectiveParams& params, const CollectivePolicy& /*policy*/,
+        const CollectiveCall& call, const CallGroup& /*group*/) const override {
         const ExpertsCall& experts = *call.experts;
         ExpertsRefusal found =
             why_no_experts(params.experts, experts.policy, experts.exchange, experts.machine);
@@ -48,10 +46,8 @@ public:
         return policy;
     }
     [[nodiscard]] Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& /*policy*/,
-        const CollectiveCall& call,
-        const CallGroup& /*group*/) const override {
+        const CollectiveParams& params, const CollectivePolicy& /*policy*/,
+        const CollectiveCall& call, const CallGroup& /*group*/) const override {
         const ExpertsCall& experts = *call.experts;
         return choose_experts(
             params, experts.policy, call.kind, experts.exchange, experts.machine.sms);
@@ -62,11 +58,8 @@ public:
     [[nodiscard]] ResidentShape
     kernel(const CollectiveParams& params, const Choice& choice) const override {
         ResidentShape shape{
-            params.experts.threads,
-            params.experts.registers_per_thread,
-            params.experts.shared_memory,
-            params.launch_latency,
-            Time()};
+            params.experts.threads, params.experts.registers_per_thread,
+            params.experts.shared_memory, params.launch_latency, Time()};
         if (choice.of<ExpertsChoice>().library == ExpertsLibrary::kDeepepLowLatency) {
             shape.threads = kLowLatencyThreads;
             shape.registers_per_thread = kLowLatencyRegisters;
@@ -77,10 +70,8 @@ public:
         return {enum_name(choice.of<ExpertsChoice>().library), {}, {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const override {
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const override {
         return make_experts_collective(environment, spec, listener, refused);
     }
 };

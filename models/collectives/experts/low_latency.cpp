@@ -24,8 +24,7 @@ LowLatencyShape low_latency_shape(std::uint32_t experts, std::uint32_t sms) {
 }
 
 LowLatencyCollective::LowLatencyCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
     ExpertsCollective(environment, spec, listener),
     shape_(low_latency_shape(exchange_.experts, spec.choice.channels)),
@@ -71,13 +70,12 @@ LowLatencyCollective::send(Pair& p, std::uint64_t bytes, std::uint64_t tag, std:
     std::uint64_t left = now();
     for (std::uint64_t sent = 0; sent < bytes; sent += largest) {
         const OptionalTime departure = fabric_.send(
-            *p.route,
-            {.kind = PacketKind::kWrite,
-             .payload = static_cast<std::uint32_t>(std::min(largest, bytes - sent)),
-             .tag = tag,
-             .client = client_,
-             .slot = p.units++,
-             .values = sent == 0 ? values : 0});
+            *p.route, {.kind = PacketKind::kWrite,
+                       .payload = static_cast<std::uint32_t>(std::min(largest, bytes - sent)),
+                       .tag = tag,
+                       .client = client_,
+                       .slot = p.units++,
+                       .values = sent == 0 ? values : 0});
         if (departure)
             left = std::max(left, departure->count());
     }
@@ -126,11 +124,8 @@ std::vector<std::string> LowLatencyCollective::blocked(std::size_t limit) const 
     for (const Pair& p : pairs_)
         if (p.arrived < p.bytes && lines.size() < limit)
             lines.push_back(fmt::format(
-                "rank {} to rank {}: {} of {} bytes arrived",
-                spec_.ranks[p.from],
-                spec_.ranks[p.to],
-                p.arrived,
-                p.bytes));
+                "rank {} to rank {}: {} of {} bytes arrived", spec_.ranks[p.from],
+                spec_.ranks[p.to], p.arrived, p.bytes));
     return lines;
 }
 

@@ -42,8 +42,7 @@ protected:
         bool flagged = false;
     };
     LowLatencyCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener);
 
     /// Starts sending. \pre each pair's `bytes` are set.

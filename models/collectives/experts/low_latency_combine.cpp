@@ -16,8 +16,7 @@ namespace {
 class LowLatencyCombine final : public LowLatencyCollective {
 public:
     LowLatencyCombine(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         LowLatencyCollective(environment, spec, listener), flags_(n_), rounds_(pairs_.size()) {
         for (std::uint32_t to = 0; to < n_; ++to)
@@ -40,8 +39,7 @@ public:
             for (std::uint32_t token = 0; token < counts_[rank].tokens; ++token) {
                 std::vector<float> sum(kTokenNumbers);
                 for (std::uint64_t choice = counts_[rank].first(token);
-                     choice < counts_[rank].first(token + 1);
-                     ++choice) {
+                     choice < counts_[rank].first(token + 1); ++choice) {
                     const std::vector<float> copy =
                         token_numbers(rank, token, experts_[rank][choice]);
                     for (std::size_t i = 0; i < kTokenNumbers; ++i)
@@ -176,8 +174,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_low_latency_combine(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<LowLatencyCombine>(environment, spec, listener);
 }

@@ -17,8 +17,7 @@ namespace {
 class LowLatencyDispatch final : public LowLatencyCollective {
 public:
     LowLatencyDispatch(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         LowLatencyCollective(environment, spec, listener),
         message_(row_.all() + kIndex),
@@ -86,12 +85,9 @@ private:
             if (functional_)
                 values = fabric_.values().put(token_numbers(rank, index, 0));
             left = std::max(
-                left,
-                send(
-                    pair(rank, expert_rank(experts_[rank][choice])),
-                    message_,
-                    std::uint64_t{rank} << 48U | choice,
-                    values));
+                left, send(
+                          pair(rank, expert_rank(experts_[rank][choice])), message_,
+                          std::uint64_t{rank} << 48U | choice, values));
         }
         sent_until_[rank] = std::max(sent_until_[rank], left);
         if (counts.tokens - index > shape_.blocks)
@@ -129,8 +125,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_low_latency_dispatch(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<LowLatencyDispatch>(environment, spec, listener);
 }

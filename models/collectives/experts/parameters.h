@@ -40,110 +40,71 @@ struct ExpertsParams {
         const Bandwidth fastest = gigabytes_per_second(10'000);
         return list_of(
             field(
-                "copy_round",
-                &E::copy_round,
+                "copy_round", &E::copy_round,
                 "Time of one round of a warp's copy, from its loads of 16 bytes per thread (5 in a "
                 "dispatch, 4 in a combine) to their stores; a sum takes one round per 512 bytes.",
-                none,
-                most),
+                none, most),
             field(
-                "row_overhead",
-                &E::row_overhead,
+                "row_overhead", &E::row_overhead,
                 "Time of a warp for each token that it copies, beside the copy: slot, index, "
                 "shuffles.",
-                none,
-                most),
+                none, most),
             field(
-                "scale_round",
-                &E::scale_round,
-                "Time of a warp for up to 32 scales of a token, one a thread.",
-                none,
-                most),
+                "scale_round", &E::scale_round,
+                "Time of a warp for up to 32 scales of a token, one a thread.", none, most),
             field(
-                "scan",
-                &E::scan,
+                "scan", &E::scan,
                 "deepep_normal: time in which a sender checks whether one token goes to its "
                 "receiver.",
-                none,
+                none, most),
+            field(
+                "poll", &E::poll, "Latency from a flag in local memory to the polling warp.", none,
                 most),
             field(
-                "poll",
-                &E::poll,
-                "Latency from a flag in local memory to the polling warp.",
-                none,
-                most),
+                "reduce_rate", &E::reduce_rate,
+                "Limit on the rate at which one SM adds tokens' copies.", slowest, fastest),
             field(
-                "reduce_rate",
-                &E::reduce_rate,
-                "Limit on the rate at which one SM adds tokens' copies.",
-                slowest,
-                fastest),
-            field(
-                "dispatch_start",
-                &E::dispatch_start,
+                "dispatch_start", &E::dispatch_start,
                 "Per dispatch, in addition to launch_latency: the preceding kernel that clears the "
                 "ring buffers and waits for all ranks, and the dispatch's own set-up.",
-                none,
-                most),
+                none, most),
             field("combine_start", &E::combine_start, "The same for a combine.", none, most),
             field("sms", &E::sms, "deepep_normal: SMs if the policy states none.", 2U, 1024U),
             field(
-                "ring_tokens",
-                &E::ring_tokens,
+                "ring_tokens", &E::ring_tokens,
                 "deepep_normal: capacity, in tokens, of the ring buffer of each channel and pair.",
-                2U,
-                65'536U),
+                2U, 65'536U),
             field(
-                "dispatch_chunk",
-                &E::dispatch_chunk,
+                "dispatch_chunk", &E::dispatch_chunk,
                 "deepep_normal: tokens that a sender hands over at once if the policy states none.",
-                1U,
-                128U),
+                1U, 128U),
             field("combine_chunk", &E::combine_chunk, "The same for a combine.", 1U, 128U),
             field("threads", &E::threads, "Threads of a block.", 32U, 1024U),
             field(
-                "registers_per_thread",
-                &E::registers_per_thread,
-                "Registers of the kernels.",
-                1U,
+                "registers_per_thread", &E::registers_per_thread, "Registers of the kernels.", 1U,
                 255U),
             field(
-                "shared_memory",
-                &E::shared_memory,
-                "Shared memory of a block.",
-                Bytes(0),
+                "shared_memory", &E::shared_memory, "Shared memory of a block.", Bytes(0),
                 mebibytes(1)),
             field(
-                "two_sided_start",
-                &E::two_sided_start,
-                "trtllm_two_sided: time per exchange, in addition to launch_latency.",
-                none,
-                most),
+                "two_sided_start", &E::two_sided_start,
+                "trtllm_two_sided: time per exchange, in addition to launch_latency.", none, most),
             field(
-                "two_sided_row",
-                &E::two_sided_row,
+                "two_sided_row", &E::two_sided_row,
                 "trtllm_two_sided: time per token of the warps of a channel and pair, without its "
                 "bytes: gather, flags, waits.",
-                none,
-                most),
+                none, most),
             field(
-                "two_sided_rate",
-                &E::two_sided_rate,
+                "two_sided_rate", &E::two_sided_rate,
                 "trtllm_two_sided: bytes a second that the warps of a channel and pair move.",
-                slowest,
-                fastest),
+                slowest, fastest),
             field(
-                "fifo_slot",
-                &E::fifo_slot,
+                "fifo_slot", &E::fifo_slot,
                 "trtllm_two_sided: bytes of an entry of the FIFO of a channel and pair.",
-                kibibytes(1),
-                mebibytes(64)),
+                kibibytes(1), mebibytes(64)),
             field(
-                "fifo_slots",
-                &E::fifo_slots,
-                "trtllm_two_sided: number of entries of that FIFO.",
-                1U,
-                64U));
+                "fifo_slots", &E::fifo_slots, "trtllm_two_sided: number of entries of that FIFO.",
+                1U, 64U));
     }
 };
 

@@ -36,9 +36,7 @@ TokenRange channel_tokens(std::uint32_t tokens, std::uint32_t channels, std::uin
 }
 
 RingBuffers::RingBuffers(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     const RingShape& shape) :
     ExpertsCollective(environment, spec, listener),
     shape_(shape),
@@ -181,12 +179,11 @@ void RingBuffers::send_unit(TokenFlow& f) {
         f.acknowledged = f.free_at;
     } else {
         const OptionalTime departure = fabric_.send(
-            *f.route,
-            {.kind = PacketKind::kWrite,
-             .payload = static_cast<std::uint32_t>(bytes),
-             .tag = index_of(f),
-             .client = client_,
-             .slot = f.units++});
+            *f.route, {.kind = PacketKind::kWrite,
+                       .payload = static_cast<std::uint32_t>(bytes),
+                       .tag = index_of(f),
+                       .client = client_,
+                       .slot = f.units++});
         f.blocked = !departure;
         // Stores wait if the path to the links is full.
         f.free_at =
@@ -234,12 +231,7 @@ std::vector<std::string> RingBuffers::blocked(std::size_t limit) const {
         if (f.head < f.range.count && lines.size() < limit)
             lines.push_back(fmt::format(
                 "rank {} channel {} to rank {}: sent {}, taken {} of {} tokens",
-                spec_.ranks[f.from],
-                f.channel,
-                spec_.ranks[f.to],
-                f.begun,
-                f.head,
-                f.range.count));
+                spec_.ranks[f.from], f.channel, spec_.ranks[f.to], f.begun, f.head, f.range.count));
     return lines;
 }
 

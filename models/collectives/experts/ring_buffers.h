@@ -83,10 +83,8 @@ public:
 
 protected:
     RingBuffers(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        const RingShape& shape);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, const RingShape& shape);
 
     void begin(Time start) override;
     /// The receiver knows of further tokens in the flow's buffer.

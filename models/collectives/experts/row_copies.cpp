@@ -6,9 +6,7 @@
 namespace switchfold {
 
 RowCopies::RowCopies(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     const RingShape& shape) :
     RingBuffers(environment, spec, listener, shape),
     rows_(std::size_t{n_} * n_),

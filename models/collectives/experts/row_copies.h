@@ -13,10 +13,8 @@ namespace switchfold {
 class RowCopies : public RingBuffers {
 protected:
     RowCopies(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        const RingShape& shape);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, const RingShape& shape);
 
     /// Time (ps) of a receiver's warps for `tokens` tokens of a sender.
     [[nodiscard]] virtual std::uint64_t receive_time(std::uint64_t tokens) const = 0;

@@ -27,8 +27,7 @@ std::vector<float> exact_numbers(std::uint32_t from, std::uint32_t token, std::u
 class SwitchCombine final : public SwitchExperts {
 public:
     SwitchCombine(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         SwitchExperts(environment, spec, listener), state_(std::size_t{n_} * blocks_), busy_(n_) {
         for (std::uint32_t block = 0; block < state_.size(); ++block)
@@ -49,9 +48,7 @@ public:
                     if (results_[from][token * kTokenNumbers + i] !=
                         round_to(ElementType::kBfloat16, sum[i]))
                         return fmt::format(
-                            "the sum of token {} of rank {} is {}; expected {}",
-                            token,
-                            from,
+                            "the sum of token {} of rank {} is {}; expected {}", token, from,
                             results_[from][token * kTokenNumbers + i],
                             round_to(ElementType::kBfloat16, sum[i]));
             }
@@ -211,8 +208,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_switch_combine(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<SwitchCombine>(environment, spec, listener);
 }

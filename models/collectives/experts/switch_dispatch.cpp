@@ -16,8 +16,7 @@ namespace {
 class SwitchDispatch final : public SwitchExperts {
 public:
     SwitchDispatch(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         SwitchExperts(environment, spec, listener), next_(std::size_t{n_} * blocks_), ranks_(n_) {
         if (functional_)
@@ -135,9 +134,7 @@ private:
     void on_departure(std::uint64_t /*tag*/, Time /*departure*/) override {}
     /// A sender that is not a destination itself receives a copy that is ignored.
     void keep(
-        std::uint32_t from,
-        std::uint32_t token,
-        std::uint32_t to,
+        std::uint32_t from, std::uint32_t token, std::uint32_t to,
         const std::vector<float>& numbers) {
         const auto tokens = routing_.tokens_to(from, to);
         const auto at = std::lower_bound(tokens.begin(), tokens.end(), token);
@@ -147,8 +144,7 @@ private:
         for (std::uint32_t before = 0; before < from; ++before)
             row += routing_.tokens_to(before, to).size();
         std::copy(
-            numbers.begin(),
-            numbers.end(),
+            numbers.begin(), numbers.end(),
             results_[to].begin() + static_cast<std::ptrdiff_t>(row * kTokenNumbers));
     }
     void arrive(std::uint32_t from, std::uint64_t bytes, std::uint64_t known) {
@@ -168,8 +164,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_switch_dispatch(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<SwitchDispatch>(environment, spec, listener);
 }

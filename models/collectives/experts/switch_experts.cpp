@@ -11,8 +11,7 @@
 namespace switchfold {
 
 SwitchExperts::SwitchExperts(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
     ExpertsCollective(environment, spec, listener),
     tables_(routing_),
@@ -98,11 +97,8 @@ std::string SwitchExperts::note() const {
         "{} sets of destinations, groups for {} of them{}: {:.1f} % of the tokens went through a "
         "group, {:.1f} % without one as a copy for each destination, {:.1f} % to one other rank or "
         "none",
-        tables_.sets().size(),
-        groups_.size(),
-        refused_.empty() ? "" : fmt::format(" ({})", refused_),
-        share(hits),
-        share(tokens - hits),
+        tables_.sets().size(), groups_.size(),
+        refused_.empty() ? "" : fmt::format(" ({})", refused_), share(hits), share(tokens - hits),
         share(all - tokens));
 }
 

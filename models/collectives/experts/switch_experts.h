@@ -32,8 +32,7 @@ public:
 
 protected:
     SwitchExperts(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener);
 
     /// Creates the groups, after earlier exchanges have released theirs.

@@ -34,8 +34,7 @@ RingShape exchange_shape(const ExpertsParams& params, const CollectiveSpec& spec
     // Lines are used on arrival: chunks are smaller than a buffer entry, and small relative to the
     // whole.
     shape.chunk = std::clamp(
-        spec.experts->tokens / shape.channels / kPiecesOfFlow,
-        1U,
+        spec.experts->tokens / shape.channels / kPiecesOfFlow, 1U,
         std::max(1U, entry / kPiecesOfEntry));
     shape.places = std::max(2U, entry * params.fifo_slots);
     shape.lines = true;
@@ -50,8 +49,7 @@ RingShape exchange_shape(const ExpertsParams& params, const CollectiveSpec& spec
 class TwoSided final : public RowCopies {
 public:
     TwoSided(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         RowCopies(environment, spec, listener, exchange_shape(environment.params.experts, spec)) {
         for (std::uint32_t rank = 0; functional_ && combine_ && rank < n_; ++rank)
@@ -99,8 +97,7 @@ std::uint32_t two_sided_channels(std::uint32_t blocks, std::uint32_t ranks) {
 }
 
 std::unique_ptr<RunningCollective> make_two_sided(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) {
     return std::make_unique<TwoSided>(environment, spec, listener);
 }

@@ -103,13 +103,8 @@ BlockNetwork::max_chunk(const CollectiveParams& params, Protocol protocol, Chunk
 }
 
 BlockNetwork::BlockNetwork(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    Protocol protocol,
-    ChunkShape shape,
-    std::uint64_t chunk,
-    std::uint32_t bundle,
-    MemberListener& listener) :
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, Protocol protocol,
+    ChunkShape shape, std::uint64_t chunk, std::uint32_t bundle, MemberListener& listener) :
     params_(environment.params),
     ports_(environment.ports),
     ranks_(spec.ranks),
@@ -223,9 +218,7 @@ NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
     auto& proxy = members_[member].proxy;
     if (!proxy)
         proxy = std::make_unique<NetworkProxy>(
-            context_,
-            *ports_[ranks_[member]],
-            params_.proxy_overhead * bundle_,
+            context_, *ports_[ranks_[member]], params_.proxy_overhead * bundle_,
             params_.proxy_copy_rate,
             protocol_ == Protocol::kLl ? params_.proxy_scan_rate : Bandwidth());
     return *proxy;
@@ -251,10 +244,7 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first
             rounds_.push_back(
                 std::make_unique<Round>(*this, static_cast<std::uint32_t>(rounds_.size())));
         auto block = std::make_unique<ThreadBlock>(
-            context_,
-            *ports_[ranks_[stand_of(plan.rank)]],
-            *rounds_[plan.round],
-            sm_of(plan),
+            context_, *ports_[ranks_[stand_of(plan.rank)]], *rounds_[plan.round], sm_of(plan),
             plan);
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = index.at(key(from, plan.rank));
@@ -310,9 +300,9 @@ std::uint64_t BlockNetwork::skippable(std::uint32_t channel, std::uint64_t unit)
     std::uint64_t least = UINT64_MAX;
     for (const std::uint32_t block : of_channel_[channel])
         least = std::min(
-            least,
-            blocks_[block]->done() ? 0
-                                   : blocks_[block]->program().skippable(unit, context_.transport));
+            least, blocks_[block]->done()
+                       ? 0
+                       : blocks_[block]->program().skippable(unit, context_.transport));
     return least;
 }
 
@@ -415,9 +405,7 @@ std::vector<std::string> BlockNetwork::blocked(std::size_t limit) const {
             for (const std::uint32_t block : round)
                 if (!blocks_[block]->done() && lines.size() < limit)
                     lines.push_back(fmt::format(
-                        "rank {} block {} waits for {}",
-                        ranks_[position],
-                        block,
+                        "rank {} block {} waits for {}", ranks_[position], block,
                         blocks_[block]->waiting_for()));
     return lines;
 }

@@ -50,13 +50,8 @@ public:
     /// `chunk`: bytes of a typical chunk, which determines the transfer unit. Each channel added
     /// represents `bundle` thread blocks per member that work concurrently.
     BlockNetwork(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        Protocol protocol,
-        ChunkShape shape,
-        std::uint64_t chunk,
-        std::uint32_t bundle,
-        MemberListener& listener);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec, Protocol protocol,
+        ChunkShape shape, std::uint64_t chunk, std::uint32_t bundle, MemberListener& listener);
     ~BlockNetwork() { context_.fabric->remove_client(context_.client); }
     BlockNetwork(const BlockNetwork&) = delete;
     BlockNetwork& operator=(const BlockNetwork&) = delete;

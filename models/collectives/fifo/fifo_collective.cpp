@@ -68,8 +68,7 @@ WarpSplit split_of(Protocol protocol) {
 class FifoCollective final : public RunningCollective, public Repeating, public Functional {
 public:
     FifoCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener);
 
     void join(std::uint32_t position, Time start) override {
@@ -135,27 +134,18 @@ std::uint64_t FifoCollective::usual_chunk() const {
 }
 
 FifoCollective::FifoCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
     spec_(spec),
     max_chunk_(chunk_of(
-        spec,
-        BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
+        spec, BlockNetwork::max_chunk(environment.params, spec.choice.protocol, shape_of(spec)),
         environment.params.tree_cuts_small)),
     bundle_(bundle_of(
-        orders_of(spec),
-        channels_of(spec),
-        usual_chunk(),
+        orders_of(spec), channels_of(spec), usual_chunk(),
         environment.params.transfer_unit.count())),
     network_(
-        environment,
-        spec,
-        spec.choice.protocol,
-        shape_of(spec),
-        std::max(usual_chunk(), kGrain),
-        bundle_,
-        listener) {
+        environment, spec, spec.choice.protocol, shape_of(spec), std::max(usual_chunk(), kGrain),
+        bundle_, listener) {
     if (environment.functional) {
         buffers_.resize(spec.ranks.size());
         results_.resize(spec.ranks.size());
@@ -275,10 +265,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
             n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
         return plan_all_to_all(
-            n,
-            channel,
-            [&](std::uint32_t, std::uint32_t) { return std::optional(share); },
-            stride,
+            n, channel, [&](std::uint32_t, std::uint32_t) { return std::optional(share); }, stride,
             chunk);
     case CollectiveKind::kMoeDispatch:  // does not use FIFOs
     case CollectiveKind::kMoeCombine:
@@ -287,10 +274,7 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     }
     if (along_trees(spec_))
         return plan_tree_all_reduce(
-            spec_.trees[channel % spec_.trees.size()],
-            channel,
-            whole,
-            chunk,
+            spec_.trees[channel % spec_.trees.size()], channel, whole, chunk,
             split_of(spec_.choice.protocol));
     if (spec_.stands_for != 0)  // ranks are alike only if all chunks are
         whole.bytes = (whole.bytes + n * kGrain - 1) / (n * kGrain) * (n * kGrain);
@@ -311,9 +295,7 @@ void FifoCollective::shorten(std::vector<BlockPlan>& plans) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_fifo_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& /*refused*/) {
     return std::make_unique<FifoCollective>(environment, spec, listener);
 }

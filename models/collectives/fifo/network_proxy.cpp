@@ -86,13 +86,12 @@ void NetworkFlow::pump() {
         --posted_;
         read_until_ = proxy_.port_.access(unit.wire, 0).count();
         const OptionalTime departure = fabric.send(
-            *fifo_.route,
-            {.kind = PacketKind::kWrite,
-             .payload = unit.wire,
-             .tag = PacketTag{fifo_.index, unit.slot, unit.unit}.pack(),
-             .client = proxy_.context_.client,
-             .slot = fifo_.units++,
-             .values = unit.values});
+            *fifo_.route, {.kind = PacketKind::kWrite,
+                           .payload = unit.wire,
+                           .tag = PacketTag{fifo_.index, unit.slot, unit.unit}.pack(),
+                           .client = proxy_.context_.client,
+                           .slot = fifo_.units++,
+                           .values = unit.values});
         if (departure)
             departures_.push_back(departure->count());
         else

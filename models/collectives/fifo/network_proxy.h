@@ -67,10 +67,7 @@ class NetworkProxy final : public EventHandler {
 public:
     /// `scan_rate`: 0 unless data to be sent carry flags that the proxy looks at.
     NetworkProxy(
-        BlockContext& context,
-        RankPort& port,
-        Time overhead,
-        Bandwidth copy_rate,
+        BlockContext& context, RankPort& port, Time overhead, Bandwidth copy_rate,
         Bandwidth scan_rate) :
         context_(context),
         port_(port),

@@ -130,12 +130,8 @@ private:
 class RingHalf final : public Program {
 public:
     RingHalf(
-        std::uint64_t place,
-        std::shared_ptr<const std::vector<std::uint32_t>> order,
-        Part part,
-        std::uint64_t max_chunk,
-        std::uint64_t stride,
-        bool reduce) :
+        std::uint64_t place, std::shared_ptr<const std::vector<std::uint32_t>> order, Part part,
+        std::uint64_t max_chunk, std::uint64_t stride, bool reduce) :
         place_(place),
         order_(std::move(order)),
         part_(part),
@@ -224,11 +220,8 @@ Part part_of_channel(
 }
 
 std::vector<BlockPlan> plan_ring_all_reduce(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t grain) {
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t grain) {
     return plan_ring(order, channel, [&](std::size_t place) {
         return ring_all_reduce_program(place, order.size(), part, max_chunk, grain);
     });
@@ -240,11 +233,8 @@ std::unique_ptr<Program> ring_all_reduce_program(
 }
 
 std::vector<BlockPlan> plan_ring_reduce_scatter(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t stride) {
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t stride) {
     const auto shared = std::make_shared<const std::vector<std::uint32_t>>(order);
     return plan_ring(order, channel, [&](std::size_t place) {
         return std::make_unique<RingHalf>(place, shared, part, max_chunk, stride, true);
@@ -252,11 +242,8 @@ std::vector<BlockPlan> plan_ring_reduce_scatter(
 }
 
 std::vector<BlockPlan> plan_ring_all_gather(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t stride) {
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t stride) {
     const auto shared = std::make_shared<const std::vector<std::uint32_t>>(order);
     return plan_ring(order, channel, [&](std::size_t place) {
         return std::make_unique<RingHalf>(place, shared, part, max_chunk, stride, false);
@@ -269,12 +256,8 @@ namespace {
 /// successor.
 template <class MakeShape>
 std::vector<BlockPlan> plan_line(
-    const std::vector<std::uint32_t>& order,
-    std::size_t first,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    MakeShape make_shape) {
+    const std::vector<std::uint32_t>& order, std::size_t first, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, MakeShape make_shape) {
     const std::size_t n = order.size();
     std::vector<BlockPlan> plans;
     plans.reserve(n);
@@ -303,10 +286,7 @@ std::size_t place_of(const std::vector<std::uint32_t>& order, std::uint32_t rank
 }  // namespace
 
 std::vector<BlockPlan> plan_ring_broadcast(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t root,
-    std::uint32_t channel,
-    Part part,
+    const std::vector<std::uint32_t>& order, std::uint32_t root, std::uint32_t channel, Part part,
     std::uint64_t max_chunk) {
     return plan_line(
         order, place_of(order, root), channel, part, max_chunk, [](std::size_t place, Step& shape) {
@@ -316,18 +296,11 @@ std::vector<BlockPlan> plan_ring_broadcast(
 }
 
 std::vector<BlockPlan> plan_ring_reduce(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t root,
-    std::uint32_t channel,
-    Part part,
+    const std::vector<std::uint32_t>& order, std::uint32_t root, std::uint32_t channel, Part part,
     std::uint64_t max_chunk) {
     const std::size_t n = order.size();
     return plan_line(
-        order,
-        (place_of(order, root) + 1) % n,
-        channel,
-        part,
-        max_chunk,
+        order, (place_of(order, root) + 1) % n, channel, part, max_chunk,
         [n](std::size_t place, Step& shape) {
             shape.load = true;
             shape.store = place + 1 == n;

@@ -19,16 +19,10 @@ public:
     /// Time (ps) at which this part of a step on that loop's piece can move; Program::kNotYet if
     /// unknown.
     [[nodiscard]] virtual std::uint64_t available(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        const Step& step,
+        std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
         Part part) = 0;
     virtual void moved(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        const Step& step,
+        std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
         Part part) = 0;
     virtual void attach(std::uint32_t position, std::uint32_t channel, ThreadBlock& block) = 0;
 
@@ -42,12 +36,8 @@ class StagedProgram final : public Program {
 public:
     using Maker = std::function<std::unique_ptr<Program>(Part)>;
     StagedProgram(
-        PieceGate& gate,
-        const HeadPieces& pieces,
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint32_t head,
-        Maker make) :
+        PieceGate& gate, const HeadPieces& pieces, std::uint32_t position, std::uint32_t channel,
+        std::uint32_t head, Maker make) :
         gate_(gate),
         pieces_(pieces),
         make_(std::move(make)),

@@ -120,40 +120,25 @@ struct Part {
 /// Ring all-reduce (NCCL device/all_reduce.h runRing): reduce-scatter and all-gather in 2(N-1)
 /// sends. `order`: this channel's ring, as positions in the group.
 [[nodiscard]] std::vector<BlockPlan> plan_ring_all_reduce(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t grain);
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t grain);
 /// The program of the rank at `place` of a ring of `ranks`.
 [[nodiscard]] std::unique_ptr<Program> ring_all_reduce_program(
     std::size_t place, std::size_t ranks, Part part, std::uint64_t max_chunk, std::uint64_t grain);
 
 [[nodiscard]] std::vector<BlockPlan> plan_ring_reduce_scatter(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t stride);
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t stride);
 [[nodiscard]] std::vector<BlockPlan> plan_ring_all_gather(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    std::uint64_t stride);
+    const std::vector<std::uint32_t>& order, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, std::uint64_t stride);
 /// Broadcast along the ring from `root`.
 [[nodiscard]] std::vector<BlockPlan> plan_ring_broadcast(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t root,
-    std::uint32_t channel,
-    Part part,
+    const std::vector<std::uint32_t>& order, std::uint32_t root, std::uint32_t channel, Part part,
     std::uint64_t max_chunk);
 /// Reduce along the ring to `root`.
 [[nodiscard]] std::vector<BlockPlan> plan_ring_reduce(
-    const std::vector<std::uint32_t>& order,
-    std::uint32_t root,
-    std::uint32_t channel,
-    Part part,
+    const std::vector<std::uint32_t>& order, std::uint32_t root, std::uint32_t channel, Part part,
     std::uint64_t max_chunk);
 
 /// Marks the root of a tree.
@@ -163,17 +148,12 @@ inline constexpr std::uint32_t kNoParent = UINT32_MAX;
 /// itself if r does not take part. Two thread blocks per rank, each at a share of the rate: NCCL
 /// splits the warps of one (runTreeSplit).
 [[nodiscard]] std::vector<BlockPlan> plan_tree_all_reduce(
-    const std::vector<std::uint32_t>& parent,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    WarpSplit split);
+    const std::vector<std::uint32_t>& parent, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, WarpSplit split);
 
 /// The same blocks, with programs supplied by the caller.
 [[nodiscard]] std::vector<BlockPlan> plan_tree(
-    const std::vector<std::uint32_t>& parent,
-    std::uint32_t channel,
-    WarpSplit split,
+    const std::vector<std::uint32_t>& parent, std::uint32_t channel, WarpSplit split,
     const StreamMaker& make);
 
 /// The part that a channel moves of what one rank has for another; nothing: no thread block does.
@@ -183,18 +163,12 @@ using PartOfPair = std::function<std::optional<Part>(std::uint32_t from, std::ui
 /// becomes block r of rank b, as far as they are filled. One thread block per pair and direction,
 /// and one that copies block r of rank r.
 [[nodiscard]] std::vector<BlockPlan> plan_all_to_all(
-    std::uint32_t ranks,
-    std::uint32_t channel,
-    const PartOfPair& part_of,
-    std::uint64_t stride,
+    std::uint32_t ranks, std::uint32_t channel, const PartOfPair& part_of, std::uint64_t stride,
     std::uint64_t max_chunk);
 
 /// One rank sends, another receives (positions).
 [[nodiscard]] std::vector<BlockPlan> plan_send_receive(
-    std::uint32_t sender,
-    std::uint32_t receiver,
-    std::uint32_t channel,
-    Part part,
+    std::uint32_t sender, std::uint32_t receiver, std::uint32_t channel, Part part,
     std::uint64_t max_chunk);
 
 /// Every rank sends the part to the next rank.
@@ -204,13 +178,8 @@ plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t 
 /// Block r of `stride` bytes goes from rank r to the root, or with `scatter` from the root to rank
 /// r.
 [[nodiscard]] std::vector<BlockPlan> plan_gather(
-    std::uint32_t ranks,
-    std::uint32_t root,
-    bool scatter,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t stride,
-    std::uint64_t max_chunk);
+    std::uint32_t ranks, std::uint32_t root, bool scatter, std::uint32_t channel, Part part,
+    std::uint64_t stride, std::uint64_t max_chunk);
 
 /// Repeats one step over a part in chunks.
 class StreamProgram final : public Program {

@@ -51,10 +51,7 @@ public:
 
     /// Takes rank, program and share of the rate from the plan; peers are added one by one.
     ThreadBlock(
-        BlockContext& context,
-        RankPort& port,
-        BlockListener& listener,
-        BlockSm& sm,
+        BlockContext& context, RankPort& port, BlockListener& listener, BlockSm& sm,
         BlockPlan& plan);
 
     void add_receive(Fifo& fifo);

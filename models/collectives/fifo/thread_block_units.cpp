@@ -88,13 +88,12 @@ void ThreadBlock::send_unit(std::uint32_t bytes, std::uint32_t unit, std::uint32
         }
         const PacketTag tag{fifo.index, slot, unit};
         const OptionalTime departure = context_.fabric->send(
-            *fifo.route,
-            {.kind = PacketKind::kWrite,
-             .payload = wire,
-             .tag = tag.pack(),
-             .client = context_.client,
-             .slot = fifo.units++,
-             .values = values});
+            *fifo.route, {.kind = PacketKind::kWrite,
+                          .payload = wire,
+                          .tag = tag.pack(),
+                          .client = context_.client,
+                          .slot = fifo.units++,
+                          .values = values});
         next_unit_ = context_.fabric->track(*fifo.route, fifo.units);
         if (departure)
             departures_.push_back(departure->count());
@@ -124,12 +123,11 @@ void ThreadBlock::request_units() {
         // each stripe.
         const Connection& back = context_.fabric->connect(fifo.route->to, fifo.route->from);
         const OptionalTime departure = context_.fabric->send(
-            back,
-            {.kind = PacketKind::kReadRequest,
-             .payload = bytes,
-             .tag = tag.pack(),
-             .client = context_.client,
-             .slot = fifo.units++});
+            back, {.kind = PacketKind::kReadRequest,
+                   .payload = bytes,
+                   .tag = tag.pack(),
+                   .client = context_.client,
+                   .slot = fifo.units++});
         if (!departure)
             ++blocked_;
         requested_ += bytes;
@@ -188,8 +186,7 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
     }
     if (step_.store)
         std::copy(
-            out.begin(),
-            out.end(),
+            out.begin(), out.end(),
             (*context_.results)[rank_].begin() + static_cast<std::ptrdiff_t>(first));
     return step_.send != 0 ? pool.put(std::move(out)) : 0;
 }

@@ -26,20 +26,15 @@ StreamProgram::skippable(std::uint64_t /*unit*/, const Transport& /*transport*/)
 }
 
 std::vector<BlockPlan> plan_tree_all_reduce(
-    const std::vector<std::uint32_t>& parent,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t max_chunk,
-    WarpSplit split) {
+    const std::vector<std::uint32_t>& parent, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk, WarpSplit split) {
     return plan_tree(parent, channel, split, [&](std::uint32_t /*rank*/, const Step& shape) {
         return std::make_unique<StreamProgram>(shape, part, max_chunk);
     });
 }
 
 std::vector<BlockPlan> plan_tree(
-    const std::vector<std::uint32_t>& parent,
-    std::uint32_t channel,
-    WarpSplit split,
+    const std::vector<std::uint32_t>& parent, std::uint32_t channel, WarpSplit split,
     const StreamMaker& make) {
     std::vector<std::vector<std::uint32_t>> children(parent.size());
     for (std::uint32_t r = 0; r < parent.size(); ++r)
@@ -92,14 +87,8 @@ namespace {
 
 /// One pair's blocks: the sender reads at `from`, the receiver writes at `to`.
 void add_pair(
-    std::vector<BlockPlan>& plans,
-    std::uint32_t sender,
-    std::uint32_t receiver,
-    std::uint32_t channel,
-    std::uint32_t round,
-    Part from,
-    Part to,
-    std::uint64_t max_chunk) {
+    std::vector<BlockPlan>& plans, std::uint32_t sender, std::uint32_t receiver,
+    std::uint32_t channel, std::uint32_t round, Part from, Part to, std::uint64_t max_chunk) {
     Step send;
     send.send = kTreePeer;
     send.load = true;
@@ -137,10 +126,7 @@ BlockPlan copy_plan(std::uint32_t rank, std::uint32_t channel, Part part, std::u
 }  // namespace
 
 std::vector<BlockPlan> plan_all_to_all(
-    std::uint32_t ranks,
-    std::uint32_t channel,
-    const PartOfPair& part_of,
-    std::uint64_t stride,
+    std::uint32_t ranks, std::uint32_t channel, const PartOfPair& part_of, std::uint64_t stride,
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -151,24 +137,15 @@ std::vector<BlockPlan> plan_all_to_all(
             const std::uint32_t to = (rank + shift) % ranks;
             if (const std::optional<Part> part = part_of(rank, to))
                 add_pair(
-                    plans,
-                    rank,
-                    to,
-                    channel,
-                    shift,
-                    {to * stride + part->begin, part->bytes},
-                    {rank * stride + part->begin, part->bytes},
-                    max_chunk);
+                    plans, rank, to, channel, shift, {to * stride + part->begin, part->bytes},
+                    {rank * stride + part->begin, part->bytes}, max_chunk);
         }
     }
     return plans;
 }
 
 std::vector<BlockPlan> plan_send_receive(
-    std::uint32_t sender,
-    std::uint32_t receiver,
-    std::uint32_t channel,
-    Part part,
+    std::uint32_t sender, std::uint32_t receiver, std::uint32_t channel, Part part,
     std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     add_pair(plans, sender, receiver, channel, 0, part, part, max_chunk);
@@ -186,13 +163,8 @@ plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t 
 }
 
 std::vector<BlockPlan> plan_gather(
-    std::uint32_t ranks,
-    std::uint32_t root,
-    bool scatter,
-    std::uint32_t channel,
-    Part part,
-    std::uint64_t stride,
-    std::uint64_t max_chunk) {
+    std::uint32_t ranks, std::uint32_t root, bool scatter, std::uint32_t channel, Part part,
+    std::uint64_t stride, std::uint64_t max_chunk) {
     std::vector<BlockPlan> plans;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         const Part block{rank * stride + part.begin, part.bytes};

@@ -49,8 +49,7 @@ private:
 class UnevenCollective final : public RunningCollective, public Functional {
 public:
     UnevenCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener);
 
     void join(std::uint32_t position, Time start) override {
@@ -82,9 +81,7 @@ private:
         std::unique_ptr<BlockNetwork> blocks;  ///< null: no message has this protocol
     };
     void
-    add(const CollectiveEnvironment& environment,
-        MemberListener& listener,
-        Network& network,
+    add(const CollectiveEnvironment& environment, MemberListener& listener, Network& network,
         bool rounds);
     /// Of the messages by this protocol.
     [[nodiscard]] std::uint64_t largest_by(Protocol protocol) const;
@@ -100,8 +97,7 @@ private:
 };
 
 UnevenCollective::UnevenCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
     spec_(spec), members_(spec.ranks.size()) {
     if (environment.functional) {
@@ -129,9 +125,7 @@ std::uint64_t UnevenCollective::largest_by(Protocol protocol) const {
 }
 
 void UnevenCollective::add(
-    const CollectiveEnvironment& environment,
-    MemberListener& listener,
-    Network& network,
+    const CollectiveEnvironment& environment, MemberListener& listener, Network& network,
     bool rounds) {
     for (ByProtocol::Member& member : members_)
         ++member.left;
@@ -144,25 +138,18 @@ void UnevenCollective::add(
     network.bundle =
         bundle_of(spec_.rings.size(), for_a_peer, usual, environment.params.transfer_unit.count());
     network.blocks = std::make_unique<BlockNetwork>(
-        environment,
-        spec_,
-        network.protocol,
-        kStepShape,
-        std::max(usual, kGrain),
-        network.bundle,
+        environment, spec_, network.protocol, kStepShape, std::max(usual, kGrain), network.bundle,
         *network.listener);
     if (environment.functional)
         network.blocks->use_buffers(buffers_, results_);
     const std::uint32_t channels = for_a_peer / network.bundle;
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         std::vector<BlockPlan> plans = plan_all_to_all(
-            spec_.size(),
-            channel,
+            spec_.size(), channel,
             [&](std::uint32_t from, std::uint32_t to) {
                 return part_of(network, from, to, channel);
             },
-            spec_.share(),
-            network.chunk * network.bundle);
+            spec_.share(), network.chunk * network.bundle);
         for (BlockPlan& plan : plans)
             plan.sm = (plan.round * channels + channel) %
                       std::max(1U, spec_.choice.channels / network.bundle);
@@ -183,9 +170,7 @@ std::optional<Part> UnevenCollective::part_of(
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_uneven_exchange(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& /*refused*/) {
     return std::make_unique<UnevenCollective>(environment, spec, listener);
 }

@@ -7,13 +7,9 @@
 namespace switchfold {
 
 Aggregation::Aggregation(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    std::vector<std::unique_ptr<ReductionGroup>> groups,
-    const HeadPieces& pieces,
-    const StageWarps& warps,
-    Machines machines,
-    StageBuffers& buffers,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+    std::vector<std::unique_ptr<ReductionGroup>> groups, const HeadPieces& pieces,
+    const StageWarps& warps, Machines machines, StageBuffers& buffers,
     SwitchStagesListener& listener) :
     params_(environment.params),
     scheduler_(environment.fabric.scheduler()),
@@ -30,13 +26,8 @@ Aggregation::Aggregation(
             members.push_back(machine[rail]);
         RailListener& self = *this;
         rails_.push_back(std::make_unique<RailReduction>(
-            environment,
-            spec,
-            std::move(groups[rail]),
-            RailReduction::Rail{rail, std::move(members)},
-            pieces,
-            buffers,
-            self));
+            environment, spec, std::move(groups[rail]),
+            RailReduction::Rail{rail, std::move(members)}, pieces, buffers, self));
     }
 }
 

@@ -25,13 +25,9 @@ public:
     /// `groups`: one a rail, over the machines' members in the machines' order; given back at the
     /// end.
     Aggregation(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        std::vector<std::unique_ptr<ReductionGroup>> groups,
-        const HeadPieces& pieces,
-        const StageWarps& warps,
-        Machines machines,
-        StageBuffers& buffers,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        std::vector<std::unique_ptr<ReductionGroup>> groups, const HeadPieces& pieces,
+        const StageWarps& warps, Machines machines, StageBuffers& buffers,
         SwitchStagesListener& listener);
 
     /// The head's warps may work from `start` on.
@@ -55,9 +51,9 @@ private:
         std::uint64_t stored = 0;           ///< bytes of the next
         std::uint64_t spread = 0;           ///< stored to all
     };
-    void
-    on_final(std::uint32_t machine, std::uint32_t rail, std::uint32_t channel, std::uint64_t when)
-        override;
+    void on_final(
+        std::uint32_t machine, std::uint32_t rail, std::uint32_t channel,
+        std::uint64_t when) override;
     void on_rail_failure() override { listener_.on_unit_failure(); }
     void on_event(std::uint64_t tag) override;
     [[nodiscard]] Head& head(std::uint32_t position, std::uint32_t channel) {

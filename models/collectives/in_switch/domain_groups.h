@@ -29,11 +29,7 @@ struct DomainGroups {
 /// Of a domain in which rank `first` stands for all heads of the pieces, which travel in packets of
 /// `unit` bytes. Empty, with the reason in `refused`, if a switch has no room.
 [[nodiscard]] DomainGroups create_folded_groups(
-    Fabric& fabric,
-    std::uint32_t first,
-    const HeadPieces& pieces,
-    std::uint64_t unit,
-    ElementType element,
-    std::string& refused);
+    Fabric& fabric, std::uint32_t first, const HeadPieces& pieces, std::uint64_t unit,
+    ElementType element, std::string& refused);
 
 }  // namespace switchfold

@@ -14,10 +14,7 @@ void HeadPieces::cut(std::uint64_t bytes, std::uint32_t channels) {
 }
 
 HeadPieces HeadPieces::contiguous(
-    std::uint64_t bytes,
-    std::uint32_t channels,
-    std::uint32_t heads,
-    std::uint64_t chunk,
+    std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
     std::uint64_t align) {
     HeadPieces pieces(heads, chunk, 0);
     pieces.align_ = align;

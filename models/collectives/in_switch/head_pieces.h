@@ -15,10 +15,7 @@ public:
     /// One buffer of `bytes`; in every loop the heads' pieces follow each other. The last loop's
     /// are multiples of `align`.
     static HeadPieces contiguous(
-        std::uint64_t bytes,
-        std::uint32_t channels,
-        std::uint32_t heads,
-        std::uint64_t chunk,
+        std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
         std::uint64_t align = kGrain);
     /// One block of `stride` bytes a head, as reduce-scatter and all-gather have it.
     static HeadPieces

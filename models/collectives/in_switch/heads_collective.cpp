@@ -45,10 +45,8 @@ class HeadsCollective final : public RunningCollective,
                               private PieceGate {
 public:
     HeadsCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::vector<DomainGroups> machines,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::vector<DomainGroups> machines,
         std::vector<std::unique_ptr<ReductionGroup>> rails);
 
     void join(std::uint32_t position, Time start) override;
@@ -83,16 +81,10 @@ private:
     void on_member_done(std::uint32_t position, Time end) override { end_part(position, end); }
     void end_part(std::uint32_t position, Time end);
     [[nodiscard]] std::uint64_t available(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        const Step& step,
+        std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
         Part part) override;
     void moved(
-        std::uint32_t position,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        const Step& step,
+        std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
         Part part) override;
     void attach(std::uint32_t position, std::uint32_t channel, ThreadBlock& block) override {
         joint(position, channel).blocks.push_back(&block);
@@ -133,11 +125,8 @@ private:
 };
 
 HeadsCollective::HeadsCollective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
-    std::vector<DomainGroups> machines,
-    std::vector<std::unique_ptr<ReductionGroup>> rails) :
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
+    std::vector<DomainGroups> machines, std::vector<std::unique_ptr<ReductionGroup>> rails) :
     fabric_(environment.fabric),
     spec_(spec),
     layout_(simulated_layout(spec)),
@@ -158,14 +147,8 @@ HeadsCollective::HeadsCollective(
             place_[members[i]] = i;
         SwitchStagesListener& self = *this;
         stages_.push_back(std::make_unique<SwitchStages>(
-            environment,
-            spec_,
-            members,
-            std::move(machines[machine]),
-            pieces_,
-            work(environment.params, machine),
-            buffers_,
-            self));
+            environment, spec_, members, std::move(machines[machine]), pieces_,
+            work(environment.params, machine), buffers_, self));
     }
     // Heads hand chunks of all channels to a network that reduces in one order.
     if (environment.may_jump && rails.empty()) {
@@ -214,14 +197,9 @@ void HeadsCollective::join_rails(
         machines.stages.push_back(stages.get());
     SwitchStagesListener& self = *this;
     aggregation_ = std::make_unique<Aggregation>(
-        environment,
-        spec_,
-        std::move(rails),
-        pieces_,
-        stage_warps(environment.params, StageRole::kAggregation, spec_.size()),
-        std::move(machines),
-        buffers_,
-        self);
+        environment, spec_, std::move(rails), pieces_,
+        stage_warps(environment.params, StageRole::kAggregation, spec_.size()), std::move(machines),
+        buffers_, self);
 }
 
 void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
@@ -233,13 +211,8 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     shape.largest_unit = std::max(warps.round, warps.reduce_window / 2);
     MemberListener& self = *this;
     heads_ = std::make_unique<BlockNetwork>(
-        environment,
-        spec_,
-        Protocol::kSimple,
-        shape,
-        std::max(kGrain, heads_chunk(environment.params, spec_)),
-        1,
-        self);
+        environment, spec_, Protocol::kSimple, shape,
+        std::max(kGrain, heads_chunk(environment.params, spec_)), 1, self);
     if (environment.functional)
         heads_->use_buffers(buffers_.sums, buffers_.sums);
     if (turns_)
@@ -334,8 +307,7 @@ void HeadsCollective::on_unit_failure() {
     // Some members of the others may have their result already.
     if (spec_.kind != CollectiveKind::kAllReduce)
         throw SimulationError(
-            fabric_.name(),
-            fabric_.scheduler().now(),
+            fabric_.name(), fabric_.scheduler().now(),
             fmt::format("{} under a {}", kUnitTimedOut, to_string(spec_.kind)));
     listener_.on_failure(kUnitTimedOut);
 }
@@ -350,10 +322,7 @@ void HeadsCollective::abandon() {
 }
 
 std::uint64_t HeadsCollective::available(
-    std::uint32_t position,
-    std::uint32_t channel,
-    std::uint64_t loop,
-    const Step& step,
+    std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
     Part part) {
     SwitchStages& stages = stages_of(position);
     const std::uint32_t member = place_[position];
@@ -371,10 +340,7 @@ std::uint64_t HeadsCollective::available(
 }
 
 void HeadsCollective::moved(
-    std::uint32_t position,
-    std::uint32_t channel,
-    std::uint64_t loop,
-    const Step& step,
+    std::uint32_t position, std::uint32_t channel, std::uint64_t loop, const Step& step,
     Part part) {
     SwitchStages& stages = stages_of(position);
     const std::uint32_t member = place_[position];
@@ -409,9 +375,7 @@ std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_heads_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     HeadsGroups groups(environment.fabric);
     if (!groups.create(environment.params, spec, refused))

@@ -43,10 +43,8 @@ std::unique_ptr<ReductionGroup> HeadsGroups::create(
 }
 
 DomainGroups HeadsGroups::fold(
-    const CollectiveParams& params,
-    const CollectiveSpec& spec,
-    const std::vector<std::uint32_t>& members,
-    std::string& refused) {
+    const CollectiveParams& params, const CollectiveSpec& spec,
+    const std::vector<std::uint32_t>& members, std::string& refused) {
     const std::uint64_t round = stage_warps(params, StageRole::kTreeNode, spec.size()).round;
     return create_folded_groups(
         fabric_, members.front(), heads_pieces(params, spec), round, spec.element, refused);

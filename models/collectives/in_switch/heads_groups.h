@@ -32,15 +32,12 @@ public:
 
 private:
     [[nodiscard]] std::unique_ptr<ReductionGroup> create(
-        const CollectiveSpec& spec,
-        const std::vector<std::uint32_t>& positions,
+        const CollectiveSpec& spec, const std::vector<std::uint32_t>& positions,
         std::string& refused);
     /// Of a machine whose first member stands for all.
     [[nodiscard]] DomainGroups fold(
-        const CollectiveParams& params,
-        const CollectiveSpec& spec,
-        const std::vector<std::uint32_t>& members,
-        std::string& refused);
+        const CollectiveParams& params, const CollectiveSpec& spec,
+        const std::vector<std::uint32_t>& members, std::string& refused);
 
     Fabric& fabric_;
     std::vector<DomainGroups> machines_;

@@ -23,17 +23,13 @@ namespace {
 class PullAllReduce final : public InSwitchCollective, public Repeating, private NvlsLoopsListener {
 public:
     PullAllReduce(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group);
     /// Of a folded domain (rank_fold.h). `last`: the group of the last loop, in which fewer heads
     /// have a piece; null if all have.
     PullAllReduce(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group,
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group,
         std::unique_ptr<ReductionGroup> last) :
         PullAllReduce(environment, spec, listener, std::move(group)) {
         last_ = std::move(last);
@@ -142,10 +138,7 @@ constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
-        params,
-        spec.size(),
-        spec.choice.channels,
-        spec.bytes.count(),
+        params, spec.size(), spec.choice.channels, spec.bytes.count(),
         spec.choice.of<NcclChoice>().registered);
 }
 
@@ -157,9 +150,7 @@ std::uint32_t unit_of(const CollectiveParams& params, const InSwitchShape& shape
 }
 
 PullAllReduce::PullAllReduce(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
     shape_(shape_of(environment.params, spec)),
@@ -172,8 +163,7 @@ PullAllReduce::PullAllReduce(
         shape_.pieces,
         std::vector<NvlsCopyWarps>(
             spec.choice.channels, {shape_.scatter_workers, shape_.gather_workers}),
-        !registered_,
-        *this),
+        !registered_, *this),
     requests_(std::size_t{n_} * spec.choice.channels),
     stores_(requests_.size()) {
     // Where what all blocks ask for does not fit the tables each of the units' lines finds its own
@@ -317,8 +307,7 @@ void PullAllReduce::request(std::uint32_t head, std::uint32_t c) {
             const auto bytes = static_cast<std::uint32_t>(std::min(largest, end - b.requested));
             const auto place_in_piece = static_cast<std::uint32_t>(b.requested / kReduceGrain);
             fabric_.send(
-                group_in(c, b.reduced),
-                head,
+                group_in(c, b.reduced), head,
                 {.kind = commands_ ? PacketKind::kReduceCommand : PacketKind::kReduceRequest,
                  .payload = bytes,
                  .tag = PieceTag{c, place, head, place_in_piece}.pack(),
@@ -366,10 +355,8 @@ std::vector<Packet> PullAllReduce::round_of(const Packet& packet, std::uint32_t 
     const std::uint64_t round = offset_of(tag) / round_;
     const Part part = piece(tag.channel, loops_.block(head, tag.channel).reduced, head);
     return open_.note(
-        std::size_t{head} * loops_.channels() + tag.channel,
-        round,
-        std::min<std::uint64_t>(round_, part.bytes - round * round_),
-        packet);
+        std::size_t{head} * loops_.channels() + tag.channel, round,
+        std::min<std::uint64_t>(round_, part.bytes - round * round_), packet);
 }
 
 void PullAllReduce::on_sum(const Packet& packet, std::uint32_t head) {
@@ -393,8 +380,7 @@ void PullAllReduce::store(std::span<const Packet> round, std::uint32_t head) {
     std::uint64_t bytes = 0;
     for (const Packet& sum : round) {
         fabric_.send(
-            group_in(tag.channel, loop),
-            head,
+            group_in(tag.channel, loop), head,
             {.kind = PacketKind::kMulticastWrite,
              .payload = sum.payload,
              .tag = sum.tag,
@@ -453,9 +439,7 @@ std::vector<std::string> PullAllReduce::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_pull_all_reduce(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     if (spec.stands_for == 0)
         return make_group_collective<PullAllReduce>(environment, spec, listener, refused);

@@ -15,10 +15,8 @@ namespace switchfold {
 class InSwitchCollective : public GroupCollective {
 protected:
     InSwitchCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group) :
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         GroupCollective(environment, spec, listener, std::move(group)),
         params_(environment.params),
         registered_(spec.choice.of<NcclChoice>().registered),

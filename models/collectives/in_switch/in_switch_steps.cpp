@@ -42,11 +42,8 @@ std::uint64_t nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t 
 }
 
 InSwitchShape in_switch_shape(
-    const CollectiveParams& params,
-    std::uint32_t ranks,
-    std::uint32_t channels,
-    std::uint64_t bytes,
-    bool registered) {
+    const CollectiveParams& params, std::uint32_t ranks, std::uint32_t channels,
+    std::uint64_t bytes, bool registered) {
     const std::uint32_t warps = params.in_switch_threads / kWarpThreads;
     std::uint32_t reduce = ranks <= 6 ? 7 : 5;
     if (warps <= reduce + 1)
@@ -130,9 +127,7 @@ Time copy_round_time(const CollectiveParams& params, Bytes of_all_warps) {
 }
 
 Time copy_time(
-    const CollectiveParams& params,
-    std::uint32_t workers,
-    std::uint32_t busy,
+    const CollectiveParams& params, std::uint32_t workers, std::uint32_t busy,
     std::uint64_t bytes) {
     const std::uint64_t hunks = (bytes + kWarpCopy - 1) / kWarpCopy;
     const auto rest = static_cast<std::uint32_t>(hunks % workers);

@@ -31,11 +31,8 @@ inline constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
 nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
 
 [[nodiscard]] InSwitchShape in_switch_shape(
-    const CollectiveParams& params,
-    std::uint32_t ranks,
-    std::uint32_t channels,
-    std::uint64_t bytes,
-    bool registered);
+    const CollectiveParams& params, std::uint32_t ranks, std::uint32_t channels,
+    std::uint64_t bytes, bool registered);
 
 /// How many rounds of its warps one packet of a long pull stands for.
 struct RoundsInPacket {
@@ -99,10 +96,8 @@ struct PieceTag {
     }
     static PieceTag unpack(std::uint64_t tag) {
         return {
-            static_cast<std::uint32_t>(tag >> 56U),
-            static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
-            static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU,
-            static_cast<std::uint32_t>(tag)};
+            static_cast<std::uint32_t>(tag >> 56U), static_cast<std::uint32_t>(tag >> 48U) & 0xFFU,
+            static_cast<std::uint32_t>(tag >> 32U) & 0xFFFFU, static_cast<std::uint32_t>(tag)};
     }
 };
 

@@ -21,10 +21,7 @@ constexpr double kFewestOfTwo = 48;
 }  // namespace
 
 NvlsLoops::NvlsLoops(
-    Machine machine,
-    const HeadPieces& pieces,
-    const std::vector<NvlsCopyWarps>& warps,
-    bool copies,
+    Machine machine, const HeadPieces& pieces, const std::vector<NvlsCopyWarps>& warps, bool copies,
     NvlsLoopsListener& listener) :
     scheduler_(machine.scheduler),
     params_(machine.params),
@@ -295,13 +292,7 @@ NvlsLoops::blocked(const std::vector<std::uint32_t>& ranks, std::size_t limit) c
                 continue;
             lines.push_back(fmt::format(
                 "rank {} channel {}: scattered {}, reduced {}, stored {}, gathered {} of {} loops",
-                ranks[member],
-                c,
-                b.scattered,
-                b.reduced,
-                b.stored,
-                b.gathered,
-                channel.loops));
+                ranks[member], c, b.scattered, b.reduced, b.stored, b.gathered, channel.loops));
         }
     return lines;
 }

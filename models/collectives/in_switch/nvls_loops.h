@@ -53,11 +53,8 @@ public:
     };
     /// `warps` by channel. `copies`: false for registered buffers, which nobody copies.
     NvlsLoops(
-        Machine machine,
-        const HeadPieces& pieces,
-        const std::vector<NvlsCopyWarps>& warps,
-        bool copies,
-        NvlsLoopsListener& listener);
+        Machine machine, const HeadPieces& pieces, const std::vector<NvlsCopyWarps>& warps,
+        bool copies, NvlsLoopsListener& listener);
 
     [[nodiscard]] NvlsBlock& block(std::uint32_t member, std::uint32_t channel) {
         return blocks_[std::size_t{member} * channels_.size() + channel];
@@ -94,10 +91,7 @@ public:
     void end_store(std::uint32_t member, std::uint32_t channel);
     /// Some of them are in a member's memory.
     void delivered(
-        std::uint32_t channel,
-        std::uint32_t slot,
-        std::uint32_t head,
-        std::uint64_t bytes,
+        std::uint32_t channel, std::uint32_t slot, std::uint32_t head, std::uint64_t bytes,
         Time visible);
     /// The member is through with this loop, where it does not gather.
     void end_loop(std::uint32_t member, std::uint32_t channel, std::uint64_t loop);

@@ -34,10 +34,8 @@ constexpr std::uint64_t kRoomForTrains = 2;
 class PushAllReduce final : public InSwitchCollective, private EventHandler {
 public:
     PushAllReduce(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group);
 
     void join(std::uint32_t position, Time start) override;
     void abandon() override;
@@ -115,9 +113,7 @@ private:
 };
 
 PushAllReduce::PushAllReduce(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
     window_(environment.params.outstanding_loads.count()),
@@ -169,8 +165,7 @@ void PushAllReduce::join(std::uint32_t position, Time start) {
             // The first loads of the own buffer have to come back; later ones are under way by
             // then.
             scheduler_.at(
-                start + params_.in_switch_copy_round,
-                *this,
+                start + params_.in_switch_copy_round, *this,
                 static_cast<std::uint64_t>(Stage::kPush) << 60U | std::uint64_t{c} << 32U |
                     position);
         }
@@ -212,8 +207,7 @@ void PushAllReduce::push(std::uint32_t position, std::uint32_t c) {
         const std::uint64_t tag = std::uint64_t{c} << 40U | b.sent / unit_;
         const std::uint64_t offset = part.begin + b.sent;
         fabric_.send(
-            *group_,
-            position,
+            *group_, position,
             {.kind = PacketKind::kReducePush,
              .payload = bytes,
              .tag = tag,
@@ -256,8 +250,7 @@ void PushAllReduce::on_sum(const Packet& packet, std::uint32_t position, Time vi
     }
     const Time last = registered_ ? Time() : params_.in_switch_copy_round;
     scheduler_.at(
-        std::max(scheduler_.now(), Time(b.copied) + last + params_.push_poll),
-        *this,
+        std::max(scheduler_.now(), Time(b.copied) + last + params_.push_poll), *this,
         static_cast<std::uint64_t>(Stage::kEnd) << 60U | position);
 }
 
@@ -282,8 +275,7 @@ void PushAllReduce::on_partial(const Packet& packet, std::uint32_t position, Tim
         std::max(
             scheduler_.now(),
             Time(b.merge_free) + params_.in_switch_copy_round + params_.push_poll),
-        *this,
-        static_cast<std::uint64_t>(Stage::kMerged) << 60U | event);
+        *this, static_cast<std::uint64_t>(Stage::kMerged) << 60U | event);
 }
 
 void PushAllReduce::send_merged(std::uint64_t line) {
@@ -294,8 +286,7 @@ void PushAllReduce::send_merged(std::uint64_t line) {
     if (!merge.values.empty())
         sum = fold(fabric_.values(), merge.values, spec_.element, Accumulation::kFloat32, true);
     fabric_.send(
-        *group_,
-        home_of(line),
+        *group_, home_of(line),
         {.kind = PacketKind::kMulticastWrite,
          .payload = merge.payload,
          .tag = line,
@@ -311,12 +302,8 @@ std::vector<std::string> PushAllReduce::blocked(std::size_t limit) const {
             const Block& b = blocks_[std::size_t{position} * parts_.size() + c];
             if (b.arrived < parts_[c].bytes)
                 lines.push_back(fmt::format(
-                    "rank {} channel {}: pushed {}, got {} of {} bytes",
-                    spec_.ranks[position],
-                    c,
-                    b.sent,
-                    b.arrived,
-                    parts_[c].bytes));
+                    "rank {} channel {}: pushed {}, got {} of {} bytes", spec_.ranks[position], c,
+                    b.sent, b.arrived, parts_[c].bytes));
         }
     return lines;
 }
@@ -324,9 +311,7 @@ std::vector<std::string> PushAllReduce::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_push_all_reduce(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     return make_group_collective<PushAllReduce>(environment, spec, listener, refused);
 }

@@ -11,13 +11,9 @@
 namespace switchfold {
 
 RailReduction::RailReduction(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    std::unique_ptr<ReductionGroup> group,
-    Rail rail,
-    const HeadPieces& pieces,
-    StageBuffers& buffers,
-    RailListener& listener) :
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+    std::unique_ptr<ReductionGroup> group, Rail rail, const HeadPieces& pieces,
+    StageBuffers& buffers, RailListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),
     params_(environment.params),
@@ -99,16 +95,13 @@ void RailReduction::push(std::uint32_t machine, const Chunk& chunk) {
         const auto bytes =
             static_cast<std::uint32_t>(std::min<std::uint64_t>(unit_, part.bytes - offset));
         const PieceTag tag{
-            chunk.channel,
-            static_cast<std::uint32_t>(chunk.loop % params_.steps),
-            rail_.number,
+            chunk.channel, static_cast<std::uint32_t>(chunk.loop % params_.steps), rail_.number,
             static_cast<std::uint32_t>(offset)};
         // Neighbours leave by different ports, so that all adders work.
         const std::uint64_t unit = (part.begin + offset) / unit_;
         const std::uint64_t element = (part.begin + offset) / element_bytes_;
         fabric_.send(
-            *group_,
-            machine,
+            *group_, machine,
             {.kind = PacketKind::kReducePush,
              .payload = bytes,
              .tag = tag.pack(),
@@ -143,8 +136,7 @@ void RailReduction::on_packet(const Packet& packet, std::uint32_t rank, Time vis
     const Part part = pieces_.piece(tag.channel, loop, rail_.number);
     if (packet.values != 0)
         fabric_.values().take(
-            packet.values,
-            buffers_.sums[rail_.members[machine]],
+            packet.values, buffers_.sums[rail_.members[machine]],
             (part.begin + tag.unit) / element_bytes_);
     head.arrived[slot] += packet.payload;
     head.arrived_at[slot] = std::max(head.arrived_at[slot], visible.count());
@@ -175,10 +167,8 @@ std::vector<std::string> RailReduction::blocked(std::size_t limit) const {
     for (std::size_t machine = 0; machine < heads_.size() && lines.size() < limit; ++machine)
         if (heads_[machine].next < order_.size())
             lines.push_back(fmt::format(
-                "rank {} has handed {} of {} chunks to the network",
-                group_->ranks[machine],
-                heads_[machine].next,
-                order_.size()));
+                "rank {} has handed {} of {} chunks to the network", group_->ranks[machine],
+                heads_[machine].next, order_.size()));
     return lines;
 }
 

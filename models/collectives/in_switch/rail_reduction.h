@@ -37,13 +37,9 @@ public:
         std::vector<std::uint32_t> members;  ///< positions, by machine
     };
     RailReduction(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        std::unique_ptr<ReductionGroup> group,
-        Rail rail,
-        const HeadPieces& pieces,
-        StageBuffers& buffers,
-        RailListener& listener);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        std::unique_ptr<ReductionGroup> group, Rail rail, const HeadPieces& pieces,
+        StageBuffers& buffers, RailListener& listener);
     ~RailReduction();
     RailReduction(const RailReduction&) = delete;
     RailReduction& operator=(const RailReduction&) = delete;

@@ -28,14 +28,9 @@ std::vector<NvlsCopyWarps> copy_warps(const std::vector<StageWarps>& channels) {
 }  // namespace
 
 SwitchStages::SwitchStages(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    const std::vector<std::uint32_t>& members,
-    DomainGroups groups,
-    const HeadPieces& pieces,
-    Work work,
-    StageBuffers& buffers,
-    SwitchStagesListener& listener) :
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+    const std::vector<std::uint32_t>& members, DomainGroups groups, const HeadPieces& pieces,
+    Work work, StageBuffers& buffers, SwitchStagesListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),
     ports_(environment.ports),
@@ -51,15 +46,9 @@ SwitchStages::SwitchStages(
     element_bytes_(spec.element_bytes),
     functional_(environment.functional),
     loops_(
-        {scheduler_,
-         params_,
-         ports_of(groups_.all->ranks, ports_),
-         groups_.all->way(),
+        {scheduler_, params_, ports_of(groups_.all->ranks, ports_), groups_.all->way(),
          groups_.all->members / n_},
-        pieces,
-        copy_warps(work_.warps),
-        true,
-        *this),
+        pieces, copy_warps(work_.warps), true, *this),
     blocks_(std::size_t{n_} * pieces.channels()),
     running_(members.size(), 0),
     end_(members.size()) {
@@ -153,8 +142,7 @@ void SwitchStages::request(std::uint32_t member, std::uint32_t c) {
             std::min<std::uint64_t>(units_[c], part.bytes - b.requested));
         const PieceTag tag{c, slot, member, static_cast<std::uint32_t>(b.requested)};
         fabric_.send(
-            group_in(c, b.reduced),
-            member,
+            group_in(c, b.reduced), member,
             {.kind = PacketKind::kReduceRequest,
              .payload = bytes,
              .tag = tag.pack(),

@@ -57,14 +57,9 @@ public:
     /// `members`: positions of the domain's GPUs, which are its heads, or of the one that
     /// stands for all in a folded domain; `groups` spans them, and is given back at the end.
     SwitchStages(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        const std::vector<std::uint32_t>& members,
-        DomainGroups groups,
-        const HeadPieces& pieces,
-        Work work,
-        StageBuffers& buffers,
-        SwitchStagesListener& listener);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        const std::vector<std::uint32_t>& members, DomainGroups groups, const HeadPieces& pieces,
+        Work work, StageBuffers& buffers, SwitchStagesListener& listener);
     ~SwitchStages();
     SwitchStages(const SwitchStages&) = delete;
     SwitchStages& operator=(const SwitchStages&) = delete;
@@ -84,10 +79,7 @@ public:
     [[nodiscard]] std::uint64_t can_store(std::uint32_t member, std::uint32_t channel);
     /// Final values of this part of its piece go to all members.
     void store(
-        std::uint32_t member,
-        std::uint32_t channel,
-        std::uint64_t loop,
-        std::uint64_t offset,
+        std::uint32_t member, std::uint32_t channel, std::uint64_t loop, std::uint64_t offset,
         std::uint64_t bytes);
     /// Every member counts its loops here, by channel, by what its warps do; before any
     /// joins.

@@ -22,10 +22,7 @@ std::uint64_t SwitchStages::can_store(std::uint32_t member, std::uint32_t c) {
 }
 
 void SwitchStages::store(
-    std::uint32_t member,
-    std::uint32_t c,
-    std::uint64_t loop,
-    std::uint64_t offset,
+    std::uint32_t member, std::uint32_t c, std::uint64_t loop, std::uint64_t offset,
     std::uint64_t bytes) {
     StageBlock& b = block(member, c);
     const Part part = pieces_.piece(c, loop, member);
@@ -42,8 +39,7 @@ void SwitchStages::store(
                               sources[positions_[member]], element(tag), some / element_bytes_)
                         : 0;
         const OptionalTime departure = fabric_.send(
-            group_in(c, loop),
-            member,
+            group_in(c, loop), member,
             {.kind = PacketKind::kMulticastWrite,
              .payload = some,
              .tag = tag.pack(),

@@ -30,11 +30,8 @@ bool Recall::undisturbed(const Ports& ports) const {
 }
 
 bool Recall::recall(
-    const Likeness& likeness,
-    const PastRun::Joining& joining,
-    const Ports& ports,
-    MemberListener& members,
-    RecallListener& listener) {
+    const Likeness& likeness, const PastRun::Joining& joining, const Ports& ports,
+    MemberListener& members, RecallListener& listener) {
     if (passing_ || watched_ != nullptr || !undisturbed(ports))
         return false;
     const auto found = past_.find(likeness);
@@ -52,9 +49,7 @@ bool Recall::recall(
 }
 
 void Recall::record(
-    Likeness likeness,
-    const PastRun::Joining& joining,
-    const Ports& ports,
+    Likeness likeness, const PastRun::Joining& joining, const Ports& ports,
     const MemberListener& of) {
     Recording recording{std::move(likeness), world(scheduler_.now()), counts_.all(), {}};
     recording.run.joining = joining;
@@ -116,10 +111,7 @@ void Recall::give_way() {
 }
 
 void Recall::told(
-    const MemberListener& of,
-    std::uint32_t position,
-    std::uint32_t left,
-    std::uint32_t all,
+    const MemberListener& of, std::uint32_t position, std::uint32_t left, std::uint32_t all,
     Time end) {
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
@@ -150,9 +142,8 @@ void Recall::ended(const MemberListener& of) {
     }
     recording.run.traffic = beyond(counts_.all(), recording.begun);
     std::stable_sort(
-        recording.run.told.begin(), recording.run.told.end(), [](const auto& a, const auto& b) {
-            return a.at < b.at;
-        });
+        recording.run.told.begin(), recording.run.told.end(),
+        [](const auto& a, const auto& b) { return a.at < b.at; });
     if (recording.run.suits(recording.run.joining))
         past_.try_emplace(std::move(recording.likeness), std::move(recording.run));
 }

@@ -51,21 +51,15 @@ public:
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
-        const Likeness& likeness,
-        const PastRun::Joining& joining,
-        const Ports& ports,
-        MemberListener& members,
-        RecallListener& listener);
+        const Likeness& likeness, const PastRun::Joining& joining, const Ports& ports,
+        MemberListener& members, RecallListener& listener);
     /// A recalled one's members may be told by this alone.
     [[nodiscard]] bool passes(const MemberListener& members) const {
         return passing_ && passing_->members == &members && !telling_;
     }
     /// A member has `left` of `all` rounds to go, or is done (0) at `end`.
     void told(
-        const MemberListener& of,
-        std::uint32_t position,
-        std::uint32_t left,
-        std::uint32_t all,
+        const MemberListener& of, std::uint32_t position, std::uint32_t left, std::uint32_t all,
         Time end);
     /// It has ended, and is an example if it was undisturbed.
     void ended(const MemberListener& of);
@@ -101,9 +95,7 @@ private:
     void tell();
     void give_way();
     void record(
-        Likeness likeness,
-        const PastRun::Joining& joining,
-        const Ports& ports,
+        Likeness likeness, const PastRun::Joining& joining, const Ports& ports,
         const MemberListener& of);
     /// Hears of kernels that begin to draw from these; of none if there are none.
     void listen(const Ports& ports);

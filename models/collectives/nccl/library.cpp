@@ -39,9 +39,7 @@ bool all_reduce(CollectiveKind kind) {
 /// An all-reduce inside one domain has its own pipeline, depending on the mode; other collectives
 /// run over heads.
 std::unique_ptr<RunningCollective> make_in_switch(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     if (!all_reduce(spec.kind)) {
         CollectiveSpec inside = spec;
@@ -130,10 +128,8 @@ public:
     }
 
     [[nodiscard]] Refusal refuses(
-        const CollectiveParams& /*params*/,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
-        const CallGroup& group) const override {
+        const CollectiveParams& /*params*/, const CollectivePolicy& policy,
+        const CollectiveCall& call, const CallGroup& group) const override {
         const Algorithm algorithm = policy.algorithm;
         if (algorithm == Algorithm::kAuto || is_exchange(call.kind))
             return {};
@@ -142,9 +138,7 @@ public:
                 ? why_not(algorithm, call.kind, call.datatype, group.topology(), group.ranks())
                 : fmt::format("NCCL has no {} by {}", to_string(call.kind), enum_name(algorithm));
         return {
-            why,
-            "algorithm",
-            enum_name(algorithm),
+            why, "algorithm", enum_name(algorithm),
             all_reduce(call.kind) ? "ring, tree or auto" : "ring or auto"};
     }
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
@@ -152,18 +146,13 @@ public:
         return policy;
     }
     [[nodiscard]] Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         const MachineView& machine = group.machine();
         if (is_exchange(call.kind)) {
             const bool one = call.kind == CollectiveKind::kSendReceive;
             return choose_exchange(
-                params,
-                policy,
-                machine,
-                one ? call.bytes : call.bytes / machine.ranks,
+                params, policy, machine, one ? call.bytes : call.bytes / machine.ranks,
                 one ? 1 : machine.ranks);
         }
         if (!all_reduce(call.kind) && policy.algorithm == Algorithm::kInSwitch) {
@@ -182,15 +171,11 @@ public:
     kernel(const CollectiveParams& params, const Choice& choice) const override {
         if (reduces_in_switch(choice.algorithm))
             return {
-                params.in_switch_threads,
-                params.registers_per_thread,
-                params.shared_memory,
-                params.launch_latency,
-                Time()};
+                params.in_switch_threads, params.registers_per_thread, params.shared_memory,
+                params.launch_latency, Time()};
         const ProtocolParams& protocol = params_of(params, choice.protocol);
         return {
-            choice.threads != 0 ? choice.threads : protocol.threads,
-            params.registers_per_thread,
+            choice.threads != 0 ? choice.threads : protocol.threads, params.registers_per_thread,
             params.shared_memory,
             params.launch_latency -
                 portion(protocol.threads_start, missing_threads(params, choice)),
@@ -199,12 +184,8 @@ public:
     void distinguish(const Choice& choice, std::vector<std::uint64_t>& words) const override {
         const auto& own = choice.of<NcclChoice>();
         words.insert(
-            words.end(),
-            {static_cast<std::uint64_t>(own.mode),
-             own.registered ? 1U : 0U,
-             own.for_a_peer,
-             own.chunk,
-             own.peers_of_a_block});
+            words.end(), {static_cast<std::uint64_t>(own.mode), own.registered ? 1U : 0U,
+                          own.for_a_peer, own.chunk, own.peers_of_a_block});
     }
     [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
         const auto& own = choice.of<NcclChoice>();
@@ -218,10 +199,8 @@ public:
             studied ? enum_name(own.mode) : std::string_view()};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const override {
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const override {
         if (spec.parts != nullptr)
             return make_uneven_exchange(environment, spec, listener, refused);
         return entry_of(spec.choice.algorithm).make(environment, spec, listener, refused);

@@ -17,8 +17,7 @@ std::string why_no_peer_copies(
                "owners and topology_tree copy between machines";
     if (algorithm == Algorithm::kTopologyTree && ranks.size() > kMostSearched)
         return fmt::format(
-            "the group has {} GPUs, and trees are searched for {} at most",
-            ranks.size(),
+            "the group has {} GPUs, and trees are searched for {} at most", ranks.size(),
             kMostSearched);
     if (algorithm == Algorithm::kHost)
         return {};
@@ -30,9 +29,7 @@ std::string why_no_peer_copies(
 }
 
 Choice choose_peer_copies(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     Choice choice;
     choice.algorithm = policy.algorithm;

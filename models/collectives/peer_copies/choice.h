@@ -15,9 +15,7 @@ namespace switchfold {
 
 /// Algorithm and configuration of its copies; no thread blocks.
 [[nodiscard]] Choice choose_peer_copies(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 }  // namespace switchfold

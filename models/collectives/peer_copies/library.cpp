@@ -34,10 +34,8 @@ public:
     }
 
     [[nodiscard]] Refusal refuses(
-        const CollectiveParams& /*params*/,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
-        const CallGroup& group) const override {
+        const CollectiveParams& /*params*/, const CollectivePolicy& policy,
+        const CollectiveCall& call, const CallGroup& group) const override {
         const std::string why =
             call.kind == CollectiveKind::kAllReduce
                 ? why_no_peer_copies(policy.algorithm, group.topology(), group.ranks())
@@ -49,9 +47,7 @@ public:
         return policy;
     }
     [[nodiscard]] Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_peer_copies(params, policy, group.machine(), call);
     }
@@ -63,10 +59,8 @@ public:
         return {enum_name(choice.algorithm), "copies", {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const override {
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const override {
         return make_peer_copies(environment, spec, listener, refused);
     }
 };

@@ -41,10 +41,8 @@ class PeerCopies final : public GroupCollective,
                          private KernelListener {
 public:
     PeerCopies(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group) :
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         GroupCollective(environment, spec, listener, std::move(group)),
         params_(environment.params.peer_copies),
         pageable_(spec.choice.of<PeerCopyPolicy>().memory == HostMemory::kPageable),
@@ -113,8 +111,7 @@ private:
 
     void post(Stage stage, std::uint32_t index, Time due) {
         scheduler_.at(
-            std::max(due, scheduler_.now()),
-            *this,
+            std::max(due, scheduler_.now()), *this,
             static_cast<std::uint64_t>(stage) << 56U | index);
     }
     [[nodiscard]] static std::vector<std::uint32_t> members_of(const CopyStep& step) {
@@ -213,8 +210,7 @@ void PeerCopies::begin(std::uint32_t index) {
             std::max(1U, spec_.choice.of<PeerCopyPolicy>().host_threads));
         const Bandwidth rate = std::min(params_.host_add, share);
         return post(
-            Stage::kEnd,
-            index,
+            Stage::kEnd, index,
             scheduler_.now() + serialization_time(Bytes(bytes * (step.terms + 1)), rate));
     }
     case CopyStep::Kind::kToHost:
@@ -287,8 +283,7 @@ void PeerCopies::carry_values(const CopyStep& step) {
     };
     const auto keep = [&](std::uint32_t member, const std::vector<float>& values) {
         std::copy(
-            values.begin(),
-            values.end(),
+            values.begin(), values.end(),
             results_[member].begin() + static_cast<std::ptrdiff_t>(from));
     };
     const auto sum_up = [&](std::vector<float> sum, const std::vector<std::vector<float>>& terms) {
@@ -323,8 +318,7 @@ std::vector<std::string> PeerCopies::blocked(std::size_t limit) const {
     for (std::uint32_t member = 0; member < n_ && lines.size() < limit; ++member)
         if (members_[member].ended < members_[member].steps.size())
             lines.push_back(fmt::format(
-                "rank {}: {} of its {} copies and sums have not ended",
-                spec_.ranks[member],
+                "rank {}: {} of its {} copies and sums have not ended", spec_.ranks[member],
                 members_[member].steps.size() - members_[member].ended,
                 members_[member].steps.size()));
     return lines;
@@ -333,9 +327,7 @@ std::vector<std::string> PeerCopies::blocked(std::size_t limit) const {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_peer_copies(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     return make_group_collective<PeerCopies>(environment, spec, listener, refused);
 }

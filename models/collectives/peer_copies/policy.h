@@ -34,37 +34,27 @@ struct PeerCopyPolicy {
     static constexpr auto fields() {
         return list_of(
             field(
-                "array",
-                &PeerCopyPolicy::array,
+                "array", &PeerCopyPolicy::array,
                 "Largest array: the collective is divided into arrays of at most this size, like a "
                 "network's gradients, each transferred and added as one.",
-                kibibytes(1),
-                mebibytes(65'536)),
+                kibibytes(1), mebibytes(65'536)),
             field(
-                "owners",
-                &PeerCopyPolicy::owners,
+                "owners", &PeerCopyPolicy::owners,
                 "owners: number of ranks, from the first, that add arrays in turn and return the "
                 "sums, like parameter servers; 0: all ranks.",
-                0U,
-                1024U),
+                0U, 1024U),
             field(
-                "trees",
-                &PeerCopyPolicy::trees,
+                "trees", &PeerCopyPolicy::trees,
                 "topology_tree: number of trees with different roots, which arrays use in turn; 0: "
                 "one per rank.",
-                0U,
-                16U),
+                0U, 16U),
             field(
-                "memory",
-                &PeerCopyPolicy::memory,
+                "memory", &PeerCopyPolicy::memory,
                 "host: pinned, accessed directly by the GPUs' engines, or pageable, with a host "
                 "thread that copies along."),
             field(
-                "host_threads",
-                &PeerCopyPolicy::host_threads,
-                "host: threads that add and, with pageable memory, copy.",
-                1U,
-                256U));
+                "host_threads", &PeerCopyPolicy::host_threads,
+                "host: threads that add and, with pageable memory, copy.", 1U, 256U));
     }
 };
 
@@ -79,41 +69,29 @@ struct PeerCopyParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "call",
-                &PeerCopyParams::call,
+                "call", &PeerCopyParams::call,
                 "Delay of each copy or sum after it could begin: the framework's queue, the call, "
                 "and the wait for its end.",
-                Time(0),
-                microseconds(10'000)),
+                Time(0), microseconds(10'000)),
             field(
-                "at_once",
-                &PeerCopyParams::at_once,
-                "Limit on concurrent copies of one GPU, outbound and to or from the host.",
-                1U,
+                "at_once", &PeerCopyParams::at_once,
+                "Limit on concurrent copies of one GPU, outbound and to or from the host.", 1U,
                 64U),
             field(
-                "outstanding",
-                &PeerCopyParams::outstanding,
+                "outstanding", &PeerCopyParams::outstanding,
                 "Bytes in flight of a copy between GPUs; its unit of arbitration on shared links.",
-                kibibytes(1),
-                mebibytes(64)),
+                kibibytes(1), mebibytes(64)),
             field(
-                "host_add",
-                &PeerCopyParams::host_add,
+                "host_add", &PeerCopyParams::host_add,
                 "Bytes per second that one host thread reads and writes while adding.",
-                Bandwidth(1'000'000),
+                Bandwidth(1'000'000), gigabytes_per_second(10'000)),
+            field(
+                "host_memory", &PeerCopyParams::host_memory,
+                "The same for all threads of a machine together.", Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)),
             field(
-                "host_memory",
-                &PeerCopyParams::host_memory,
-                "The same for all threads of a machine together.",
-                Bandwidth(1'000'000),
-                gigabytes_per_second(10'000)),
-            field(
-                "pageable",
-                &PeerCopyParams::pageable,
-                "Bytes a second of a copy between a GPU and pageable memory.",
-                Bandwidth(1'000'000),
+                "pageable", &PeerCopyParams::pageable,
+                "Bytes a second of a copy between a GPU and pageable memory.", Bandwidth(1'000'000),
                 gigabytes_per_second(10'000)));
     }
 };

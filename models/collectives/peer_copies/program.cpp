@@ -51,14 +51,8 @@ void exchange_by_tree(CopyProgram& program, std::uint32_t array, const ReduceTre
     for (auto member = order.rbegin(); member != order.rend(); ++member)
         if (parents[*member] != *member)
             come[*member] = {
-                add(program,
-                    {Kind::kPeerCopy,
-                     array,
-                     parents[*member],
-                     *member,
-                     0,
-                     true,
-                     come[parents[*member]]})};
+                add(program, {Kind::kPeerCopy, array, parents[*member], *member, 0, true,
+                              come[parents[*member]]})};
 }
 
 }  // namespace

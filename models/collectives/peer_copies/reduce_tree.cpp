@@ -41,9 +41,7 @@ double lightest_tree(std::uint32_t members, Weight weight) {
 class Search {
 public:
     Search(
-        const Wiring& wiring,
-        std::uint32_t root,
-        const std::vector<double>& loaded,
+        const Wiring& wiring, std::uint32_t root, const std::vector<double>& loaded,
         std::uint64_t most_steps) :
         wiring_(wiring), n_(wiring.members), left_(most_steps), loads_(loaded) {
         for (std::uint32_t a = 0; a < n_; ++a)
@@ -327,9 +325,7 @@ private:
 }  // namespace
 
 FoundTree find_tree(
-    const Wiring& wiring,
-    std::uint32_t root,
-    const std::vector<double>& loaded,
+    const Wiring& wiring, std::uint32_t root, const std::vector<double>& loaded,
     std::uint64_t most_steps) {
     return Search(wiring, root, loaded, most_steps).take();
 }

@@ -38,9 +38,7 @@ struct FoundTree {
 /// all links. `loaded`: existing load of each link in seconds per byte. The search is exact for up
 /// to 16 members within `most_steps`; otherwise it returns the best tree found.
 [[nodiscard]] FoundTree find_tree(
-    const Wiring& wiring,
-    std::uint32_t root,
-    const std::vector<double>& loaded,
+    const Wiring& wiring, std::uint32_t root, const std::vector<double>& loaded,
     std::uint64_t most_steps = 200'000);
 
 /// Most members for which trees are searched.

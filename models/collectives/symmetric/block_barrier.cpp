@@ -10,10 +10,7 @@ constexpr std::uint32_t kCounterBytes = 4;
 }
 
 BlockBarriers::BlockBarriers(
-    Fabric& fabric,
-    const CollectiveSpec& spec,
-    const ReductionGroup* group,
-    std::uint32_t client,
+    Fabric& fabric, const CollectiveSpec& spec, const ReductionGroup* group, std::uint32_t client,
     std::uint32_t blocks) :
     fabric_(fabric),
     ranks_(spec.ranks),

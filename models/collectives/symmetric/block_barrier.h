@@ -16,11 +16,8 @@ public:
     enum Which : std::uint32_t { kEntry, kExit, kBarriers };
     /// Uses `group` if not null.
     BlockBarriers(
-        Fabric& fabric,
-        const CollectiveSpec& spec,
-        const ReductionGroup* group,
-        std::uint32_t client,
-        std::uint32_t blocks);
+        Fabric& fabric, const CollectiveSpec& spec, const ReductionGroup* group,
+        std::uint32_t client, std::uint32_t blocks);
 
     /// The block of the member at `position` arrives; its stores carry `tag`.
     void arrive(std::uint32_t position, std::uint32_t block, std::uint64_t tag);

@@ -47,9 +47,7 @@ public:
     }
 
     [[nodiscard]] Refusal refuses(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         std::string why = why_no_symmetric(params, policy, group.machine(), call);
         // What differs is a group of sends and receives, which NCCL runs with classic kernels.
@@ -61,9 +59,7 @@ public:
         return with_classic_kernels(policy);
     }
     [[nodiscard]] Choice choose(
-        const CollectiveParams& params,
-        const CollectivePolicy& policy,
-        const CollectiveCall& call,
+        const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_symmetric(params, policy, group.machine(), call);
     }
@@ -71,11 +67,8 @@ public:
     kernel(const CollectiveParams& params, const Choice& /*choice*/) const override {
         const SymmetricParams& symmetric = params.symmetric;
         return {
-            symmetric.threads,
-            symmetric.registers_per_thread,
-            symmetric.shared_memory,
-            symmetric.launch_latency,
-            Time()};
+            symmetric.threads, symmetric.registers_per_thread, symmetric.shared_memory,
+            symmetric.launch_latency, Time()};
     }
     [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
         return {
@@ -84,10 +77,8 @@ public:
             {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::string& refused) const override {
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::string& refused) const override {
         return make_symmetric_collective(environment, spec, listener, refused);
     }
 };

@@ -17,10 +17,8 @@ namespace {
 class LineCollective final : public SymmetricBase {
 public:
     LineCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group) :
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         SymmetricBase(environment, spec, listener, std::move(group)),
         workers_(std::size_t{n_} * spec.choice.channels * work_.workers()),
         working_(std::size_t{n_} * spec.choice.channels, work_.workers()) {}
@@ -186,9 +184,7 @@ private:
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_line_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     return make_group_collective<LineCollective>(environment, spec, listener, refused);
 }

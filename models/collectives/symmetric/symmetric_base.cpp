@@ -6,9 +6,7 @@
 namespace switchfold {
 
 SymmetricBase::SymmetricBase(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     GroupCollective(environment, spec, listener, std::move(group)),
     params_(environment.params.symmetric),
@@ -16,13 +14,8 @@ SymmetricBase::SymmetricBase(
     move_(symmetric_move(spec.kind, spec.choice.algorithm, spec.choice.protocol)),
     share_(spec.share()),
     work_(
-        move_,
-        spec.kind,
-        n_,
-        spec.choice.channels,
-        params_.threads,
-        spec.kind == CollectiveKind::kAllReduce ? spec.bytes.count() : share_,
-        spec.element_bytes,
+        move_, spec.kind, n_, spec.choice.channels, params_.threads,
+        spec.kind == CollectiveKind::kAllReduce ? spec.bytes.count() : share_, spec.element_bytes,
         unit_),
     running_(n_, spec.choice.channels),
     end_(n_) {}
@@ -38,9 +31,7 @@ void SymmetricBase::join(std::uint32_t position, Time start) {
 bool SymmetricBase::take(std::uint32_t worker, Task& task) {
     const std::uint32_t block = block_of(worker);
     const std::optional<Part> piece = work_.piece(
-        position_of_block(block),
-        block % spec_.choice.channels,
-        worker % work_.workers(),
+        position_of_block(block), block % spec_.choice.channels, worker % work_.workers(),
         task.number);
     if (!piece)
         return false;
@@ -61,17 +52,13 @@ std::vector<std::string> SymmetricBase::blocked(std::size_t limit) const {
     for (std::uint32_t position = 0; position < n_ && lines.size() < limit; ++position)
         if (running_[position] > 0)
             lines.push_back(fmt::format(
-                "rank {}: {} of {} blocks have not ended",
-                spec_.ranks[position],
-                running_[position],
-                spec_.choice.channels));
+                "rank {}: {} of {} blocks have not ended", spec_.ranks[position],
+                running_[position], spec_.choice.channels));
     return lines;
 }
 
 std::unique_ptr<RunningCollective> make_symmetric_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     MakeCollective* const make =
         spec.choice.protocol == Protocol::kLl ? make_line_collective : make_word_collective;

@@ -23,10 +23,8 @@ public:
 
 protected:
     SymmetricBase(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group);
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group);
 
     /// A worker's piece, relative to the whole work; none: no work.
     struct Task {

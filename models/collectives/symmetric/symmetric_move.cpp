@@ -156,9 +156,7 @@ bool symmetric_knows(CollectiveKind kind) {
 }
 
 std::string why_no_symmetric(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     if (!symmetric_knows(call.kind))
         return fmt::format("there are no symmetric kernels of {}", to_string(call.kind));
@@ -175,9 +173,7 @@ std::string why_no_symmetric(
 }
 
 Choice choose_symmetric(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const Constants& constants = constants_of(params.tuner);
     const Estimate estimate(constants, machine, call);

@@ -33,18 +33,14 @@ symmetric_move(CollectiveKind kind, Algorithm algorithm, Protocol protocol);
 /// Why there is no such kernel for this call on this machine; empty if there is. Limits of the
 /// topology are checked elsewhere.
 [[nodiscard]] std::string why_no_symmetric(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 /// The kernel, its blocks and its time by NCCL's estimate (src/sym_kernels.cc): for each kernel the
 /// fewest blocks within 2.5 % of its best time, then the kernel with the least time, penalised by
 /// 2.5 % per block.
 [[nodiscard]] Choice choose_symmetric(
-    const CollectiveParams& params,
-    const CollectivePolicy& policy,
-    const MachineView& machine,
+    const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 
 }  // namespace switchfold

@@ -19,37 +19,25 @@ struct SymmetricParams {
     static constexpr auto fields() {
         return list_of(
             field(
-                "launch_latency",
-                &SymmetricParams::launch_latency,
+                "launch_latency", &SymmetricParams::launch_latency,
                 "Sum of two latencies: from the launch of the kernel to its first instruction that "
                 "moves data, and from the last one to the stream's next operation.",
-                Time(0),
+                Time(0), microseconds(1000)),
+            field(
+                "load_latency", &SymmetricParams::load_latency,
+                "Latency from a warp's loads to their data, without links and queues.", Time(0),
                 microseconds(1000)),
             field(
-                "load_latency",
-                &SymmetricParams::load_latency,
-                "Latency from a warp's loads to their data, without links and queues.",
-                Time(0),
-                microseconds(1000)),
-            field(
-                "poll",
-                &SymmetricParams::poll,
-                "Latency from a counter or flag in memory to the polling thread.",
-                Time(0),
+                "poll", &SymmetricParams::poll,
+                "Latency from a counter or flag in memory to the polling thread.", Time(0),
                 microseconds(1000)),
             field("threads", &SymmetricParams::threads, "Threads of a block.", 128U, 1024U),
             field(
-                "registers_per_thread",
-                &SymmetricParams::registers_per_thread,
-                "Registers of the kernel.",
-                1U,
-                255U),
+                "registers_per_thread", &SymmetricParams::registers_per_thread,
+                "Registers of the kernel.", 1U, 255U),
             field(
-                "shared_memory",
-                &SymmetricParams::shared_memory,
-                "Shared memory of a block.",
-                Bytes(0),
-                mebibytes(1)));
+                "shared_memory", &SymmetricParams::shared_memory, "Shared memory of a block.",
+                Bytes(0), mebibytes(1)));
     }
 };
 

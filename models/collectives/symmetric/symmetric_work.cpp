@@ -19,14 +19,8 @@ constexpr std::uint32_t kPeersAtOnce = 2;
 }  // namespace
 
 SymmetricWork::SymmetricWork(
-    const SymmetricMove& move,
-    CollectiveKind kind,
-    std::uint32_t ranks,
-    std::uint32_t blocks,
-    std::uint32_t threads,
-    std::uint64_t bytes,
-    std::uint32_t element_bytes,
-    std::uint32_t unit) :
+    const SymmetricMove& move, CollectiveKind kind, std::uint32_t ranks, std::uint32_t blocks,
+    std::uint32_t threads, std::uint64_t bytes, std::uint32_t element_bytes, std::uint32_t unit) :
     blocks_(blocks) {
     const std::uint32_t warps = std::max(1U, threads / kWarpThreads);
     if (kind == CollectiveKind::kAllReduce && !move.lines)

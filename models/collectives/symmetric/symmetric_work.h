@@ -20,13 +20,8 @@ public:
     /// otherwise the bytes that each rank works on. Through the switch, and for lines, a piece is
     /// one packet of at most `unit` bytes.
     SymmetricWork(
-        const SymmetricMove& move,
-        CollectiveKind kind,
-        std::uint32_t ranks,
-        std::uint32_t blocks,
-        std::uint32_t threads,
-        std::uint64_t bytes,
-        std::uint32_t element_bytes,
+        const SymmetricMove& move, CollectiveKind kind, std::uint32_t ranks, std::uint32_t blocks,
+        std::uint32_t threads, std::uint64_t bytes, std::uint32_t element_bytes,
         std::uint32_t unit);
 
     /// Groups of warps per block that proceed independently.

@@ -28,8 +28,7 @@ struct WordTag {
     }
     static WordTag unpack(std::uint64_t tag) {
         return {
-            static_cast<Kind>(tag >> 62U),
-            static_cast<std::uint32_t>(tag),
+            static_cast<Kind>(tag >> 62U), static_cast<std::uint32_t>(tag),
             static_cast<std::uint32_t>(tag >> 44U) & 0x3'FFFFU,
             static_cast<std::uint32_t>(tag >> 32U) & 0xFFFU};
     }
@@ -43,10 +42,8 @@ struct WordTag {
 class WordCollective final : public SymmetricBase {
 public:
     WordCollective(
-        const CollectiveEnvironment& environment,
-        const CollectiveSpec& spec,
-        MemberListener& listener,
-        std::unique_ptr<ReductionGroup> group) :
+        const CollectiveEnvironment& environment, const CollectiveSpec& spec,
+        MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         SymmetricBase(environment, spec, listener, std::move(group)),
         barriers_(fabric_, spec_, group_.get(), client_, spec.choice.channels),
         blocks_(std::size_t{n_} * spec.choice.channels),
@@ -107,9 +104,7 @@ private:
     void store_packet(
         std::uint32_t worker, std::uint32_t index, std::uint32_t bytes, std::uint32_t values);
     void send_store(
-        std::uint32_t worker,
-        const Store& record,
-        Fabric::Transfer transfer,
+        std::uint32_t worker, const Store& record, Fabric::Transfer transfer,
         const Connection* way);
     void on_store(const Packet& packet, const WordTag& tag, std::uint32_t position, Time visible);
     void try_leave(std::uint32_t block);
@@ -172,8 +167,7 @@ void WordCollective::come_to(std::uint32_t block, Which which) {
     if (which == Which::kExit)
         b.left = true;
     barriers_.arrive(
-        position_of_block(block),
-        block % spec_.choice.channels,
+        position_of_block(block), block % spec_.choice.channels,
         WordTag{WordTag::Kind::kBarrier, block, 0, which}.pack());
     if (which == Which::kEntry && b.entry)
         post(Stage::kEnter, block, *b.entry);
@@ -221,8 +215,7 @@ void WordCollective::load(std::uint32_t worker) {
     case Side::kSwitch:
         w.answers = 1;
         fabric_.send(
-            *group_,
-            self,
+            *group_, self,
             {.kind = PacketKind::kReduceRequest,
              .payload = static_cast<std::uint32_t>(w.task.piece.bytes),
              .tag = WordTag{WordTag::Kind::kLoad, worker, self, 0}.pack(),
@@ -254,12 +247,11 @@ void WordCollective::load_from(std::uint32_t worker, std::uint32_t peer) {
     for (std::uint32_t i = 0; i < packets_of(w.task.piece); ++i) {
         ++w.answers;
         fabric_.send(
-            there,
-            {.kind = PacketKind::kReadRequest,
-             .payload = bytes_of(w.task.piece, i),
-             .tag = WordTag{WordTag::Kind::kLoad, worker, peer, i}.pack(),
-             .client = client_,
-             .slot = w.slot++});
+            there, {.kind = PacketKind::kReadRequest,
+                    .payload = bytes_of(w.task.piece, i),
+                    .tag = WordTag{WordTag::Kind::kLoad, worker, peer, i}.pack(),
+                    .client = client_,
+                    .slot = w.slot++});
     }
 }
 
@@ -385,8 +377,7 @@ void WordCollective::on_packet(const Packet& packet, std::uint32_t rank, Time vi
     case WordTag::Kind::kBarrier:
         return on_barrier(
             position * spec_.choice.channels + tag.index % spec_.choice.channels,
-            static_cast<Which>(tag.packet),
-            visible);
+            static_cast<Which>(tag.packet), visible);
     case WordTag::Kind::kStore:
         return on_store(packet, tag, position, visible);
     case WordTag::Kind::kLoad:
@@ -397,8 +388,7 @@ void WordCollective::on_packet(const Packet& packet, std::uint32_t rank, Time vi
     if (spec_.kind == CollectiveKind::kAllReduce)
         return listener_.on_failure(kUnitTimedOut);
     throw SimulationError(
-        fabric_.name(),
-        scheduler_.now(),
+        fabric_.name(), scheduler_.now(),
         fmt::format("{} under a {}", kUnitTimedOut, to_string(spec_.kind)));
 }
 
@@ -435,9 +425,7 @@ void WordCollective::try_leave(std::uint32_t block) {
 }  // namespace
 
 std::unique_ptr<RunningCollective> make_word_collective(
-    const CollectiveEnvironment& environment,
-    const CollectiveSpec& spec,
-    MemberListener& listener,
+    const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
     return make_group_collective<WordCollective>(environment, spec, listener, refused);
 }

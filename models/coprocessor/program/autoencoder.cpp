@@ -91,18 +91,10 @@ private:
             return;
         }
         region(
-            name,
-            phase,
+            name, phase,
             {ProductLoop{
-                batch_,
-                layer.out,
-                layer.in,
-                0,
-                layer.weights() * kFloat,
-                (layer.in + layer.out) * kFloat,
-                0,
-                0,
-                true}});
+                batch_, layer.out, layer.in, 0, layer.weights() * kFloat,
+                (layer.in + layer.out) * kFloat, 0, 0, true}});
     }
 
     void run_encoder_again() {
@@ -128,28 +120,14 @@ private:
         std::vector<Work> parts;
         // Rows of the weight gradient share the error vector; each core sums its own rows.
         ProductLoop gradient{
-            batch_,
-            layer.out,
-            layer.in,
-            layer.in,
-            0,
-            (layer.in + layer.out) * kFloat,
+            batch_, layer.out, layer.in, layer.in, 0, (layer.in + layer.out) * kFloat,
             // Atomic additions come from registers, without copies.
-            network_.sum == GradientSum::kCopies ? layer.weights() * kFloat : 0,
-            0,
-            false};
+            network_.sum == GradientSum::kCopies ? layer.weights() * kFloat : 0, 0, false};
         parts.emplace_back(gradient);
         if (i > 0)
             parts.emplace_back(ProductLoop{
-                batch_,
-                layer.in,
-                layer.out,
-                0,
-                layer.weights() * kFloat,
-                (layer.in + layer.out) * kFloat,
-                0,
-                kDerivative,
-                false});
+                batch_, layer.in, layer.out, 0, layer.weights() * kFloat,
+                (layer.in + layer.out) * kFloat, 0, kDerivative, false});
         if (network_.sum == GradientSum::kAtomics)
             parts.emplace_back(AtomicSum{layer.weights()});
         else
@@ -159,8 +137,7 @@ private:
 
     void update() {
         region(
-            "update",
-            Phase::kUpdate,
+            "update", Phase::kUpdate,
             {ElementLoop{
                 weights_of(network_), 2 * kFloat, kFloat, 2, kUpdateOperations, false, false}});
     }

@@ -19,9 +19,7 @@ using offload::Phase;
 using offload::ProductLoop;
 
 RegionTime time_of(
-    const offload::Work& work,
-    std::uint32_t threads,
-    std::uint32_t nested = 1,
+    const offload::Work& work, std::uint32_t threads, std::uint32_t nested = 1,
     std::uint32_t cores = 60) {
     const ProcessorParams params = many_core_processor();
     return Processor(params, layout_of(params, cores, threads, nested))

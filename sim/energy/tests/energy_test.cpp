@@ -106,9 +106,8 @@ TEST(Energy, AGpuWithoutNumbersIsNotGuessed) {
         FAIL();
     } catch (const ConfigError& error) {
         EXPECT_STREQ(
-            error.what(),
-            "power.json: /gpus: has no power numbers of the GPU \"AB\"; "
-            "expected an entry of that name (docs/energy.md)");
+            error.what(), "power.json: /gpus: has no power numbers of the GPU \"AB\"; "
+                          "expected an entry of that name (docs/energy.md)");
     }
 }
 

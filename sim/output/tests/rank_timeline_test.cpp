@@ -118,8 +118,7 @@ TEST(RankTimeline, CallsOfOneMomentShareTheTimeBeforeIt) {
     for (const Json& event : trace["traceEvents"])
         if (event.value("cat", "") == "cuda_runtime")
             calls.push_back(
-                {event["args"]["correlation"].get<double>(),
-                 event["ts"].get<double>(),
+                {event["args"]["correlation"].get<double>(), event["ts"].get<double>(),
                  event["dur"].get<double>()});
     EXPECT_EQ(calls, (std::vector<std::array<double, 3>>{{1, 4, 0.5}, {3, 4.5, 0.5}, {2, 5, 0.2}}));
 }

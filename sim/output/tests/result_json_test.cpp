@@ -20,38 +20,21 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
     for (const auto& [key, value] : json.items())
         keys.push_back(key);
     EXPECT_EQ(
-        keys,
-        (std::vector<std::string>{
-            "schema",
-            "experiment",
-            "version",
-            "config_digest",
-            "workload",
-            "scenarios",
-            "statistics",
-            "host"}));
+        keys, (std::vector<std::string>{
+                  "schema", "experiment", "version", "config_digest", "workload", "scenarios",
+                  "statistics", "host"}));
     const OrderedJson& ring = json["scenarios"][1];
     for (const char* key :
-         {"name",
-          "iteration_us",
-          "forward_us",
-          "backward_us",
-          "exposed_communication_us",
-          "waiting_for_late_ranks_us",
-          "exposed_waiting_us",
-          "jumped_us",
-          "backward_slowdown",
-          "slowdown_by_cause",
-          "collectives",
-          "links"})
+         {"name", "iteration_us", "forward_us", "backward_us", "exposed_communication_us",
+          "waiting_for_late_ranks_us", "exposed_waiting_us", "jumped_us", "backward_slowdown",
+          "slowdown_by_cause", "collectives", "links"})
         EXPECT_TRUE(ring.contains(key)) << key;
     EXPECT_EQ(ring["communication_blocks"], OrderedJson(2.25));
     EXPECT_EQ(
-        ring["with_ranks_together"],
-        OrderedJson(
-            {{"iteration_us", 44'000.0},
-             {"exposed_communication_us", 500.0},
-             {"backward_slowdown", 0.05}}));
+        ring["with_ranks_together"], OrderedJson(
+                                         {{"iteration_us", 44'000.0},
+                                          {"exposed_communication_us", 500.0},
+                                          {"backward_slowdown", 0.05}}));
     EXPECT_TRUE(json["scenarios"][0]["with_ranks_together"].is_null());
     EXPECT_EQ(ring["peak_memory"]["rank"], 1);
     EXPECT_EQ(ring["peak_memory"]["time_us"], 12.5);
@@ -63,20 +46,19 @@ TEST(ResultJson, HoldsWhatScriptsReadAndInThisOrder) {
     for (const char* key : {"sm", "l2", "hbm", "latency", "completion", "clock", "other"})
         EXPECT_TRUE(ring["slowdown_by_cause"].contains(key)) << key;
     EXPECT_EQ(
-        ring["collectives"][0],
-        OrderedJson(
-            {{"name", "world all_reduce 0"},
-             {"algorithm", "ring"},
-             {"protocol", "simple"},
-             {"fallback", nullptr},
-             {"channels", 24},
-             {"ranks", 8},
-             {"size_bytes", 1 << 20},
-             {"start_us", 1.0},
-             {"ready_us", 2.0},
-             {"time_us", 40.0},
-             {"algorithm_bandwidth_GBps", 26.2144},
-             {"bus_bandwidth_GBps", 45.8752}}));
+        ring["collectives"][0], OrderedJson(
+                                    {{"name", "world all_reduce 0"},
+                                     {"algorithm", "ring"},
+                                     {"protocol", "simple"},
+                                     {"fallback", nullptr},
+                                     {"channels", 24},
+                                     {"ranks", 8},
+                                     {"size_bytes", 1 << 20},
+                                     {"start_us", 1.0},
+                                     {"ready_us", 2.0},
+                                     {"time_us", 40.0},
+                                     {"algorithm_bandwidth_GBps", 26.2144},
+                                     {"bus_bandwidth_GBps", 45.8752}}));
     EXPECT_EQ(json["host"]["events"], 99);
 }
 

@@ -79,21 +79,11 @@ TEST_F(ResultReader, EveryKeyIsNeeded) {
     const OrderedJson whole = OrderedJson::parse(to_result_json(sample_result()));
     int tried = 0;
     for (const char* at :
-         {"",
-          "/workload",
-          "/scenarios/1",
-          "/scenarios/1/slowdown_by_cause",
-          "/scenarios/1/causes_by_phase",
-          "/scenarios/1/causes_by_phase/forward",
-          "/scenarios/1/with_ranks_together",
-          "/scenarios/1/kernel_classes/0",
-          "/scenarios/1/worst_kernels/0",
-          "/scenarios/1/collectives/0",
-          "/scenarios/1/links/0",
-          "/scenarios/1/reduction_units/0",
-          "/statistics/0",
-          "/statistics/0/values/1",
-          "/host"}) {
+         {"", "/workload", "/scenarios/1", "/scenarios/1/slowdown_by_cause",
+          "/scenarios/1/causes_by_phase", "/scenarios/1/causes_by_phase/forward",
+          "/scenarios/1/with_ranks_together", "/scenarios/1/kernel_classes/0",
+          "/scenarios/1/worst_kernels/0", "/scenarios/1/collectives/0", "/scenarios/1/links/0",
+          "/scenarios/1/reduction_units/0", "/statistics/0", "/statistics/0/values/1", "/host"}) {
         const OrderedJson::json_pointer pointer{std::string(at)};
         for (const auto& [key, value] : whole[pointer].items()) {
             OrderedJson broken = whole;

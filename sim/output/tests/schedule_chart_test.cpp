@@ -25,17 +25,7 @@ TEST(PassNames, AreReadAsSchedulesWriteThem) {
 
 TEST(PassNames, OtherTextIsNone) {
     for (const char* text :
-         {"",
-          "F",
-          "F1",
-          "F@1",
-          "F1@",
-          "F1@x",
-          "F1@2 ",
-          "3@1",
-          "X1@1",
-          "f1@1",
-          "F-1@1",
+         {"", "F", "F1", "F@1", "F1@", "F1@x", "F1@2 ", "3@1", "X1@1", "f1@1", "F-1@1",
           "F99999999999@1"})
         EXPECT_FALSE(parse_pass_name(text)) << text;
 }
@@ -60,12 +50,8 @@ TEST(ScheduleChart, WithoutPassesIsEmpty) {
 TEST(ScheduleChart, RanksThatDoTheSameAreOneRow) {
     // Replicas run the same passes; their times may differ.
     const ScheduleChart chart = schedule_chart(
-        {pass(0, "F0@0", 0, 5),
-         pass(0, "BW0@0", 30, 40),
-         pass(1, "F0@0", 1, 6),
-         pass(1, "BW0@0", 31, 41),
-         pass(2, "F0@1", 6, 12),
-         pass(3, "F0@1", 7, 13)});
+        {pass(0, "F0@0", 0, 5), pass(0, "BW0@0", 30, 40), pass(1, "F0@0", 1, 6),
+         pass(1, "BW0@0", 31, 41), pass(2, "F0@1", 6, 12), pass(3, "F0@1", 7, 13)});
     EXPECT_EQ(chart.ranks, (std::vector<std::uint32_t>{0, 2}));
     EXPECT_EQ(chart.alike, 2U);
     EXPECT_EQ(chart.others, 0U);
@@ -76,15 +62,9 @@ TEST(ScheduleChart, RanksThatDoTheSameAreOneRow) {
 
 TEST(ScheduleChart, ASlowOrLateRankHasARowOfItsOwn) {
     const ScheduleChart chart = schedule_chart(
-        {pass(0, "F0@0", 0, 40),
-         pass(0, "BW0@0", 40, 100),
-         pass(1, "F0@0", 0, 41),
-         pass(1, "BW0@0", 41, 100),
-         pass(2, "F0@0", 0, 48),
-         pass(2, "BW0@0", 48, 100),
-         pass(3, "F0@0", 10, 50),
-         pass(3, "BW0@0", 50, 100),
-         pass(4, "F0@0", 10, 50),
+        {pass(0, "F0@0", 0, 40), pass(0, "BW0@0", 40, 100), pass(1, "F0@0", 0, 41),
+         pass(1, "BW0@0", 41, 100), pass(2, "F0@0", 0, 48), pass(2, "BW0@0", 48, 100),
+         pass(3, "F0@0", 10, 50), pass(3, "BW0@0", 50, 100), pass(4, "F0@0", 10, 50),
          pass(4, "BW0@0", 50, 101)});
     EXPECT_EQ(chart.ranks, (std::vector<std::uint32_t>{0, 2, 3}));
     EXPECT_EQ(chart.alike, 2U);
@@ -92,11 +72,8 @@ TEST(ScheduleChart, ASlowOrLateRankHasARowOfItsOwn) {
 
 TEST(ScheduleChart, BarsComeByStartAndKnowWhatRunsBeside) {
     const ScheduleChart chart = schedule_chart(
-        {pass(0, "BW0@0", 10, 20),
-         pass(0, "F1@0", 15, 18),
-         pass(0, "F2@0", 19, 25),
-         pass(0, "F0@0", 0, 10),
-         pass(0, "U0@0", 25, 26)});
+        {pass(0, "BW0@0", 10, 20), pass(0, "F1@0", 15, 18), pass(0, "F2@0", 19, 25),
+         pass(0, "F0@0", 0, 10), pass(0, "U0@0", 25, 26)});
     std::string kinds;
     std::vector<bool> beside;
     for (const ScheduleBar& bar : chart.bars) {
@@ -110,10 +87,7 @@ TEST(ScheduleChart, BarsComeByStartAndKnowWhatRunsBeside) {
 
 TEST(ScheduleChart, StagesOfARankAreCountedFromTheInput) {
     const ScheduleChart chart = schedule_chart(
-        {pass(0, "F0@0", 0, 1),
-         pass(0, "F0@7", 1, 2),
-         pass(1, "F0@6", 0, 1),
-         pass(1, "F0@1", 1, 2),
+        {pass(0, "F0@0", 0, 1), pass(0, "F0@7", 1, 2), pass(1, "F0@6", 0, 1), pass(1, "F0@1", 1, 2),
          pass(2, "F0@5", 0, 1)});
     EXPECT_EQ(chart.chunks, 2U);
     std::vector<std::uint32_t> chunks;

@@ -58,9 +58,8 @@ KernelRow row_of(std::string_view stream, std::string_view name) {
 TEST(KernelCsv, ALineHasTheHeadersColumns) {
     const std::string header = kernel_csv_header();
     EXPECT_EQ(
-        header,
-        "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
-        "overlapped_share,bytes_read,bytes_written,flops\n");
+        header, "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"
+                "overlapped_share,bytes_read,bytes_written,flops\n");
     EXPECT_EQ(
         kernel_csv_line("ring", row_of("7", "gemm<float, 4>")),
         "ring,3,7,\"gemm<float, 4>\",gemm_conv,backward,1.500000,30.000000,20.000000,0.500000,"
@@ -143,8 +142,7 @@ TEST(Table, ShowsIntervalsBelowAndWhatTheyRestOn) {
     EXPECT_EQ(at[2], "ring                43.00 to 47.25 ms  15.0 to 25.0 %");
     EXPECT_NE(
         std::find(
-            lines.begin(),
-            lines.end(),
+            lines.begin(), lines.end(),
             "intervals: 90 % of 12 to 80 measured collectives on 3 kinds of machine"),
         lines.end());
     for (ScenarioResult& s : result.scenarios)

@@ -24,19 +24,13 @@ constexpr const char* kNetwork =
     R"({"type": "gpt", "layers": 4, "hidden": 256, "heads": 8, "sequence": 128, "vocabulary": 1024})";
 
 LoadedExperiment experiment(
-    const std::string& planner,
-    const std::string& system = "hgx_h100",
-    const std::string& more = "",
-    const std::string& scenarios = "") {
+    const std::string& planner, const std::string& system = "hgx_h100",
+    const std::string& more = "", const std::string& scenarios = "") {
     const std::string text = fmt::format(
         R"({{"name": "test", "system": "../systems/{}.json", "causes": false, {}
             "workload": {{"type": "training", "gradient": "bfloat16", "network": {}}},
             {} "planner": {{{}}}}})",
-        system,
-        more,
-        kNetwork,
-        scenarios,
-        planner);
+        system, more, kNetwork, scenarios, planner);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
@@ -162,12 +156,8 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
         const char* scenario;
     };
     const On on = *rc::gen::element(
-        On{"hgx_h100", "ring"},
-        On{"hgx_h100", "in_switch"},
-        On{"hgx_h100", "auto"},
-        On{"dgx1_v100", "ring"},
-        On{"rtx4090_pcie", "auto"},
-        On{"h100_pcie_nvbridge", "ring"},
+        On{"hgx_h100", "ring"}, On{"hgx_h100", "in_switch"}, On{"hgx_h100", "auto"},
+        On{"dgx1_v100", "ring"}, On{"rtx4090_pcie", "auto"}, On{"h100_pcie_nvbridge", "ring"},
         On{"dgx_a100", "auto"});
     const std::string scenarios = fmt::format(
         R"("scenarios": [{{"name": "{0}", "all_reduce": {{"algorithm": "{0}"}}}}],)", on.scenario);
@@ -176,15 +166,9 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
         R"("global_batch": {}, "gpus": 4, "tensor": [{}], "pipeline": [{}], "micro_batch": [{}],
            "sequence": "{}", "sharding": ["{}"], "recompute": ["{}"], "schedule": ["{}"],
            "overlap_gradients": "{}")",
-        one("4", "8"),
-        one("1", "2", "4"),
-        one("1", "2", "4"),
-        one("1", "2"),
-        one("yes", "no"),
-        one("none", "optimizer", "gradients", "parameters"),
-        one("none", "full"),
-        one("1f1b", "gpipe", "zb_h1", "zb_v", "chimera", "interleaved_1f1b"),
-        one("yes", "no"));
+        one("4", "8"), one("1", "2", "4"), one("1", "2", "4"), one("1", "2"), one("yes", "no"),
+        one("none", "optimizer", "gradients", "parameters"), one("none", "full"),
+        one("1f1b", "gpipe", "zb_h1", "zb_v", "chimera", "interleaved_1f1b"), one("yes", "no"));
     const LoadedExperiment loaded = experiment(planner, on.system, "", scenarios);
     std::optional<CandidateSpace> space;
     try {
@@ -196,11 +180,8 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
         const double seconds = run_alone(candidate, loaded);
         if (candidate.bound.seconds() > seconds)
             RC_FAIL(fmt::format(
-                "{} on {}: bound {} s, simulated {} s",
-                name_of(candidate, loaded.experiment),
-                on.system,
-                candidate.bound.seconds(),
-                seconds));
+                "{} on {}: bound {} s, simulated {} s", name_of(candidate, loaded.experiment),
+                on.system, candidate.bound.seconds(), seconds));
     }
 }
 

@@ -107,9 +107,8 @@ TEST_F(Database, CausesOfEveryPhaseAreColumns) {
     database.flush();
     Sqlite file(folder_ / "a.db", Sqlite::Mode::kRead);
     Statement read(
-        file,
-        "SELECT cause_sm, forward_cause_sm, optimizer_cause_sm FROM results WHERE scenario = "
-        "'two'");
+        file, "SELECT cause_sm, forward_cause_sm, optimizer_cause_sm FROM results WHERE scenario = "
+              "'two'");
     ASSERT_TRUE(read.step());
     EXPECT_EQ(read.text(0), "1.0");
     EXPECT_EQ(read.text(1), "0.5");

@@ -31,8 +31,7 @@ ExperimentResult result_of(const std::string& plan, const std::string& more) {
           }},
           {}
         }})",
-        plan,
-        more);
+        plan, more);
     RunOptions options;
     options.in_process = true;
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), options);
@@ -138,8 +137,7 @@ TEST(Averages, RarerOnesTakeShorterStepsAndLessCommunication) {
         EXPECT_DOUBLE_EQ(s.backward_us, often.backward_us);
         EXPECT_NEAR(
             s.iteration_us - s.exposed_communication_us,
-            often.iteration_us - often.exposed_communication_us,
-            1e-6 * often.iteration_us);
+            often.iteration_us - often.exposed_communication_us, 1e-6 * often.iteration_us);
     }
     EXPECT_LT(result.scenarios[1].exposed_communication_us, often.exposed_communication_us / 3);
     EXPECT_LT(result.scenarios[2].iteration_us, result.scenarios[1].iteration_us);

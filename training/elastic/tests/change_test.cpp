@@ -71,19 +71,9 @@ TEST(FollowChanges, TellsEverythingThatIsWrongAtOnce) {
     for (const auto& [pointer, what] : problems)
         pointers.push_back(pointer);
     EXPECT_EQ(
-        pointers,
-        (std::vector<std::string>{
-            "/1/at",
-            "/6/at",
-            "/0/remove/1",
-            "/0/remove/2",
-            "/1/add",
-            "/2/add/0",
-            "/2/add/1",
-            "/3",
-            "/5/notice",
-            "/5/announced",
-            "/6/remove"}));
+        pointers, (std::vector<std::string>{
+                      "/1/at", "/6/at", "/0/remove/1", "/0/remove/2", "/1/add", "/2/add/0",
+                      "/2/add/1", "/3", "/5/notice", "/5/announced", "/6/remove"}));
 }
 
 TEST(FollowChanges, RefusesToLeaveNobody) {

@@ -229,9 +229,8 @@ TEST(Phases, RanksThatComeApartReadApart) {
     EXPECT_NEAR(time("load"), 8, 1e-3);
     for (const Phase& phase : phases)
         EXPECT_EQ(
-            phase.simulated,
-            phase.name == "save" || phase.name == "bootstrap" || phase.name == "load" ||
-                phase.name == "connections")
+            phase.simulated, phase.name == "save" || phase.name == "bootstrap" ||
+                                 phase.name == "load" || phase.name == "connections")
             << phase.name;
 }
 

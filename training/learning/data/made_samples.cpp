@@ -44,10 +44,7 @@ private:
 };
 
 Batch taught(
-    const DataSpec& spec,
-    const Stage& net,
-    const Vector& weights,
-    std::uint32_t count,
+    const DataSpec& spec, const Stage& net, const Vector& weights, std::uint32_t count,
     Normals& random) {
     Batch batch;
     batch.inputs.resize(spec.features, count);

@@ -43,8 +43,7 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
             task.data.file.empty() ? task.data.file : (folder / task.data.file).string(),
             "/learning/network/tokens",
             fmt::format(
-                "is {}, which does not divide the {} features of a sample",
-                task.network.tokens,
+                "is {}, which does not divide the {} features of a sample", task.network.tokens,
                 samples->features()));
     return samples;
 }
@@ -64,8 +63,7 @@ problems_of_files(const Task& task, std::uint64_t seed, const std::filesystem::p
             return {
                 {"/data/file",
                  fmt::format(
-                     "is \"{}\": {} is not there or is no file; expected {}",
-                     task.data.file,
+                     "is \"{}\": {} is not there or is no file; expected {}", task.data.file,
                      file.string(),
                      task.data.kind == DataKind::kCsv ? "one of comma-separated numbers"
                                                       : "a text")}};

@@ -29,8 +29,7 @@ Row parse_row(const std::string& line, const std::string& file, std::uint64_t nu
         const std::optional<double> value = parse_decimal(cell);
         if (!value)
             throw ConfigError(
-                file,
-                fmt::format("line {}", number),
+                file, fmt::format("line {}", number),
                 fmt::format("\"{}\" is no finite number", cell));
         row.push_back(*value);
     }
@@ -55,8 +54,7 @@ std::vector<Row> read_rows(const std::filesystem::path& file) {
         rows.push_back(parse_row(line, file.string(), lines.number()));
         if (rows.back().size() != columns)
             throw ConfigError(
-                file.string(),
-                fmt::format("line {}", lines.number()),
+                file.string(), fmt::format("line {}", lines.number()),
                 fmt::format("has {} columns; the header has {}", rows.back().size(), columns));
     }
     return rows;
@@ -92,16 +90,12 @@ Batch columns_of(const Batch& all, const std::vector<std::uint32_t>& places) {
 
 /// Holds out a part drawn from the seed.
 std::unique_ptr<Samples> parted(
-    const Batch& all,
-    const DataSpec& spec,
-    LossKind loss,
-    const std::string& file,
+    const Batch& all, const DataSpec& spec, LossKind loss, const std::string& file,
     std::uint64_t seed) {
     const auto count = static_cast<std::uint32_t>(all.inputs.cols());
     if (count <= spec.held_out)
         throw ConfigError(
-            file,
-            "",
+            file, "",
             fmt::format(
                 "has {} samples, of which {} are held out; expected more", count, spec.held_out));
     std::vector<std::uint32_t> places(count);
@@ -113,9 +107,7 @@ std::unique_ptr<Samples> parted(
     const std::size_t most = std::min<std::size_t>(count - spec.held_out, spec.samples);
     return std::make_unique<FiniteSamples>(
         columns_of(all, {begin, begin + static_cast<std::ptrdiff_t>(most)}),
-        columns_of(all, {places.begin(), begin}),
-        loss,
-        seed);
+        columns_of(all, {places.begin(), begin}), loss, seed);
 }
 
 std::string read_bytes(const std::filesystem::path& path) {
@@ -145,8 +137,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
     const std::size_t head = 4 * (1 + dimensions);
     if (bytes.size() < head || number(0) != kBytes + dimensions)
         throw ConfigError(
-            path.string(),
-            "byte 0",
+            path.string(), "byte 0",
             fmt::format("is no array of bytes in MNIST's form with {} dimensions", dimensions));
     ByteArray array;
     std::uint64_t all = 1;
@@ -157,8 +148,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
     array.bytes = bytes.substr(head);
     if (array.bytes.size() != all)
         throw ConfigError(
-            path.string(),
-            fmt::format("byte {}", bytes.size()),
+            path.string(), fmt::format("byte {}", bytes.size()),
             fmt::format("ends; the head says {} bytes behind it", all));
     return array;
 }
@@ -173,8 +163,7 @@ Batch read_images(
     const ByteArray labels = read_array(labels_file, 1);
     if (labels.sizes[0] != images.sizes[0])
         throw ConfigError(
-            labels_file.string(),
-            "",
+            labels_file.string(), "",
             fmt::format("has {} labels for {} images", labels.sizes[0], images.sizes[0]));
     const std::uint32_t count = std::min(most, images.sizes[0]);
     const std::size_t height = images.sizes[1] / 2;
@@ -196,8 +185,7 @@ Batch read_images(
         const auto label = static_cast<std::uint32_t>(labels.at(j));
         if (label >= kClasses)
             throw ConfigError(
-                labels_file.string(),
-                fmt::format("label {}", j),
+                labels_file.string(), fmt::format("label {}", j),
                 fmt::format("is {}; expected one below {}", label, kClasses));
         classes.push_back(label);
     }
@@ -225,8 +213,7 @@ csv_samples(const DataSpec& spec, const std::filesystem::path& file, std::uint64
             continue;
         if (row.back() < 0 || row.back() >= kMostClasses || row.back() != std::floor(row.back()))
             throw ConfigError(
-                file.string(),
-                fmt::format("sample {}", j + 1),
+                file.string(), fmt::format("sample {}", j + 1),
                 fmt::format(
                     "is of class {}; expected a whole number below {}", row.back(), kMostClasses));
         classes.push_back(static_cast<std::uint32_t>(row.back()));
@@ -238,20 +225,15 @@ csv_samples(const DataSpec& spec, const std::filesystem::path& file, std::uint64
     else
         normalise(all.targets);
     return parted(
-        all,
-        spec,
-        spec.classes ? LossKind::kCrossEntropy : LossKind::kSquares,
-        file.string(),
+        all, spec, spec.classes ? LossKind::kCrossEntropy : LossKind::kSquares, file.string(),
         seed);
 }
 
 std::unique_ptr<Samples>
 fashion_mnist(const DataSpec& spec, const std::filesystem::path& folder, std::uint64_t seed) {
     return std::make_unique<FiniteSamples>(
-        read_images(folder, "train", spec.samples),
-        read_images(folder, "t10k", spec.held_out),
-        LossKind::kCrossEntropy,
-        seed);
+        read_images(folder, "train", spec.samples), read_images(folder, "t10k", spec.held_out),
+        LossKind::kCrossEntropy, seed);
 }
 
 std::filesystem::path fashion_mnist_folder() {

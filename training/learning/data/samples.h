@@ -47,9 +47,7 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
 /// Predicts the next character of a text from the `tokens` before it. With an empty `file`:
 /// sentences of a grammar, different for each seed. Throws ConfigError, IoError.
 [[nodiscard]] std::unique_ptr<Samples> text_samples(
-    const DataSpec& spec,
-    std::uint32_t tokens,
-    const std::filesystem::path& file,
+    const DataSpec& spec, std::uint32_t tokens, const std::filesystem::path& file,
     std::uint64_t seed);
 /// Inputs are scaled to mean 0 and variance 1. Throws ConfigError naming the line.
 [[nodiscard]] std::unique_ptr<Samples>

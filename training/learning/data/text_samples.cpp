@@ -54,12 +54,8 @@ private:
 /// Windows of the text that start at `from` and every `stride` characters after it. A token is a
 /// one-hot column with the one in its character's row.
 Batch windows(
-    const std::string& text,
-    const Alphabet& alphabet,
-    std::uint32_t tokens,
-    std::size_t from,
-    std::size_t stride,
-    std::uint32_t count) {
+    const std::string& text, const Alphabet& alphabet, std::uint32_t tokens, std::size_t from,
+    std::size_t stride, std::uint32_t count) {
     Batch batch{
         Matrix::Zero(alphabet.size() * tokens, count), Matrix::Zero(alphabet.size(), count)};
     for (Index j = 0; j < batch.inputs.cols(); ++j) {
@@ -74,9 +70,7 @@ Batch windows(
 }  // namespace
 
 std::unique_ptr<Samples> text_samples(
-    const DataSpec& spec,
-    std::uint32_t tokens,
-    const std::filesystem::path& file,
+    const DataSpec& spec, std::uint32_t tokens, const std::filesystem::path& file,
     std::uint64_t seed) {
     // Held-out text follows the training text and shares no character with it.
     const std::size_t behind = std::size_t{spec.held_out} + tokens;
@@ -84,22 +78,17 @@ std::unique_ptr<Samples> text_samples(
         file.empty() ? sentences(behind + spec.samples + tokens, seed) : read_text(file);
     if (text.size() < behind + tokens + 1)
         throw ConfigError(
-            file.string(),
-            "",
+            file.string(), "",
             fmt::format(
                 "has {} characters; expected at least {}, to hold out {} behind {} others each",
-                text.size(),
-                behind + tokens + 1,
-                spec.held_out,
-                tokens));
+                text.size(), behind + tokens + 1, spec.held_out, tokens));
     const Alphabet alphabet(text);
     const std::size_t possible = text.size() - behind - tokens;
     const auto count = static_cast<std::uint32_t>(std::min<std::size_t>(possible, spec.samples));
     return std::make_unique<FiniteSamples>(
         windows(text, alphabet, tokens, 0, possible / count, count),
         windows(text, alphabet, tokens, text.size() - behind, 1, spec.held_out),
-        LossKind::kCrossEntropy,
-        seed);
+        LossKind::kCrossEntropy, seed);
 }
 
 }  // namespace switchfold::learning

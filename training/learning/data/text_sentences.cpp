@@ -10,12 +10,12 @@ namespace switchfold::learning {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kNouns{
-    "switch", "link", "packet", "kernel", "rank", "buffer", "stream", "bucket"};
-constexpr std::array<std::string_view, 6> kAdjectives{
-    "slow", "late", "full", "narrow", "idle", "small"};
-constexpr std::array<std::string_view, 8> kVerbs{
-    "wait", "send", "drop", "see", "hold", "need", "follow", "fill"};
+constexpr std::array<std::string_view, 8> kNouns{"switch", "link",   "packet", "kernel",
+                                                 "rank",   "buffer", "stream", "bucket"};
+constexpr std::array<std::string_view, 6> kAdjectives{"slow",   "late", "full",
+                                                      "narrow", "idle", "small"};
+constexpr std::array<std::string_view, 8> kVerbs{"wait", "send", "drop",   "see",
+                                                 "hold", "need", "follow", "fill"};
 
 class Grammar {
 public:

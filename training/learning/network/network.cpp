@@ -69,8 +69,7 @@ Network::Network(const NetworkShape& shape, Index features, Index outputs) {
         switch (shape.kind) {
         case NetworkKind::kMlp:
             layers_.push_back(dense_layer(
-                first ? features : width,
-                last ? outputs : width,
+                first ? features : width, last ? outputs : width,
                 last ? Activation::kNone : Activation::kTanh));
             break;
         case NetworkKind::kResidual:

@@ -7,13 +7,8 @@ namespace {
 
 /// y += x factor, for each of four columns in turn: four loads per store.
 void add_columns(
-    const double* x,
-    Index stride,
-    const double* factors,
-    Index factor_stride,
-    Index count,
-    Index rows,
-    double* y) {
+    const double* x, Index stride, const double* factors, Index factor_stride, Index count,
+    Index rows, double* y) {
     Index k = 0;
     for (; k + 4 <= count; k += 4) {
         const double* const x0 = x + k * stride;
@@ -40,12 +35,7 @@ void add_columns(
 void add_product(const Weights& a, const Matrix& b, Matrix& to) {
     for (Index j = 0; j < b.cols(); ++j)
         add_columns(
-            a.data(),
-            a.rows(),
-            b.data() + j * b.rows(),
-            1,
-            a.cols(),
-            a.rows(),
+            a.data(), a.rows(), b.data() + j * b.rows(), 1, a.cols(), a.rows(),
             to.data() + j * to.rows());
 }
 
@@ -53,24 +43,14 @@ void add_product_of_transposed(const Weights& a, const Matrix& b, Matrix& to) {
     const Matrix transposed = a.transpose();
     for (Index j = 0; j < b.cols(); ++j)
         add_columns(
-            transposed.data(),
-            a.cols(),
-            b.data() + j * b.rows(),
-            1,
-            a.rows(),
-            a.cols(),
+            transposed.data(), a.cols(), b.data() + j * b.rows(), 1, a.rows(), a.cols(),
             to.data() + j * to.rows());
 }
 
 void add_outer_products(const Matrix& left, const Matrix& right, double* to) {
     for (Index j = 0; j < right.rows(); ++j)
         add_columns(
-            left.data(),
-            left.rows(),
-            right.data() + j,
-            right.rows(),
-            left.cols(),
-            left.rows(),
+            left.data(), left.rows(), right.data() + j, right.rows(), left.cols(), left.rows(),
             to + j * left.rows());
 }
 

@@ -20,10 +20,7 @@ namespace {
 class Replicas {
 public:
     Replicas(
-        const Task& task,
-        const ReplicaTimes& times,
-        Samples& samples,
-        std::uint64_t seed,
+        const Task& task, const ReplicaTimes& times, Samples& samples, std::uint64_t seed,
         const Watch& watch) :
         task_(task),
         times_(times),
@@ -51,10 +48,7 @@ protected:
 
     void evaluate(std::uint32_t step, double seconds) {
         measure(
-            run_,
-            {step, seconds, 0},
-            network_.samples(),
-            network_.stages(),
+            run_, {step, seconds, 0}, network_.samples(), network_.stages(),
             {meeting_.model(own_)});
     }
 
@@ -147,11 +141,8 @@ private:
 }  // namespace
 
 TrainingRun learn_averaged(
-    const Task& task,
-    const ReplicaTimes& times,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch) {
+    const Task& task, const ReplicaTimes& times, std::uint64_t seed,
+    const std::filesystem::path& folder, const Watch& watch) {
     const auto samples = make_samples(task, seed, folder);
     if (task.averaging.rule == AveragingRule::kElasticAsync)
         return OneByOneReplicas(task, times, *samples, seed, watch).run();

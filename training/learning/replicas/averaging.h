@@ -15,10 +15,7 @@ namespace switchfold::learning {
 /// weights by the task's rule (any but `none`). The loss of a point is that of the mean of all
 /// replicas, or of the centre if there is one; its time includes the exchange that produces it.
 [[nodiscard]] TrainingRun learn_averaged(
-    const Task& task,
-    const ReplicaTimes& times,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch = {});
+    const Task& task, const ReplicaTimes& times, std::uint64_t seed,
+    const std::filesystem::path& folder, const Watch& watch = {});
 
 }  // namespace switchfold::learning

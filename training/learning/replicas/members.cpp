@@ -16,10 +16,7 @@ namespace {
 class Members {
 public:
     Members(
-        const Task& task,
-        std::uint32_t count,
-        Samples& samples,
-        std::uint64_t seed,
+        const Task& task, std::uint32_t count, Samples& samples, std::uint64_t seed,
         const Watch& watch) :
         task_(task), watch_(watch), network_(task, samples, watch_) {
         for (std::uint32_t r = 0; r < count; ++r)
@@ -86,10 +83,7 @@ private:
 
     void evaluate(std::uint32_t step, double seconds) {
         measure(
-            run_,
-            {step, seconds, 0},
-            network_.samples(),
-            network_.stages(),
+            run_, {step, seconds, 0}, network_.samples(), network_.stages(),
             {own_.front().weights});
     }
 
@@ -103,12 +97,8 @@ private:
 }  // namespace
 
 TrainingRun learn_with_members(
-    const Task& task,
-    std::uint32_t members,
-    const std::vector<double>& step_ends,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch) {
+    const Task& task, std::uint32_t members, const std::vector<double>& step_ends,
+    std::uint64_t seed, const std::filesystem::path& folder, const Watch& watch) {
     SWITCHFOLD_CHECK(
         step_ends.size() >= task.steps, "{} ends of {} steps", step_ends.size(), task.steps);
     const auto samples = make_samples(task, seed, folder);

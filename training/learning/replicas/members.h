@@ -17,11 +17,7 @@ namespace switchfold::learning {
 /// `step_ends`: simulated end of each step in seconds, including the time of changes. Throws
 /// InternalError if replicas ever differ.
 [[nodiscard]] TrainingRun learn_with_members(
-    const Task& task,
-    std::uint32_t members,
-    const std::vector<double>& step_ends,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch = {});
+    const Task& task, std::uint32_t members, const std::vector<double>& step_ends,
+    std::uint64_t seed, const std::filesystem::path& folder, const Watch& watch = {});
 
 }  // namespace switchfold::learning

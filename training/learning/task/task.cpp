@@ -38,11 +38,9 @@ std::vector<TaskProblem> problems_of_members(const Task& task, std::uint32_t rep
         there = there + change.add - change.remove;
         if (there > task.batch)
             problem(
-                "add",
-                fmt::format(
-                    "makes {}, and a batch has {} samples; expected one for each",
-                    there,
-                    task.batch));
+                "add", fmt::format(
+                           "makes {}, and a batch has {} samples; expected one for each", there,
+                           task.batch));
     }
     return problems;
 }
@@ -53,24 +51,20 @@ problems_of(const Task& task, std::uint32_t stages, std::uint32_t micro_batches_
     const NetworkShape& network = task.network;
     if (network.depth < stages)
         problems.push_back(
-            {"/network/depth",
-             fmt::format(
-                 "is {}, and the plan has {} stages; expected a piece for each",
-                 network.depth,
-                 stages)});
+            {"/network/depth", fmt::format(
+                                   "is {}, and the plan has {} stages; expected a piece for each",
+                                   network.depth, stages)});
     if (task.batch < micro_batches_a_step)
         problems.push_back(
             {"/batch",
              fmt::format(
                  "is {} samples, and a step has {} micro-batches; expected a sample for each",
-                 task.batch,
-                 micro_batches_a_step)});
+                 task.batch, micro_batches_a_step)});
     if ((network.kind == NetworkKind::kQuadratic) != (task.data.kind == DataKind::kNoise))
         problems.push_back(
-            {"/data/type",
-             network.kind == NetworkKind::kQuadratic
-                 ? "is not noise; a quadratic network is trained on noise alone"
-                 : "is noise, which a quadratic network alone is trained on"});
+            {"/data/type", network.kind == NetworkKind::kQuadratic
+                               ? "is not noise; a quadratic network is trained on noise alone"
+                               : "is noise, which a quadratic network alone is trained on"});
     if (network.kind == NetworkKind::kTransformer) {
         if (network.depth < 2)
             problems.push_back(
@@ -83,11 +77,9 @@ problems_of(const Task& task, std::uint32_t stages, std::uint32_t micro_batches_
         if (task.data.kind == DataKind::kTeacher &&
             (network.tokens == 0 || task.data.features % network.tokens != 0))
             problems.push_back(
-                {"/network/tokens",
-                 fmt::format(
-                     "is {}, which does not divide the {} features",
-                     network.tokens,
-                     task.data.features)});
+                {"/network/tokens", fmt::format(
+                                        "is {}, which does not divide the {} features",
+                                        network.tokens, task.data.features)});
     }
     return problems;
 }

@@ -72,8 +72,7 @@ TEST(PureNoise, ConventionsOfMomentumDifferByTheStepAlone) {
         EXPECT_NEAR(
             averaged.stages[k].forward_to_batch_order.root_of_used() /
                 summed.stages[k].forward_to_batch_order.root_of_used(),
-            1,
-            1e-9);
+            1, 1e-9);
 }
 
 /// Plain gradient descent on a noisy quadratic settles at E w^2 = rate noise^2 / (curvature (2 -

@@ -29,12 +29,8 @@ Matrix drawn(Index rows, Index columns, const char* name) {
 
 /// Loss of a network that is cut into stages, and the gradients of all weights.
 double loss_with(
-    const std::vector<Stage>& stages,
-    const std::vector<Vector>& weights,
-    LossKind kind,
-    const Matrix& inputs,
-    const Matrix& targets,
-    std::vector<Vector>* gradients,
+    const std::vector<Stage>& stages, const std::vector<Vector>& weights, LossKind kind,
+    const Matrix& inputs, const Matrix& targets, std::vector<Vector>* gradients,
     Matrix* input_gradient) {
     std::vector<std::vector<Tape>> tapes(stages.size());
     Matrix values = inputs;
@@ -109,8 +105,7 @@ NetworkShape shape_of(NetworkKind kind) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Networks,
-    Gradients,
+    Networks, Gradients,
     ::testing::Values(
         Case{"Mlp", shape_of(NetworkKind::kMlp), LossKind::kSquares},
         Case{"MlpOfClasses", shape_of(NetworkKind::kMlp), LossKind::kCrossEntropy},

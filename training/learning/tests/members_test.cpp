@@ -30,9 +30,7 @@ Task task_with(OptimizerRule rule) {
 }
 
 constexpr OptimizerRule kRules[] = {
-    OptimizerRule::kAveragedMomentum,
-    OptimizerRule::kMomentum,
-    OptimizerRule::kAdam,
+    OptimizerRule::kAveragedMomentum, OptimizerRule::kMomentum, OptimizerRule::kAdam,
     OptimizerRule::kAdamW};
 
 std::vector<double> steps_of(const Task& task) {

@@ -77,12 +77,10 @@ double mean_of_replicas(const State& state) {
 
 /// A cycle of `every` local steps of all replicas, with `meet` at its end.
 Cycle local_steps(
-    std::uint32_t every,
-    std::size_t states,
+    std::uint32_t every, std::size_t states,
     const std::function<void(State& state, const State& before)>& meet) {
     return {
-        states,
-        std::size_t{every} * kReplicas,
+        states, std::size_t{every} * kReplicas,
         [=](State state, const State& noise) {
             State before;
             for (std::uint32_t h = 0; h < every; ++h) {
@@ -140,8 +138,7 @@ TEST(NoisyQuadraticOfReplicas, MeansSettleAtAReplicasVarianceOverTheirNumber) {
     EXPECT_NEAR(
         measured_variance(task_with(AveragingRule::kPeriodic, 4)) / (one / kReplicas), 1, kWithin);
     EXPECT_NEAR(
-        measured_variance(task_with(AveragingRule::kPostLocal, 16)) / (one / kReplicas),
-        1,
+        measured_variance(task_with(AveragingRule::kPostLocal, 16)) / (one / kReplicas), 1,
         kWithin);
     EXPECT_NEAR(
         measured_variance(task_with(AveragingRule::kOneShot, 1)) / (one / kReplicas), 1, kWithin);
@@ -214,8 +211,7 @@ TEST(NoisyQuadraticOfReplicas, AsynchronousElasticAveragesSettleAtTheClosedForm)
         z += pull;
     };
     const Cycle turns{
-        kReplicas + 1,
-        kReplicas,
+        kReplicas + 1, kReplicas,
         [&](State state, const State& noise) {
             for (std::size_t k = 0; k < kReplicas; ++k)
                 meet(state, k, noise[k]);
@@ -225,8 +221,7 @@ TEST(NoisyQuadraticOfReplicas, AsynchronousElasticAveragesSettleAtTheClosedForm)
     EXPECT_NEAR(measured_variance(task) / settled_variance(turns), 1, kWithin);
     // A replica that is three times as fast exchanges three times as often: 0, 0, 0, 1.
     const Cycle fast{
-        3,
-        4,
+        3, 4,
         [&](State state, const State& noise) {
             meet(state, 0, noise[0]);
             meet(state, 0, noise[1]);

@@ -39,8 +39,7 @@ TEST(FlushSchedules, TrainTheSameBitsAsOneDevice) {
             if (generator.never_flushes || !generator.refusal(shape).empty())
                 continue;
             const TrainingRun run = trained(
-                task,
-                WeightPolicy::kLatest,
+                task, WeightPolicy::kLatest,
                 timeline_of(std::string(generator.name).c_str(), 4, 8, task.steps));
             ASSERT_EQ(run.losses.size(), sequential.losses.size());
             for (std::size_t i = 0; i < run.losses.size(); ++i)
@@ -89,12 +88,8 @@ TEST(AsynchronousSchedules, OfOneStageTrainTheSameBits) {
     const TrainingRun sequential =
         trained(task, WeightPolicy::kLatest, timeline_of("gpipe", 1, 1, task.steps));
     for (const WeightPolicy policy :
-         {WeightPolicy::kLatest,
-          WeightPolicy::kStash,
-          WeightPolicy::kVerticalSync,
-          WeightPolicy::kPredict,
-          WeightPolicy::kPredictOnce,
-          WeightPolicy::kPipeMare}) {
+         {WeightPolicy::kLatest, WeightPolicy::kStash, WeightPolicy::kVerticalSync,
+          WeightPolicy::kPredict, WeightPolicy::kPredictOnce, WeightPolicy::kPipeMare}) {
         const TrainingRun run = trained(task, policy, timeline_of("1f1b_async", 1, 1, task.steps));
         EXPECT_EQ(run.digest, sequential.digest) << static_cast<int>(policy);
     }
@@ -181,12 +176,8 @@ TEST(Policies, DifferAndLearn) {
     const WeightTimeline timeline = timeline_of("1f1b_async", 4, 1, task.steps);
     std::vector<std::uint64_t> digests;
     for (const WeightPolicy policy :
-         {WeightPolicy::kLatest,
-          WeightPolicy::kStash,
-          WeightPolicy::kVerticalSync,
-          WeightPolicy::kPredict,
-          WeightPolicy::kPredictOnce,
-          WeightPolicy::kPipeMare,
+         {WeightPolicy::kLatest, WeightPolicy::kStash, WeightPolicy::kVerticalSync,
+          WeightPolicy::kPredict, WeightPolicy::kPredictOnce, WeightPolicy::kPipeMare,
           WeightPolicy::kXpipe}) {
         const TrainingRun run = trained(task, policy, timeline);
         EXPECT_FALSE(run.diverged) << static_cast<int>(policy);

@@ -146,10 +146,7 @@ RanPasses repeated(const RanPasses& step, std::uint32_t steps, double seconds, c
 }
 
 std::optional<Extended> extended(
-    const RanPasses& run,
-    const PipelineSchedule& longer,
-    std::uint32_t filling,
-    std::uint32_t turn,
+    const RanPasses& run, const PipelineSchedule& longer, std::uint32_t filling, std::uint32_t turn,
     const Watch& watch) {
     Repetition repetition(run, longer.micro_batches, filling, turn);
     if (!repetition.possible())

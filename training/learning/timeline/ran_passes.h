@@ -53,10 +53,7 @@ struct Extended {
 /// part between `filling` mini-batches at either end is repeated at its mean pace, in units of
 /// `turn` mini-batches. Nothing if the run is too short. Looks at the watch pass by pass.
 [[nodiscard]] std::optional<Extended> extended(
-    const RanPasses& run,
-    const PipelineSchedule& longer,
-    std::uint32_t filling,
-    std::uint32_t turn,
+    const RanPasses& run, const PipelineSchedule& longer, std::uint32_t filling, std::uint32_t turn,
     const Watch& watch = {});
 
 }  // namespace switchfold::learning

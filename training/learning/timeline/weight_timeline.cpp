@@ -52,9 +52,8 @@ void WeightTimeline::find_gradients(const Watch& watch) {
         return std::pair(update ? ran.begin : ran.end, update);
     };
     std::stable_sort(
-        ran_.passes.begin(), ran_.passes.end(), [&](const RanPass& a, const RanPass& b) {
-            return moment(a) < moment(b);
-        });
+        ran_.passes.begin(), ran_.passes.end(),
+        [&](const RanPass& a, const RanPass& b) { return moment(a) < moment(b); });
     goes_into_.resize(ran_.stages);
     const auto at = [&](const RanPass& ran) {
         return std::size_t{ran.holder} * ran_.stages + ran.pass.stage;

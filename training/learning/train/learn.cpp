@@ -6,12 +6,8 @@
 namespace switchfold::learning {
 
 TrainingRun learn(
-    const Task& task,
-    WeightPolicy policy,
-    const WeightTimeline& timeline,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch) {
+    const Task& task, WeightPolicy policy, const WeightTimeline& timeline, std::uint64_t seed,
+    const std::filesystem::path& folder, const Watch& watch) {
     const auto samples = make_samples(task, seed, folder);
     return train(task, policy, timeline, *samples, seed, watch);
 }

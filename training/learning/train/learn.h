@@ -17,11 +17,7 @@ namespace switchfold::learning {
 /// order of their numbers. \pre problems_of() the task is empty. Throws ConfigError and IoError for
 /// its files. Paths are relative to `folder`.
 [[nodiscard]] TrainingRun learn(
-    const Task& task,
-    WeightPolicy policy,
-    const WeightTimeline& timeline,
-    std::uint64_t seed,
-    const std::filesystem::path& folder,
-    const Watch& watch = {});
+    const Task& task, WeightPolicy policy, const WeightTimeline& timeline, std::uint64_t seed,
+    const std::filesystem::path& folder, const Watch& watch = {});
 
 }  // namespace switchfold::learning

@@ -10,10 +10,7 @@
 namespace switchfold::learning {
 
 void measure(
-    TrainingRun& run,
-    LossPoint point,
-    const Samples& samples,
-    const std::vector<Stage>& stages,
+    TrainingRun& run, LossPoint point, const Samples& samples, const std::vector<Stage>& stages,
     const std::vector<Vector>& weights) {
     const Batch& batch = samples.held_out();
     Matrix values = batch.inputs;

@@ -12,10 +12,7 @@ namespace switchfold::learning {
 
 /// Adds a point with the loss of the held-out samples for the stages' weights; records divergence.
 void measure(
-    TrainingRun& run,
-    LossPoint point,
-    const Samples& samples,
-    const std::vector<Stage>& stages,
+    TrainingRun& run, LossPoint point, const Samples& samples, const std::vector<Stage>& stages,
     const std::vector<Vector>& weights);
 
 /// Hash of the weights' bits.

@@ -15,11 +15,8 @@ StageWeights::StageWeights(const OptimizerSpec& spec, Vector initial) :
 
 const StageWeights::Shared& StageWeights::version(std::uint32_t updates) const {
     SWITCHFOLD_CHECK(
-        updates >= oldest_ && updates <= made(),
-        "version {} is asked for; kept are {} to {}",
-        updates,
-        oldest_,
-        made());
+        updates >= oldest_ && updates <= made(), "version {} is asked for; kept are {} to {}",
+        updates, oldest_, made());
     return versions_[updates - oldest_];
 }
 
@@ -38,11 +35,8 @@ void StageWeights::forget_before(std::uint32_t updates) {
 }
 
 void Targets::add(
-    std::uint32_t target,
-    const StageWeights& weights,
-    std::shared_ptr<const Vector> used,
-    StageWeights::Shared stale,
-    Distance& to) {
+    std::uint32_t target, const StageWeights& weights, std::shared_ptr<const Vector> used,
+    StageWeights::Shared stale, Distance& to) {
     Waiting waiting{target, std::move(used), std::move(stale), &to};
     if (target <= weights.made())
         measure(waiting, weights.version(target)->weights);

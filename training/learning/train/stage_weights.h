@@ -40,11 +40,8 @@ private:
 class Targets {
 public:
     void
-    add(std::uint32_t target,
-        const StageWeights& weights,
-        std::shared_ptr<const Vector> used,
-        StageWeights::Shared stale,
-        Distance& to);
+    add(std::uint32_t target, const StageWeights& weights, std::shared_ptr<const Vector> used,
+        StageWeights::Shared stale, Distance& to);
     /// Call with each version that is created.
     void made(const StageWeights& weights);
 

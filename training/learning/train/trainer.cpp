@@ -21,12 +21,8 @@ namespace {
 class Trainer {
 public:
     Trainer(
-        const Task& task,
-        WeightPolicy policy,
-        const WeightTimeline& timeline,
-        Samples& samples,
-        std::uint64_t seed,
-        const Watch& watch) :
+        const Task& task, WeightPolicy policy, const WeightTimeline& timeline, Samples& samples,
+        std::uint64_t seed, const Watch& watch) :
         task_(task),
         timeline_(timeline),
         samples_(samples),
@@ -40,9 +36,7 @@ public:
         requested_(stages_.size(), std::vector<std::uint32_t>(timeline.holders(), 0)) {
         SWITCHFOLD_CHECK(
             timeline.micro_batches() >= std::uint64_t{task.steps} * timeline.a_step(),
-            "{} micro-batches for {} steps",
-            timeline.micro_batches(),
-            task.steps);
+            "{} micro-batches for {} steps", timeline.micro_batches(), task.steps);
         for (const Stage& stage : stages_)
             weights_.emplace_back(task.optimizer, stage.initial_weights(seed));
         run_.stages.resize(stages_.size());
@@ -198,8 +192,7 @@ private:
             if (samples > 0)
                 gradient /= static_cast<double>(samples);
             weights.update(
-                std::move(gradient),
-                choice_.rate_scale(stage, number),
+                std::move(gradient), choice_.rate_scale(stage, number),
                 choice_.keep_of_average(stage));
             targets_[stage].made(weights);
             reach(stage, time);
@@ -225,8 +218,7 @@ private:
             const std::uint32_t step = oldest_ / timeline_.a_step();
             const std::uint32_t oldest = std::min(
                 {*std::min_element(requested_[s].begin(), requested_[s].end()),
-                 timeline_.at_forward(0, oldest_),
-                 timeline_.updates_by_earlier(s, oldest_),
+                 timeline_.at_forward(0, oldest_), timeline_.updates_by_earlier(s, oldest_),
                  step - std::min(step, 1U)});
             weights_[s].forget_before(oldest);
         }
@@ -246,16 +238,10 @@ private:
             return;
         StageRun& stage = run_.stages[s];
         targets_[s].add(
-            in_order,
-            weights_[s],
-            read.weights,
-            read.begun_with,
+            in_order, weights_[s], read.weights, read.begun_with,
             forward ? stage.forward_to_batch_order : stage.backward_to_batch_order);
         targets_[s].add(
-            round_trip,
-            weights_[s],
-            read.weights,
-            read.begun_with,
+            round_trip, weights_[s], read.weights, read.begun_with,
             forward ? stage.forward_to_round_trip : stage.backward_to_round_trip);
         const double missed = in_order - std::min(in_order, begun_with);
         if (forward) {
@@ -287,8 +273,7 @@ private:
         }
         while (!evaluations_.empty() && !run_.diverged &&
                std::all_of(
-                   evaluations_.front().weights.begin(),
-                   evaluations_.front().weights.end(),
+                   evaluations_.front().weights.begin(), evaluations_.front().weights.end(),
                    [](const auto& weights) { return weights != nullptr; })) {
             evaluate(evaluations_.front());
             evaluations_.pop_front();
@@ -360,12 +345,8 @@ private:
 }  // namespace
 
 TrainingRun train(
-    const Task& task,
-    WeightPolicy policy,
-    const WeightTimeline& timeline,
-    Samples& samples,
-    std::uint64_t seed,
-    const Watch& watch) {
+    const Task& task, WeightPolicy policy, const WeightTimeline& timeline, Samples& samples,
+    std::uint64_t seed, const Watch& watch) {
     return Trainer(task, policy, timeline, samples, seed, watch).run();
 }
 

@@ -14,11 +14,7 @@ namespace switchfold::learning {
 
 /// Like learn(), on the given samples.
 [[nodiscard]] TrainingRun train(
-    const Task& task,
-    WeightPolicy policy,
-    const WeightTimeline& timeline,
-    Samples& samples,
-    std::uint64_t seed,
-    const Watch& watch = {});
+    const Task& task, WeightPolicy policy, const WeightTimeline& timeline, Samples& samples,
+    std::uint64_t seed, const Watch& watch = {});
 
 }  // namespace switchfold::learning

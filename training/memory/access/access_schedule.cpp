@@ -84,15 +84,10 @@ void check(const AccessSchedule& schedule) {
         std::set<std::uint32_t> seen;
         for (const ItemAccess& access : step.open) {
             SWITCHFOLD_CHECK(
-                access.item < schedule.items.size(),
-                "{} opens item {} of {}",
-                step.name,
-                access.item,
-                schedule.items.size());
+                access.item < schedule.items.size(), "{} opens item {} of {}", step.name,
+                access.item, schedule.items.size());
             SWITCHFOLD_CHECK(
-                seen.insert(access.item).second,
-                "{} opens {} twice",
-                step.name,
+                seen.insert(access.item).second, "{} opens {} twice", step.name,
                 schedule.items[access.item].name);
         }
     }

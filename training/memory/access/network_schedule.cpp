@@ -18,8 +18,7 @@ constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 class Writer {
 public:
     Writer(
-        const Network& network,
-        const NetworkScheduleOptions& options,
+        const Network& network, const NetworkScheduleOptions& options,
         std::span<const LayerTimes> times) :
         network_(network),
         options_(options),
@@ -133,8 +132,7 @@ private:
             produced += network_.layers[input].out_elements;
         if (layer.in_elements > produced)
             items.input =
-                add("input of " + layer.name,
-                    MemoryClass::kActivations,
+                add("input of " + layer.name, MemoryClass::kActivations,
                     (layer.in_elements - produced) * options_.batch * options_.element);
         items.output = add(layer.name, MemoryClass::kActivations, out * options_.element);
         schedule_.items.back().scratch = items.inside;
@@ -154,8 +152,7 @@ private:
         if (options_.kept_of_score > 0)
             if (const auto shape = attention_of(layer)) {
                 items.scores =
-                    add("scores of " + layer.name,
-                        MemoryClass::kActivations,
+                    add("scores of " + layer.name, MemoryClass::kActivations,
                         scores_of(*shape) * options_.kept_of_score * options_.batch);
                 schedule_.items[items.scores].scratch = again;
             }
@@ -171,8 +168,7 @@ private:
         Items& items = layers_[i];
         if (options_.weights_travel)
             items.weights =
-                add("weights of " + layer.name,
-                    MemoryClass::kWeights,
+                add("weights of " + layer.name, MemoryClass::kWeights,
                     layer.parameters * options_.element);
         else
             schedule_.resident_bytes += layer.parameters * options_.element;
@@ -186,8 +182,7 @@ private:
         }
         if (options_.moments > 0)
             items.moments =
-                add("moments of " + layer.name,
-                    MemoryClass::kMoments,
+                add("moments of " + layer.name, MemoryClass::kMoments,
                     (layer.parameters * options_.moments + options_.moment_shards - 1) /
                         options_.moment_shards);
     }
@@ -385,14 +380,11 @@ private:
 }  // namespace
 
 AccessSchedule network_schedule(
-    const Network& network,
-    const NetworkScheduleOptions& options,
+    const Network& network, const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times) {
     SWITCHFOLD_CHECK(
-        times.empty() || times.size() == network.layers.size(),
-        "{} times for {} layers",
-        times.size(),
-        network.layers.size());
+        times.empty() || times.size() == network.layers.size(), "{} times for {} layers",
+        times.size(), network.layers.size());
     return Writer(network, options, times).take();
 }
 

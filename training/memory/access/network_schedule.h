@@ -50,8 +50,7 @@ struct NetworkScheduleOptions {
 /// by several layers have one gradient, which stays open from its first layer to the update.
 /// `times`: by layer; empty: unknown.
 [[nodiscard]] AccessSchedule network_schedule(
-    const Network& network,
-    const NetworkScheduleOptions& options,
+    const Network& network, const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times = {});
 
 }  // namespace switchfold

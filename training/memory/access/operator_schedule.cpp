@@ -184,8 +184,7 @@ private:
     }
 
     void open(
-        const std::vector<std::uint64_t>& read,
-        const std::vector<std::uint64_t>& written,
+        const std::vector<std::uint64_t>& read, const std::vector<std::uint64_t>& written,
         StepKind kind) {
         const auto step = static_cast<std::uint32_t>(schedule_.steps.size());
         const auto touch = [&](std::uint64_t id, bool writes) {
@@ -216,8 +215,7 @@ private:
             }
             MemoryItem item{fmt::format("storage {}", id)};
             item.bytes = storage.bytes;
-            item.kind =
-                storage.in_forward ? MemoryClass::kActivations : MemoryClass::kWorkspace;
+            item.kind = storage.in_forward ? MemoryClass::kActivations : MemoryClass::kWorkspace;
             item.scratch = storage.steps.size() == 1;
             if (item.scratch)
                 item.kind = MemoryClass::kWorkspace;
@@ -242,12 +240,10 @@ private:
 AccessSchedule parse_operator_schedule(
     std::string_view operators, std::string_view tensors, const std::string& label) {
     Table steps(
-        operators,
-        label,
+        operators, label,
         {"OperatorName", "Operator_input", "Operator_output", "Operator_cudatime", "stage"});
     Table items(
-        tensors,
-        label + " (tensors)",
+        tensors, label + " (tensors)",
         {"TensorID", "TensorNumElement", "TensorEachByte", "TensorStorgeid"});
     if (!steps.problems().empty() || !items.problems().empty()) {
         std::vector<Problem> problems = steps.problems();
@@ -262,8 +258,7 @@ AccessSchedule parse_operator_schedule(
 AccessSchedule read_operator_schedule(
     const std::filesystem::path& operators, const std::filesystem::path& tensors) {
     return parse_operator_schedule(
-        read_text(WholeFile(operators).path()),
-        read_text(WholeFile(tensors).path()),
+        read_text(WholeFile(operators).path()), read_text(WholeFile(tensors).path()),
         operators.string());
 }
 

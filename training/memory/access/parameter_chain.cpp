@@ -13,11 +13,8 @@ AccessSchedule parameter_chain(const Network& network, const ChainOptions& optio
         const std::uint64_t bytes = elements * options.element;
         return (bytes + options.granule - 1) / options.granule * options.granule;
     };
-    const auto add = [&](const char* name,
-                         std::uint32_t layer,
-                         MemoryClass kind,
-                         std::uint64_t bytes,
-                         bool scratch) {
+    const auto add = [&](const char* name, std::uint32_t layer, MemoryClass kind,
+                         std::uint64_t bytes, bool scratch) {
         MemoryItem item{fmt::format("{}_{}", name, layer), kind, bytes};
         item.scratch = scratch;
         item.persistent = kind == MemoryClass::kMoments || kind == MemoryClass::kWeights;

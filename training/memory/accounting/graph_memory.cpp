@@ -63,8 +63,7 @@ private:
 
     void take(const Operation& operation, const CollectiveOperation& collective) {
         need(
-            collective_buffers(graph_, collective, true),
-            "the buffers of one {}",
+            collective_buffers(graph_, collective, true), "the buffers of one {}",
             to_string(collective.kind));
         if (collective.kind == CollectiveKind::kAllReduce && operation.phase == Phase::kBackward &&
             !of_activations_.contains(collective.group))
@@ -79,8 +78,7 @@ private:
         }
         if (kernel.byte_source == ByteSource::kShapes)
             need(
-                (kernel.bytes_read + kernel.bytes_written).count(),
-                "the operands of kernel {}",
+                (kernel.bytes_read + kernel.bytes_written).count(), "the operands of kernel {}",
                 name(operation));
     }
     void take(const Operation& /*operation*/, const SendOperation& message) {

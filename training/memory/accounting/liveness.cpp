@@ -18,8 +18,7 @@ std::vector<std::uint64_t> live_bytes(const AccessSchedule& schedule) {
     for (std::size_t i = 0; i < schedule.items.size(); ++i) {
         const MemoryItem& item = schedule.items[i];
         for (std::size_t t = item.persistent ? 0 : first[i];
-             t < (item.persistent ? steps : std::min(steps, last[i] + 1));
-             ++t)
+             t < (item.persistent ? steps : std::min(steps, last[i] + 1)); ++t)
             live[t] += item.bytes;
     }
     return live;

@@ -42,11 +42,8 @@ std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std:
 }
 
 PinningPlan planned(
-    const AccessSchedule& schedule,
-    const ComparedPlanner& one,
-    std::uint64_t memory,
-    const CopyRates& rates,
-    const OptimalOptions& optimal) {
+    const AccessSchedule& schedule, const ComparedPlanner& one, std::uint64_t memory,
+    const CopyRates& rates, const OptimalOptions& optimal) {
     PinningOptions options;
     options.planner = one.planner;
     options.staging = one.staging;
@@ -65,16 +62,13 @@ bool has_convolutions(const AccessSchedule& schedule) {
 }
 
 ComparedMemory compare_planners(
-    const AccessSchedule& schedule,
-    std::uint64_t memory,
-    const CopyRates& rates,
+    const AccessSchedule& schedule, std::uint64_t memory, const CopyRates& rates,
     const OptimalOptions& optimal) {
     ComparedMemory compared;
     compared.memory = memory;
     const auto find = [&](PinPlanner planner, Staging staging) -> const PinningPlan& {
         return std::find_if(
-                   compared.plans.begin(),
-                   compared.plans.end(),
+                   compared.plans.begin(), compared.plans.end(),
                    [&](const ComparedPlan& one) {
                        return one.plan.planner == planner && one.plan.staging == staging;
                    })
@@ -96,11 +90,8 @@ ComparedMemory compare_planners(
 }
 
 void find_largest_batches(
-    ComparedMemory& compared,
-    const ScheduleOfBatch& schedule_of,
-    std::uint32_t batch,
-    const CopyRates& rates,
-    const OptimalOptions& optimal) {
+    ComparedMemory& compared, const ScheduleOfBatch& schedule_of, std::uint32_t batch,
+    const CopyRates& rates, const OptimalOptions& optimal) {
     for (ComparedPlan& plan : compared.plans) {
         if (plan.plan.refusal.empty())
             continue;

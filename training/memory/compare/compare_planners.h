@@ -68,18 +68,13 @@ using ScheduleOfBatch = std::function<AccessSchedule(std::uint32_t batch)>;
 
 /// Finds the largest batch, up to `batch`, that fits each planner that has no plan.
 void find_largest_batches(
-    ComparedMemory& compared,
-    const ScheduleOfBatch& schedule_of,
-    std::uint32_t batch,
-    const CopyRates& rates,
-    const OptimalOptions& optimal = {});
+    ComparedMemory& compared, const ScheduleOfBatch& schedule_of, std::uint32_t batch,
+    const CopyRates& rates, const OptimalOptions& optimal = {});
 
 /// Compares none, both offload rules, GeePS's, the exact programme with the three kinds of staging,
 /// and the fastest of its plans.
 [[nodiscard]] ComparedMemory compare_planners(
-    const AccessSchedule& schedule,
-    std::uint64_t memory,
-    const CopyRates& rates,
+    const AccessSchedule& schedule, std::uint64_t memory, const CopyRates& rates,
     const OptimalOptions& options = {});
 
 /// `many` sizes, ascending and rounded up to MiB, from the least memory of any plan with window

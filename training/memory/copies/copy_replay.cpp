@@ -9,11 +9,8 @@
 namespace switchfold {
 
 CopyReplay replay_copies(
-    const AccessSchedule& schedule,
-    const std::vector<bool>& pinned,
-    std::uint64_t ring_bytes,
-    const CopyRates& rates,
-    bool ahead) {
+    const AccessSchedule& schedule, const std::vector<bool>& pinned, std::uint64_t ring_bytes,
+    const CopyRates& rates, bool ahead) {
     const std::vector<StepMoves> moves = step_moves(schedule, pinned);
     const auto waits = room_waits(schedule, pinned, moves, ring_bytes, ahead);
     CopyReplay replay;
@@ -50,17 +47,12 @@ CopyReplay replay_copies(
 }
 
 CopyReplay replay_copies(
-    const AccessSchedule& schedule,
-    const PinningPlan& plan,
-    std::uint64_t memory,
+    const AccessSchedule& schedule, const PinningPlan& plan, std::uint64_t memory,
     const CopyRates& rates) {
     SWITCHFOLD_CHECK(plan.refusal.empty(), "a plan that is none: {}", plan.refusal);
     SWITCHFOLD_CHECK(plan.floor_bytes() <= memory, "a plan that does not fit");
     return replay_copies(
-        schedule,
-        plan.pinned,
-        memory - plan.resident_bytes - plan.pinned_bytes,
-        rates,
+        schedule, plan.pinned, memory - plan.resident_bytes - plan.pinned_bytes, rates,
         plan.staging != Staging::kSingle);
 }
 

@@ -36,17 +36,12 @@ struct CopyReplay {
 /// Without `ahead`, nothing is fetched before the previous step has ended and its outbound copies
 /// are done. \pre the ring holds the plan's staging.
 [[nodiscard]] CopyReplay replay_copies(
-    const AccessSchedule& schedule,
-    const std::vector<bool>& pinned,
-    std::uint64_t ring,
-    const CopyRates& rates,
-    bool ahead = true);
+    const AccessSchedule& schedule, const std::vector<bool>& pinned, std::uint64_t ring,
+    const CopyRates& rates, bool ahead = true);
 
 /// The plan in `memory` bytes: the ring takes all the rest.
 [[nodiscard]] CopyReplay replay_copies(
-    const AccessSchedule& schedule,
-    const PinningPlan& plan,
-    std::uint64_t memory,
+    const AccessSchedule& schedule, const PinningPlan& plan, std::uint64_t memory,
     const CopyRates& rates);
 
 }  // namespace switchfold

@@ -5,8 +5,7 @@
 
 namespace switchfold {
 
-std::uint64_t
-bytes_of(const AccessSchedule& schedule, const std::vector<std::uint32_t>& items) {
+std::uint64_t bytes_of(const AccessSchedule& schedule, const std::vector<std::uint32_t>& items) {
     std::uint64_t bytes = 0;
     for (const std::uint32_t item : items)
         bytes += schedule.items[item].bytes;
@@ -14,11 +13,8 @@ bytes_of(const AccessSchedule& schedule, const std::vector<std::uint32_t>& items
 }
 
 std::vector<std::optional<std::uint32_t>> room_waits(
-    const AccessSchedule& schedule,
-    const std::vector<bool>& pinned,
-    const std::vector<StepMoves>& moves,
-    std::uint64_t ring,
-    bool ahead) {
+    const AccessSchedule& schedule, const std::vector<bool>& pinned,
+    const std::vector<StepMoves>& moves, std::uint64_t ring, bool ahead) {
     std::uint64_t used = 0;
     for (const Stay& stay : stays_of(schedule))
         if (!pinned[stay.item] && stay.first > stay.last)

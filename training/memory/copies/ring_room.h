@@ -16,11 +16,8 @@ namespace switchfold {
 /// takes space before the previous one has freed its own. Throws InternalError if the ring does not
 /// hold the plan's staging.
 [[nodiscard]] std::vector<std::optional<std::uint32_t>> room_waits(
-    const AccessSchedule& schedule,
-    const std::vector<bool>& pinned,
-    const std::vector<StepMoves>& moves,
-    std::uint64_t ring,
-    bool ahead);
+    const AccessSchedule& schedule, const std::vector<bool>& pinned,
+    const std::vector<StepMoves>& moves, std::uint64_t ring, bool ahead);
 
 /// Total bytes of items.
 [[nodiscard]] std::uint64_t

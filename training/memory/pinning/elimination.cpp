@@ -19,11 +19,10 @@ std::vector<PinWindow> without_smaller(std::vector<PinWindow> windows, std::size
         // Windows that contain this one contain its first candidate.
         const auto& others = seen_by[window.candidates.front()];
         const bool held = std::any_of(others.begin(), others.end(), [&](std::size_t other) {
-            return kept[other].fixed >= window.fixed && std::includes(
-                                                            kept[other].candidates.begin(),
-                                                            kept[other].candidates.end(),
-                                                            window.candidates.begin(),
-                                                            window.candidates.end());
+            return kept[other].fixed >= window.fixed &&
+                   std::includes(
+                       kept[other].candidates.begin(), kept[other].candidates.end(),
+                       window.candidates.begin(), window.candidates.end());
         });
         if (held)
             continue;

@@ -23,15 +23,13 @@ std::string too_wide(std::uint32_t width, const OptimalOptions& options) {
     return fmt::format(
         "steps that depend on each other have {} candidates open at a time; the exact programme "
         "takes {}, expected first_fit for this one",
-        width,
-        options.most_flags);
+        width, options.most_flags);
 }
 
 std::string too_little(std::uint64_t capacity, std::uint64_t least) {
     return fmt::format(
         "{} for pinned data and staging are less than any choice needs; expected {} or more",
-        in_mebibytes(capacity),
-        in_mebibytes(least));
+        in_mebibytes(capacity), in_mebibytes(least));
 }
 
 /// The problem in granules. If all candidates have equally many copies, each counts once, so that
@@ -73,8 +71,7 @@ std::string gave_up(const OptimalOptions& options) {
         "the search for a choice was given up after {} steps; expected a granule above {} bytes, "
         "or "
         "another planner",
-        options.most_effort,
-        options.granule);
+        options.most_effort, options.granule);
 }
 
 /// The rest of a problem after some candidates are decided.
@@ -159,9 +156,7 @@ constexpr std::uint64_t kMostValue = 1U << 29U;
 
 /// Bytes of the tables that are kept at the same time.
 std::uint64_t table_bytes(
-    const PinProblem& problem,
-    const std::vector<PinStage>& stages,
-    std::uint64_t limit,
+    const PinProblem& problem, const std::vector<PinStage>& stages, std::uint64_t limit,
     bool equal) {
     std::uint64_t sums = 0;
     std::vector<std::uint64_t> sizes;
@@ -250,9 +245,7 @@ std::uint64_t bound_of(
 class PinSearch {
 public:
     PinSearch(
-        const PinProblem& problem,
-        std::uint64_t capacity,
-        const OptimalOptions& options,
+        const PinProblem& problem, std::uint64_t capacity, const OptimalOptions& options,
         PinChoice& choice) :
         problem_(problem),
         capacity_(capacity),
@@ -268,9 +261,7 @@ public:
             choice_.refusal = fmt::format(
                 "rounded to {} bytes, steps that depend on each other have {} candidates open at a "
                 "time; the exact programme takes {}, expected a smaller granule",
-                options_.granule,
-                order_.width(),
-                options_.most_flags);
+                options_.granule, order_.width(), options_.most_flags);
             return;
         }
         Ranges ranges(limits_, capacity_);
@@ -323,8 +314,7 @@ private:
             choice_.refusal = fmt::format(
                 "its tables would take {} of this computer's memory; expected a granule above {} "
                 "bytes",
-                in_mebibytes(bytes),
-                options_.granule);
+                in_mebibytes(bytes), options_.granule);
             return;
         }
         effort_.spend(stages);

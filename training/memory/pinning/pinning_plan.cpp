@@ -13,9 +13,7 @@ namespace {
 
 /// Pinned candidates; empty with the reason in `plan.refusal`.
 std::vector<bool> greedy(
-    const AccessSchedule& schedule,
-    std::uint64_t capacity,
-    const PinningOptions& options,
+    const AccessSchedule& schedule, std::uint64_t capacity, const PinningOptions& options,
     std::string& refusal) {
     const PinProblem problem = pin_problem(schedule, Staging::kDoublePeak);
     const auto order =
@@ -40,11 +38,8 @@ by_rule(const AccessSchedule& schedule, const PinProblem& problem, PinPlanner ru
 }
 
 std::vector<bool> choose(
-    const AccessSchedule& schedule,
-    const PinProblem& problem,
-    std::uint64_t capacity,
-    const PinningOptions& options,
-    PinningPlan& plan) {
+    const AccessSchedule& schedule, const PinProblem& problem, std::uint64_t capacity,
+    const PinningOptions& options, PinningPlan& plan) {
     if (options.planner == PinPlanner::kFirstFit)
         return greedy(schedule, capacity, options, plan.refusal);
     if (options.planner != PinPlanner::kOptimal) {
@@ -52,8 +47,7 @@ std::vector<bool> choose(
         const std::uint64_t needed = pinned_bytes(problem, pinned) + staging_bytes(problem, pinned);
         if (needed > capacity)
             plan.refusal = fmt::format(
-                "needs {} for pinned data and staging; there are {}",
-                in_mebibytes(needed),
+                "needs {} for pinned data and staging; there are {}", in_mebibytes(needed),
                 in_mebibytes(capacity));
         return pinned;
     }
@@ -104,8 +98,7 @@ PinningPlan plan_pinning(const AccessSchedule& schedule, const PinningOptions& o
     plan.candidate_bytes = candidate_bytes(schedule);
     if (options.memory < schedule.resident_bytes) {
         plan.refusal = fmt::format(
-            "what always stays takes {}; there are {}",
-            in_mebibytes(schedule.resident_bytes),
+            "what always stays takes {}; there are {}", in_mebibytes(schedule.resident_bytes),
             in_mebibytes(options.memory));
         return plan;
     }

@@ -26,9 +26,7 @@ public:
     /// `most`: limit on a window's unpinned granules; `limit`: passed to the states, the most
     /// pinned granules (for MostBeyondPrice: the price).
     PinProgramme(
-        const PinProblem& problem,
-        const std::vector<PinStage>& stages,
-        std::uint64_t most,
+        const PinProblem& problem, const std::vector<PinStage>& stages, std::uint64_t most,
         std::uint64_t limit) :
         problem_(problem), stages_(stages), most_(most), limit_(limit) {}
 
@@ -133,9 +131,7 @@ private:
     /// Whether the stage's candidate was pinned on the way to `best` in state `at`; moves both back
     /// to their values before the stage.
     [[nodiscard]] bool go_back(
-        const PinStage& stage,
-        const std::vector<State>& before,
-        std::uint32_t& at,
+        const PinStage& stage, const std::vector<State>& before, std::uint32_t& at,
         PinBest& best) const {
         for (std::uint32_t pin : {1U, 0U})
             for (std::uint32_t s = 0; s < before.size(); ++s) {

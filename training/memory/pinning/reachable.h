@@ -52,14 +52,11 @@ public:
     }
     [[nodiscard]] bool empty() const { return worth_ == kNone; }
     void absorb(
-        const MostBeyondPrice& from,
-        std::uint64_t granules,
-        std::uint64_t value,
+        const MostBeyondPrice& from, std::uint64_t granules, std::uint64_t value,
         std::uint64_t price) {
         worth_ = std::max(
-            worth_,
-            from.worth_ + static_cast<std::int64_t>(value) -
-                static_cast<std::int64_t>(price * granules));
+            worth_, from.worth_ + static_cast<std::int64_t>(value) -
+                        static_cast<std::int64_t>(price * granules));
     }
     [[nodiscard]] std::int64_t worth() const { return worth_; }
 
@@ -133,9 +130,7 @@ public:
     }
     [[nodiscard]] bool empty() const { return values_.empty(); }
     void absorb(
-        const ReachableValues& from,
-        std::uint64_t granules,
-        std::uint64_t value,
+        const ReachableValues& from, std::uint64_t granules, std::uint64_t value,
         std::uint64_t limit) {
         if (granules > limit)
             return;

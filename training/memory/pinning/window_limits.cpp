@@ -48,9 +48,8 @@ WindowLimits::most_saved(std::uint64_t capacity, std::size_t begin, std::size_t 
         const std::int64_t beyond =
             PinProgramme<MostBeyondPrice>(problem_, stages, values_[end - 1], price).last().worth();
         most = std::min(
-            most,
-            static_cast<std::uint64_t>(
-                beyond + static_cast<std::int64_t>(price * (capacity - staging))));
+            most, static_cast<std::uint64_t>(
+                      beyond + static_cast<std::int64_t>(price * (capacity - staging))));
     }
     return most;
 }

@@ -99,8 +99,7 @@ std::uint64_t hidden_copies(std::span<const LayerTimes> times, const CopyRates& 
 }
 
 std::vector<LayerRange> fastest_recompute(
-    const std::vector<ChainUnit>& chain,
-    const RecomputeOptions& options,
+    const std::vector<ChainUnit>& chain, const RecomputeOptions& options,
     const TryRecompute& trial) {
     Trials trials(trial);
     if (trials.add({}) && !options.travels)
@@ -136,8 +135,7 @@ std::vector<LayerRange> fastest_recompute(
 }
 
 bool any_recompute_fits(
-    const std::vector<ChainUnit>& chain,
-    const std::vector<LayerRange>& rule,
+    const std::vector<ChainUnit>& chain, const std::vector<LayerRange>& rule,
     const TryRecompute& trial) {
     const double best = std::numeric_limits<double>::infinity();
     const auto fits = [&](const std::vector<LayerRange>& again) {

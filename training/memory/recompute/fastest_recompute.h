@@ -47,14 +47,12 @@ struct RecomputeOptions {
 /// only a trial tells which size fits. Exact plans beside offloading are tried roughly, and the
 /// best of them again in full. If none fits, the chain's plan of least memory.
 [[nodiscard]] std::vector<LayerRange> fastest_recompute(
-    const std::vector<ChainUnit>& chain,
-    const RecomputeOptions& options,
+    const std::vector<ChainUnit>& chain, const RecomputeOptions& options,
     const TryRecompute& trial);
 
 /// Whether keeping all, the rule or the chain's plan of least memory fits.
 [[nodiscard]] bool any_recompute_fits(
-    const std::vector<ChainUnit>& chain,
-    const std::vector<LayerRange>& rule,
+    const std::vector<ChainUnit>& chain, const std::vector<LayerRange>& rule,
     const TryRecompute& trial);
 
 }  // namespace switchfold

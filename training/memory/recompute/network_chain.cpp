@@ -19,8 +19,7 @@ std::uint64_t bytes_of_scores(const Layer& layer, const NetworkChainOptions& opt
 class Chain {
 public:
     Chain(
-        const Network& network,
-        const NetworkChainOptions& options,
+        const Network& network, const NetworkChainOptions& options,
         std::span<const LayerTimes> times) :
         network_(network),
         options_(options),

@@ -18,8 +18,7 @@ struct NetworkChainOptions {
 /// A network as a chain: one unit per repeated block, and per layer outside blocks. A unit's input
 /// is everything that it and later layers read of earlier ones. `times`: by layer; empty: unknown.
 [[nodiscard]] std::vector<ChainUnit> network_chain(
-    const Network& network,
-    const NetworkChainOptions& options,
+    const Network& network, const NetworkChainOptions& options,
     std::span<const LayerTimes> times = {});
 
 }  // namespace switchfold

@@ -120,8 +120,7 @@ public:
                 {},
                 {},
                 fmt::format(
-                    "{} hold no plan; expected {} or more",
-                    in_mebibytes(options_.memory),
+                    "{} hold no plan; expected {} or more", in_mebibytes(options_.memory),
                     in_mebibytes(least_recompute_memory(chain_, options_.held)))};
         return {trace(), {}, {}};
     }

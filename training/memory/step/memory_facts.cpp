@@ -44,18 +44,13 @@ memory_facts(const Network& network, const KernelTimes& times, const ParallelPla
                 times
                     .estimate(optimizer(
                         static_cast<double>(layer.parameters) / facts.options.moment_shards,
-                        element_bytes(plan.datatype),
-                        element_bytes(plan.gradient),
+                        element_bytes(plan.datatype), element_bytes(plan.gradient),
                         optimizer_state_bytes(plan)))
                     .seconds();
         facts.times.push_back(one);
         facts.layers.push_back(
-            {layer.name,
-             one.input_gradient,
-             one.weight_gradient,
-             one.update,
-             layer.parameters * facts.options.gradient,
-             layer.parameters * facts.options.element,
+            {layer.name, one.input_gradient, one.weight_gradient, one.update,
+             layer.parameters * facts.options.gradient, layer.parameters * facts.options.element,
              layer.shares});
     }
     return facts;

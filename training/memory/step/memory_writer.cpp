@@ -44,10 +44,7 @@ MemoryStepParts::MemoryStepParts(
     layers(layer_by_layer(step.network(), step.times(), once)),
     moves(step_moves(memory.schedule, memory.plan.pinned)),
     waits(room_waits(
-        memory.schedule,
-        memory.plan.pinned,
-        moves,
-        memory.ring_bytes(),
+        memory.schedule, memory.plan.pinned, moves, memory.ring_bytes(),
         memory.choice.staging != Staging::kSingle)) {}
 
 MemoryWriter::MemoryWriter(
@@ -104,10 +101,7 @@ MemoryWriter::Indices MemoryWriter::fetch(std::size_t at, Phase phase) {
     for (const std::uint32_t item : parts_.moves[at].fetch) {
         const MemoryItem& fetched = parts_.memory.schedule.items[item];
         last = writer_.host_copy(
-            "fetch " + fetched.name,
-            CopyKind::kHostToDevice,
-            Bytes(fetched.bytes),
-            phase,
+            "fetch " + fetched.name, CopyKind::kHostToDevice, Bytes(fetched.bytes), phase,
             std::exchange(room, {}));
         fetched_[{at, item}] = *last;
     }
@@ -213,11 +207,8 @@ std::optional<MemoryWriter::Index> MemoryWriter::reduce(std::size_t group, Indic
     return writer_.collective(
         parts ? "scatter gradients" : "reduce gradients",
         parts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-        Bytes(parts_.memory.groups[group].bytes),
-        parts_.step.plan().gradient,
-        team_,
-        Phase::kBackward,
-        std::move(ready));
+        Bytes(parts_.memory.groups[group].bytes), parts_.step.plan().gradient, team_,
+        Phase::kBackward, std::move(ready));
 }
 
 Bytes MemoryWriter::part(std::uint64_t bytes) const {
@@ -228,11 +219,8 @@ Bytes MemoryWriter::part(std::uint64_t bytes) const {
 /// Copies each rank's part to its host.
 void MemoryWriter::to_host(std::size_t group, Indices ready) {
     const Index out = writer_.host_copy(
-        "gradients to host",
-        CopyKind::kDeviceToHost,
-        part(parts_.memory.groups[group].bytes),
-        Phase::kBackward,
-        std::move(ready));
+        "gradients to host", CopyKind::kDeviceToHost, part(parts_.memory.groups[group].bytes),
+        Phase::kBackward, std::move(ready));
     give_back(group, out);
     on_host_.push_back(group);
     if (choice_.updates == UpdatePolicy::kBatch && on_host_.size() < parts_.memory.groups.size())
@@ -265,13 +253,8 @@ std::uint64_t MemoryWriter::weights_of(std::size_t group) const {
 
 void MemoryWriter::gather_weights(std::size_t group, Index ready) {
     (void)writer_.collective(
-        "gather weights",
-        CollectiveKind::kAllGather,
-        Bytes(weights_of(group)),
-        parts_.step.plan().datatype,
-        team_,
-        Phase::kOptimizer,
-        {ready});
+        "gather weights", CollectiveKind::kAllGather, Bytes(weights_of(group)),
+        parts_.step.plan().datatype, team_, Phase::kOptimizer, {ready});
 }
 
 /// One kernel that reads all gradients, for their norm or to detect overflows.
@@ -285,10 +268,8 @@ void MemoryWriter::look_at_all_gradients() {
     kernel.read = static_cast<double>(sum_of_bytes(parts_.memory.groups)) /
                   parts_.memory.facts.options.moment_shards;
     writer_.kernel(
-        0,
-        choice_.clip_by_global_norm ? "norm of gradients" : "overflows of gradients",
-        Phase::kOptimizer,
-        parts_.step.times().estimate(kernel).kernel);
+        0, choice_.clip_by_global_norm ? "norm of gradients" : "overflows of gradients",
+        Phase::kOptimizer, parts_.step.times().estimate(kernel).kernel);
 }
 
 void MemoryWriter::update(const AccessStep& step, const Indices& data) {
@@ -306,8 +287,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
             .estimate(optimizer(
                 static_cast<double>(parts_.memory.facts.held.layers[step.layer].parameters) /
                     parts_.memory.facts.options.moment_shards,
-                element_bytes(plan.datatype),
-                element_bytes(plan.gradient),
+                element_bytes(plan.datatype), element_bytes(plan.gradient),
                 optimizer_state_bytes(plan)))
             .kernel;
     if (batch && !all_ready_.empty())
@@ -339,10 +319,7 @@ void MemoryWriter::spans() {
         if (kind == StepKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
             continue;
         writer_.span(
-            to_string(Pass{pass_of(kind), micro_batch, 0}),
-            range.first,
-            range.last,
-            0,
+            to_string(Pass{pass_of(kind), micro_batch, 0}), range.first, range.last, 0,
             phase_of(kind));
     }
 }

@@ -21,9 +21,7 @@ bool within_backward(const MemoryChoice& choice) {
 
 /// Places update steps: after the layer that completes a group, or after the whole pass.
 void place_updates(
-    const MemoryChoice& choice,
-    const std::vector<GradientGroup>& groups,
-    std::size_t layers,
+    const MemoryChoice& choice, const std::vector<GradientGroup>& groups, std::size_t layers,
     NetworkScheduleOptions& options) {
     if (choice.updater == Updater::kGpu && !within_backward(choice))
         return;
@@ -47,8 +45,7 @@ NetworkScheduleOptions options_for(
 }
 
 PinningPlan
-pin(const PlannedMemory& planned,
-    const AccessSchedule& schedule,
+pin(const PlannedMemory& planned, const AccessSchedule& schedule,
     TrialDetail detail = TrialDetail::kFull) {
     constexpr std::uint64_t kRoughGranules = 16;
     PinningOptions options;
@@ -64,9 +61,7 @@ pin(const PlannedMemory& planned,
 }
 
 AccessSchedule scheduled(
-    const PlannedMemory& planned,
-    const Network& network,
-    const NetworkScheduleOptions& of_plan,
+    const PlannedMemory& planned, const Network& network, const NetworkScheduleOptions& of_plan,
     std::span<const LayerTimes> times) {
     AccessSchedule schedule =
         network_schedule(network, options_for(planned, of_plan, network.layers.size()), times);
@@ -75,8 +70,7 @@ AccessSchedule scheduled(
 }
 
 std::vector<ChainUnit> chain_of(
-    const Network& network,
-    const NetworkScheduleOptions& options,
+    const Network& network, const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times) {
     return network_chain(network, {options.batch, options.element, options.kept_of_score}, times);
 }
@@ -97,12 +91,10 @@ bool all_stay(const PlannedMemory& planned, const AccessSchedule& schedule) {
 
 /// What the choice makes of such repeated layers.
 TryRecompute trial_of(
-    const PlannedMemory& planned,
-    const Network& network,
-    const NetworkScheduleOptions& of_plan,
+    const PlannedMemory& planned, const Network& network, const NetworkScheduleOptions& of_plan,
     std::span<const LayerTimes> times) {
-    return [&planned, &network, of_plan, times](
-               const std::vector<LayerRange>& again, double best, TrialDetail detail) {
+    return [&planned, &network, of_plan,
+            times](const std::vector<LayerRange>& again, double best, TrialDetail detail) {
         NetworkScheduleOptions options = of_plan;
         options.again = again;
         const AccessSchedule schedule = scheduled(planned, network, options, times);
@@ -135,8 +127,7 @@ void choose_again(PlannedMemory& planned, const PlannedStep& step) {
     NetworkScheduleOptions& options = planned.facts.options;
     const std::vector<LayerTimes>& times = planned.facts.times;
     const RecomputeOptions recompute{
-        planned.choice.planner != PinPlanner::kNone,
-        hidden_copies(times, planned.choice.rates),
+        planned.choice.planner != PinPlanner::kNone, hidden_copies(times, planned.choice.rates),
         full_rule(step)};
     options.again = fastest_recompute(
         chain_of(network, options, times), recompute, trial_of(planned, network, options, times));
@@ -160,8 +151,7 @@ void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
             fmt::format(
                 "is {} bytes, less than the gradients that are open at the same time; expected {} "
                 "or more",
-                planned.gradients,
-                least));
+                planned.gradients, least));
     if (planned.choice.updates == UpdatePolicy::kOverlapped)
         for (const UpdateLayer& layer : layers)
             planned.shadow = std::max(planned.shadow, layer.weights);
@@ -169,9 +159,7 @@ void set_gradients_aside(PlannedMemory& planned, PlanProblems& problems) {
 
 /// Choice, facts, groups and what is set aside.
 PlannedMemory set_aside(
-    MemoryFacts facts,
-    const ParallelPlan& plan,
-    const MemoryChoice& choice,
+    MemoryFacts facts, const ParallelPlan& plan, const MemoryChoice& choice,
     PlanProblems& problems) {
     PlannedMemory planned;
     planned.choice = choice;
@@ -198,10 +186,9 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     const auto whole = [&](bool wrong, std::string_view what) {
         if (wrong)
             problems.emplace_back(
-                "",
-                fmt::format(
-                    "plans the memory of a GPU that has a part of every layer, and the plan {}",
-                    what));
+                "", fmt::format(
+                        "plans the memory of a GPU that has a part of every layer, and the plan {}",
+                        what));
     };
     whole(plan.context > 1, "shares samples; expected context 1");
     whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
@@ -231,10 +218,9 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
             "/gradient_ring", "is for updates within the backward pass; expected none with batch");
     if (choice.planner == PinPlanner::kFastest && choice.staging != Staging::kWindow)
         problems.emplace_back(
-            "/staging",
-            fmt::format(
-                "is {}, and planner fastest tries several; expected window",
-                name_of(choice.staging)));
+            "/staging", fmt::format(
+                            "is {}, and planner fastest tries several; expected window",
+                            name_of(choice.staging)));
     if (choice.updater == Updater::kHost && choice.weights_travel)
         problems.emplace_back(
             "/weights_travel",
@@ -254,9 +240,7 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
 }
 
 PlannedMemory unpinned_memory(
-    MemoryFacts facts,
-    const ParallelPlan& plan,
-    const MemoryChoice& choice,
+    MemoryFacts facts, const ParallelPlan& plan, const MemoryChoice& choice,
     PlanProblems& problems) {
     PlannedMemory planned = set_aside(std::move(facts), plan, choice, problems);
     planned.schedule =
@@ -286,8 +270,7 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
         options.batch = batch;
         if (step.plan().recompute == Recompute::kExact)
             return any_recompute_fits(
-                chain_of(planned.facts.held, options, {}),
-                full_rule(step),
+                chain_of(planned.facts.held, options, {}), full_rule(step),
                 trial_of(planned, planned.facts.held, options, {}));
         return pin(planned, schedule_with_batch(planned, batch)).refusal.empty();
     };

@@ -71,9 +71,7 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
 /// The same before anything is pinned, which may be planned otherwise: `plan` is empty, and the
 /// plan's layers are repeated, not chosen. `facts`: of that plan.
 [[nodiscard]] PlannedMemory unpinned_memory(
-    MemoryFacts facts,
-    const ParallelPlan& plan,
-    const MemoryChoice& choice,
+    MemoryFacts facts, const ParallelPlan& plan, const MemoryChoice& choice,
     PlanProblems& problems);
 
 /// Its schedule with micro-batches of another size, without times.

@@ -12,9 +12,7 @@ namespace {
 
 std::uint64_t produced(const Network& network, const Layer& layer) {
     return std::accumulate(
-        layer.inputs.begin(),
-        layer.inputs.end(),
-        std::uint64_t{0},
+        layer.inputs.begin(), layer.inputs.end(), std::uint64_t{0},
         [&](std::uint64_t sum, std::uint32_t input) {
             return sum + network.layers[input].out_elements;
         });

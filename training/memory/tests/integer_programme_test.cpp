@@ -47,8 +47,7 @@ std::optional<double> by_cbc(const PinProblem& problem, std::uint64_t capacity) 
     const test_data::TemporaryFile model("pins.lp", integer_programme(problem, capacity));
     const test_data::TemporaryFile answer("pins.txt", "");
     const std::string command = fmt::format(
-        "timeout 120 cbc {} ratioGap 0 solve solu {} > /dev/null 2>&1",
-        model.path().string(),
+        "timeout 120 cbc {} ratioGap 0 solve solu {} > /dev/null 2>&1", model.path().string(),
         answer.path().string());
     if (std::system(command.c_str()) != 0)
         return {};
@@ -101,13 +100,11 @@ TEST_P(IntegerProgramme, HasTheSameOptimum) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Networks,
-    IntegerProgramme,
+    Networks, IntegerProgramme,
     ::testing::Values(
         Named{"alexnet", 256, Staging::kDoublePeak, 0.2},
         Named{"alexnet", 256, Staging::kWindow, 0.1},
-        Named{"vgg16", 64, Staging::kDoublePeak, 0.15},
-        Named{"vgg16", 64, Staging::kWindow, 0.05},
+        Named{"vgg16", 64, Staging::kDoublePeak, 0.15}, Named{"vgg16", 64, Staging::kWindow, 0.05},
         Named{"resnet18", 64, Staging::kWindow, 0.3},
         Named{"unet_416x608", 8, Staging::kWindow, 0.1},
         Named{"gpt2_small", 4, Staging::kSingle, 0.3},

@@ -106,14 +106,10 @@ fullest(const ExecutionGraph& graph, const Schedule& times, const std::set<Memor
     return all_along + static_cast<double>(most);
 }
 
-inline const std::set<MemoryClass> kAll{
-    MemoryClass::kWeights,
-    MemoryClass::kMoments,
-    MemoryClass::kGradients,
-    MemoryClass::kActivations,
-    MemoryClass::kWorkspace,
-    MemoryClass::kStaging,
-    MemoryClass::kBuckets};
+inline const std::set<MemoryClass> kAll{MemoryClass::kWeights,   MemoryClass::kMoments,
+                                        MemoryClass::kGradients, MemoryClass::kActivations,
+                                        MemoryClass::kWorkspace, MemoryClass::kStaging,
+                                        MemoryClass::kBuckets};
 
 inline MemoryChoice all_stays(UpdatePolicy updates) {
     MemoryChoice choice;

@@ -68,9 +68,7 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
     choice.updates = *rc::gen::element(
-        UpdatePolicy::kBatch,
-        UpdatePolicy::kImmediate,
-        UpdatePolicy::kOverlapped,
+        UpdatePolicy::kBatch, UpdatePolicy::kImmediate, UpdatePolicy::kOverlapped,
         UpdatePolicy::kDelayed);
     choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
     if (choice.updates == UpdatePolicy::kBatch)
@@ -316,16 +314,13 @@ TEST(MemoryStep, TensorParallelRanksPlanTheirParts) {
         const RankGraph& rank = *made.graph.ranks[0];
         const auto held = [&](MemoryClass what) { return rank.held[what]; };
         EXPECT_NEAR(
-            held(MemoryClass::kWeights),
-            estimate[MemoryClass::kWeights],
+            held(MemoryClass::kWeights), estimate[MemoryClass::kWeights],
             1e-3 * estimate[MemoryClass::kWeights]);
         EXPECT_NEAR(
-            held(MemoryClass::kMoments),
-            estimate[MemoryClass::kMoments],
+            held(MemoryClass::kMoments), estimate[MemoryClass::kMoments],
             1e-3 * estimate[MemoryClass::kMoments]);
         EXPECT_NEAR(
-            static_cast<double>(made.memory.gradients),
-            estimate[MemoryClass::kGradients],
+            static_cast<double>(made.memory.gradients), estimate[MemoryClass::kGradients],
             1e-3 * estimate[MemoryClass::kGradients]);
         plan.tensor = 1;
         plan.sequence = false;

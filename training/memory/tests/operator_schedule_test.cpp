@@ -65,10 +65,8 @@ TEST(OperatorSchedule, SaysWhatIsWrong) {
     const std::string wrong =
         problems(std::string(kOperators) + "a,[9],[],1,sideways\nb,nine,[],x,forward\n", kTensors);
     for (const char* says :
-         {"line 2: Operator_input names tensor 9",
-          "line 2: stage is \"sideways\"",
-          "line 3: Operator_input is \"nine\"",
-          "line 3: Operator_cudatime is \"x\""})
+         {"line 2: Operator_input names tensor 9", "line 2: stage is \"sideways\"",
+          "line 3: Operator_input is \"nine\"", "line 3: Operator_cudatime is \"x\""})
         EXPECT_NE(wrong.find(says), std::string::npos) << says << " in " << wrong;
     EXPECT_NE(
         problems(kOperators, std::string(kTensors) + "1,2\n").find("has 2 cells; expected 5"),
@@ -125,8 +123,7 @@ TEST_P(TracedStep, IsPlanned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    TrioSim,
-    TracedStep,
+    TrioSim, TracedStep,
     ::testing::Values(
         Traced{"resnet50", 396, 24.7, 57.7, 0.9}, Traced{"vgg13", 77, 28.2, 62.6, 3.7}),
     [](const auto& traced) { return std::string(traced.param.name); });

@@ -88,8 +88,7 @@ TEST_P(PublishedPins, AreFound) {
 // One published value does not follow from the rule as written: VGG-16 at 6,528 in the listed
 // order, where the source has 3,388 and the rule gives 3,384. All others agree.
 INSTANTIATE_TEST_SUITE_P(
-    Networks,
-    PublishedPins,
+    Networks, PublishedPins,
     ::testing::Values(
         Named{
             "alexnet",

@@ -41,8 +41,7 @@ inline AccessSchedule random_schedule() {
         const std::uint32_t l = forward ? t : 2 * layers - 1 - t;
         AccessStep step{
             (forward ? "F" : "B") + std::to_string(l),
-            forward ? StepKind::kForward : StepKind::kBackward,
-            static_cast<double>(bytes())};
+            forward ? StepKind::kForward : StepKind::kBackward, static_cast<double>(bytes())};
         step.open.push_back({l, forward});
         if (l > 0)
             step.open.push_back({l - 1, false});

@@ -40,8 +40,7 @@ TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
     EXPECT_GT(blocks, 0);
     EXPECT_NEAR(seconds_of_kernels(again.graph), seconds_of_kernels(kept.graph) + blocks, 1e-9);
     EXPECT_NEAR(
-        to_seconds(alone(again.graph).makespan),
-        to_seconds(alone(kept.graph).makespan) + blocks,
+        to_seconds(alone(again.graph).makespan), to_seconds(alone(kept.graph).makespan) + blocks,
         1e-9);
     // Pinned for the whole iteration: the inputs of four blocks, and what lies outside of them.
     const std::uint64_t input = std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
@@ -105,8 +104,7 @@ TEST(MemoryStep, SelectiveRecomputationKeepsNoScores) {
     EXPECT_EQ(again.memory.facts.options.again.size(), 4U);
     EXPECT_GT(extra_seconds(again), 0);
     EXPECT_NEAR(
-        seconds_of_kernels(again.graph),
-        seconds_of_kernels(kept.graph) + extra_seconds(again),
+        seconds_of_kernels(again.graph), seconds_of_kernels(kept.graph) + extra_seconds(again),
         1e-9);
     // Kept scores may go to the host instead.
     plan.recompute = Recompute::kNone;

@@ -31,8 +31,7 @@ std::vector<ChainUnit> random_chain() {
 
 /// Calls `visit` for every plan.
 void for_each_plan(
-    const std::vector<ChainUnit>& chain,
-    bool offload,
+    const std::vector<ChainUnit>& chain, bool offload,
     const std::function<void(const RecomputePlan&)>& visit) {
     RecomputePlan plan;
     const std::function<void(std::uint32_t)> go = [&](std::uint32_t i) {

@@ -23,9 +23,7 @@ public:
     /// With `shadow`, updates write a copy of the weights, which replaces them after the backward
     /// pass.
     void iterate(
-        const UpdateReplay& replay,
-        const std::vector<GradientGroup>& groups,
-        bool shadow,
+        const UpdateReplay& replay, const std::vector<GradientGroup>& groups, bool shadow,
         double x) {
         const std::size_t layers = weights_.size();
         std::vector<double> a{x};
@@ -90,10 +88,8 @@ private:
 };
 
 std::vector<double> trained(
-    const std::vector<UpdateLayer>& layers,
-    const std::vector<GradientGroup>& groups,
-    UpdatePolicy policy,
-    bool shadow) {
+    const std::vector<UpdateLayer>& layers, const std::vector<GradientGroup>& groups,
+    UpdatePolicy policy, bool shadow) {
     UpdateOptions options;
     options.policy = policy;
     const UpdateReplay replay = replay_update(layers, groups, options);

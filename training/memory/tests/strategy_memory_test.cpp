@@ -58,8 +58,7 @@ TEST(StrategyMemory, IsThatOfAPlanThatDoesTheSame) {
         EXPECT_DOUBLE_EQ(double(none.moments), plan[MemoryClass::kMoments]) << name;
         EXPECT_DOUBLE_EQ(double(none.gradients), plan[MemoryClass::kGradients]) << name;
         EXPECT_NEAR(
-            double(none.activations),
-            plan[MemoryClass::kActivations],
+            double(none.activations), plan[MemoryClass::kActivations],
             1e-9 * plan[MemoryClass::kActivations])
             << name;
         // Buckets hold 32 bits, gradients 16; a bucket may be padded for its ranks.
@@ -67,8 +66,7 @@ TEST(StrategyMemory, IsThatOfAPlanThatDoesTheSame) {
         EXPECT_LT(none.buckets, 2 * none.gradients + 4096) << name;
         const StrategyMemory shared = memory_of(network, StateShards::kOptimizer);
         EXPECT_NEAR(
-            double(shared.moments),
-            plan_of(network, Sharding::kOptimizer)[MemoryClass::kMoments],
+            double(shared.moments), plan_of(network, Sharding::kOptimizer)[MemoryClass::kMoments],
             12.0 * double(network.layers.size()))
             << name;
         EXPECT_EQ(shared.weights, none.weights);

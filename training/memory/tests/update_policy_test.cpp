@@ -208,8 +208,7 @@ TEST_P(GradientTable, IsWhatTheReplayHolds) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Networks,
-    GradientTable,
+    Networks, GradientTable,
     ::testing::Values(
         Saved{"alexnet", 38.2, -23.6, 10.7, 38.2, 10.7},
         Saved{"vgg16", 25.7, -48.5, 13.6, 25.7, 13.6},

@@ -16,8 +16,7 @@ namespace {
 class Replay {
 public:
     Replay(
-        const std::vector<UpdateLayer>& layers,
-        const std::vector<GradientGroup>& groups,
+        const std::vector<UpdateLayer>& layers, const std::vector<GradientGroup>& groups,
         const UpdateOptions& options) :
         layers_(layers),
         groups_(groups),
@@ -78,8 +77,7 @@ private:
             result_.refusal = fmt::format(
                 "a ring of {} bytes does not hold the gradients that are open at the same time; "
                 "expected {} or more",
-                ring_,
-                least);
+                ring_, least);
         result_.reserved = ring_;
     }
 
@@ -199,8 +197,7 @@ std::string refusal_of(UpdatePolicy policy, const GradientUses& uses) {
 }
 
 UpdateReplay replay_update(
-    const std::vector<UpdateLayer>& layers,
-    const std::vector<GradientGroup>& groups,
+    const std::vector<UpdateLayer>& layers, const std::vector<GradientGroup>& groups,
     const UpdateOptions& options) {
     return Replay(layers, groups, options).run();
 }

@@ -81,8 +81,7 @@ struct UpdateReplay {
 /// Backward pass and updates without contention: gradients on one stream, all-reduces on a second,
 /// updates on a third.
 [[nodiscard]] UpdateReplay replay_update(
-    const std::vector<UpdateLayer>& layers,
-    const std::vector<GradientGroup>& groups,
+    const std::vector<UpdateLayer>& layers, const std::vector<GradientGroup>& groups,
     const UpdateOptions& options);
 
 }  // namespace switchfold

@@ -42,8 +42,7 @@ Network bert_large() {
     NetworkBuilder net("bert_large", kTokens);
     const Tensor words{{kTokens}};
     Tensor x = net.each_of(
-        "embeddings.add",
-        "add",
+        "embeddings.add", "add",
         {net.embedding(
              "embeddings.word", words, kVocabulary, kHidden, {true, TensorSplit::kVocabulary}),
          net.embedding("embeddings.position", words, kTokens, kHidden),

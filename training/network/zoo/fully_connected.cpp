@@ -14,11 +14,8 @@ enum class Last : std::uint8_t { kActivated, kPlain };
 
 /// Layers of these widths, each followed by its activation; the last one by `last`.
 Network chain(
-    std::string name,
-    const std::vector<std::uint64_t>& widths,
-    std::string_view activation,
-    Last last,
-    std::string_view loss) {
+    std::string name, const std::vector<std::uint64_t>& widths, std::string_view activation,
+    Last last, std::string_view loss) {
     NetworkBuilder net(std::move(name));
     Tensor x{{widths.front()}};
     for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
@@ -50,8 +47,7 @@ Network wide() {
 /// An acoustic model: 11 frames of 39 features to 9,304 senones (Seide et al. 2014, 1-bit SGD).
 Network speech() {
     return classifier(
-        "fc_speech_429_2048x7_9304",
-        {429, 2048, 2048, 2048, 2048, 2048, 2048, 2048, 9304},
+        "fc_speech_429_2048x7_9304", {429, 2048, 2048, 2048, 2048, 2048, 2048, 2048, 9304},
         "sigmoid");
 }
 
@@ -69,8 +65,7 @@ Network autoencoder_10000_128() {
 }
 
 constexpr std::array kConnected{
-    Entry{"fc_784_2048x4_10", digits},
-    Entry{"fc_4096x8", wide},
+    Entry{"fc_784_2048x4_10", digits}, Entry{"fc_4096x8", wide},
     Entry{"fc_speech_429_2048x7_9304", speech}};
 
 constexpr std::array kAutoencoders{

@@ -18,10 +18,9 @@ Tensor module_a(InceptionModule m, const Tensor& in, std::uint64_t pooled) {
     const Tensor b1 = m.conv(in, {".branch1x1", 64});
     const Tensor b5 = m.chain(in, {{".branch5x5_1", 48}, {".branch5x5_2", 64, Window::same(5, 5)}});
     const Tensor b3 = m.chain(
-        in,
-        {{".branch3x3dbl_1", 64},
-         {".branch3x3dbl_2", 96, kSame3},
-         {".branch3x3dbl_3", 96, kSame3}});
+        in, {{".branch3x3dbl_1", 64},
+             {".branch3x3dbl_2", 96, kSame3},
+             {".branch3x3dbl_3", 96, kSame3}});
     const Tensor pool = m.pool(".avgpool", "avgpool", in, kSame3);
     return m.concat(".concat", {b1, b5, b3, m.conv(pool, {".branch_pool", pooled})});
 }
@@ -29,27 +28,24 @@ Tensor module_a(InceptionModule m, const Tensor& in, std::uint64_t pooled) {
 Tensor module_b(InceptionModule m, const Tensor& in) {
     const Tensor b3 = m.conv(in, {".branch3x3", 384, kStride2});
     const Tensor twice = m.chain(
-        in,
-        {{".branch3x3dbl_1", 64},
-         {".branch3x3dbl_2", 96, kSame3},
-         {".branch3x3dbl_3", 96, kStride2}});
+        in, {{".branch3x3dbl_1", 64},
+             {".branch3x3dbl_2", 96, kSame3},
+             {".branch3x3dbl_3", 96, kStride2}});
     return m.concat(".concat", {b3, twice, m.pool(".maxpool", "maxpool", in, kStride2)});
 }
 
 Tensor module_c(InceptionModule m, const Tensor& in, std::uint64_t middle) {
     const Tensor b1 = m.conv(in, {".branch1x1", 192});
     const Tensor b7 = m.chain(
-        in,
-        {{".branch7x7_1", middle},
-         {".branch7x7_2", middle, kRow7},
-         {".branch7x7_3", 192, kColumn7}});
+        in, {{".branch7x7_1", middle},
+             {".branch7x7_2", middle, kRow7},
+             {".branch7x7_3", 192, kColumn7}});
     const Tensor twice = m.chain(
-        in,
-        {{".branch7x7dbl_1", middle},
-         {".branch7x7dbl_2", middle, kColumn7},
-         {".branch7x7dbl_3", middle, kRow7},
-         {".branch7x7dbl_4", middle, kColumn7},
-         {".branch7x7dbl_5", 192, kRow7}});
+        in, {{".branch7x7dbl_1", middle},
+             {".branch7x7dbl_2", middle, kColumn7},
+             {".branch7x7dbl_3", middle, kRow7},
+             {".branch7x7dbl_4", middle, kColumn7},
+             {".branch7x7dbl_5", 192, kRow7}});
     const Tensor pool = m.pool(".avgpool", "avgpool", in, kSame3);
     return m.concat(".concat", {b1, b7, twice, m.conv(pool, {".branch_pool", 192})});
 }
@@ -57,11 +53,10 @@ Tensor module_c(InceptionModule m, const Tensor& in, std::uint64_t middle) {
 Tensor module_d(InceptionModule m, const Tensor& in) {
     const Tensor b3 = m.chain(in, {{".branch3x3_1", 192}, {".branch3x3_2", 320, kStride2}});
     const Tensor b7 = m.chain(
-        in,
-        {{".branch7x7x3_1", 192},
-         {".branch7x7x3_2", 192, kRow7},
-         {".branch7x7x3_3", 192, kColumn7},
-         {".branch7x7x3_4", 192, kStride2}});
+        in, {{".branch7x7x3_1", 192},
+             {".branch7x7x3_2", 192, kRow7},
+             {".branch7x7x3_3", 192, kColumn7},
+             {".branch7x7x3_4", 192, kStride2}});
     return m.concat(".concat", {b3, b7, m.pool(".maxpool", "maxpool", in, kStride2)});
 }
 
@@ -94,10 +89,9 @@ Network make() {
     NetworkBuilder net("inception_v3");
     InceptionModule stem(net, "");
     Tensor x = stem.chain(
-        {{3, 299, 299}},
-        {{"Conv2d_1a_3x3", 32, kStride2},
-         {"Conv2d_2a_3x3", 32, Window::square(3)},
-         {"Conv2d_2b_3x3", 64, kSame3}});
+        {{3, 299, 299}}, {{"Conv2d_1a_3x3", 32, kStride2},
+                          {"Conv2d_2a_3x3", 32, Window::square(3)},
+                          {"Conv2d_2b_3x3", 64, kSame3}});
     x = stem.pool("maxpool1", "maxpool", x, kStride2);
     x = stem.chain(x, {{"Conv2d_3b_1x1", 80}, {"Conv2d_4a_3x3", 192, Window::square(3)}});
     x = stem.pool("maxpool2", "maxpool", x, kStride2);

@@ -48,12 +48,11 @@ Tensor module_b(InceptionModule m, const Tensor& in) {
     const Tensor b0 = m.conv(in, {"b0", 384});
     const Tensor b1 = m.chain(in, {{"b1_1", 192}, {"b1_2", 224, kRow7}, {"b1_3", 256, kColumn7}});
     const Tensor b2 = m.chain(
-        in,
-        {{"b2_1", 192},
-         {"b2_2", 192, kColumn7},
-         {"b2_3", 224, kRow7},
-         {"b2_4", 224, kColumn7},
-         {"b2_5", 256, kRow7}});
+        in, {{"b2_1", 192},
+             {"b2_2", 192, kColumn7},
+             {"b2_3", 224, kRow7},
+             {"b2_4", 224, kColumn7},
+             {"b2_5", 256, kRow7}});
     const Tensor pool = m.pool("avgpool", "avgpool", in, kSame3);
     return m.concat("concat", {b0, b1, b2, m.conv(pool, {"b3", 128})});
 }

@@ -21,11 +21,8 @@ constexpr std::uint64_t kWidth = 128;
 constexpr std::uint64_t kDense = 13;
 
 Tensor perceptron(
-    NetworkBuilder& net,
-    const std::string& name,
-    Tensor x,
-    std::initializer_list<std::uint64_t> widths,
-    const char* last) {
+    NetworkBuilder& net, const std::string& name, Tensor x,
+    std::initializer_list<std::uint64_t> widths, const char* last) {
     std::uint32_t n = 0;
     for (const std::uint64_t width : widths) {
         x = net.linear(fmt::format("{}.{}", name, n++), x, width);

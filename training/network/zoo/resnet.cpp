@@ -91,10 +91,7 @@ Tensor preactivated(NetworkBuilder& net, const Tensor& in, const Unit& unit) {
 
 /// `name` of a unit from its stage and index.
 Tensor stages(
-    NetworkBuilder& net,
-    Tensor x,
-    const std::array<std::uint32_t, kStages>& depths,
-    MakeUnit make,
+    NetworkBuilder& net, Tensor x, const std::array<std::uint32_t, kStages>& depths, MakeUnit make,
     std::string (*name)(std::uint32_t stage, std::uint32_t unit)) {
     for (std::uint32_t stage = 0; stage < kStages; ++stage)
         for (std::uint32_t i = 0; i < depths[stage]; ++i) {

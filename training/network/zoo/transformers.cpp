@@ -16,12 +16,8 @@ const Weights kRows{true, TensorSplit::kRows};
 /// Attention with queries from one tensor, keys and values from another; `out` names the output
 /// projection.
 Tensor attend(
-    NetworkBuilder& net,
-    const std::string& name,
-    const std::string& out,
-    const Tensor& in,
-    const Tensor& memory,
-    const Heads& heads) {
+    NetworkBuilder& net, const std::string& name, const std::string& out, const Tensor& in,
+    const Tensor& memory, const Heads& heads) {
     const Tensor q = net.linear(name + "q", in, in.width(), kColumns);
     const Tensor k = net.linear(name + "k", memory, in.width(), kColumns);
     const Tensor v = net.linear(name + "v", memory, in.width(), kColumns);

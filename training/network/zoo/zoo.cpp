@@ -12,22 +12,10 @@ namespace {
 using Family = std::span<const zoo::Entry> (*)();
 
 constexpr std::array<Family, 16> kFamilies{
-    zoo::alexnets,
-    zoo::vggs,
-    zoo::resnets,
-    zoo::inception_v3,
-    zoo::inception_v4,
-    zoo::densenets,
-    zoo::unets,
-    zoo::gnmts,
-    zoo::recurrent,
-    zoo::decoders,
-    zoo::encoders,
-    zoo::transformers,
-    zoo::fully_connected,
-    zoo::autoencoders,
-    zoo::recommenders,
-    zoo::compounds};
+    zoo::alexnets,        zoo::vggs,         zoo::resnets,      zoo::inception_v3,
+    zoo::inception_v4,    zoo::densenets,    zoo::unets,        zoo::gnmts,
+    zoo::recurrent,       zoo::decoders,     zoo::encoders,     zoo::transformers,
+    zoo::fully_connected, zoo::autoencoders, zoo::recommenders, zoo::compounds};
 
 }  // namespace
 

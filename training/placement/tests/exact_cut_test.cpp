@@ -36,7 +36,8 @@ bool one_way(const PlacementGraph& graph, const NodeParts& parts) {
 }
 
 /// Calls `visit` for every assignment of nodes to parts.
-void for_each_division(const PlacementGraph& graph, const std::function<void(const NodeParts&)>& visit) {
+void for_each_division(
+    const PlacementGraph& graph, const std::function<void(const NodeParts&)>& visit) {
     NodeParts parts(graph.nodes.size(), 0);
     for (;;) {
         visit(parts);
@@ -114,13 +115,8 @@ TEST(ExactCut, BranchesGoBesideEachOther) {
     PlacementGraph graph;
     graph.parts = graph.gpus = 2;
     graph.bandwidth = 100;
-    graph.nodes = {
-        node(1, 10, {}),
-        node(5, 10, {0}),
-        node(5, 10, {1}),
-        node(5, 10, {0}),
-        node(5, 10, {3}),
-        node(1, 1, {2, 4})};
+    graph.nodes = {node(1, 10, {}),  node(5, 10, {0}), node(5, 10, {1}),
+                   node(5, 10, {0}), node(5, 10, {3}), node(1, 1, {2, 4})};
     const auto found = exact_cut(graph);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->seconds, 11);

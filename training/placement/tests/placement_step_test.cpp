@@ -48,18 +48,14 @@ cut(const PlacementChoice& choice, ParallelPlan plan, Network network = compound
     PlanProblems problems = problems_of(choice, plan, network);
     EXPECT_TRUE(problems.empty()) << problems.front().first << " " << problems.front().second;
     auto made = PlannedPlacement::make(
-        std::move(network),
-        KernelTimes(test_data::hopper()),
-        std::move(plan),
-        choice,
-        {200e9, 80e9},
-        problems);
+        std::move(network), KernelTimes(test_data::hopper()), std::move(plan), choice,
+        {200e9, 80e9}, problems);
     EXPECT_TRUE(problems.empty());
     return made;
 }
 
-std::string
-problem_of(const PlacementChoice& choice, const ParallelPlan& plan, const Network& network = compound()) {
+std::string problem_of(
+    const PlacementChoice& choice, const ParallelPlan& plan, const Network& network = compound()) {
     const PlanProblems problems = problems_of(choice, plan, network);
     return problems.empty() ? "" : problems.front().first + " " + problems.front().second;
 }
@@ -119,7 +115,8 @@ RC_GTEST_PROP(PlacementStepProperty, EveryCutEnds, ()) {
 
 TEST(PlacementStep, AnyCutHasTheSameKernels) {
     const ExecutionGraph whole = cut_step(*cut(into(1), samples(8, 2)));
-    for (const PlacementMethod method : {PlacementMethod::kExact, PlacementMethod::kList, PlacementMethod::kBest}) {
+    for (const PlacementMethod method :
+         {PlacementMethod::kExact, PlacementMethod::kList, PlacementMethod::kBest}) {
         PlacementChoice choice = into(4);
         choice.method = method;
         const ExecutionGraph parts = cut_step(*cut(choice, samples(8, 2)));
@@ -153,8 +150,9 @@ TEST(PlacementStep, MessagesAreWhatCrosses) {
     EXPECT_NEAR(static_cast<double>(totals(cut_step(*made)).sent), bytes, 1);
     const auto part = [&](const char* name) {
         const auto& nodes = made->graph().nodes;
-        const auto found = std::find_if(
-            nodes.begin(), nodes.end(), [&](const PlacementNode& node) { return node.name == name; });
+        const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const PlacementNode& node) {
+            return node.name == name;
+        });
         return made->found().parts[static_cast<std::size_t>(found - nodes.begin())];
     };
     EXPECT_EQ(part("lstm.0"), 0);
@@ -206,20 +204,13 @@ TEST(PlacementStep, GpusHoldTheirLayersAlone) {
     // An activation that two GPUs read is kept on both.
     double kept = 0;
     for (const MemoryBytes& gpu : cut_memory(
-             parts->network(),
-             parts->graph(),
-             parts->work().layers(),
-             parts->plan(),
+             parts->network(), parts->graph(), parts->work().layers(), parts->plan(),
              parts->found().parts))
         kept += gpu[MemoryClass::kActivations];
     EXPECT_GE(
-        kept,
-        cut_memory(
-            whole->network(),
-            whole->graph(),
-            whole->work().layers(),
-            whole->plan(),
-            whole->found().parts)[0][MemoryClass::kActivations]);
+        kept, cut_memory(
+                  whole->network(), whole->graph(), whole->work().layers(), whole->plan(),
+                  whole->found().parts)[0][MemoryClass::kActivations]);
 }
 
 TEST(PlacementChoiceProblems, MorePartsThanLayers) {
@@ -307,7 +298,8 @@ TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
     choice.method = PlacementMethod::kList;
     EXPECT_TRUE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
     choice.method = PlacementMethod::kBest;
-    EXPECT_FALSE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
+    EXPECT_FALSE(
+        PlannedPlacement::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(
         problems[0].second,

@@ -54,13 +54,8 @@ const Combining& combining_of(AverageMethod method) {
 class Exchange {
 public:
     Exchange(
-        const PlannedStep& one,
-        const AveragePlan& average,
-        RankGraph& rank,
-        double parameters,
-        std::uint32_t group,
-        std::uint32_t first_name,
-        NameTable& names) :
+        const PlannedStep& one, const AveragePlan& average, RankGraph& rank, double parameters,
+        std::uint32_t group, std::uint32_t first_name, NameTable& names) :
         one_(one),
         average_(average),
         combining_(combining_of(average.method)),
@@ -83,12 +78,11 @@ public:
         if (average_.overlap)
             last_ = kernel("weights of the period before", 1, 1, {});
         else
-            last_ = combining_.before_read > 0 ? std::vector{kernel(
-                                                     "differences from the centre",
-                                                     combining_.before_read,
-                                                     combining_.before_written,
-                                                     ends_)}
-                                               : ends_;
+            last_ = combining_.before_read > 0
+                        ? std::vector{kernel(
+                              "differences from the centre", combining_.before_read,
+                              combining_.before_written, ends_)}
+                        : ends_;
         if (average_.method == AverageMethod::kElasticAsync)
             through_host();
         else
@@ -112,9 +106,7 @@ private:
         return static_cast<std::uint32_t>(rank_.streams.size() - 1);
     }
     std::vector<std::uint32_t>
-    add(std::string_view name,
-        std::uint32_t on,
-        const std::vector<std::uint32_t>& after,
+    add(std::string_view name, std::uint32_t on, const std::vector<std::uint32_t>& after,
         OperationBody body) {
         Operation operation;
         operation.name = first_name_ + names_.intern(name);
@@ -153,23 +145,17 @@ private:
     void through_host() {
         const Bytes bytes(static_cast<std::uint64_t>(parameters_ * kSingleBytes));
         last_ =
-            add("weights to the host",
-                weights(),
-                last_,
+            add("weights to the host", weights(), last_,
                 CopyOperation{CopyKind::kDeviceToHost, bytes, Time()});
         constexpr std::uint64_t kReadAndWritten = 4;  // weights and centre; difference and centre
         // One thread has the centre, and moves it for one replica after the other.
         constexpr bool kShared = true;
         last_ =
-            add("move the centre",
-                stream("host", StreamKind::kHost),
-                last_,
+            add("move the centre", stream("host", StreamKind::kHost), last_,
                 HostDelayOperation{
                     serialization_time(bytes * kReadAndWritten, average_.host_add), kShared});
         last_ =
-            add("difference from the host",
-                weights(),
-                last_,
+            add("difference from the host", weights(), last_,
                 CopyOperation{CopyKind::kHostToDevice, bytes, Time()});
     }
 

@@ -55,8 +55,7 @@ std::optional<double> least_that(const std::vector<double>& ascending, const Fit
 }
 
 BatchDivision made(
-    const std::vector<StepTimes>& devices,
-    std::vector<std::uint32_t> samples,
+    const std::vector<StepTimes>& devices, std::vector<std::uint32_t> samples,
     DivisionMethod method) {
     BatchDivision division;
     division.method = method;
@@ -200,8 +199,7 @@ std::optional<BatchDivision> divide(const std::vector<StepTimes>& devices, std::
 }
 
 std::optional<BatchDivision> divide_over_some(
-    const std::vector<StepTimes>& devices,
-    std::uint32_t batch,
+    const std::vector<StepTimes>& devices, std::uint32_t batch,
     const std::vector<double>& overhead) {
     SWITCHFOLD_CHECK(overhead.size() > devices.size(), "no overhead of {} devices", devices.size());
     const std::vector<double> times = all_times(devices);

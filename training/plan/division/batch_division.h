@@ -72,8 +72,7 @@ divide(const std::vector<StepTimes>& devices, std::uint32_t batch);
 /// additional time of a step with n devices, for n >= 1. Ties go to fewer devices. \pre all
 /// monotone.
 [[nodiscard]] std::optional<BatchDivision> divide_over_some(
-    const std::vector<StepTimes>& devices,
-    std::uint32_t batch,
+    const std::vector<StepTimes>& devices, std::uint32_t batch,
     const std::vector<double>& overhead);
 
 /// Time and idle time of a given division; nothing if a device cannot hold its part.

@@ -66,8 +66,7 @@ private:
             fail("names no gpu; expected one");
         if (batch == 0 || batch > kMostSamples)
             fail(fmt::format(
-                "batch is \"{}\"; expected a whole number from 1 to {}",
-                cells[at_[1]],
+                "batch is \"{}\"; expected a whole number from 1 to {}", cells[at_[1]],
                 kMostSamples));
         constexpr double kMost = 1e6;
         if (!(seconds > 0) || !(seconds < kMost))

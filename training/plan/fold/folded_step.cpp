@@ -23,10 +23,7 @@ bool same(const WorkItem& a, const WorkItem& b) {
     if (const auto* collective = std::get_if<CollectiveItem>(&a)) {
         const auto& other = std::get<CollectiveItem>(b);
         return std::tie(
-                   collective->kind,
-                   collective->bytes,
-                   collective->datatype,
-                   collective->sharing,
+                   collective->kind, collective->bytes, collective->datatype, collective->sharing,
                    collective->beside) ==
                std::tie(other.kind, other.bytes, other.datatype, other.sharing, other.beside);
     }
@@ -161,13 +158,8 @@ public:
                 break;
             const PassWriter::Index after = mark(writer);
             const auto index = writer.collective(
-                "collective",
-                reduction.kind,
-                reduction.bytes,
-                reduction.datatype,
-                {"gradients", map_.replicas(rank)},
-                Phase::kBackward,
-                writer.ends(0));
+                "collective", reduction.kind, reduction.bytes, reduction.datatype,
+                {"gradients", map_.replicas(rank)}, Phase::kBackward, writer.ends(0));
             if (index)
                 writer.wait_for(0, *index);
             marks.push_back({after, mark(writer)});

@@ -20,8 +20,7 @@ public:
         layers_(layers), options_(options), sums_(layers.size() + 1) {
         SWITCHFOLD_CHECK(
             !options.levels.empty() && options.levels.back().workers >= options.workers,
-            "no level holds {} workers",
-            options.workers);
+            "no level holds {} workers", options.workers);
         for (std::size_t i = 0; i < layers.size(); ++i) {
             sums_[i + 1].seconds = sums_[i].seconds + layers[i].seconds;
             sums_[i + 1].weight_bytes = sums_[i].weight_bytes + layers[i].weight_bytes;
@@ -134,8 +133,7 @@ plan_pipeline(const std::vector<PlannerLayer>& layers, const PartitionOptions& o
 }
 
 std::optional<double> seconds_of(
-    const std::vector<PlannerLayer>& layers,
-    const PartitionOptions& options,
+    const std::vector<PlannerLayer>& layers, const PartitionOptions& options,
     const std::vector<PlannedStage>& stages) {
     const Costs costs(layers, options);
     double seconds = 0;

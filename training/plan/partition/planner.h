@@ -55,8 +55,7 @@ plan_pipeline(const std::vector<PlannerLayer>& layers, const PartitionOptions& o
 
 /// Time per mini-batch of given stages; nothing if they do not fit in memory.
 [[nodiscard]] std::optional<double> seconds_of(
-    const std::vector<PlannerLayer>& layers,
-    const PartitionOptions& options,
+    const std::vector<PlannerLayer>& layers, const PartitionOptions& options,
     const std::vector<PlannedStage>& stages);
 
 }  // namespace switchfold

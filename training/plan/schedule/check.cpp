@@ -55,8 +55,7 @@ private:
         }
         if (!schedule_.route_of.empty() && schedule_.route_of.size() != schedule_.micro_batches)
             problem(
-                "gives {} micro-batches a route; expected {}",
-                schedule_.route_of.size(),
+                "gives {} micro-batches a route; expected {}", schedule_.route_of.size(),
                 schedule_.micro_batches);
         for (const std::uint32_t route : schedule_.route_of)
             if (route >= schedule_.routes.size())
@@ -74,9 +73,7 @@ private:
                                     slot.beside->kind != PassKind::kBackward))
                     problem(
                         "device {} runs {} beside {}; expected a forward beside a backward (BW)",
-                        device,
-                        to_string(slot.pass),
-                        to_string(*slot.beside));
+                        device, to_string(slot.pass), to_string(*slot.beside));
                 for_each_pass(slot, [&](const Pass& pass) { place(device, pass); });
             }
         }
@@ -90,11 +87,8 @@ private:
     void place(std::uint32_t device, const Pass& pass) {
         if (pass.micro_batch >= schedule_.micro_batches || pass.stage >= schedule_.stages()) {
             problem(
-                "device {} runs {}; there are {} micro-batches and {} stages",
-                device,
-                to_string(pass),
-                schedule_.micro_batches,
-                schedule_.stages());
+                "device {} runs {}; there are {} micro-batches and {} stages", device,
+                to_string(pass), schedule_.micro_batches, schedule_.stages());
             return;
         }
         if (pass.kind == PassKind::kUpdate) {
@@ -103,10 +97,8 @@ private:
         }
         if (schedule_.device_of(pass) != device) {
             problem(
-                "device {} runs {}; that stage of the micro-batch is on device {}",
-                device,
-                to_string(pass),
-                schedule_.device_of(pass));
+                "device {} runs {}; that stage of the micro-batch is on device {}", device,
+                to_string(pass), schedule_.device_of(pass));
             return;
         }
         Count& counted = count(pass);

@@ -22,8 +22,7 @@ PassInFlight in_flight(PassKind kind, const Kept& stage) {
         return {0, stage.again, -stage.until_input_gradient};
     case PassKind::kInputGradient:
         return {
-            0,
-            stage.again_before_weights,
+            0, stage.again_before_weights,
             stage.until_weight_gradient - stage.until_input_gradient};
     case PassKind::kWeightGradient:
         return {0, 0, -stage.until_weight_gradient};
@@ -36,9 +35,7 @@ PassInFlight in_flight(PassKind kind, const Kept& stage) {
 }  // namespace
 
 InFlight most_in_flight(
-    const PipelineSchedule& schedule,
-    std::uint32_t device,
-    const std::vector<Kept>& kept,
+    const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept,
     const std::vector<Kept>& last) {
     InFlight most;
     double held = 0;

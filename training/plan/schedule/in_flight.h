@@ -26,9 +26,7 @@ struct InFlight {
 /// Peak memory of a device, which follows from the order alone. Of two concurrent passes, both
 /// begin before either ends. `kept` is by stage; `last` is the same for the last micro-batch.
 [[nodiscard]] InFlight most_in_flight(
-    const PipelineSchedule& schedule,
-    std::uint32_t device,
-    const std::vector<Kept>& kept,
+    const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept,
     const std::vector<Kept>& last);
 [[nodiscard]] inline InFlight most_in_flight(
     const PipelineSchedule& schedule, std::uint32_t device, const std::vector<Kept>& kept) {

@@ -70,8 +70,7 @@ void for_each_need(const PipelineSchedule& schedule, const Pass& pass, Visit vis
 using VisitSlot =
     std::function<void(const PassTable& table, std::uint32_t device, std::size_t slot)>;
 bool walk(
-    const PipelineSchedule& schedule,
-    const VisitSlot& visit,
+    const PipelineSchedule& schedule, const VisitSlot& visit,
     std::vector<std::size_t>* left = nullptr);
 
 }  // namespace switchfold

@@ -14,9 +14,7 @@ class ScheduleBuilder {
 public:
     /// `routes`: device by stage, one list per route through the devices.
     ScheduleBuilder(
-        std::string name,
-        std::uint32_t devices,
-        std::uint32_t micro_batches,
+        std::string name, std::uint32_t devices, std::uint32_t micro_batches,
         std::vector<std::vector<std::uint32_t>> routes) {
         schedule_.name = std::move(name);
         schedule_.micro_batches = micro_batches;

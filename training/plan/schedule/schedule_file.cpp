@@ -58,18 +58,17 @@ private:
     }
 
     void known_keys(const Json& json) {
-        constexpr std::array<std::string_view, 6> kKeys{
-            "$schema", "micro_batches", "routes", "route_of", "asynchronous", "order"};
+        constexpr std::array<std::string_view, 6> kKeys{"$schema",  "micro_batches", "routes",
+                                                        "route_of", "asynchronous",  "order"};
         for (const auto& [key, value] : json.items()) {
             if (std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end())
                 continue;
             const std::string near = nearest(key, kKeys);
             problem(
-                "/" + key,
-                fmt::format(
-                    "is no key of a schedule; expected one of {}{}",
-                    fmt::join(kKeys.begin() + 1, kKeys.end(), ", "),
-                    near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+                "/" + key, fmt::format(
+                               "is no key of a schedule; expected one of {}{}",
+                               fmt::join(kKeys.begin() + 1, kKeys.end(), ", "),
+                               near.empty() ? "" : fmt::format("; did you mean {}?", near)));
         }
     }
 
@@ -171,11 +170,8 @@ private:
         const std::size_t letters = std::min(text.find_first_of("0123456789"), text.size());
         std::optional<Pass> pass;
         for (const PassKind kind :
-             {PassKind::kForward,
-              PassKind::kBackward,
-              PassKind::kInputGradient,
-              PassKind::kWeightGradient,
-              PassKind::kUpdate})
+             {PassKind::kForward, PassKind::kBackward, PassKind::kInputGradient,
+              PassKind::kWeightGradient, PassKind::kUpdate})
             if (text.substr(0, letters) == to_string(kind))
                 pass = Pass{kind, 0, only.value_or(0)};
         if (!pass)

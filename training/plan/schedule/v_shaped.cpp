@@ -27,8 +27,7 @@ struct Beginnings {
 
 /// A periodic schedule; a weight gradient takes the first free unit after its input gradient.
 PipelineSchedule periodic(
-    const ScheduleShape& shape,
-    const char* name,
+    const ScheduleShape& shape, const char* name,
     Beginnings (*of_device)(std::int64_t p, std::int64_t i)) {
     const std::uint32_t p = shape.devices;
     ScheduleBuilder builder(name, p, shape.micro_batches, {folded(p)});

@@ -13,10 +13,8 @@ namespace {
 /// Runs `warm_up` forwards; then repeats forward, input gradient, and the weight gradient of
 /// `delay` micro-batches earlier; then the remaining passes.
 PipelineSchedule handmade(
-    const ScheduleShape& shape,
-    const char* name,
-    std::uint32_t (*warm_up_of)(std::uint32_t following),
-    std::uint32_t delay_of_stage) {
+    const ScheduleShape& shape, const char* name,
+    std::uint32_t (*warm_up_of)(std::uint32_t following), std::uint32_t delay_of_stage) {
     const std::uint32_t m = shape.micro_batches;
     ScheduleBuilder builder(name, shape.devices, m, {straight(shape.devices)});
     for (std::uint32_t s = 0; s < shape.devices; ++s) {

@@ -134,8 +134,7 @@ private:
                 now = std::max(now, beside);
             } else if (const auto* gather = std::get_if<GatherItem>(&item)) {
                 pass_floor.port += port(
-                    CollectiveKind::kAllGather,
-                    static_cast<double>(gather->bytes.count()),
+                    CollectiveKind::kAllGather, static_cast<double>(gather->bytes.count()),
                     team(pass.stage).size());
             } else if (const auto* made = std::get_if<GradientsItem>(&item)) {
                 if (!reduces || work_.layers().shared_by_experts(made->layer))
@@ -213,8 +212,7 @@ private:
                 d.port += f.port;
                 if (const auto to = receiver_of(schedule_, pass))
                     d.port += floor_.message(
-                        message_bytes(pass, *to),
-                        rank_of(device),
+                        message_bytes(pass, *to), rank_of(device),
                         rank_of(schedule_.device_of(*to)));
             });
             d.arithmetic += busy;

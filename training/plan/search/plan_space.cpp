@@ -78,11 +78,8 @@ private:
                 refuse(
                     "the number of GPUs",
                     fmt::format(
-                        "tensor {} x context {} x pipeline {} does not divide {} GPUs",
-                        tensor,
-                        context,
-                        pipeline,
-                        space_.gpus));
+                        "tensor {} x context {} x pipeline {} does not divide {} GPUs", tensor,
+                        context, pipeline, space_.gpus));
             }
             return;
         }
@@ -95,11 +92,7 @@ private:
                 fmt::format(
                     "tensor {} x context {} x pipeline {} leaves data {} on {} GPUs, which is not "
                     "among the replicas to be tried",
-                    tensor,
-                    context,
-                    pipeline,
-                    plan.data,
-                    space_.gpus));
+                    tensor, context, pipeline, plan.data, space_.gpus));
             return;
         }
         micro_batches(plan);
@@ -123,9 +116,7 @@ private:
                     "the batch",
                     fmt::format(
                         "micro-batches of {} do not divide the {} samples of one of {} replicas",
-                        micro_batch,
-                        samples,
-                        plan.data));
+                        micro_batch, samples, plan.data));
                 continue;
             }
             plan.micro_batch = micro_batch;

@@ -72,12 +72,8 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
         static_cast<double>(l.in_elements) * 2 / 3 * plan_.micro_batch / tensor * element_;
     if (plan_.context > 1)
         collective(
-            layer,
-            "keys and values",
-            CollectiveKind::kAllGather,
-            keys_and_values,
-            Sharing::kContext,
-            work);
+            layer, "keys and values", CollectiveKind::kAllGather, keys_and_values,
+            Sharing::kContext, work);
     if (plan_.attention == AttentionKernels::kUnfused) {
         unfused_attention(layer, a, backward, work);
     } else {
@@ -95,12 +91,8 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     }
     if (plan_.context > 1 && backward)
         collective(
-            layer,
-            "gradients of keys and values",
-            CollectiveKind::kReduceScatter,
-            keys_and_values,
-            Sharing::kContext,
-            work);
+            layer, "gradients of keys and values", CollectiveKind::kReduceScatter, keys_and_values,
+            Sharing::kContext, work);
 }
 
 /// PyTorch's repeat_interleave of keys, then of values: the host reads back how many rows there
@@ -125,10 +117,8 @@ void LayerWork::repeated_keys(std::uint32_t layer, bool backward, Work& work) co
         }
         copy.written = bytes;
         kernel(
-            layer,
-            fmt::format("{} {}", backward ? "add to gradient of" : "repeat", what),
-            times_.estimate(copy),
-            work);
+            layer, fmt::format("{} {}", backward ? "add to gradient of" : "repeat", what),
+            times_.estimate(copy), work);
     }
 }
 
@@ -144,8 +134,7 @@ void LayerWork::unfused_attention(
     const double scores = static_cast<double>(count * a.queries * a.keys);
     const auto product = [&](const char* what, std::uint64_t n, std::uint64_t k) {
         kernel(
-            layer,
-            what,
+            layer, what,
             times_.estimate(MatrixProduct{a.queries, n, k, count, plan_.datatype, plan_.tf32}),
             work);
     };

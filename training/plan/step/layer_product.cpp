@@ -44,9 +44,7 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
         const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch);
         const std::uint64_t s = whole(side);
         kernel(
-            layer,
-            what,
-            times_.estimate(MatrixProduct{s, s, s, 1, plan_.datatype, plan_.tf32}),
+            layer, what, times_.estimate(MatrixProduct{s, s, s, 1, plan_.datatype, plan_.tf32}),
             work);
         return;
     }
@@ -62,15 +60,15 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
         count /= plan_.expert;
         rows *= plan_.expert;
     }
-    MatrixProduct product{
-        whole(rows), whole(columns), whole(depth), whole(count), plan_.datatype, plan_.tf32};
+    MatrixProduct product{whole(rows),  whole(columns), whole(depth),
+                          whole(count), plan_.datatype, plan_.tf32};
     const std::uint32_t alignment = alignment_of_outputs(layer, product.n);
     if (which == LayerPass::kInputGradient) {
         std::swap(product.n, product.k);
         product.left_alignment = alignment;
     } else if (which == LayerPass::kWeightGradient) {
-        product = {
-            whole(depth), whole(columns), whole(rows), product.count, plan_.datatype, plan_.tf32};
+        product = {whole(depth),  whole(columns), whole(rows),
+                   product.count, plan_.datatype, plan_.tf32};
         product.right_alignment = alignment;
     }
     if (which == LayerPass::kWeightGradient && plan_.accumulation == GradientSums::kFused &&
@@ -112,10 +110,8 @@ LayerWork::winograd(std::uint32_t layer, LayerPass which, std::uint32_t summed_b
     if (!channels)
         return std::nullopt;
     return switchfold::winograd(
-        {plan_.micro_batch, l.out_shape[1], l.out_shape[2], *channels, l.out_shape[0]},
-        which,
-        summed_bytes,
-        times_);
+        {plan_.micro_batch, l.out_shape[1], l.out_shape[2], *channels, l.out_shape[0]}, which,
+        summed_bytes, times_);
 }
 
 }  // namespace switchfold

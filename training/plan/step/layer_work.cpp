@@ -146,20 +146,11 @@ void LayerWork::kernel(
 }
 
 void LayerWork::collective(
-    std::uint32_t layer,
-    const char* what,
-    CollectiveKind kind,
-    double bytes,
-    Sharing sharing,
-    Work& work,
-    bool beside) const {
+    std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, Sharing sharing,
+    Work& work, bool beside) const {
     work.push_back(CollectiveItem{
-        fmt::format("{} {}", network_.layers[layer].name, what),
-        kind,
-        Bytes(whole(bytes)),
-        plan_.datatype,
-        sharing,
-        beside});
+        fmt::format("{} {}", network_.layers[layer].name, what), kind, Bytes(whole(bytes)),
+        plan_.datatype, sharing, beside});
 }
 
 /// Layers that are bound by memory traffic.
@@ -255,23 +246,15 @@ void LayerWork::measured(
 void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) const {
     if (plan_.expert > 1)
         collective(
-            layer,
-            what,
-            CollectiveKind::kAllToAll,
-            full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1),
-            Sharing::kExpert,
-            work);
+            layer, what, CollectiveKind::kAllToAll,
+            full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1), Sharing::kExpert, work);
 }
 
 /// Collectives of tensor-parallel ranks before a layer that needs the whole input.
 void LayerWork::before_products(std::uint32_t layer, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
         collective(
-            layer,
-            "input",
-            CollectiveKind::kAllGather,
-            full_input_bytes(layer),
-            Sharing::kTensor,
+            layer, "input", CollectiveKind::kAllGather, full_input_bytes(layer), Sharing::kTensor,
             work);
 }
 
@@ -298,12 +281,8 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
         exchange(layer, "tokens to experts", work);
         if (plan_.tensor > 1 && plan_.sequence)
             collective(
-                layer,
-                "tokens of all ranks",
-                CollectiveKind::kAllGather,
-                full_output_bytes(layer),
-                Sharing::kTensor,
-                work);
+                layer, "tokens of all ranks", CollectiveKind::kAllGather, full_output_bytes(layer),
+                Sharing::kTensor, work);
     }
     if (plan_.tensor > 1 && l.split == TensorSplit::kVocabulary && l.type == "softmax_loss") {
         // Per token: the largest logit, the sum and the target's logit.
@@ -318,34 +297,21 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
 void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& work) const {
     if (gathers_input(layer))
         collective(
-            layer,
-            "gradient of the input",
-            summing(),
-            full_input_bytes(layer),
-            Sharing::kTensor,
-            work,
-            beside);
+            layer, "gradient of the input", summing(), full_input_bytes(layer), Sharing::kTensor,
+            work, beside);
 }
 
 void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (plan_.sequence && sums_output(layer))
         collective(
-            layer,
-            "gradient of the output",
-            CollectiveKind::kAllGather,
-            full_output_bytes(layer),
-            Sharing::kTensor,
-            work);
+            layer, "gradient of the output", CollectiveKind::kAllGather, full_output_bytes(layer),
+            Sharing::kTensor, work);
     if (l.type == "dispatch") {
         if (plan_.tensor > 1)
             collective(
-                layer,
-                "gradient of the tokens",
-                summing(),
-                full_output_bytes(layer),
-                Sharing::kTensor,
-                work);
+                layer, "gradient of the tokens", summing(), full_output_bytes(layer),
+                Sharing::kTensor, work);
         exchange(layer, "gradients back", work);
     }
     const bool needed = !l.inputs.empty();  // the gradient of the network's input is not needed
@@ -365,13 +331,8 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
 void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
         collective(
-            layer,
-            "input again",
-            CollectiveKind::kAllGather,
-            full_input_bytes(layer),
-            Sharing::kTensor,
-            work,
-            beside);
+            layer, "input again", CollectiveKind::kAllGather, full_input_bytes(layer),
+            Sharing::kTensor, work, beside);
 }
 
 /// Adds a micro-batch's gradients to those of earlier ones: reads both, writes the sum.
@@ -392,10 +353,8 @@ void LayerWork::bias_gradient_of(std::uint32_t layer, Work& work) const {
         return;
     const double columns = static_cast<double>(product_of(l)->columns * product_of(l)->count);
     kernel(
-        layer,
-        "bias gradient",
-        times_.estimate(bias_gradient(out_elements(layer), columns, element_)),
-        work);
+        layer, "bias gradient",
+        times_.estimate(bias_gradient(out_elements(layer), columns, element_)), work);
 }
 
 void LayerWork::own_weight_gradient(std::uint32_t layer, Work& work) const {

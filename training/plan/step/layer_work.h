@@ -64,9 +64,9 @@ private:
     [[nodiscard]] bool sums_output(std::uint32_t layer) const;
     /// The collective that combines partial sums of tensor-parallel ranks.
     [[nodiscard]] CollectiveKind summing() const;
-    void
-    kernel(std::uint32_t layer, std::string_view what, const KernelEstimate& estimate, Work& work)
-        const;
+    void kernel(
+        std::uint32_t layer, std::string_view what, const KernelEstimate& estimate,
+        Work& work) const;
     void product(std::uint32_t layer, LayerPass which, Work& work) const;
     /// The kernels of Winograd's algorithm, if it applies.
     [[nodiscard]] std::optional<std::vector<WinogradKernel>>
@@ -80,13 +80,8 @@ private:
     void dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const;
     void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
     void collective(
-        std::uint32_t layer,
-        const char* what,
-        CollectiveKind kind,
-        double bytes,
-        Sharing sharing,
-        Work& work,
-        bool beside = false) const;
+        std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, Sharing sharing,
+        Work& work, bool beside = false) const;
     void exchange(std::uint32_t layer, const char* what, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;

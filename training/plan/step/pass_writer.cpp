@@ -36,10 +36,7 @@ Communicators::find(const std::string& name, const std::vector<std::uint32_t>& r
 }
 
 PassWriter::PassWriter(
-    const RankMap& map,
-    std::uint32_t rank,
-    const LaunchTimes& launches,
-    Communicators& groups,
+    const RankMap& map, std::uint32_t rank, const LaunchTimes& launches, Communicators& groups,
     NameTable& names) :
     map_(map), rank_(rank), launches_(launches), groups_(groups), names_(names) {
     stream("compute");  // stream 0
@@ -58,28 +55,20 @@ PassWriter::Index PassWriter::call(const OperationBody& body, Phase phase) {
                               std::holds_alternative<SendOperation>(body) ||
                               std::holds_alternative<ReceiveOperation>(body);
     return write(
-        communicates ? "call communication" : "launch",
-        stream("host calls", StreamKind::kHost),
-        phase,
-        std::exchange(host_waits_, {}),
+        communicates ? "call communication" : "launch", stream("host calls", StreamKind::kHost),
+        phase, std::exchange(host_waits_, {}),
         HostDelayOperation{communicates ? launches_.collective : launches_.kernel});
 }
 
 void PassWriter::short_calls(std::uint32_t count, Phase phase) {
     if (count > 0 && launches_.kernel > Time())
         write(
-            "launch short kernels",
-            stream("host calls", StreamKind::kHost),
-            phase,
-            std::exchange(host_waits_, {}),
-            HostDelayOperation{launches_.kernel * count});
+            "launch short kernels", stream("host calls", StreamKind::kHost), phase,
+            std::exchange(host_waits_, {}), HostDelayOperation{launches_.kernel * count});
 }
 
 PassWriter::Index PassWriter::add(
-    std::string_view name,
-    std::uint32_t stream,
-    Phase phase,
-    std::vector<Index> dependencies,
+    std::string_view name, std::uint32_t stream, Phase phase, std::vector<Index> dependencies,
     OperationBody body) {
     if (launches_.any())
         dependencies.push_back(call(body, phase));
@@ -87,10 +76,7 @@ PassWriter::Index PassWriter::add(
 }
 
 PassWriter::Index PassWriter::write(
-    std::string_view name,
-    std::uint32_t stream,
-    Phase phase,
-    std::vector<Index> dependencies,
+    std::string_view name, std::uint32_t stream, Phase phase, std::vector<Index> dependencies,
     OperationBody body) {
     std::sort(dependencies.begin(), dependencies.end());
     dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
@@ -194,12 +180,7 @@ void PassWriter::gather(
     const std::vector<Index> after = std::exchange(l.unit, ends(lane));
     for (const Gathered& part : parts) {
         const auto index = collective(
-            "gather weights",
-            CollectiveKind::kAllGather,
-            part.bytes,
-            datatype,
-            part.team,
-            phase,
+            "gather weights", CollectiveKind::kAllGather, part.bytes, datatype, part.team, phase,
             after);
         if (index)
             l.waits.push_back(*index);
@@ -207,13 +188,8 @@ void PassWriter::gather(
 }
 
 std::optional<PassWriter::Index> PassWriter::collective(
-    std::string_view name,
-    CollectiveKind kind,
-    Bytes bytes,
-    Datatype datatype,
-    const Team& team,
-    Phase phase,
-    std::vector<Index> dependencies) {
+    std::string_view name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team,
+    Phase phase, std::vector<Index> dependencies) {
     const auto collective = part(kind, bytes, datatype, team);
     if (!collective)
         return {};
@@ -221,14 +197,8 @@ std::optional<PassWriter::Index> PassWriter::collective(
 }
 
 PassWriter::Index PassWriter::message(
-    const std::string& stream_name,
-    std::string_view name,
-    bool sends,
-    std::uint32_t peer,
-    Bytes bytes,
-    std::uint64_t tag,
-    Phase phase,
-    std::vector<Index> dependencies) {
+    const std::string& stream_name, std::string_view name, bool sends, std::uint32_t peer,
+    Bytes bytes, std::uint64_t tag, Phase phase, std::vector<Index> dependencies) {
     OperationBody body;
     if (sends)
         body = SendOperation{peer, bytes, tag};
@@ -238,19 +208,13 @@ PassWriter::Index PassWriter::message(
 }
 
 PassWriter::Index PassWriter::kernel_beside(
-    const std::string& stream_name,
-    std::string_view name,
-    Phase phase,
-    const KernelOperation& kernel,
-    std::vector<Index> dependencies) {
+    const std::string& stream_name, std::string_view name, Phase phase,
+    const KernelOperation& kernel, std::vector<Index> dependencies) {
     return add(name, stream(stream_name), phase, std::move(dependencies), kernel);
 }
 
 PassWriter::Index PassWriter::host_copy(
-    std::string_view name,
-    CopyKind kind,
-    Bytes bytes,
-    Phase phase,
+    std::string_view name, CopyKind kind, Bytes bytes, Phase phase,
     std::vector<Index> dependencies) {
     const char* queue = kind == CopyKind::kHostToDevice ? "copies in" : "copies out";
     return add(
@@ -260,10 +224,7 @@ PassWriter::Index PassWriter::host_copy(
 PassWriter::Index PassWriter::host_work(
     std::string_view name, Time duration, Phase phase, std::vector<Index> dependencies) {
     return add(
-        name,
-        stream("host", StreamKind::kHost),
-        phase,
-        std::move(dependencies),
+        name, stream("host", StreamKind::kHost), phase, std::move(dependencies),
         HostDelayOperation{duration});
 }
 

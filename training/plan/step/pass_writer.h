@@ -42,10 +42,7 @@ public:
     using Index = std::uint32_t;
 
     PassWriter(
-        const RankMap& map,
-        std::uint32_t rank,
-        const LaunchTimes& launches,
-        Communicators& groups,
+        const RankMap& map, std::uint32_t rank, const LaunchTimes& launches, Communicators& groups,
         NameTable& names);
 
     /// Makes the lane's next computation wait for this operation as well.
@@ -74,37 +71,20 @@ public:
     gather(std::size_t lane, const std::vector<Gathered>& parts, Datatype datatype, Phase phase);
     /// A collective on the team's stream, unless the team is this rank alone; no lane waits for it.
     std::optional<Index> collective(
-        std::string_view name,
-        CollectiveKind kind,
-        Bytes bytes,
-        Datatype datatype,
-        const Team& team,
-        Phase phase,
-        std::vector<Index> dependencies);
+        std::string_view name, CollectiveKind kind, Bytes bytes, Datatype datatype,
+        const Team& team, Phase phase, std::vector<Index> dependencies);
     /// A message on a stream of its own, with the given name.
     Index message(
-        const std::string& stream,
-        std::string_view name,
-        bool sends,
-        std::uint32_t peer,
-        Bytes bytes,
-        std::uint64_t tag,
-        Phase phase,
-        std::vector<Index> dependencies);
+        const std::string& stream, std::string_view name, bool sends, std::uint32_t peer,
+        Bytes bytes, std::uint64_t tag, Phase phase, std::vector<Index> dependencies);
 
     /// A kernel beside the lanes, on a stream of its own with the given name.
     Index kernel_beside(
-        const std::string& stream,
-        std::string_view name,
-        Phase phase,
-        const KernelOperation& kernel,
-        std::vector<Index> dependencies);
+        const std::string& stream, std::string_view name, Phase phase,
+        const KernelOperation& kernel, std::vector<Index> dependencies);
     /// A copy to or from the host, on one stream per direction.
     Index host_copy(
-        std::string_view name,
-        CopyKind kind,
-        Bytes bytes,
-        Phase phase,
+        std::string_view name, CopyKind kind, Bytes bytes, Phase phase,
         std::vector<Index> dependencies);
     /// Work of a host thread.
     Index
@@ -144,18 +124,12 @@ private:
     std::uint32_t compute(std::size_t lane);
     /// Adds an operation, preceded by its call.
     Index
-    add(std::string_view name,
-        std::uint32_t stream,
-        Phase phase,
-        std::vector<Index> dependencies,
+    add(std::string_view name, std::uint32_t stream, Phase phase, std::vector<Index> dependencies,
         OperationBody body);
     Index call(const OperationBody& body, Phase phase);
     void short_calls(std::uint32_t count, Phase phase);
     Index write(
-        std::string_view name,
-        std::uint32_t stream,
-        Phase phase,
-        std::vector<Index> dependencies,
+        std::string_view name, std::uint32_t stream, Phase phase, std::vector<Index> dependencies,
         OperationBody body);
     std::optional<CollectiveOperation>
     part(CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);

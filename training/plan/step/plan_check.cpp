@@ -58,19 +58,15 @@ private:
                 "/tensor",
                 fmt::format(
                     "is {}, and {} has no layer that tensor parallelism divides; expected 1",
-                    plan_.tensor,
-                    network_.name));
+                    plan_.tensor, network_.name));
             return;
         }
         for (const Layer& layer : network_.layers) {
             if (layer.split == TensorSplit::kHeads && layer.heads % plan_.tensor != 0) {
                 problem(
-                    "/tensor",
-                    fmt::format(
-                        "{} ranks do not divide the {} heads of {}",
-                        plan_.tensor,
-                        layer.heads,
-                        layer.name));
+                    "/tensor", fmt::format(
+                                   "{} ranks do not divide the {} heads of {}", plan_.tensor,
+                                   layer.heads, layer.name));
                 return;
             }
         }
@@ -95,11 +91,9 @@ private:
             return;
         if (plan_.data % plan_.expert != 0)
             problem(
-                "/expert",
-                fmt::format(
-                    "{} expert-parallel ranks do not divide {} data-parallel ones",
-                    plan_.expert,
-                    plan_.data));
+                "/expert", fmt::format(
+                               "{} expert-parallel ranks do not divide {} data-parallel ones",
+                               plan_.expert, plan_.data));
         const auto experts =
             std::find_if(network_.layers.begin(), network_.layers.end(), [](const Layer& layer) {
                 return layer.split == TensorSplit::kExperts && layer.groups > 1;
@@ -108,12 +102,9 @@ private:
             problem("/expert", fmt::format("{} has no experts", network_.name));
         else if (experts->groups % plan_.expert != 0)
             problem(
-                "/expert",
-                fmt::format(
-                    "{} ranks do not divide the {} experts of {}",
-                    plan_.expert,
-                    experts->groups,
-                    experts->name));
+                "/expert", fmt::format(
+                               "{} ranks do not divide the {} experts of {}", plan_.expert,
+                               experts->groups, experts->name));
     }
 
     /// A schedule from a file defines its number of devices and micro-batches.
@@ -127,12 +118,9 @@ private:
         const std::uint32_t wanted = schedule.asynchronous ? plan_.mini_batches : plan_.accumulate;
         if (schedule.micro_batches != wanted)
             problem(
-                "/schedule",
-                fmt::format(
-                    "is for {} micro-batches, and {} is {}",
-                    schedule.micro_batches,
-                    schedule.asynchronous ? "mini_batches" : "accumulate",
-                    wanted));
+                "/schedule", fmt::format(
+                                 "is for {} micro-batches, and {} is {}", schedule.micro_batches,
+                                 schedule.asynchronous ? "mini_batches" : "accumulate", wanted));
         pace(schedule.asynchronous);
         if (plan_.messages == Messages::kBlocking)
             blocking(schedule);
@@ -152,16 +140,13 @@ private:
                 "/mini_batches",
                 fmt::format(
                     "are {}, which leaves some replicas one behind; expected a multiple of {}",
-                    plan_.mini_batches,
-                    turns));
+                    plan_.mini_batches, turns));
         const std::uint32_t fewest = 3 * rounds_to_fill(plan_);
         if (never_flushes && plan_.mini_batches < fewest)
             problem(
-                "/mini_batches",
-                fmt::format(
-                    "are {}, too few for a steady pace; expected at least {}",
-                    plan_.mini_batches,
-                    fewest));
+                "/mini_batches", fmt::format(
+                                     "are {}, too few for a steady pace; expected at least {}",
+                                     plan_.mini_batches, fewest));
     }
 
     void schedule() {
@@ -191,8 +176,7 @@ private:
                 "/mini_batches",
                 fmt::format(
                     "{} cannot be divided evenly over the replicas; expected a multiple of {}",
-                    plan_.mini_batches,
-                    round));
+                    plan_.mini_batches, round));
         const std::uint32_t stages = stages_of(*generator, shape);
         partition(stages);
         passes(stages, shape.micro_batches, generator->never_flushes);
@@ -209,10 +193,7 @@ private:
                 never_flushes ? "/mini_batches" : "/accumulate",
                 fmt::format(
                     "is {}, which is {} forward passes in {} stages; expected at most {} passes",
-                    micro_batches,
-                    made,
-                    stages,
-                    kMost));
+                    micro_batches, made, stages, kMost));
     }
 
     void blocking(const PipelineSchedule& schedule) {
@@ -230,8 +211,7 @@ private:
             problem(
                 "/pipeline",
                 fmt::format(
-                    "{} stages of {} layers; expected at most as many stages as layers",
-                    stages,
+                    "{} stages of {} layers; expected at most as many stages as layers", stages,
                     network_.layers.size()));
             return;
         }

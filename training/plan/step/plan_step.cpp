@@ -67,9 +67,7 @@ std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
 }
 
 std::vector<std::uint32_t> balanced_partition(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     std::uint32_t stages) {
     return balanced_partition(
         network, std::vector<std::vector<const KernelTimes*>>(stages, {&times}), plan);
@@ -79,9 +77,7 @@ namespace {
 
 /// For each possible cut, the total time of the layers before it.
 std::vector<double> seconds_until(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     const std::vector<std::uint32_t>& places) {
     const StageWork pieces(network, times, plan, places);
     std::vector<double> until(places.size() + 1, 0);
@@ -94,8 +90,7 @@ std::vector<double> seconds_until(
 }  // namespace
 
 std::vector<std::uint32_t> balanced_partition(
-    const Network& network,
-    const std::vector<std::vector<const KernelTimes*>>& times,
+    const Network& network, const std::vector<std::vector<const KernelTimes*>>& times,
     const ParallelPlan& plan) {
     const auto stages = static_cast<std::uint32_t>(times.size());
     const std::vector<std::uint32_t> places = places_to_cut(network, stages);

@@ -35,15 +35,12 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 
 /// Divides the network into stages of about equal time, cut at starts of blocks.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     std::uint32_t stages);
 /// The same for stages on different GPUs: `times` holds, by stage, the kernel times of its GPUs;
 /// the slowest counts.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
-    const Network& network,
-    const std::vector<std::vector<const KernelTimes*>>& times,
+    const Network& network, const std::vector<std::vector<const KernelTimes*>>& times,
     const ParallelPlan& plan);
 
 /// Equally many blocks per stage, as in Megatron-LM: the layers before the first and after the last

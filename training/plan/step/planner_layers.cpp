@@ -46,11 +46,8 @@ planner_layers(const Network& network, const KernelTimes& times, const ParallelP
         if (const double weights = work.parameters(i); plan.schedule == "1f1b_async" && weights > 0)
             seconds += update_seconds(times, plan, weights) / plan.update_every;
         layers.push_back(
-            {seconds,
-             i + 1 < count ? static_cast<double>(work.message(i).count()) : 0.0,
-             work.parameters(i) * element_bytes(plan.datatype),
-             kept,
-             std::min(kept, before[i])});
+            {seconds, i + 1 < count ? static_cast<double>(work.message(i).count()) : 0.0,
+             work.parameters(i) * element_bytes(plan.datatype), kept, std::min(kept, before[i])});
     }
     return layers;
 }

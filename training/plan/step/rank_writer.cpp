@@ -167,13 +167,10 @@ void RankWriter::receive(std::size_t lane, const Pass& pass) {
     const bool forward = pass.kind == PassKind::kForward;
     const Index index = writer_.message(
         fmt::format("receive {}{}", forward ? "f" : "b", pass.stage),
-        forward ? "receive activations" : "receive gradients",
-        false,
+        forward ? "receive activations" : "receive gradients", false,
         peer(parts_.schedule.device_of(*from)),
         parts_.step.work(pass.micro_batch).message(std::min(from->stage, pass.stage)),
-        tag_of(*from, parts_.schedule),
-        phase_of(pass.kind),
-        before_);
+        tag_of(*from, parts_.schedule), phase_of(pass.kind), before_);
     writer_.wait_for(lane, index);
     if (parts_.plan.messages == Messages::kBlocking)
         host_waits_.push_back(index);
@@ -193,13 +190,9 @@ void RankWriter::send(std::size_t lane, const Pass& pass) {
     const bool forward = pass.kind == PassKind::kForward;
     sends_.push_back(writer_.message(
         fmt::format("send {}{}", forward ? "f" : "b", pass.stage),
-        forward ? "send activations" : "send gradients",
-        true,
-        peer(parts_.schedule.device_of(*to)),
+        forward ? "send activations" : "send gradients", true, peer(parts_.schedule.device_of(*to)),
         parts_.step.work(pass.micro_batch).message(std::min(to->stage, pass.stage)),
-        tag_of(pass, parts_.schedule),
-        phase_of(pass.kind),
-        writer_.ends(lane)));
+        tag_of(pass, parts_.schedule), phase_of(pass.kind), writer_.ends(lane)));
 }
 
 /// Reads the weights and their average gradient, writes the predicted weights.
@@ -277,13 +270,10 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
             writer_.gather(
                 lane,
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
-                parts_.plan.datatype,
-                phase);
+                parts_.plan.datatype, phase);
         else if (const auto* held = std::get_if<HoldItem>(&item))
             writer_.memory(
-                held->what,
-                held->bytes,
-                held->at_end ? writer_.last(lane).value() : writer_.next(),
+                held->what, held->bytes, held->at_end ? writer_.last(lane).value() : writer_.next(),
                 held->at_end);
         else
             gradients_ready(lane, std::get<GradientsItem>(item).layer, reduces);
@@ -317,12 +307,8 @@ void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase p
     const bool whole = parts_.plan.sharding == Sharding::kNone;
     const auto index = writer_.collective(
         whole ? "reduce gradients" : "scatter gradients",
-        whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
-        bytes,
-        parts_.plan.gradient,
-        team(weights),
-        phase,
-        std::move(dependencies));
+        whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter, bytes,
+        parts_.plan.gradient, team(weights), phase, std::move(dependencies));
     if (!index)
         return;
     pending.reduced.push_back(*index);
@@ -359,10 +345,7 @@ void RankWriter::reduce_tied(const std::vector<std::uint32_t>& stages) {
         const double bytes =
             parts_.work.layers().parameters(*layer) * element_bytes(parts_.plan.gradient);
         reduce_before_update(
-            "tied gradients",
-            CollectiveKind::kAllReduce,
-            bytes_of(bytes),
-            parts_.plan.gradient,
+            "tied gradients", CollectiveKind::kAllReduce, bytes_of(bytes), parts_.plan.gradient,
             {"tied gradients", holders({owner, user}, false)});
     }
 }
@@ -398,10 +381,7 @@ void RankWriter::before_updates(std::size_t at) {
         std::erase_if(
             model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
     reduce_before_update(
-        "norm of gradients",
-        CollectiveKind::kAllReduce,
-        Bytes(16),
-        Datatype::kFloat32,
+        "norm of gradients", CollectiveKind::kAllReduce, Bytes(16), Datatype::kFloat32,
         {"norm of gradients", std::move(model)});
 }
 
@@ -423,20 +403,15 @@ void RankWriter::update(const Pass& pass) {
                                 plan.weights == WeightPolicy::kDoubleBuffered;
     if (parts_.schedule.asynchronous && keeps_versions)
         writer_.kernel(
-            0,
-            "keep version",
-            Phase::kOptimizer,
+            0, "keep version", Phase::kOptimizer,
             parts_.times.estimate(copy(parts_.work.parameters(pass.stage) * element)).kernel);
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
         for (const Weights& weights : kinds) {
             const auto index = reduce_before_update(
-                "gather weights",
-                CollectiveKind::kAllGather,
-                bytes_of(parameters(weights) * element),
-                plan.datatype,
-                team(weights));
+                "gather weights", CollectiveKind::kAllGather,
+                bytes_of(parameters(weights) * element), plan.datatype, team(weights));
             if (index && parts_.fold != nullptr)
                 parts_.fold->collective(rank_, *index);
         }

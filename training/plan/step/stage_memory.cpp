@@ -17,11 +17,8 @@ using Tensors = std::set<std::uint32_t>;
 class StageReads {
 public:
     StageReads(
-        const Network& network,
-        const LayerWork& layers,
-        const ParallelPlan& plan,
-        std::uint32_t first,
-        std::uint32_t end) :
+        const Network& network, const LayerWork& layers, const ParallelPlan& plan,
+        std::uint32_t first, std::uint32_t end) :
         network_(network), layers_(layers), plan_(plan), first_(first), end_(end) {}
 
     [[nodiscard]] StageMemory memory() const {
@@ -136,10 +133,7 @@ private:
 }  // namespace
 
 StageMemory stage_memory(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
-    std::uint32_t first,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan, std::uint32_t first,
     std::uint32_t end) {
     return StageReads(network, layers, plan, first, end).memory();
 }

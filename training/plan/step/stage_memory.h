@@ -29,10 +29,7 @@ struct StageMemory {
 /// kept; with selective, everything except attention scores, which each attention recomputes; with
 /// full, what blocks and the layers between two blocks read from outside, and what the loss keeps.
 [[nodiscard]] StageMemory stage_memory(
-    const Network& network,
-    const LayerWork& layers,
-    const ParallelPlan& plan,
-    std::uint32_t first,
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan, std::uint32_t first,
     std::uint32_t end);
 
 }  // namespace switchfold

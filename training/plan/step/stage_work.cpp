@@ -10,9 +10,7 @@
 namespace switchfold {
 
 StageWork::StageWork(
-    const Network& network,
-    const KernelTimes& times,
-    const ParallelPlan& plan,
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     std::vector<std::uint32_t> first) :
     network_(network),
     plan_(plan),
@@ -135,10 +133,8 @@ void StageWork::build(std::uint32_t stage) {
     change(of(PassKind::kBackward), MemoryClass::kActivations, -activations, true);
     const double left = memory.kept.until_weight_gradient;
     change(
-        of(PassKind::kInputGradient),
-        MemoryClass::kActivations,
-        std::round(left) - std::round(activations) - made,
-        true);
+        of(PassKind::kInputGradient), MemoryClass::kActivations,
+        std::round(left) - std::round(activations) - made, true);
     change(of(PassKind::kWeightGradient), MemoryClass::kActivations, -left, true);
 }
 

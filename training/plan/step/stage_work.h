@@ -17,9 +17,7 @@ class StageWork {
 public:
     /// `first`: the first layer of each stage, ascending from 0.
     StageWork(
-        const Network& network,
-        const KernelTimes& times,
-        const ParallelPlan& plan,
+        const Network& network, const KernelTimes& times, const ParallelPlan& plan,
         std::vector<std::uint32_t> first);
 
     [[nodiscard]] std::uint32_t stages() const { return static_cast<std::uint32_t>(first_.size()); }

@@ -65,13 +65,7 @@ struct HoldItem {
 
 /// One item of a rank's pass; items run in order.
 using WorkItem = std::variant<
-    KernelItem,
-    CallsItem,
-    HostWaitItem,
-    CollectiveItem,
-    JoinItem,
-    GradientsItem,
-    GatherItem,
+    KernelItem, CallsItem, HostWaitItem, CollectiveItem, JoinItem, GradientsItem, GatherItem,
     HoldItem>;
 using Work = std::vector<WorkItem>;
 

@@ -46,8 +46,7 @@ inline bool ends(const ExecutionGraph& graph) {
                     continue;
                 }
                 if (!std::all_of(
-                        operation.dependencies.begin(),
-                        operation.dependencies.end(),
+                        operation.dependencies.begin(), operation.dependencies.end(),
                         [&](std::uint32_t d) { return done[r][d]; }))
                     continue;
                 std::string key;

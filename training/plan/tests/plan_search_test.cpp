@@ -36,8 +36,7 @@ class Rate : public LinkFloor {
 public:
     explicit Rate(double bytes_a_second) : rate_(bytes_a_second) {}
     double collective(
-        CollectiveKind /*kind*/,
-        double bytes,
+        CollectiveKind /*kind*/, double bytes,
         const std::vector<std::uint32_t>& ranks) const override {
         return ranks.size() > 1 ? bytes / rate_ : 0;
     }
@@ -102,8 +101,7 @@ double ideal_seconds(const ExecutionGraph& graph, const LinkFloor& floor) {
                     key = "c" + std::to_string(c->group) + "." + std::to_string(c->sequence);
                     wanted = graph.groups[c->group].ranks.size();
                     takes = floor.collective(
-                        c->kind,
-                        static_cast<double>(c->bytes.count()),
+                        c->kind, static_cast<double>(c->bytes.count()),
                         graph.groups[c->group].ranks);
                 } else if (const auto* send = std::get_if<SendOperation>(&operation.body)) {
                     key = "m" + std::to_string(r) + "." + std::to_string(send->peer) + "." +

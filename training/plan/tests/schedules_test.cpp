@@ -50,9 +50,8 @@ RC_GTEST_PROP(ScheduleProperty, EveryScheduleRunsEveryPassOnceAndEnds, ()) {
 RC_GTEST_PROP(ScheduleProperty, StagesAreKnownBeforeTheScheduleIsMade, ()) {
     ScheduleShape shape = any_shape();
     shape.replicas = *rc::gen::resize(
-        5,
-        rc::gen::nonEmpty(
-            rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5U))));
+        5, rc::gen::nonEmpty(
+               rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5U))));
     shape.devices = std::accumulate(shape.replicas.begin(), shape.replicas.end(), std::uint32_t{0});
     for (const ScheduleGenerator& generator : schedule_generators())
         if (generator.refusal(shape).empty())

@@ -75,20 +75,15 @@ std::string log_of(const char* test, const std::vector<double>& times) {
     for (int rank = 0; rank < 4; ++rank)
         text += fmt::format(
             "#  Rank  {} Group  0 Pid   71 on   host device  {} [0x17] NVIDIA H100 80GB HBM3\n",
-            rank,
-            rank);
+            rank, rank);
     text +=
         "#       size         count      type   redop    root     time   algbw   busbw #wrong\n";
     for (std::size_t i = 0; i < times.size(); ++i) {
         const auto bytes = static_cast<double>(sizes()[i]);
         const double bandwidth = bytes / times[i] * 1e-3;
         text += fmt::format(
-            "{:>12} {:>13} float sum -1 {:.2f} {:.3f} {:.3f} 0\n",
-            sizes()[i],
-            sizes()[i] / 4,
-            times[i],
-            bandwidth,
-            bandwidth * 1.5);
+            "{:>12} {:>13} float sum -1 {:.2f} {:.3f} {:.3f} 0\n", sizes()[i], sizes()[i] / 4,
+            times[i], bandwidth, bandwidth * 1.5);
     }
     return text + "# Avg bus bandwidth    : 100\n";
 }

@@ -73,10 +73,7 @@ void CUPTIAPI give_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t*
 }
 
 void CUPTIAPI take_buffer(
-    CUcontext context,
-    std::uint32_t stream,
-    std::uint8_t* buffer,
-    std::size_t /*size*/,
+    CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t /*size*/,
     std::size_t valid) {
     if (RecordSink* const sink = target().load()) {
         std::string frames;

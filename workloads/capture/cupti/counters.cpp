@@ -128,14 +128,9 @@ private:
         std::string frames;
         for (std::size_t i = 0; i < launches.size(); ++i)
             append_frame(
-                frames,
-                Counters{
-                    sink_.name(launches[i].kernel),
-                    launches[i].grid,
-                    launches[i].block,
-                    launches[i].ordinal,
-                    bytes[i].read,
-                    bytes[i].written});
+                frames, Counters{
+                            sink_.name(launches[i].kernel), launches[i].grid, launches[i].block,
+                            launches[i].ordinal, bytes[i].read, bytes[i].written});
         sink_.write(frames);
     }
 

@@ -6,16 +6,14 @@
 namespace switchfold::capture {
 
 void Launches::add(
-    std::string_view kernel,
-    const std::array<std::uint32_t, 3>& grid,
+    std::string_view kernel, const std::array<std::uint32_t, 3>& grid,
     const std::array<std::uint32_t, 3>& block) {
     const std::uint32_t ordinal = seen_[{std::string(kernel), grid, block}]++;
     counting_.push_back({std::string(kernel), grid, block, ordinal});
 }
 
 void Launches::skip(
-    std::string_view kernel,
-    const std::array<std::uint32_t, 3>& grid,
+    std::string_view kernel, const std::array<std::uint32_t, 3>& grid,
     const std::array<std::uint32_t, 3>& block) {
     ++seen_[{std::string(kernel), grid, block}];
 }

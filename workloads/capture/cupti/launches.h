@@ -28,13 +28,11 @@ class Launches {
 public:
     explicit Launches(std::size_t batch) : batch_(batch) {}
     void
-    add(std::string_view kernel,
-        const std::array<std::uint32_t, 3>& grid,
+    add(std::string_view kernel, const std::array<std::uint32_t, 3>& grid,
         const std::array<std::uint32_t, 3>& block);
     /// Registers a kernel that runs uncounted; it takes an ordinal as well.
     void skip(
-        std::string_view kernel,
-        const std::array<std::uint32_t, 3>& grid,
+        std::string_view kernel, const std::array<std::uint32_t, 3>& grid,
         const std::array<std::uint32_t, 3>& block);
     /// Whether the counter image is full and must be decoded before the next launch.
     [[nodiscard]] bool full() const { return counting_.size() >= batch_; }

@@ -112,9 +112,7 @@ bool matters(std::string_view function) {
 }
 
 Translated call(
-    const CUpti_ActivityAPI& from,
-    RecordSink& sink,
-    const CallName& call_name,
+    const CUpti_ActivityAPI& from, RecordSink& sink, const CallName& call_name,
     std::string& frames) {
     const bool driver = from.kind == CUPTI_ACTIVITY_KIND_DRIVER;
     const char* const name =
@@ -122,15 +120,9 @@ Translated call(
     if (name == nullptr || !matters(name))
         return Translated::kUnwanted;
     append_frame(
-        frames,
-        Call{
-            from.start,
-            from.end,
-            from.threadId,
-            from.correlationId,
-            sink.name(name),
-            driver,
-            from.returnValue});
+        frames, Call{
+                    from.start, from.end, from.threadId, from.correlationId, sink.name(name),
+                    driver, from.returnValue});
     return Translated::kWritten;
 }
 
@@ -164,15 +156,8 @@ SynchronizationKind kind_of(CUpti_ActivitySynchronizationType type) {
 }
 
 Synchronization synchronization(const SynchronizationActivity& from) {
-    return {
-        from.start,
-        from.end,
-        from.correlationId,
-        kind_of(from.type),
-        from.contextId,
-        from.streamId,
-        from.cudaEventId,
-        from.cudaEventSyncId};
+    return {from.start,     from.end,      from.correlationId, kind_of(from.type),
+            from.contextId, from.streamId, from.cudaEventId,   from.cudaEventSyncId};
 }
 
 Device device(const DeviceActivity& from) {
@@ -210,9 +195,7 @@ const Activity& as(const CUpti_Activity& activity) {
 }  // namespace
 
 Translated translate(
-    const CUpti_Activity& activity,
-    RecordSink& sink,
-    const CallName& call_name,
+    const CUpti_Activity& activity, RecordSink& sink, const CallName& call_name,
     std::string& frames) {
     const auto write = [&frames](const auto& record) {
         append_frame(frames, record);

@@ -22,9 +22,7 @@ enum class Translated : std::uint8_t {
 /// Appends the activity's record to `frames`. API calls that neither launch, copy, wait nor record
 /// events are skipped; no reader uses them.
 Translated translate(
-    const CUpti_Activity& activity,
-    RecordSink& sink,
-    const CallName& call_name,
+    const CUpti_Activity& activity, RecordSink& sink, const CallName& call_name,
     std::string& frames);
 
 }  // namespace switchfold::capture

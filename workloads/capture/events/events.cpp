@@ -68,10 +68,8 @@ std::optional<Dim3> shape(const std::array<std::uint32_t, 3>& values) {
 class Events {
 public:
     Events(
-        const CaptureFile& capture,
-        const CaptureFile* counters,
-        const CommunicatorRanks& communicators,
-        const std::function<void(TraceEvent&)>& add) :
+        const CaptureFile& capture, const CaptureFile* counters,
+        const CommunicatorRanks& communicators, const std::function<void(TraceEvent&)>& add) :
         capture_(capture), communicators_(communicators), add_(add), base_(first_time()) {
         if (counters != nullptr)
             bytes_.emplace(*counters);
@@ -107,8 +105,7 @@ private:
     TraceEvent timed(const R& record) {
         if (record.end - base_ > kMostNs)
             throw ConfigError(
-                capture_.path.string(),
-                "",
+                capture_.path.string(), "",
                 fmt::format(
                     "holds a time {} ns behind its first; expected 200 days at most",
                     record.end - base_));
@@ -172,8 +169,7 @@ private:
                 add_kernel(capture_.kernels[launched.kernel], {}, {});
             else
                 add_kernel(
-                    capture_.kernels[launched.kernel],
-                    calls->second,
+                    capture_.kernels[launched.kernel], calls->second,
                     nccl.launches.at(launched.kernel));
         }
         if (nccl.kernels_without_calls != 0)
@@ -186,8 +182,7 @@ private:
     }
 
     void add_kernel(
-        const Kernel& kernel,
-        const std::vector<const NcclCall*>& calls,
+        const Kernel& kernel, const std::vector<const NcclCall*>& calls,
         const NcclLaunches::Launch& launch) {
         TraceEvent event = gpu_work(kernel, "kernel");
         const std::string name(capture_.name(kernel.name));
@@ -215,8 +210,7 @@ private:
     /// The sends and receives of one kernel: an exchange of all with all, or a batch of messages.
     /// Without their peers it is known only that they are sends and receives.
     void describe_transfers(
-        const std::vector<const NcclCall*>& calls,
-        const NcclLaunches::Launch& launch,
+        const std::vector<const NcclCall*>& calls, const NcclLaunches::Launch& launch,
         TraceEvent& event) {
         const NcclCall& first = *calls.front();
         const std::uint64_t ranks = set_group(first, event);
@@ -231,8 +225,7 @@ private:
                 call->root_or_peer >= members.size() || call->count >= kMostElements)
                 return;
             transfers.push_back(
-                {call->function == "Send",
-                 call->root_or_peer,
+                {call->function == "Send", call->root_or_peer,
                  call->count * size_of(*type).count()});
         }
         if (describe_exchange(transfers, ranks, event))
@@ -270,8 +263,7 @@ private:
             return known->second;
         const std::uint32_t own = capture_.session.rank;
         const auto told = std::find_if(
-            capture_.communicators.begin(),
-            capture_.communicators.end(),
+            capture_.communicators.begin(), capture_.communicators.end(),
             [&](const Communicator& one) { return one.hash == call.communicator; });
         if (told == capture_.communicators.end() || ranks == 0 || ranks > kMostRanks ||
             told->rank != own % ranks)
@@ -301,8 +293,7 @@ private:
     /// \returns the group's number of ranks.
     std::uint64_t set_group(const NcclCall& call, TraceEvent& event) {
         const auto known = std::find_if(
-            capture_.communicators.begin(),
-            capture_.communicators.end(),
+            capture_.communicators.begin(), capture_.communicators.end(),
             [&](const Communicator& communicator) {
                 return communicator.hash == call.communicator;
             });
@@ -350,9 +341,7 @@ private:
 }  // namespace
 
 EventsReport add_events(
-    const CaptureFile& capture,
-    const CaptureFile* counters,
-    const CommunicatorRanks& communicators,
+    const CaptureFile& capture, const CaptureFile* counters, const CommunicatorRanks& communicators,
     const std::function<void(TraceEvent&)>& add) {
     return Events(capture, counters, communicators, add).run();
 }

@@ -28,9 +28,7 @@ struct EventsReport {
 /// derives dependencies, phases and sizes. `counters` is the rank's second pass or null. Throws
 /// ConfigError if the times span more than 213 days, the range of ps in 64 bits.
 EventsReport add_events(
-    const CaptureFile& capture,
-    const CaptureFile* counters,
-    const CommunicatorRanks& communicators,
+    const CaptureFile& capture, const CaptureFile* counters, const CommunicatorRanks& communicators,
     const std::function<void(TraceEvent&)>& add);
 
 }  // namespace switchfold::capture

@@ -48,9 +48,8 @@ std::vector<const NcclCall*>
 told_between(const std::vector<const NcclCall*>& calls, std::uint64_t from, std::uint64_t until) {
     const auto at = [&calls](std::uint64_t time) {
         return std::lower_bound(
-            calls.begin(), calls.end(), time, [](const NcclCall* call, std::uint64_t t) {
-                return call->start < t;
-            });
+            calls.begin(), calls.end(), time,
+            [](const NcclCall* call, std::uint64_t t) { return call->start < t; });
     };
     return {at(from), at(until)};
 }

@@ -150,8 +150,7 @@ std::optional<Frame> frame_at(std::string_view bytes, std::size_t offset) {
     if (number_at<std::uint32_t>(bytes, end) != checksum(bytes.substr(offset, end - offset)))
         return std::nullopt;
     return Frame{
-        number_at<std::uint16_t>(bytes, offset + 4),
-        bytes.substr(offset + kHeader, length),
+        number_at<std::uint16_t>(bytes, offset + 4), bytes.substr(offset + kHeader, length),
         end + kChecksum};
 }
 

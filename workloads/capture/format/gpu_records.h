@@ -23,16 +23,8 @@ struct Device {
     std::string driver;
     constexpr auto fields() {
         return std::tie(
-            id,
-            name,
-            compute_major,
-            compute_minor,
-            sms,
-            l2_bytes,
-            memory_bytes,
-            memory_bandwidth,
-            core_clock_khz,
-            driver);
+            id, name, compute_major, compute_minor, sms, l2_bytes, memory_bytes, memory_bandwidth,
+            core_clock_khz, driver);
     }
 };
 
@@ -54,20 +46,8 @@ struct Kernel {
     std::uint32_t dynamic_shared = 0;  ///< bytes per block
     constexpr auto fields() {
         return std::tie(
-            start,
-            end,
-            device,
-            context,
-            stream,
-            correlation,
-            graph_node,
-            name,
-            grid,
-            block,
-            cluster,
-            registers_per_thread,
-            static_shared,
-            dynamic_shared);
+            start, end, device, context, stream, correlation, graph_node, name, grid, block,
+            cluster, registers_per_thread, static_shared, dynamic_shared);
     }
 };
 

@@ -36,18 +36,8 @@ struct NcclCall {
     std::string protocol;   ///< "LL", "LL128", "SIMPLE" or empty
     constexpr auto fields() {
         return std::tie(
-            start,
-            thread,
-            communicator,
-            sequence,
-            function,
-            datatype,
-            count,
-            root_or_peer,
-            channels,
-            warps,
-            algorithm,
-            protocol);
+            start, thread, communicator, sequence, function, datatype, count, root_or_peer,
+            channels, warps, algorithm, protocol);
     }
 };
 

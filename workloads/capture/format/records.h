@@ -60,21 +60,7 @@ struct End {
 };
 
 using Record = std::variant<
-    Session,
-    Name,
-    Device,
-    Kernel,
-    Copy,
-    Call,
-    ExternalCorrelation,
-    Marker,
-    Synchronization,
-    EventRecord,
-    StreamInfo,
-    Communicator,
-    NcclCall,
-    Counters,
-    Lost,
-    End>;
+    Session, Name, Device, Kernel, Copy, Call, ExternalCorrelation, Marker, Synchronization,
+    EventRecord, StreamInfo, Communicator, NcclCall, Counters, Lost, End>;
 
 }  // namespace switchfold::capture

@@ -57,11 +57,7 @@ pid_t start(std::vector<std::string> command, const Variables& variables, const 
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     pid_t child = 0;
     const int error = posix_spawnp(
-        &child,
-        command[0].c_str(),
-        nullptr,
-        &attributes,
-        pointers(command).data(),
+        &child, command[0].c_str(), nullptr, &attributes, pointers(command).data(),
         pointers(entries).data());
     posix_spawnattr_destroy(&attributes);
     if (error != 0)

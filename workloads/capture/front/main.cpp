@@ -34,14 +34,8 @@ void summarise(const fs::path& path, Held& held) {
     say(fmt::format(
         "{}: rank {} of {}, {} kernels, {} copies, {} NVTX ranges, {} NCCL calls, {} kernels with "
         "counters",
-        path.string(),
-        file.session.rank,
-        file.session.world_size,
-        file.kernels.size(),
-        file.copies.size(),
-        file.ranges.size(),
-        file.nccl_calls.size(),
-        file.counters.size()));
+        path.string(), file.session.rank, file.session.world_size, file.kernels.size(),
+        file.copies.size(), file.ranges.size(), file.nccl_calls.size(), file.counters.size()));
     for (const std::string& loss : losses(file))
         say(fmt::format("{}: {}", path.filename().string(), loss));
 }
@@ -100,8 +94,7 @@ int run(int argc, char** argv) {
     FrontOptions options;
     app.add_option("--out", options.out, "Folder for the captures")->capture_default_str();
     app.add_flag(
-        "--counters",
-        options.counters,
+        "--counters", options.counters,
         "Run the command a second time and count the DRAM bytes of each kernel");
     app.add_flag("--nccl-only", options.nccl_only, "Record NCCL's calls alone, without CUPTI");
     app.add_option("--cupti", options.cupti, "libcupti.so.13, if it is not where CUDA puts it");

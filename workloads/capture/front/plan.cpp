@@ -47,9 +47,7 @@ void need_no_other(
 }  // namespace
 
 Variables capture_variables(
-    const FrontOptions& options,
-    const fs::path& folder,
-    const Environment& environment,
+    const FrontOptions& options, const fs::path& folder, const Environment& environment,
     bool counters_pass) {
     std::vector<Problem> problems;
     const fs::path library = folder / kLibrary;
@@ -107,8 +105,7 @@ void prepare_output(const fs::path& out) {
     const std::vector<fs::path> old = captures_in(out);
     if (!old.empty())
         throw ConfigError(
-            out.string(),
-            "",
+            out.string(), "",
             fmt::format(
                 "holds {} already; expected a folder without captures",
                 old[0].filename().string()));

@@ -25,10 +25,8 @@ using Variables = std::vector<std::pair<std::string, std::string>>;
 /// Variables that make CUDA, NVTX and NCCL load the capture libraries in `folder`. Throws
 /// ConfigError with all problems: a missing library, another profiler in the environment.
 [[nodiscard]] Variables capture_variables(
-    const FrontOptions& options,
-    const std::filesystem::path& folder,
-    const Environment& environment,
-    bool counters_pass);
+    const FrontOptions& options, const std::filesystem::path& folder,
+    const Environment& environment, bool counters_pass);
 
 /// Finds libcupti: from the option, a library path in the environment, CUDA_HOME or
 /// /usr/local/cuda. Empty if not found; the program may still load its own, as PyTorch does.

@@ -23,18 +23,9 @@ std::string word(const std::array<std::string_view, N>& list, std::uint8_t told)
 constexpr std::array<std::string_view, 8> kFunctions{
     "Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce", "SendRecv", "Send", "Recv"};
 constexpr std::array<std::string_view, 12> kDatatypes{
-    "ncclInt8",
-    "ncclUint8",
-    "ncclInt32",
-    "ncclUint32",
-    "ncclInt64",
-    "ncclUint64",
-    "ncclFloat16",
-    "ncclFloat32",
-    "ncclFloat64",
-    "ncclBfloat16",
-    "ncclFloat8e4m3",
-    "ncclFloat8e5m2"};
+    "ncclInt8",    "ncclUint8",    "ncclInt32",      "ncclUint32",
+    "ncclInt64",   "ncclUint64",   "ncclFloat16",    "ncclFloat32",
+    "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2"};
 constexpr std::array<std::string_view, 7> kAlgorithms{
     "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "SIMPLE"};

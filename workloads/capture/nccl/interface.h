@@ -134,14 +134,8 @@ using LogFunction =
 
 using InitUntilV3 = Result (*)(void** context, int* activation_mask);
 using InitV4 = Result (*)(
-    void** context,
-    int* activation_mask,
-    const char* communicator_name,
-    std::uint64_t communicator,
-    int nodes,
-    int ranks,
-    int rank,
-    LogFunction log);
+    void** context, int* activation_mask, const char* communicator_name, std::uint64_t communicator,
+    int nodes, int ranks, int rank, LogFunction log);
 
 template <class Init, class EventDescription>
 struct Profiler {

@@ -41,23 +41,15 @@ Result init_until_v3(void** context, int* activation_mask) {
 }
 
 Result init_v4(
-    void** context,
-    int* activation_mask,
-    const char* communicator_name,
-    std::uint64_t communicator,
-    int nodes,
-    int ranks,
-    int rank,
-    LogFunction /*log*/) {
+    void** context, int* activation_mask, const char* communicator_name, std::uint64_t communicator,
+    int nodes, int ranks, int rank, LogFunction /*log*/) {
     auto made = std::make_unique<Context>();
     made->communicator = communicator;
     made->told.insert(communicator);
     if (Recorder* const recorder = process_recorder())
         recorder->add(Communicator{
-            communicator,
-            communicator_name == nullptr ? "" : communicator_name,
-            static_cast<std::uint32_t>(rank),
-            static_cast<std::uint32_t>(ranks),
+            communicator, communicator_name == nullptr ? "" : communicator_name,
+            static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(ranks),
             static_cast<std::uint32_t>(nodes)});
     return begin(context, activation_mask, std::move(made));
 }
@@ -68,10 +60,7 @@ void tell_communicator(Context& context, const NcclCall& call, const char* name,
     const std::lock_guard lock(context.mutex);
     if (context.told.insert(call.communicator).second)
         process_recorder()->add(Communicator{
-            call.communicator,
-            name == nullptr ? "" : name,
-            static_cast<std::uint32_t>(rank),
-            0,
+            call.communicator, name == nullptr ? "" : name, static_cast<std::uint32_t>(rank), 0,
             0});
 }
 
@@ -107,13 +96,8 @@ Result finalize(void* context) {
 
 template <class Init, class EventDescription>
 constexpr Profiler<Init, EventDescription> profiler(Init init) {
-    return {
-        "switchfold-capture",
-        init,
-        start_event<EventDescription>,
-        stop_event,
-        record_event_state,
-        finalize};
+    return {"switchfold-capture", init,    start_event<EventDescription>, stop_event,
+            record_event_state,   finalize};
 }
 
 }  // namespace

@@ -129,8 +129,7 @@ RC_GTEST_PROP(DamagedCapture, OddKernelsAndCallsAreReadOrRefused, ()) {
             *rc::gen::element<std::string>(
                 "ncclDevKernel_AllReduce_Sum_f32", "ncclKernel", "", "x"),
             static_cast<std::uint64_t>(*rc::gen::inRange(0, 100'000)),
-            static_cast<std::uint64_t>(start),
-            static_cast<std::uint64_t>(start + length),
+            static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(start + length),
             *rc::gen::inRange(0U, 3U));
     }
     capture.end();

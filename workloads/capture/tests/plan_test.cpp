@@ -76,8 +76,7 @@ TEST_F(PlanTest, AnotherProfilerIsSaid) {
     variables_["CUDA_INJECTION64_PATH"] = "/opt/nsys/inject.so";
     EXPECT_PRED_FORMAT2(
         ::testing::IsSubstring,
-        "CUDA_INJECTION64_PATH: is /opt/nsys/inject.so already; expected it unset",
-        message());
+        "CUDA_INJECTION64_PATH: is /opt/nsys/inject.so already; expected it unset", message());
 }
 
 TEST_F(PlanTest, CuptiIsFoundWhereTheEnvironmentSays) {

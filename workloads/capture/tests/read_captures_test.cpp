@@ -222,8 +222,7 @@ TEST_F(ReadCapturesTest, MissingRanksOfACommunicatorAreSaid) {
     const TraceWorkload workload = read({"rank0.sfcapture"});
     ASSERT_EQ(workload.files[0].warnings.size(), 1U);
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring,
-        "1 communicators have ranks whose captures are not given",
+        ::testing::IsSubstring, "1 communicators have ranks whose captures are not given",
         workload.files[0].warnings[0]);
     EXPECT_EQ(workload.graph.groups[0].ranks.size(), 2U);
 }
@@ -243,8 +242,7 @@ TEST_F(ReadCapturesTest, ASecondPassGivesBytes) {
 TEST_F(ReadCapturesTest, ASecondPassAloneIsSaid) {
     WrittenCapture(folder_.path(), 3, 4, true).end();
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring,
-        "expected rank 3's first pass with it",
+        ::testing::IsSubstring, "expected rank 3's first pass with it",
         message({"rank3.counters.sfcapture"}));
 }
 

@@ -221,8 +221,7 @@ TEST_F(RecorderTest, ARecordThatEndsBeforeItStartsIsSaidWithItsByte) {
     wrong.end = 9;
     recorder->add(wrong);
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring,
-        "byte " + std::to_string(at) + ": a record ends before it starts",
+        ::testing::IsSubstring, "byte " + std::to_string(at) + ": a record ends before it starts",
         message_of(file()));
 }
 

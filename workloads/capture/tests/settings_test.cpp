@@ -43,15 +43,11 @@ TEST_P(EveryLauncher, TellsRankAndSize) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Settings,
-    EveryLauncher,
+    Settings, EveryLauncher,
     ::testing::Values(
-        Launcher{"RANK", "WORLD_SIZE"},
-        Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        Launcher{"PMIX_RANK", "PMIX_SIZE"},
-        Launcher{"PMI_RANK", "PMI_SIZE"},
-        Launcher{"SLURM_PROCID", "SLURM_NTASKS"},
-        Launcher{"LOCAL_RANK", "LOCAL_WORLD_SIZE"}));
+        Launcher{"RANK", "WORLD_SIZE"}, Launcher{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        Launcher{"PMIX_RANK", "PMIX_SIZE"}, Launcher{"PMI_RANK", "PMI_SIZE"},
+        Launcher{"SLURM_PROCID", "SLURM_NTASKS"}, Launcher{"LOCAL_RANK", "LOCAL_WORLD_SIZE"}));
 
 TEST(Settings, TheLauncherNextToTheProgramWins) {
     const Settings settings = settings_from(environment(

@@ -18,9 +18,7 @@ public:
     static constexpr std::uint64_t kCommunicator = 0xabcd;
 
     WrittenCapture(
-        const std::filesystem::path& folder,
-        std::uint32_t rank,
-        std::uint32_t ranks,
+        const std::filesystem::path& folder, std::uint32_t rank, std::uint32_t ranks,
         bool counters = false) {
         Settings settings;
         settings.directory = folder.string();
@@ -38,10 +36,7 @@ public:
     }
 
     WrittenCapture& kernel(
-        std::string_view name,
-        std::uint64_t called,
-        std::uint64_t start,
-        std::uint64_t end,
+        std::string_view name, std::uint64_t called, std::uint64_t start, std::uint64_t end,
         std::uint32_t stream = 7) {
         call("cudaLaunchKernel_v7000", called);
         Kernel kernel;
@@ -83,9 +78,7 @@ public:
         return *this;
     }
     WrittenCapture& nccl(
-        const char* function,
-        std::uint64_t at,
-        std::uint64_t count,
+        const char* function, std::uint64_t at, std::uint64_t count,
         std::uint32_t thread = kThread) {
         NcclCall call;
         call.start = base_ + at;

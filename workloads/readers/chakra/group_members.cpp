@@ -98,11 +98,9 @@ private:
         const std::uint64_t parts = groups_[c.group].ranks.size();
         if (c.bytes.count() > UINT64_MAX / 2 / parts)
             throw ConfigError(
-                file,
-                "",
+                file, "",
                 fmt::format(
-                    "gathers {} bytes of each of {} ranks; expected fewer",
-                    c.bytes.count(),
+                    "gathers {} bytes of each of {} ranks; expected fewer", c.bytes.count(),
                     parts));
         c.bytes = Bytes(c.bytes.count() * parts);
     }
@@ -119,8 +117,7 @@ private:
                       "no file names the members of groups {}, and not all ranks are traced: all "
                       "ranks are taken for each; a file of groups beside the traces, "
                       "{{\"{}\": [0, 1]}}, would name them",
-                      names,
-                      groups_[users_.begin()->first].name));
+                      names, groups_[users_.begin()->first].name));
     }
 
     TraceWorkload& workload_;

@@ -19,10 +19,8 @@ namespace {
 /// Throws with the names of a cycle: starts at a node that never became free and follows
 /// dependencies that are not free either, until a node repeats.
 [[noreturn]] void fail_circle(
-    const std::vector<Node>& nodes,
-    const std::unordered_map<std::uint64_t, std::size_t>& position,
-    const std::vector<std::size_t>& waiting,
-    const std::string& file) {
+    const std::vector<Node>& nodes, const std::unordered_map<std::uint64_t, std::size_t>& position,
+    const std::vector<std::size_t>& waiting, const std::string& file) {
     const auto stuck = [&](std::size_t i) { return waiting[i] > 0; };
     std::size_t at = 0;
     while (!stuck(at))
@@ -46,21 +44,15 @@ namespace {
     for (std::size_t i = 0; i < std::min(path.size(), kShown); ++i)
         names += fmt::format("{} ({}) waits for ", nodes[path[i]].name, nodes[path[i]].id);
     throw ConfigError(
-        file,
-        fmt::format("node {}", nodes[at].id),
+        file, fmt::format("node {}", nodes[at].id),
         fmt::format(
-            "{}{}{} ({}); expected no cycle of {} nodes",
-            names,
-            path.size() > kShown ? "... " : "",
-            nodes[at].name,
-            nodes[at].id,
-            path.size()));
+            "{}{}{} ({}); expected no cycle of {} nodes", names, path.size() > kShown ? "... " : "",
+            nodes[at].name, nodes[at].id, path.size()));
 }
 
 /// The nodes outside cycles, in topological order. `waiting` counts each node's open dependencies.
 std::vector<std::size_t> sorted(
-    const std::vector<Node>& nodes,
-    const std::unordered_map<std::uint64_t, std::size_t>& position,
+    const std::vector<Node>& nodes, const std::unordered_map<std::uint64_t, std::size_t>& position,
     std::vector<std::size_t>& waiting) {
     waiting.assign(nodes.size(), 0);
     std::vector<std::vector<std::size_t>> followers(nodes.size());
@@ -96,8 +88,7 @@ std::size_t count(const std::vector<Node>& nodes, std::vector<std::uint64_t> Nod
 }
 
 void count_missing(
-    const std::vector<Node>& nodes,
-    const std::unordered_map<std::uint64_t, std::size_t>& position,
+    const std::vector<Node>& nodes, const std::unordered_map<std::uint64_t, std::size_t>& position,
     TraceFileReport& report) {
     for (const Node& node : nodes)
         for (const std::uint64_t id : node.dependencies)
@@ -108,8 +99,7 @@ void count_missing(
 }  // namespace
 
 std::vector<std::size_t> order_of(
-    std::vector<Node>& nodes,
-    const std::unordered_map<std::uint64_t, std::size_t>& position,
+    std::vector<Node>& nodes, const std::unordered_map<std::uint64_t, std::size_t>& position,
     TraceFileReport& report) {
     std::vector<std::size_t> waiting;
     const std::size_t controls = count(nodes, &Node::controls);

@@ -17,8 +17,7 @@ namespace switchfold::chakra {
 /// nodes are dropped and counted in the report. Throws ConfigError with the nodes' names if data
 /// dependencies form a cycle. `position` maps a node's id to its index.
 [[nodiscard]] std::vector<std::size_t> order_of(
-    std::vector<Node>& nodes,
-    const std::unordered_map<std::uint64_t, std::size_t>& position,
+    std::vector<Node>& nodes, const std::unordered_map<std::uint64_t, std::size_t>& position,
     TraceFileReport& report);
 
 }  // namespace switchfold::chakra

@@ -71,8 +71,7 @@ private:
                     nodes_.push_back(chakra::parse_node(message));
             } catch (const chakra::WireError& error) {
                 throw ConfigError(
-                    file_,
-                    fmt::format("byte {}", messages.offset()),
+                    file_, fmt::format("byte {}", messages.offset()),
                     fmt::format("{} {}", first ? "metadata" : "a node", error.what()));
             }
             first = false;
@@ -83,10 +82,9 @@ private:
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             if (nodes_[i].start_us - first_start_ > kLatestUs)
                 fail(
-                    nodes_[i],
-                    fmt::format(
-                        "begins {} us behind the first; expected less than 46 days",
-                        nodes_[i].start_us - first_start_));
+                    nodes_[i], fmt::format(
+                                   "begins {} us behind the first; expected less than 46 days",
+                                   nodes_[i].start_us - first_start_));
             if (!position_.emplace(nodes_[i].id, i).second)
                 fail(nodes_[i], "is there twice; expected each id once");
         }
@@ -129,9 +127,8 @@ private:
         dependencies_ += before.size();
         if (dependencies_ > kMostDependencies)
             fail(
-                node,
-                fmt::format(
-                    "is where the trace has {} dependencies; expected fewer", dependencies_));
+                node, fmt::format(
+                          "is where the trace has {} dependencies; expected fewer", dependencies_));
         if (!set_body(node, operation)) {
             stands_for_[index] = std::move(before);
             return;
@@ -333,11 +330,10 @@ private:
             return CollectiveKind::kReduceScatter;
         default:
             fail(
-                node,
-                fmt::format(
-                    "is a collective of type {}; expected all-reduce, reduce, all-gather, "
-                    "broadcast, all-to-all, reduce-scatter or barrier",
-                    type == UINT64_MAX ? "nothing" : fmt::format("{}", type)));
+                node, fmt::format(
+                          "is a collective of type {}; expected all-reduce, reduce, all-gather, "
+                          "broadcast, all-to-all, reduce-scatter or barrier",
+                          type == UINT64_MAX ? "nothing" : fmt::format("{}", type)));
         }
     }
 

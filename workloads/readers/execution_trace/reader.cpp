@@ -91,8 +91,7 @@ ExecutionTrace read_execution_trace(const std::filesystem::path& file, std::uint
     scanner.run([&](std::string& text, std::uint64_t offset) {
         const auto fail = [&](std::string_view what) {
             throw ConfigError(
-                trace.file,
-                fmt::format("byte {}", offset),
+                trace.file, fmt::format("byte {}", offset),
                 fmt::format("node {}: {}", trace.nodes, what));
         };
         try {

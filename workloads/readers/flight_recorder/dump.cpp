@@ -69,8 +69,7 @@ public:
         stream_.run();
         if (dump_.all == 0)
             throw ConfigError(
-                file_,
-                "/entries",
+                file_, "/entries",
                 "is missing or empty; expected a dump of the flight recorder with its collectives "
                 "(TORCH_NCCL_TRACE_BUFFER_SIZE)");
         return std::move(dump_);
@@ -93,8 +92,7 @@ private:
         }
         if (!fine)
             throw ConfigError(
-                file_,
-                pointer + "/ranks",
+                file_, pointer + "/ranks",
                 fmt::format(
                     "is {}; expected a list of ranks",
                     ranks == nullptr ? "missing" : shown(*ranks)));

@@ -85,12 +85,10 @@ private:
                 i));
         if (report.rank >= world_)
             throw ConfigError(
-                report.file,
-                "/pg_config",
+                report.file, "/pg_config",
                 fmt::format(
                     "names {} ranks, and the file's name says rank {}; expected a rank below that",
-                    world_,
-                    report.rank));
+                    world_, report.rank));
         report.events = dump.all;
         report.used = std::move(dump.used);
         report.dropped = std::move(dump.dropped);
@@ -101,9 +99,7 @@ private:
                     run_.communicators[groups[entry.group]].ranks;
                 const auto own = std::lower_bound(members.begin(), members.end(), report.rank);
                 parts_.add(
-                    i,
-                    entry,
-                    groups[entry.group],
+                    i, entry, groups[entry.group],
                     static_cast<std::uint32_t>(own - members.begin()),
                     static_cast<std::uint32_t>(members.size()));
             }
@@ -135,13 +131,11 @@ private:
                 std::iota(group.ranks.begin(), group.ranks.end(), 0U);
                 report.warnings.push_back(fmt::format(
                     "pg_config does not list process group {}: taken as all {} ranks",
-                    name.empty() ? "of calls that name none" : name,
-                    world_));
+                    name.empty() ? "of calls that name none" : name, world_));
             }
             if (!std::binary_search(group.ranks.begin(), group.ranks.end(), report.rank))
                 throw ConfigError(
-                    report.file,
-                    fmt::format("/pg_config/{}", name),
+                    report.file, fmt::format("/pg_config/{}", name),
                     fmt::format(
                         "does not hold rank {}, which calls it; expected the file's name to end in "
                         "its rank, as in nccl_trace_rank_0",
@@ -149,12 +143,10 @@ private:
             members_ += group.ranks.size();
             if (members_ > kMostMembers)
                 throw ConfigError(
-                    report.file,
-                    "/pg_config",
+                    report.file, "/pg_config",
                     fmt::format(
                         "holds {} process groups of up to {} ranks; expected fewer",
-                        dump.groups.size(),
-                        world_));
+                        dump.groups.size(), world_));
             groups.push_back(table_.index(std::move(group)));
         }
         return groups;
@@ -178,16 +170,12 @@ private:
             if (entry.own >= members.size() || entry.peer >= members.size() ||
                 members[entry.own] != rank.report.rank)
                 throw ConfigError(
-                    rank.report.file,
-                    "/entries",
+                    rank.report.file, "/entries",
                     fmt::format(
                         "hold a call between ranks {} and {} of {}, which has {} ranks, and this "
                         "is "
                         "rank {}; expected calls of this rank",
-                        entry.own,
-                        entry.peer,
-                        run_.communicators[group].name,
-                        members.size(),
+                        entry.own, entry.peer, run_.communicators[group].name, members.size(),
                         rank.report.rank));
             if (entry.own == entry.peer) {
                 ++rank.report.dropped["sends and receives of a rank to itself"];
@@ -251,9 +239,8 @@ private:
     void warn(const Dump& dump, ListedRank& rank) {
         std::vector<std::string>& notes = rank.report.warnings;
         const bool none = std::all_of(
-            rank.operations.begin(), rank.operations.end(), [](const ListedOperation& o) {
-                return o.duration == Time();
-            });
+            rank.operations.begin(), rank.operations.end(),
+            [](const ListedOperation& o) { return o.duration == Time(); });
         if (none && !rank.operations.empty())
             notes.emplace_back(
                 "no call has a duration: a run with TORCH_NCCL_ENABLE_TIMING=1 records them");

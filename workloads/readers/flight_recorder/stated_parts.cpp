@@ -6,10 +6,7 @@
 namespace switchfold::flight_recorder {
 
 void StatedParts::add(
-    std::size_t dump,
-    const Entry& entry,
-    std::uint32_t group,
-    std::uint32_t place,
+    std::size_t dump, const Entry& entry, std::uint32_t group, std::uint32_t place,
     std::uint32_t members) {
     OfDump& own = dumps_[dump];
     Key key{group, entry.number, 0};

@@ -29,10 +29,7 @@ public:
 
     /// Takes a call of the rank at `place` of a group of `members`. Calls of a dump in their order.
     void
-    add(std::size_t dump,
-        const Entry& entry,
-        std::uint32_t group,
-        std::uint32_t place,
+    add(std::size_t dump, const Entry& entry, std::uint32_t group, std::uint32_t place,
         std::uint32_t members);
     /// What is known of the dump's next all-to-all, in the same order, when all have been added.
     [[nodiscard]] Parts next(std::size_t dump, const Entry& entry);

@@ -45,8 +45,7 @@ public:
     void begin_part() { since_ = 0; }
     [[noreturn]] void fail(std::string_view what) const {
         throw ConfigError(
-            path_.string(),
-            fmt::format("byte {}", file_.offset() - size_ + at_),
+            path_.string(), fmt::format("byte {}", file_.offset() - size_ + at_),
             std::string(what));
     }
 

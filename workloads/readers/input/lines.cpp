@@ -35,8 +35,7 @@ bool LineReader::next(std::string& line) {
         at_ = static_cast<std::size_t>(found - block_.begin());
         if (line.size() > kLongest)
             throw ConfigError(
-                path_.string(),
-                fmt::format("line {}", number_ + 1),
+                path_.string(), fmt::format("line {}", number_ + 1),
                 "does not end; expected at most 16 MiB");
         if (found != end) {
             ++at_;

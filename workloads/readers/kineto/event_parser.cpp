@@ -329,8 +329,7 @@ void EventParser::read_times(std::string_view start, std::string_view duration, 
         const std::optional<std::uint64_t> ps = microseconds_to_ps(token, base);
         if (!ps)
             throw std::invalid_argument(fmt::format(
-                "\"{}\" is {}; expected microseconds that are not negative, within 213 days",
-                key,
+                "\"{}\" is {}; expected microseconds that are not negative, within 213 days", key,
                 token.empty() ? "missing" : token));
         return *ps;
     };

@@ -59,8 +59,7 @@ void take_rank(const Json& distributed, TraceFileReport& report) {
             return fallback;
         if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMostTracedRanks)
             throw ConfigError(
-                report.file,
-                fmt::format("/distributedInfo/{}", key),
+                report.file, fmt::format("/distributedInfo/{}", key),
                 fmt::format("is {}; expected a number of ranks", found->dump()));
         return found->get<std::uint32_t>();
     };
@@ -68,11 +67,9 @@ void take_rank(const Json& distributed, TraceFileReport& report) {
     report.world_size = std::max(1U, number("world_size", 1));
     if (report.rank >= report.world_size)
         throw ConfigError(
-            report.file,
-            "/distributedInfo/rank",
+            report.file, "/distributedInfo/rank",
             fmt::format(
-                "is {} of {} ranks; expected less than the world's size",
-                report.rank,
+                "is {} of {} ranks; expected less than the world's size", report.rank,
                 report.world_size));
 }
 

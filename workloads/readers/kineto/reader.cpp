@@ -24,8 +24,7 @@ RawTrace read_raw_trace(
     std::vector<RawTrace> traces = read_raw_traces({file, max_inflated, shapes});
     if (traces.size() != 1)
         throw ConfigError(
-            file.string(),
-            "",
+            file.string(), "",
             fmt::format("holds the kernels of {} ranks; expected one", traces.size()));
     return std::move(traces.front());
 }
@@ -56,8 +55,7 @@ public:
             return read_tags();
         if (processes_.size() > 1)
             throw ConfigError(
-                path_,
-                "",
+                path_, "",
                 fmt::format(
                     "holds launches of the processes {}; expected the trace of one rank: give the "
                     "files that it was merged from",
@@ -90,8 +88,7 @@ private:
             } catch (const std::invalid_argument& error) {
                 constexpr std::size_t kMostProblems = 20;
                 problems.push_back(
-                    {path_,
-                     fmt::format("byte {}", offset),
+                    {path_, fmt::format("byte {}", offset),
                      fmt::format("event {}: {}", raw.report.events - 1, error.what())});
                 if (problems.size() == kMostProblems)
                     throw ConfigError(std::move(problems));
@@ -110,8 +107,7 @@ private:
         const bool several =
             (part.tag.empty() && tags_.size() > 1) || (!part.device && devices_.size() > 1);
         read_header(
-            scanner.values(),
-            part.device.value_or(devices_.empty() ? 0 : devices_.begin()->first),
+            scanner.values(), part.device.value_or(devices_.empty() ? 0 : devices_.begin()->first),
             raw);
         world_ = raw.report.world_size;
         states_rank_ = raw.report.states_rank;
@@ -136,8 +132,7 @@ private:
         const std::set<std::string> tags = tags_;
         if (file_.files > 1 || (states_rank_ && world_ != 1 && world_ != tags.size()))
             throw ConfigError(
-                path_,
-                "",
+                path_, "",
                 fmt::format(
                     "holds the ranks {}, merged into one file; expected the files that it was "
                     "merged from",
@@ -153,11 +148,9 @@ private:
         const std::map<std::uint64_t, std::uint64_t> devices = devices_;
         if (file_.files > 1 || (states_rank_ && world_ > 1))
             throw ConfigError(
-                path_,
-                "",
+                path_, "",
                 fmt::format(
-                    "holds kernels of {} GPUs and is {}; expected one GPU a rank",
-                    devices.size(),
+                    "holds kernels of {} GPUs and is {}; expected one GPU a rank", devices.size(),
                     states_rank_ && world_ > 1 ? fmt::format("of a run of {} ranks", world_)
                                                : fmt::format("one of {} files", file_.files)));
         std::vector<FilePart> parts;
@@ -175,12 +168,10 @@ private:
             RawTrace raw = read(part);
             if (!part.device && devices_.size() > 1)
                 throw ConfigError(
-                    path_,
-                    "",
+                    path_, "",
                     fmt::format(
                         "holds kernels of {} GPUs of the rank {}; expected one GPU a rank",
-                        devices_.size(),
-                        part.tag));
+                        devices_.size(), part.tag));
             raw.report.rank = static_cast<std::uint32_t>(traces.size());
             raw.report.world_size =
                 std::max(raw.report.world_size, static_cast<std::uint32_t>(parts.size()));

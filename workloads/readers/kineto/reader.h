@@ -37,8 +37,7 @@ struct KinetoFile {
 
 /// Reads the file of one rank. Throws ConfigError, also if it holds several.
 [[nodiscard]] RawTrace read_raw_trace(
-    const std::filesystem::path& file,
-    std::uint64_t max_inflated,
+    const std::filesystem::path& file, std::uint64_t max_inflated,
     const ExecutionTrace* shapes = nullptr);
 
 }  // namespace switchfold

@@ -34,9 +34,8 @@ public:
 
     void match() {
         std::stable_sort(
-            run_.ranks.begin(), run_.ranks.end(), [](const ListedRank& a, const ListedRank& b) {
-                return a.report.rank < b.report.rank;
-            });
+            run_.ranks.begin(), run_.ranks.end(),
+            [](const ListedRank& a, const ListedRank& b) { return a.report.rank < b.report.rank; });
         for (const ListedRank& rank : run_.ranks)
             keys_.push_back(keys_of(rank));
         for (std::uint32_t c = 0; c < run_.communicators.size(); ++c)
@@ -55,8 +54,7 @@ private:
         for (const ListedOperation& operation : rank.operations)
             if (std::holds_alternative<CollectiveOperation>(operation.body))
                 keys[operation.communicator].push_back(
-                    {operation.name,
-                     operation.number,
+                    {operation.name, operation.number,
                      parts[{operation.communicator, operation.name, operation.number}]++});
         return keys;
     }
@@ -151,8 +149,7 @@ private:
         }
         if (kept.empty())
             throw ConfigError(
-                rank.report.file,
-                "",
+                rank.report.file, "",
                 run_.ranks.size() == 1
                     ? "holds no collective, send or receive; expected some"
                     : "holds nothing that the other ranks' files hold too; expected files of the "

@@ -40,9 +40,8 @@ public:
     TraceWorkload build() {
         group_by_stream();
         timed_ = std::all_of(
-            rank_.operations.begin(), rank_.operations.end(), [](const ListedOperation& o) {
-                return o.start_ns != ListedOperation::kNoTime;
-            });
+            rank_.operations.begin(), rank_.operations.end(),
+            [](const ListedOperation& o) { return o.start_ns != ListedOperation::kNoTime; });
         if (timed_)
             add_by_time();
         else
@@ -75,8 +74,7 @@ private:
             graph_->streams.push_back({StreamKind::kGpu, std::move(name), 0});
             if (direction == 0)
                 std::sort(
-                    stream.operations.begin(),
-                    stream.operations.end(),
+                    stream.operations.begin(), stream.operations.end(),
                     [this](std::size_t a, std::size_t b) {
                         return sequence_of(a) < sequence_of(b);
                     });
@@ -150,9 +148,7 @@ private:
 
     /// Adds an operation that begins at `start`, ps since the first.
     std::uint32_t
-    add(std::size_t i,
-        OnStream& stream,
-        std::uint64_t start,
+    add(std::size_t i, OnStream& stream, std::uint64_t start,
         const std::vector<std::uint32_t>& before) {
         ListedOperation& listed = rank_.operations[i];
         if (start > kLongest || listed.duration.count() > kLongest - start)
@@ -210,8 +206,8 @@ private:
         workload.graph.names = names_.take();
         workload.graph.groups = run_.communicators;
         workload.graph.exchanges = std::move(exchanges_);
-        workload.graph.provenance = {
-            report.file, report.gpu_name, false, 1, report.world_size, Time(end_)};
+        workload.graph.provenance = {report.file, report.gpu_name,   false,
+                                     1,           report.world_size, Time(end_)};
         workload.graph.ranks.push_back(std::move(graph_));
         workload.files.push_back(std::move(report));
         workload.measured.push_back(std::move(measured_));

@@ -27,8 +27,7 @@ Place place_of(const JsonFields& line, const JsonFields& header) {
             fmt::format("is {} of {} ranks; expected less than those", place.rank, place.ranks));
     if (const auto metadata = line.object_if_any("metadata")) {
         place.process = fmt::format(
-            "{} {}",
-            metadata->text_if_any("hostname"),
+            "{} {}", metadata->text_if_any("hostname"),
             metadata->whole_if_any("pid", UINT64_MAX).value_or(0));
     }
     return place;
@@ -93,8 +92,7 @@ Line parse_line(const std::string& text, const std::string& file, std::uint64_t 
         line.what = Line::What::kProxy;
     } else {
         throw ConfigError(
-            file,
-            where,
+            file, where,
             "holds no coll_perf, p2p_perf, dump_stats or proxy_trace; expected a line of NCCL's "
             "Inspector");
     }

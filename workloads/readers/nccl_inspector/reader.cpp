@@ -74,8 +74,7 @@ private:
                 member = member_of(*line.place, file);
             if (!member)
                 throw ConfigError(
-                    file,
-                    fmt::format("line {}: /header", lines.number()),
+                    file, fmt::format("line {}: /header", lines.number()),
                     "is missing, and no line with statistics comes before; expected the "
                     "communicator and rank");
             take(line, listed_[*member]);
@@ -152,8 +151,7 @@ private:
         Listed& listed = listed_[m];
         const auto communicator = static_cast<std::uint32_t>(
             std::find(
-                seated.communicators.begin(),
-                seated.communicators.end(),
+                seated.communicators.begin(), seated.communicators.end(),
                 member.place.communicator) -
             seated.communicators.begin());
         const std::vector<std::uint32_t>& ranks = seated.ranks[communicator];
@@ -190,21 +188,16 @@ private:
     }
 
     static bool set_peer(
-        ListedOperation& operation,
-        const Member& member,
-        std::uint32_t communicator,
+        ListedOperation& operation, const Member& member, std::uint32_t communicator,
         const std::vector<std::uint32_t>& ranks) {
         const auto set = [&](std::uint32_t& peer, std::uint64_t& tag) {
             if (peer >= ranks.size())
                 throw ConfigError(
-                    member.file,
-                    "",
+                    member.file, "",
                     fmt::format(
                         "names rank {} of communicator {} as peer, which has {}; expected one of "
                         "those",
-                        peer,
-                        member.place.communicator,
-                        ranks.size()));
+                        peer, member.place.communicator, ranks.size()));
             const bool itself = peer == member.place.rank;
             peer = ranks[peer];
             tag = communicator;

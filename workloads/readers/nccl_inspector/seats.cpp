@@ -36,12 +36,10 @@ public:
             all += communicators_.at(id).ranks;
             if (all > kMostMembers)
                 throw ConfigError(
-                    members_.front().file,
-                    "",
+                    members_.front().file, "",
                     fmt::format(
                         "lists {} communicators of up to {} ranks; expected fewer",
-                        run_.communicators.size(),
-                        communicators_.at(id).ranks));
+                        run_.communicators.size(), communicators_.at(id).ranks));
             run_.ranks.push_back(ranks_of(id));
             run_.groups.push_back({fmt::format("communicator {}", id), run_.ranks.back()});
             std::sort(run_.groups.back().ranks.begin(), run_.groups.back().ranks.end());
@@ -61,26 +59,20 @@ private:
             }
             if (communicator.ranks != place.ranks)
                 throw ConfigError(
-                    member.file,
-                    "",
+                    member.file, "",
                     fmt::format(
                         "says that communicator {} has {} ranks where {} says {}; expected one "
                         "number",
-                        place.communicator,
-                        place.ranks,
-                        communicator.traced.begin()->second->file,
+                        place.communicator, place.ranks, communicator.traced.begin()->second->file,
                         communicator.ranks));
             const auto [held, first] = communicator.traced.emplace(place.rank, &member);
             if (!first)
                 throw ConfigError(
-                    member.file,
-                    "",
+                    member.file, "",
                     fmt::format(
                         "holds rank {} of communicator {}, which {} holds too for another process; "
                         "expected each rank once",
-                        place.rank,
-                        place.communicator,
-                        held->second->file));
+                        place.rank, place.communicator, held->second->file));
         }
     }
 
@@ -108,8 +100,7 @@ private:
             ranks.begin(), ranks.end(), [&first](const auto& r) { return r.second == first; });
         if (!one && !alike)
             throw ConfigError(
-                process.front()->file,
-                "",
+                process.front()->file, "",
                 fmt::format(
                     "is of a process with several GPUs and {} communicators that do not all hold "
                     "the same ranks, so that nothing says which belong to one GPU; expected a "
@@ -203,23 +194,15 @@ private:
             run_.seats[first.seat].notes.push_back(fmt::format(
                 "communicator {} has {} ranks, and the files are of {}: taken as ranks {} to {}, "
                 "{} apart",
-                id,
-                count,
-                communicator.traced.size(),
-                ranks.front(),
-                ranks.back(),
-                apart));
+                id, count, communicator.traced.size(), ranks.front(), ranks.back(), apart));
             return ranks;
         }
         throw ConfigError(
-            first.file,
-            "",
+            first.file, "",
             fmt::format(
                 "is of communicator {} of {} ranks, and the files of {} of them do not say which "
                 "ranks the others are; expected the files of all",
-                id,
-                count,
-                communicator.traced.size()));
+                id, count, communicator.traced.size()));
     }
 
     std::vector<Member>& members_;

@@ -106,11 +106,9 @@ private:
             row.fail("gpus", "is missing, and so is ranks; expected how many GPUs took part");
         if (log_.ranks != 0 && log_.ranks != gpus)
             row.fail(
-                "gpus",
-                fmt::format(
-                    "is {} where a row before says {}; expected rows of one run",
-                    gpus,
-                    log_.ranks));
+                "gpus", fmt::format(
+                            "is {} where a row before says {}; expected rows of one run", gpus,
+                            log_.ranks));
         log_.ranks = static_cast<std::uint32_t>(gpus);
         log_.hosts = std::max(
             log_.hosts,
@@ -175,11 +173,9 @@ private:
         if (of_process > kMostRanks || processes * of_process > kMostRanks ||
             processes * of_process == 0)
             config.fail(
-                "devices",
-                fmt::format(
-                    "lists {} processes of {} GPUs; expected 1 to 1,000,000 ranks",
-                    processes,
-                    of_process));
+                "devices", fmt::format(
+                               "lists {} processes of {} GPUs; expected 1 to 1,000,000 ranks",
+                               processes, of_process));
         log_.ranks = static_cast<std::uint32_t>(processes * of_process);
         log_.hosts = static_cast<std::uint32_t>(std::max<std::size_t>(1, hosts.size()));
         log_.gpus_of_thread =

@@ -143,8 +143,8 @@ private:
         const auto root = number<std::int64_t>(words[4]);
         if (!root || *bytes >> 48U)
             fail("holds something else than numbers; expected size and root");
-        NcclTestsRow row{
-            lines_.number(), *bytes, words[2], words[3], *root, {}, std::nullopt, std::nullopt};
+        NcclTestsRow row{lines_.number(), *bytes, words[2],     words[3],
+                         *root,           {},     std::nullopt, std::nullopt};
         row.out_of_place = time_at(words, kOutOfPlace);
         if (words.size() >= kInPlace + kNumbers)
             row.in_place = time_at(words, kInPlace);
@@ -188,8 +188,7 @@ private:
         if (row.reduction != "none" && std::abs(ratio - all / 2) < kRounded)
             return CollectiveKind::kReduceScatter;
         throw ConfigError(
-            file_,
-            fmt::format("line {}", row.line),
+            file_, fmt::format("line {}", row.line),
             "could be of several collectives; expected a log that says \"Collective test "
             "starting: all_gather_perf\" (nccl-tests 2.17), or add that line as a comment");
     }
@@ -202,11 +201,9 @@ private:
             known.push_back(program.name);
         }
         throw ConfigError(
-            file_,
-            "",
+            file_, "",
             fmt::format(
-                "is of {}_perf, which is not known; expected one of: {}",
-                test_,
+                "is of {}_perf, which is not known; expected one of: {}", test_,
                 fmt::join(known, ", ")));
     }
 

@@ -37,8 +37,7 @@ TraceWorkload workload_of_log(const std::filesystem::path& file, NcclTestsLog lo
         constexpr Time kLongest(UINT64_MAX / 4);
         if (collective.measured > kLongest - now)
             throw ConfigError(
-                file.string(),
-                fmt::format("row {}", measured.size()),
+                file.string(), fmt::format("row {}", measured.size()),
                 "ends more than 53 days after the first begins; expected less");
         measured.push_back({now, now + collective.measured});
         now += collective.measured;

@@ -31,8 +31,7 @@ bool Rows::next() {
     ++row_;
     if (code != SQLITE_ROW)
         throw ConfigError(
-            file_,
-            fmt::format("{} row {}", table_, row_),
+            file_, fmt::format("{} row {}", table_, row_),
             fmt::format("cannot be read ({}); expected a whole file", sqlite3_errstr(code)));
     return true;
 }
@@ -111,8 +110,7 @@ sqlite3_stmt* Database::prepare(const std::string& sql) const {
     sqlite3_stmt* statement = nullptr;
     if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
         throw ConfigError(
-            file_,
-            "",
+            file_, "",
             fmt::format(
                 "cannot be read ({}); expected a whole SQLite file",
                 sqlite3_errmsg(database_.get())));
@@ -121,8 +119,7 @@ sqlite3_stmt* Database::prepare(const std::string& sql) const {
 
 bool Database::has(const std::string& table) const {
     Rows rows(
-        file_,
-        "sqlite_master",
+        file_, "sqlite_master",
         prepare(fmt::format(
             "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' AND sql NOT LIKE "
             "'CREATE VIRTUAL%'",
@@ -145,14 +142,11 @@ Rows Database::rows(const std::string& table, const std::vector<Column>& columns
         const bool found = std::find(there.begin(), there.end(), column.name) != there.end();
         if (!found && column.required)
             throw ConfigError(
-                file_,
-                fmt::format("{}/{}", table, column.name),
+                file_, fmt::format("{}/{}", table, column.name),
                 "is no column of the table; expected the export of Nsight Systems");
         list += fmt::format(
-            "{}{} AS \"{}\"",
-            list.empty() ? "" : ", ",
-            found ? fmt::format("\"{}\"", column.name) : "NULL",
-            column.name);
+            "{}{} AS \"{}\"", list.empty() ? "" : ", ",
+            found ? fmt::format("\"{}\"", column.name) : "NULL", column.name);
     }
     return {file_, table, prepare(fmt::format("SELECT {} FROM \"{}\"", list, table))};
 }

@@ -9,13 +9,12 @@ Gpus::Gpus(const Database& database) {
     if (!database.has("TARGET_INFO_GPU"))
         return;
     Rows rows = database.rows(
-        "TARGET_INFO_GPU",
-        {{"id"},
-         {"name"},
-         {"totalMemory", false},
-         {"smCount", false},
-         {"cuDevice", false},
-         {"memoryBandwidth", false}});
+        "TARGET_INFO_GPU", {{"id"},
+                            {"name"},
+                            {"totalMemory", false},
+                            {"smCount", false},
+                            {"cuDevice", false},
+                            {"memoryBandwidth", false}});
     while (rows.next()) {
         const std::uint64_t id = rows.needed(0);
         Gpu& gpu = gpus_[id];

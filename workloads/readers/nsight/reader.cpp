@@ -85,8 +85,7 @@ private:
     void find_ranks() {
         if (!database_.has(kKernels))
             throw ConfigError(
-                file_,
-                kKernels,
+                file_, kKernels,
                 "is not there; expected the export of a run that was traced with --trace=cuda");
         Rows rows = database_.rows(kKernels, {{"start"}, {"deviceId"}, {"globalPid", false}});
         while (rows.next()) {
@@ -181,13 +180,9 @@ private:
     /// The rows of a table of GPU activity: first the columns common to all such tables, then
     /// `more`.
     [[nodiscard]] Rows gpu_rows(const char* table, std::initializer_list<Column> more) const {
-        std::vector<Column> columns{
-            {"start"},
-            {"end"},
-            {"deviceId"},
-            {"globalPid", false},
-            {"streamId"},
-            {"correlationId", false}};
+        std::vector<Column> columns{{"start"},    {"end"},
+                                    {"deviceId"}, {"globalPid", false},
+                                    {"streamId"}, {"correlationId", false}};
         columns.insert(columns.end(), more);
         return database_.rows(table, columns);
     }
@@ -208,18 +203,17 @@ private:
 
     void read_kernels() {
         Rows rows = gpu_rows(
-            kKernels,
-            {{"demangledName", false},
-             {"shortName", false},
-             {"gridX"},
-             {"gridY"},
-             {"gridZ"},
-             {"blockX"},
-             {"blockY"},
-             {"blockZ"},
-             {"registersPerThread", false},
-             {"staticSharedMemory", false},
-             {"dynamicSharedMemory", false}});
+            kKernels, {{"demangledName", false},
+                       {"shortName", false},
+                       {"gridX"},
+                       {"gridY"},
+                       {"gridZ"},
+                       {"blockX"},
+                       {"blockY"},
+                       {"blockZ"},
+                       {"registersPerThread", false},
+                       {"staticSharedMemory", false},
+                       {"dynamicSharedMemory", false}});
         TraceEvent event;
         while (rows.next()) {
             fill(rows, "kernel", event);
@@ -330,10 +324,7 @@ private:
             kPayloads, {{"domainId"}, {"schemaId"}, {"name"}, {"type"}, {"offset", false}});
         while (rows.next())
             payloads.add(
-                {rows.needed(0),
-                 rows.needed(1),
-                 rows.bytes(2),
-                 rows.if_known(3).value_or(0),
+                {rows.needed(0), rows.needed(1), rows.bytes(2), rows.if_known(3).value_or(0),
                  rows.if_known(4).value_or(0)});
         return payloads;
     }
@@ -342,17 +333,16 @@ private:
         if (!database_.has(kRanges))
             return;
         Rows rows = database_.rows(
-            kRanges,
-            {{"start"},
-             {"end", false},
-             {"globalTid", false},
-             {"eventType", false},
-             {"text", false},
-             {"textId", false},
-             {"uint64Value", false},
-             {"jsonText", false},
-             {"jsonTextId", false},
-             {"binaryData", false}});
+            kRanges, {{"start"},
+                      {"end", false},
+                      {"globalTid", false},
+                      {"eventType", false},
+                      {"text", false},
+                      {"textId", false},
+                      {"uint64Value", false},
+                      {"jsonText", false},
+                      {"jsonTextId", false},
+                      {"binaryData", false}});
         const NvtxPayloads payloads = read_payloads();
         nsight::NcclRanges nccl;
         TraceEvent event;
@@ -425,17 +415,14 @@ private:
     /// Sends and receives of one call: to and from everybody they are an exchange, otherwise
     /// messages of a batch, which stand before it as c10d's do.
     void describe_transfers(
-        const nsight::NcclRanges& nccl,
-        const nsight::NcclCall& call,
-        Rank& rank,
+        const nsight::NcclRanges& nccl, const nsight::NcclCall& call, Rank& rank,
         TraceEvent& event) {
         const nsight::NcclCommunicator* const known = nccl.communicator(*call.payload.communicator);
         if (known == nullptr || event.group_ranks.empty())
             return;
         if (std::any_of(
-                call.transfers.begin(), call.transfers.end(), [&](const CallTransfer& transfer) {
-                    return transfer.peer >= known->size;
-                }))
+                call.transfers.begin(), call.transfers.end(),
+                [&](const CallTransfer& transfer) { return transfer.peer >= known->size; }))
             return;
         if (describe_exchange(call.transfers, known->size, event))
             return;

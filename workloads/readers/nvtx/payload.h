@@ -16,7 +16,7 @@ struct NcclPayload {
     std::optional<std::uint64_t>
         bytes;  ///< "Message size [bytes]": of one message, as passed to the call
     std::optional<std::uint64_t> communicator;  ///< equal on all its ranks
-    std::optional<std::uint64_t> peer;  ///< of a send or receive: rank in the communicator
+    std::optional<std::uint64_t> peer;          ///< of a send or receive: rank in the communicator
     // For calls that create a communicator:
     std::optional<std::uint64_t> ranks;
     std::optional<std::uint64_t> rank;

@@ -92,8 +92,7 @@ private:
         stream.run();
         if (ranks_.empty())
             throw ConfigError(
-                file_,
-                "/rocprofiler-sdk-tool/0/buffer_records/kernel_dispatch",
+                file_, "/rocprofiler-sdk-tool/0/buffer_records/kernel_dispatch",
                 "is missing or empty; expected a run with --kernel-trace");
         // Launching calls and ranges begin slightly before the first kernel.
         constexpr std::uint64_t kHour = 3'600'000'000'000;

@@ -49,9 +49,8 @@ void Tables::read_symbol(std::uint64_t process, const JsonFields& fields) {
     if (symbol.name.ends_with(kOfDescriptor))
         symbol.name.resize(symbol.name.size() - kOfDescriptor.size());
     symbol.registers = static_cast<std::uint32_t>(std::min<std::uint64_t>(
-        UINT32_MAX,
-        fields.whole_if_any("arch_vgpr_count", UINT32_MAX).value_or(0) +
-            fields.whole_if_any("accum_vgpr_count", UINT32_MAX).value_or(0)));
+        UINT32_MAX, fields.whole_if_any("arch_vgpr_count", UINT32_MAX).value_or(0) +
+                        fields.whole_if_any("accum_vgpr_count", UINT32_MAX).value_or(0)));
     symbols_[{process, *id}] = std::move(symbol);
 }
 

@@ -37,8 +37,7 @@ struct KernelRecord : OperationFields {
                 field("registers_per_thread", &R::registers_per_thread, "0 if unknown."),
                 field("shared_memory_bytes", &R::shared_memory_bytes, "Of one block."),
                 field(
-                    "isolated_ps",
-                    &R::isolated_ps,
+                    "isolated_ps", &R::isolated_ps,
                     "How long it takes alone on the GPU; without it, duration_ps."),
                 field("isolated_from", &R::isolated_from, "Where isolated_ps comes from."),
                 field("bytes_read", &R::bytes_read, "From L2 and beyond, whole kernel."),
@@ -47,23 +46,18 @@ struct KernelRecord : OperationFields {
                 field("flops", &R::flops, "Floating-point operations."),
                 field("class", &R::kernel_class, "What it does."),
                 field(
-                    "inside_cuda_graph",
-                    &R::inside_cuda_graph,
+                    "inside_cuda_graph", &R::inside_cuda_graph,
                     "Whether it is of a CUDA graph, and not its last."),
                 field(
-                    "l2_share",
-                    &R::l2_share,
+                    "l2_share", &R::l2_share,
                     "Share of its bytes that it finds in the L2, alone on the GPU; without it, "
                     "unknown.",
-                    0.0,
-                    1.0),
+                    0.0, 1.0),
                 field(
-                    "product",
-                    &R::product,
+                    "product", &R::product,
                     "m, n, k and count of the matrix products that it or its operator computes."),
                 field(
-                    "attention",
-                    &R::attention,
+                    "attention", &R::attention,
                     "Batch, queries, keys, heads, heads of keys and values, and head width of the "
                     "attention that it or its operator computes."),
                 field("datatype", &R::datatype, "Of the operands of product or attention."),
@@ -71,8 +65,7 @@ struct KernelRecord : OperationFields {
                 field("causal", &R::causal, "Whether attention is masked."),
                 field("backward", &R::backward, "Whether it makes attention's gradients."),
                 field(
-                    "newest",
-                    &R::newest,
+                    "newest", &R::newest,
                     "Whether attention's kernel was written for its GPU's own generation.")));
     }
 };
@@ -113,22 +106,18 @@ struct CollectiveRecord : OperationFields {
                 field("algorithm", &R::algorithm, "ring, tree, nvls, ...; empty if unknown."),
                 field("protocol", &R::protocol, "ll, ll128, simple; empty if unknown."),
                 field(
-                    "peers_late_ps",
-                    &R::peers_late_ps,
+                    "peers_late_ps", &R::peers_late_ps,
                     "How much later than this rank the last one came that was not traced; 0: as "
                     "duration_ps shows it."),
                 field(
-                    "exchange",
-                    &R::exchange,
+                    "exchange", &R::exchange,
                     "Number of the exchange that an all-to-all of unequal parts makes; bytes is "
                     "what this rank sends."),
                 field(
-                    "given_ps",
-                    &R::given_ps,
+                    "given_ps", &R::given_ps,
                     "How long it takes in every simulation, without traffic; 0: simulated."),
                 field(
-                    "holds_blocks",
-                    &R::holds_blocks,
+                    "holds_blocks", &R::holds_blocks,
                     "With given_ps: thread blocks hold their SMs until all ranks are there, and "
                     "for "
                     "that time.")));
@@ -192,18 +181,7 @@ struct EndRecord {
 };
 
 using Record = std::variant<
-    TraceRecord,
-    NameRecord,
-    GroupRecord,
-    ExchangeRecord,
-    RankRecord,
-    StreamRecord,
-    KernelRecord,
-    CollectiveRecord,
-    SendRecord,
-    ReceiveRecord,
-    CopyRecord,
-    HostRecord,
-    EndRecord>;
+    TraceRecord, NameRecord, GroupRecord, ExchangeRecord, RankRecord, StreamRecord, KernelRecord,
+    CollectiveRecord, SendRecord, ReceiveRecord, CopyRecord, HostRecord, EndRecord>;
 
 }  // namespace switchfold::trace_format

@@ -54,17 +54,17 @@ KernelShape shape_of(const tf::KernelRecord& r) {
     shape.causal = r.causal;
     shape.backward = r.backward;
     shape.newest = r.newest;
-    const auto take =
-        [&](const char* pointer, const auto& sides, ShapeKind kind, std::size_t count) {
-            if (sides.empty())
-                return;
-            if (sides.size() != count || std::find(sides.begin(), sides.end(), 0U) != sides.end())
-                throw RecordError(
-                    pointer,
-                    fmt::format("is not {} sizes of 1 or more; expected those, or none", count));
-            shape.kind = kind;
-            std::copy(sides.begin(), sides.end(), shape.sides.begin());
-        };
+    const auto take = [&](const char* pointer, const auto& sides, ShapeKind kind,
+                          std::size_t count) {
+        if (sides.empty())
+            return;
+        if (sides.size() != count || std::find(sides.begin(), sides.end(), 0U) != sides.end())
+            throw RecordError(
+                pointer,
+                fmt::format("is not {} sizes of 1 or more; expected those, or none", count));
+        shape.kind = kind;
+        std::copy(sides.begin(), sides.end(), shape.sides.begin());
+    };
     take("/product", r.product, ShapeKind::kProduct, kSidesOfProduct);
     if (shape.kind != ShapeKind::kUnknown && !r.attention.empty())
         throw RecordError("/attention", "is given with product; expected one of them");
@@ -166,23 +166,16 @@ private:
             throw RecordError("/type", "is trace again; expected that once");
         if (r.version == 0 || r.version > tf::kVersion)
             throw RecordError(
-                "/version",
-                fmt::format(
-                    "is {}; expected 1{}: a newer switchfold wrote this",
-                    r.version,
-                    tf::kVersion > 1 ? fmt::format(" to {}", tf::kVersion) : ""));
+                "/version", fmt::format(
+                                "is {}; expected 1{}: a newer switchfold wrote this", r.version,
+                                tf::kVersion > 1 ? fmt::format(" to {}", tf::kVersion) : ""));
         if (r.steps > kMostSteps)
             throw RecordError(
                 "/steps", fmt::format("is {}; expected at most {}", r.steps, kMostSteps));
         begun_ = true;
         graph().steps = std::max(1U, r.steps);
-        graph().provenance = {
-            r.source,
-            r.gpu,
-            r.synthetic,
-            r.traced_ranks,
-            r.world_size,
-            Time(r.measured_iteration_ps)};
+        graph().provenance = {r.source,       r.gpu,        r.synthetic,
+                              r.traced_ranks, r.world_size, Time(r.measured_iteration_ps)};
     }
     void add(const tf::NameRecord& r) { graph().names.push_back(r.text); }
     void add(const tf::GroupRecord& r) {
@@ -197,19 +190,15 @@ private:
         if (r.ranks == 0 || r.ranks > kMostTracedRanks ||
             r.bytes.size() != std::uint64_t{r.ranks} * r.ranks)
             throw RecordError(
-                "/bytes",
-                fmt::format(
-                    "has {} numbers for {} ranks; expected one a pair, up to {} ranks",
-                    r.bytes.size(),
-                    r.ranks,
-                    kMostTracedRanks));
+                "/bytes", fmt::format(
+                              "has {} numbers for {} ranks; expected one a pair, up to {} ranks",
+                              r.bytes.size(), r.ranks, kMostTracedRanks));
         for (std::size_t i = 0; i < r.bytes.size(); ++i)
             if (r.bytes[i] != UnevenExchange::kUnknown && r.bytes[i] > kMostExchanged)
                 throw RecordError(
                     fmt::format("/bytes/{}", i),
                     fmt::format(
-                        "is {}; expected {} at most, or 2^64 - 1 for unknown",
-                        r.bytes[i],
+                        "is {}; expected {} at most, or 2^64 - 1 for unknown", r.bytes[i],
                         kMostExchanged));
         graph().exchanges.push_back({r.ranks, r.bytes});
     }
@@ -222,9 +211,7 @@ private:
                 "/world_size",
                 fmt::format(
                     "is {} with rank {} among them; expected more than that and at most {}",
-                    r.world_size,
-                    r.rank,
-                    kMostTracedRanks));
+                    r.world_size, r.rank, kMostTracedRanks));
         rank_ = std::make_shared<RankGraph>();
         measured_.clear();
         TraceFileReport report;
@@ -304,9 +291,7 @@ private:
                     fmt::format(
                         "{} is {} operations back of number {}; expected one before it: an "
                         "operation cannot wait for itself or for a later one",
-                        workload_.graph.names[r.name],
-                        r.after[i],
-                        rank_->operations.size()));
+                        workload_.graph.names[r.name], r.after[i], rank_->operations.size()));
     }
     void check_group(const tf::CollectiveRecord& r) const {
         if (r.group >= workload_.graph.groups.size())
@@ -325,11 +310,9 @@ private:
         const std::size_t ranks = workload_.graph.groups[r.group].ranks.size();
         if (exchanges[*r.exchange].ranks != ranks)
             throw RecordError(
-                "/exchange",
-                fmt::format(
-                    "is of {} ranks and the group has {}; expected those of the group",
-                    exchanges[*r.exchange].ranks,
-                    ranks));
+                "/exchange", fmt::format(
+                                 "is of {} ranks and the group has {}; expected those of the group",
+                                 exchanges[*r.exchange].ranks, ranks));
     }
     void need_rank() const {
         if (!rank_)

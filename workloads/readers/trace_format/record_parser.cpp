@@ -101,8 +101,7 @@ template <class R>
     throw RecordError(
         pointer_to(key),
         fmt::format(
-            "is no key of a {} record; {}",
-            R::kType,
+            "is no key of a {} record; {}", R::kType,
             near.empty() ? fmt::format("expected one of: {}", fmt::join(known, ", "))
                          : fmt::format("did you mean \"{}\"?", near)));
 }

@@ -44,8 +44,7 @@ struct TraceRecord {
             field("world_size", &R::world_size, "Ranks of the run."),
             field("steps", &R::steps, "Training steps."),
             field(
-                "measured_iteration_ps",
-                &R::measured_iteration_ps,
+                "measured_iteration_ps", &R::measured_iteration_ps,
                 "Mean over the steps; 0 if it was not measured."));
     }
 };
@@ -81,8 +80,7 @@ struct ExchangeRecord {
         return list_of(
             field("ranks", &R::ranks, "Of its group.").required(),
             field(
-                "bytes",
-                &R::bytes,
+                "bytes", &R::bytes,
                 "From the group's rank i to its rank j at i * ranks + j; 2^64 - 1: unknown.")
                 .required());
     }
@@ -123,24 +121,20 @@ struct RankRecord {
             field("gpu", &R::gpu, "This rank's GPU."),
             field("memory_bytes", &R::memory_bytes, "Of the GPU."),
             field(
-                "peak_allocated_bytes",
-                &R::peak_allocated_bytes,
+                "peak_allocated_bytes", &R::peak_allocated_bytes,
                 "Most that the framework's allocator had handed out; 0 if unknown."),
             field(
-                "peak_reserved_bytes",
-                &R::peak_reserved_bytes,
+                "peak_reserved_bytes", &R::peak_reserved_bytes,
                 "Most that it had taken from the GPU; 0 if unknown."),
             field("sms", &R::sms, "Of the GPU; 0 if unknown."),
             field("synthetic", &R::synthetic, "No real run is behind it."),
             field("launches", &R::launches, "Of a host that did not wait before them."),
             field(
-                "between_launches_ps",
-                &R::between_launches_ps,
+                "between_launches_ps", &R::between_launches_ps,
                 "Mean, from the launch before to each of these."),
             field("collective_calls", &R::collective_calls, "The same, of collectives."),
             field(
-                "until_call_ps",
-                &R::until_call_ps,
+                "until_call_ps", &R::until_call_ps,
                 "Mean, from the launch before to each of these."),
             field("events", &R::events, "Events of the original file."),
             field("used", &R::used, "Of these, used: by what they are."),
@@ -184,13 +178,11 @@ struct OperationFields {
             field("step", &R::step, "Training step, from 0."),
             field("phase", &R::phase, "Of training."),
             field(
-                "gap_ps",
-                &R::gap_ps,
+                "gap_ps", &R::gap_ps,
                 "How long it waits when all that it depends on has ended: launch latency, or what "
                 "nothing in the trace explains."),
             field(
-                "after",
-                &R::after,
+                "after", &R::after,
                 "What it waits for beside the operation before it on its stream, as how many "
                 "operations back: 1 is the one before."),
             field("start_ps", &R::start_ps, "When it was measured to start."),

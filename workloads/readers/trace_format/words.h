@@ -23,15 +23,9 @@ struct AllOf<Phase> {
 template <>
 struct AllOf<KernelClass> {
     static constexpr std::array kValues{
-        KernelClass::kGemmConv,
-        KernelClass::kAttention,
-        KernelClass::kNorm,
-        KernelClass::kReduction,
-        KernelClass::kElementwise,
-        KernelClass::kCopyLayout,
-        KernelClass::kEmbeddingGather,
-        KernelClass::kOptimizer,
-        KernelClass::kOther};
+        KernelClass::kGemmConv,        KernelClass::kAttention,   KernelClass::kNorm,
+        KernelClass::kReduction,       KernelClass::kElementwise, KernelClass::kCopyLayout,
+        KernelClass::kEmbeddingGather, KernelClass::kOptimizer,   KernelClass::kOther};
 };
 template <>
 struct AllOf<ByteSource> {
@@ -41,10 +35,8 @@ struct AllOf<ByteSource> {
 template <>
 struct AllOf<DurationSource> {
     static constexpr std::array kValues{
-        DurationSource::kMeasuredAlone,
-        DurationSource::kOtherOccurrence,
-        DurationSource::kMeasuredOverlapped,
-        DurationSource::kModel};
+        DurationSource::kMeasuredAlone, DurationSource::kOtherOccurrence,
+        DurationSource::kMeasuredOverlapped, DurationSource::kModel};
 };
 template <>
 struct AllOf<SizeSource> {
@@ -54,9 +46,7 @@ struct AllOf<SizeSource> {
 template <>
 struct AllOf<CopyKind> {
     static constexpr std::array kValues{
-        CopyKind::kHostToDevice,
-        CopyKind::kDeviceToHost,
-        CopyKind::kDeviceToDevice,
+        CopyKind::kHostToDevice, CopyKind::kDeviceToHost, CopyKind::kDeviceToDevice,
         CopyKind::kMemset};
 };
 template <>
@@ -65,16 +55,9 @@ struct AllOf<CollectiveKind> {
 };
 template <>
 struct AllOf<Datatype> {
-    static constexpr std::array kValues{
-        Datatype::kFloat32,
-        Datatype::kFloat16,
-        Datatype::kBfloat16,
-        Datatype::kFloat64,
-        Datatype::kInt8,
-        Datatype::kUint8,
-        Datatype::kInt32,
-        Datatype::kInt64,
-        Datatype::kFloat8};
+    static constexpr std::array kValues{Datatype::kFloat32, Datatype::kFloat16, Datatype::kBfloat16,
+                                        Datatype::kFloat64, Datatype::kInt8,    Datatype::kUint8,
+                                        Datatype::kInt32,   Datatype::kInt64,   Datatype::kFloat8};
 };
 
 /// An enum that a record stores as a word.
