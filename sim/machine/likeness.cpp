@@ -15,7 +15,7 @@ namespace {
 template <class Topology>
 std::string_view type_of(const Topology& topology) {
     if constexpr (std::is_same_v<Topology, ClusterTopology>)
-        return std::visit([](const auto& machine) { return type_of(machine); }, *topology.machine);
+        return std::visit([](const auto& machine) { return type_of(machine); }, *topology.node);
     else if constexpr (std::is_same_v<Topology, BoardsTopology>)
         return SwitchedTopology::kType;
     else
