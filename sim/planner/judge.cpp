@@ -82,10 +82,10 @@ private:
         workload.plan = params_of(candidate, workload);
         // Plans with equal work per stage have the same partition.
         const std::string stages = stages_key(candidate.plan);
-        const bool balanced = workload.plan->cut.first.empty() && !workload.plan->cut.equal &&
-                              !workload.plan->cut.planner && !workload.plan->cut.replicated;
+        const bool balanced = workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
+                              !workload.plan->partition.planner && !workload.plan->partition.replicated;
         if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
-            workload.plan->cut.first = known->second;
+            workload.plan->partition.first = known->second;
         PlanProblems problems;
         prepared_ = prepare_plan(
             workload, candidate.memory ? gpu_ : roomy_, loaded_.file.parent_path(), problems);

@@ -76,7 +76,7 @@ double step_seconds(const Wanted& wanted, const JobProgress& progress) {
     plan.datatype = Datatype::kFloat32;
     plan.tf32 = true;
     plan.optimizer = OptimizerKind::kMomentum;
-    plan.launches = wanted.launches;
+    plan.launch_times = wanted.launches;
     const PlannedStep step(
         *find_network(wanted.network), KernelTimes(gpu_rates(*wanted.system->gpu)), plan);
     const ExecutionGraph graph = plan_step(step);

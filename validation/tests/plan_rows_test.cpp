@@ -75,9 +75,9 @@ TEST_F(PlanRows, OfMegatronDeepSpeedWaitAroundRecomputedLayers) {
               "b,x,A100,2,NVLink,Megatron-LM,GPT,12,1024,16,1024,t,4,1,2,1,2,1,full,70\n"),
         SWITCHFOLD_SOURCE_DIR);
     ASSERT_EQ(rows.size(), 2U);
-    EXPECT_TRUE(rows[0].step.plan.launches.wait_around_recomputed);
-    EXPECT_TRUE(rows[0].step.plan.launches.wait_after_pass);
-    EXPECT_FALSE(rows[1].step.plan.launches.wait_around_recomputed);
+    EXPECT_TRUE(rows[0].step.plan.launch_times.wait_around_recomputed);
+    EXPECT_TRUE(rows[0].step.plan.launch_times.wait_after_pass);
+    EXPECT_FALSE(rows[1].step.plan.launch_times.wait_around_recomputed);
 }
 
 TEST_F(PlanRows, OfVtrainRunOnTheClusterThatHoldsItsLargestPlans) {
