@@ -120,6 +120,7 @@ const sentences = {
 
 async function check(browser, file, colorScheme, width) {
   const page = await browser.newPage({ colorScheme, viewport: { width, height: 900 } });
+  page.setDefaultTimeout(180000);  // a busy machine takes many times as long as an idle one
   const where = `${file} (${colorScheme}, ${width} px)`;
   page.on("console", (message) => {
     if (["error", "warning"].includes(message.type())) problems.push(`${where}: console: ${message.text()}`);
@@ -182,6 +183,7 @@ try {
   for (const file of pages)
     for (const [scheme, width] of [["light", 1024], ["light", 1920], ["dark", 1300]]) await check(browser, file, scheme, width);
   const page = await browser.newPage();
+  page.setDefaultTimeout(180000);
   await page.goto("file://" + path.resolve(pages[0]));
   await checkShares(page, pages[0]);
 } finally {

@@ -65,10 +65,15 @@ double difference(double a, double b) {
     return std::abs(a - b) / b;
 }
 
+struct Both {
+    Outcome exact;
+    Outcome jumping;
+};
+
 /// Runs with and without jumps. Times agree within 0.5 %, and bytes up to the packets in flight.
-void expect_the_same(const Case& c, const std::string& what, const Disturb& disturb = {}) {
-    const Outcome exact = run_once(c, false, disturb);
-    const Outcome jumping = run_once(c, true, disturb);
+Both expect_the_same(const Case& c, const std::string& what, const Disturb& disturb = {}) {
+    Both both{run_once(c, false, disturb), run_once(c, true, disturb)};
+    const auto& [exact, jumping] = both;
     EXPECT_EQ(exact.jumped, Time());
     EXPECT_LT(difference(to_seconds(jumping.time), to_seconds(exact.time)), 0.005) << what;
     EXPECT_LT(
@@ -77,6 +82,7 @@ void expect_the_same(const Case& c, const std::string& what, const Disturb& dist
     if (jumping.jumped == Time()) {
         EXPECT_EQ(jumping.time, exact.time) << what;
     }
+    return both;
 }
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
@@ -84,11 +90,9 @@ constexpr std::uint64_t kMiB = 1ULL << 20U;
 TEST(Jump, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
     for (const std::uint64_t mebibytes : {8192U, 12000U}) {
         const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
-        const Outcome exact = run_once(c, false);
-        const Outcome jumping = run_once(c, true);
+        const auto [exact, jumping] = expect_the_same(c, "ring");
         EXPECT_GT(jumping.jumped, exact.time * 1 / 4);
         EXPECT_LT(jumping.events, exact.events * 3 / 4);
-        expect_the_same(c, "ring");
     }
 }
 
@@ -157,8 +161,8 @@ TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
     cluster.network = network;
     Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 700 * kMiB);
     c.policy.registered = true;
-    EXPECT_GT(run_once(c, true).jumped, run_once(c, false).time / 2);
-    expect_the_same(c, "registered, two machines");
+    const auto [exact, jumping] = expect_the_same(c, "registered, two machines");
+    EXPECT_GT(jumping.jumped, exact.time / 2);
 }
 
 // The first all-reduce of a run is refused while it is made: the ring in its place may jump.

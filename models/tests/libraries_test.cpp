@@ -184,7 +184,7 @@ TEST(Libraries, WhoRepeatsItselfSaysSo) {
         policy.algorithm = algorithm;
         CollectiveSpec spec;
         spec.kind = CollectiveKind::kAllGather;
-        spec.bytes = mebibytes(1024);  // long enough for many turns
+        spec.bytes = mebibytes(16 * 1024);  // long enough for many loops of each channel
         spec.ranks = ranks;
         spec.layout = view.layout;
         spec.rings = view.rings;

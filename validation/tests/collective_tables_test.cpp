@@ -142,7 +142,7 @@ TEST(CollectiveTables, AColumnNamesTheCollective) {
 
 TEST(CollectiveTables, BrokenCopiesAreReadOrRefused) {
     RandomStream random(1, "tables");
-    std::ifstream in(SWITCHFOLD_SOURCE_DIR "/validation/fuzz/corpus/every_column.csv");
+    std::ifstream in(SWITCHFOLD_SOURCE_DIR "/fuzz/tables/corpus/every_column.csv");
     const std::string whole{std::istreambuf_iterator<char>(in), {}};
     EXPECT_EQ(parse_collective_tables(whole, "whole").size(), 2U);
     int refused = 0;

@@ -216,7 +216,7 @@ TEST(PlacementStep, GpusHoldTheirLayersAlone) {
 TEST(PlacementChoiceProblems, MorePartsThanLayers) {
     EXPECT_EQ(
         problem_of(into(27), samples(8)),
-        "/cut/parts are 27, and compound_lstm_ae_attention has 26 layers; expected at most as many "
+        "/placement/parts are 27, and compound_lstm_ae_attention has 26 layers; expected at most as many "
         "parts as layers");
 }
 
@@ -225,11 +225,11 @@ TEST(PlacementChoiceProblems, GpusThatDoNotShareParts) {
     choice.gpus = 3;
     EXPECT_EQ(
         problem_of(choice, samples(8)),
-        "/cut/gpus are 3, which do not share 4 parts evenly; expected a divisor of them");
+        "/placement/gpus are 3, which do not share 4 parts evenly; expected a divisor of them");
     choice.gpus = 2;
     EXPECT_EQ(
         problem_of(choice, samples(8)),
-        "/cut/gpus are 2, and 4 parts are to be found, which have a GPU each or one for all; "
+        "/placement/gpus are 2, and 4 parts are to be found, which have a GPU each or one for all; "
         "expected 0 or 1, or the layers of each part");
     choice = given({{"embedding", "lstm.0"}, {"lstm.1"}, {"autoencoder*"}, {"*"}});
     choice.gpus = 2;
@@ -239,27 +239,27 @@ TEST(PlacementChoiceProblems, GpusThatDoNotShareParts) {
 TEST(PlacementChoiceProblems, LayersThatAreNotThere) {
     EXPECT_EQ(
         problem_of(given({{"lstm.2"}, {"*"}}), samples(8)),
-        "/cut/parts/0/0 names no layer of compound_lstm_ae_attention: \"lstm.2\"; expected a "
+        "/placement/parts/0/0 names no layer of compound_lstm_ae_attention: \"lstm.2\"; expected a "
         "layer, or how names begin and \"*\"; did you mean \"lstm.0\"?");
     EXPECT_EQ(
         problem_of(given({{"lstm*"}, {"a*"}}), samples(8)),
-        "/cut/parts have no embedding; expected each layer on one part");
+        "/placement/parts have no embedding; expected each layer on one part");
     EXPECT_EQ(
         problem_of(given({{"lstm*", "*"}, {"lstm*"}}), samples(8)),
-        "/cut/parts have lstm.0 twice, on 0 and 1; expected each layer on one part");
+        "/placement/parts have lstm.0 twice, on 0 and 1; expected each layer on one part");
     EXPECT_EQ(
         problem_of(given({{"h*"}, {"*", "head"}}), samples(8)),
-        "/cut/parts/0 has no layer: other parts name them more closely; expected one at least");
+        "/placement/parts/0 has no layer: other parts name them more closely; expected one at least");
 }
 
 TEST(PlacementChoiceProblems, TimeStepsThatAreNotThere) {
     EXPECT_EQ(
         problem_of(into(2, 200), samples(8)),
-        "/cut/chunk_steps is 200, and a sample of compound_lstm_ae_attention has 100 time steps; "
+        "/placement/chunk_steps is 200, and a sample of compound_lstm_ae_attention has 100 time steps; "
         "expected at most those");
     EXPECT_EQ(
         problem_of(into(2, 10), samples(8), find_network("vgg16").value()),
-        "/cut/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected 0");
+        "/placement/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected 0");
 }
 
 TEST(PlacementChoiceProblems, OtherWaysToShare) {
@@ -276,7 +276,7 @@ TEST(PlacementChoiceProblems, OtherWaysToShare) {
     EXPECT_EQ(problem_of(into(2), plan).substr(0, 9), "/schedule");
     EXPECT_EQ(
         problem_of(into(2), samples(8), find_network("gpt2_small").value()),
-        "/cut divides no layers that share weights, as lm_head does those of wte; expected a "
+        "/placement divides no layers that share weights, as lm_head does those of wte; expected a "
         "network "
         "without");
 }
@@ -289,7 +289,7 @@ TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
     const KernelTimes times(test_data::hopper());
     EXPECT_FALSE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
     ASSERT_EQ(problems.size(), 1);
-    EXPECT_EQ(problems[0].first, "/cut/method");
+    EXPECT_EQ(problems[0].first, "/placement/method");
     EXPECT_EQ(
         problems[0].second,
         "is exact, and resnet50 has 175 layers, more than the 64 that are divided exactly; "
