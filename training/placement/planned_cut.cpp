@@ -43,7 +43,7 @@ std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
         if (choice.method == PlacementMethod::kExact)
             if (const std::string why = why_no_exact_cut(cut->graph_); !why.empty()) {
                 problems.emplace_back(
-                    "/cut/method",
+                    "/placement/method",
                     fmt::format(
                         "is exact, and {} {}; expected best or list", cut->network_.name, why));
                 return {};
@@ -52,7 +52,7 @@ std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
     }
     if (!found) {
         problems.emplace_back(
-            "/cut/parts",
+            "/placement/parts",
             fmt::format(
                 "are {}, and no division of {} into so many fits the GPUs' memory; expected more "
                 "parts, or a smaller micro_batch",
