@@ -327,7 +327,7 @@ TEST(ExpertsChoice, RefusesWhatCannotRun) {
         std::string::npos);
     EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
     policy.sms = 140;
-    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).pointer, "/sms");
+    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).field, "sms");
     policy.sms = 20;
     policy.chunk = 128;
     EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
@@ -341,7 +341,7 @@ TEST(ExpertsChoice, RefusesWhatCannotRun) {
     policy.library = ExpertsLibrary::kDeepepLowLatency;
     policy.chunk = 0;
     policy.sms = 1;
-    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).pointer, "/sms");
+    EXPECT_EQ(refusal(policy, {8, 1, 132, kShared, true}).field, "sms");
     policy.sms = 0;
     EXPECT_TRUE(refusal(policy, {8, 1, 132, kShared, true}).why.empty());
     policy.library = ExpertsLibrary::kInSwitch;
@@ -356,7 +356,7 @@ TEST(ExpertsChoice, RefusesWhatCannotRun) {
     ExpertsParams small = p;
     small.ring_tokens = 100;
     policy.chunk = 60;
-    EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, kShared, true}).pointer, "/chunk");
+    EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, kShared, true}).field, "chunk");
 }
 
 TEST(ExpertsChoice, HalvesOfSmsAreEven) {

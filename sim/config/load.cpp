@@ -444,13 +444,13 @@ LoadedExperiment load_experiment(
         experiment = read_experiment(written, &notes);
     } catch (const ConfigError& error) {
         problems = error.problems();
-        static_cast<void>(apply_sets(written, written_sets(written), problems));
+        static_cast<void>(apply_sets(written, written_sets(written), problems, notes));
         throw ConfigError(std::move(problems));
     }
     std::vector<ScenarioSet> sets;
     for (const ScenarioParams& scenario : experiment.scenarios)
         sets.push_back(scenario.set);
-    auto changed = apply_sets(written, sets, problems);
+    auto changed = apply_sets(written, sets, problems, notes);
     LoadedExperiment loaded =
         Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));
     loaded.notes = std::move(notes);

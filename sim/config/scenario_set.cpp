@@ -28,8 +28,9 @@ public:
     SetReader(const WrittenExperiment& written, const ScenarioSet& set, std::size_t scenario) :
         written_(written), set_(set), scenario_(scenario) {}
 
-    std::shared_ptr<const Experiment>
-    read(const std::set<std::string>& known_before, std::vector<Problem>& problems) const {
+    std::shared_ptr<const Experiment> read(
+        const std::set<std::string>& known_before, std::vector<Problem>& problems,
+        std::vector<std::string>& notes) const {
         std::vector<Override> own;
         for (const auto& [pointer, value] : set_)
             if (why_not_set(pointer).empty())
@@ -39,7 +40,7 @@ public:
         all.insert(all.end(), own.begin(), own.end());
         try {
             return std::make_shared<const Experiment>(
-                read_experiment({written_.json, written_.file, all}));
+                read_experiment({written_.json, written_.file, all}, &notes));
         } catch (const ConfigError& error) {
             for (const Problem& problem : error.problems())
                 if (!known_before.contains(problem.text()))
@@ -136,22 +137,27 @@ std::vector<ScenarioSet> written_sets(const WrittenExperiment& written) {
 
 std::vector<std::shared_ptr<const Experiment>> apply_sets(
     const WrittenExperiment& written, const std::vector<ScenarioSet>& sets,
-    std::vector<Problem>& problems) {
+    std::vector<Problem>& problems, std::vector<std::string>& notes) {
     std::vector<std::shared_ptr<const Experiment>> made(sets.size());
     if (std::all_of(sets.begin(), sets.end(), [](const ScenarioSet& s) { return s.empty(); }))
         return made;
     std::set<std::string> before;  // problems of the experiment itself
     for (const Problem& problem : problems)
         before.insert(problem.text());
+    std::vector<std::string> of_sets;
     std::map<std::string, std::shared_ptr<const Experiment>> known;
     for (std::size_t i = 0; i < sets.size(); ++i) {
         if (sets[i].empty())
             continue;
         auto& same = known[text_of(sets[i])];
         if (!same)
-            same = SetReader(written, sets[i], i).read(before, problems);
+            same = SetReader(written, sets[i], i).read(before, problems, of_sets);
         made[i] = same;
     }
+    // Each set is read with the whole experiment, whose notes are known.
+    for (std::string& note : of_sets)
+        if (std::find(notes.begin(), notes.end(), note) == notes.end())
+            notes.push_back(std::move(note));
     return made;
 }
 

@@ -43,9 +43,9 @@ read_experiment(const WrittenExperiment& written, std::vector<std::string>* note
 
 /// The experiments with each set applied, by scenario; null for scenarios that set nothing. Equal
 /// sets share one. Problems are added to `problems`, which holds those without any set, and blamed
-/// on their entries.
+/// on their entries; `notes` gets what the sets add to the experiment's own.
 [[nodiscard]] std::vector<std::shared_ptr<const Experiment>> apply_sets(
     const WrittenExperiment& written, const std::vector<ScenarioSet>& sets,
-    std::vector<Problem>& problems);
+    std::vector<Problem>& problems, std::vector<std::string>& notes);
 
 }  // namespace switchfold

@@ -82,6 +82,19 @@ TEST(ScenarioSet, ChangesOneScenarioAlone) {
     EXPECT_EQ(variants[1].scenarios, (std::vector<std::size_t>{1, 3}));
 }
 
+TEST(ScenarioSet, FormerNamesAreToldOnce) {
+    Json json = training(
+        {{{"name", "a"}, {"set", {{"/workload/plan/cut", {{"parts", 2u}}}}}},
+         {{"name", "b"}, {"set", {{"/workload/plan/cut", {{"parts", 2u}}}}}}});
+    json["workload"]["plan"] = {{"micro_batch", 4u}};
+    const std::vector<std::string> said{
+        "made_up.json: /workload/plan/cut is called placement now; the former name is read for "
+        "one release"};
+    EXPECT_EQ(load(json).notes, said);
+    json["workload"]["plan"]["cut"] = {{"parts", 2u}};
+    EXPECT_EQ(load(json).notes, said);
+}
+
 TEST(ScenarioSet, WhatHoldsAValueComesBeforeTheValue) {
     const LoadedExperiment loaded = load(training(
         {{{"name", "x"},

@@ -68,8 +68,8 @@ experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::ui
     return graph;
 }
 
-ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) {
-    const Topology topology = build_topology(system.topology);
+ExpertsMachine
+experts_machine(const SystemParams& system, const Topology& topology, std::uint32_t ranks) {
     const std::vector<std::uint32_t> all = first_ranks(ranks);
     ExpertsMachine machine;
     machine.ranks = ranks;
@@ -80,10 +80,10 @@ ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks) 
     return machine;
 }
 
-Refusal refused_exchange(const SystemParams& system, const ExpertsCall& exchange) {
+Refusal refused_exchange(
+    const SystemParams& system, const Topology& topology, const ExpertsCall& exchange) {
     CollectiveCall call{CollectiveKind::kMoeDispatch, Bytes(0)};
     call.experts = &exchange;
-    const Topology topology = build_topology(system.topology);
     const std::vector<std::uint32_t> ranks = first_ranks(exchange.machine.ranks);
     const CollectiveParams& params = *system.collectives;
     return library_for(call.kind, {})

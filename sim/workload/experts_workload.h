@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/topology.h"
 #include "models/collectives/choice/refusal.h"
 #include "models/collectives/experts/choice.h"
 #include "sim/config/experiment.h"
@@ -20,10 +21,12 @@ experts_step(ExpertsOperation operation, const ExpertExchange& exchange, std::ui
 /// The workload's exchange; `seed` is the experiment's.
 [[nodiscard]] ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed);
 
-/// Properties of the system that exchanges depend on.
-[[nodiscard]] ExpertsMachine experts_machine(const SystemParams& system, std::uint32_t ranks);
+/// Properties of the system that exchanges depend on. `topology` is the system's.
+[[nodiscard]] ExpertsMachine
+experts_machine(const SystemParams& system, const Topology& topology, std::uint32_t ranks);
 
 /// Whether the system cannot run an exchange, and why not.
-[[nodiscard]] Refusal refused_exchange(const SystemParams& system, const ExpertsCall& exchange);
+[[nodiscard]] Refusal
+refused_exchange(const SystemParams& system, const Topology& topology, const ExpertsCall& exchange);
 
 }  // namespace switchfold

@@ -61,11 +61,12 @@ void read(const ExpertsWorkloadParams& w, const WorkloadContext& context, Prepar
                 ranks, ranks));
     const ExpertExchange exchange = w.splits ? exchange_by_splits(w, context, ranks, out)
                                              : exchange_by_tokens(w, context, ranks);
-    const ExpertsMachine machine = experts_machine(system, ranks);
+    const Topology topology = build_topology(system.topology);
+    const ExpertsMachine machine = experts_machine(system, topology, ranks);
     const auto& scenarios = context.scenarios();
     for (const std::size_t i : context.variant_scenarios()) {
         const ExpertsCall experts{exchange, scenarios[i].collectives.experts, machine};
-        const Refusal refusal = refused_exchange(system, experts);
+        const Refusal refusal = refused_exchange(system, topology, experts);
         if (!refusal)
             continue;
         context.fail(

@@ -113,13 +113,9 @@ private:
     static std::string part_of(const CsvRecord& record, const std::string& part) {
         if (part.find('{') == std::string::npos)
             return record[part];
-        for (std::size_t open = part.find('{'); open != std::string::npos;
-             open = part.find('{', open + 1))
-            if (const std::size_t close = part.find('}', open);
-                close != std::string::npos &&
-                record[part.substr(open + 1, close - open - 1)].empty())
-                return {};
-        return filled(part, record);
+        bool lacks = false;
+        const std::string text = filled(part, record, &lacks);
+        return lacks ? std::string() : text;
     }
 
     static std::string

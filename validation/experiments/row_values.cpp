@@ -113,14 +113,17 @@ void set_mapped(
     }
 }
 
-std::string filled(std::string_view text, const CsvRecord& record) {
+std::string filled(std::string_view text, const CsvRecord& record, bool* lacks) {
     std::string out;
     for (;;) {
         const std::size_t open = text.find('{');
         const std::size_t close = text.find('}', std::min(open, text.size()));
         if (close == std::string_view::npos)
             return out.append(text);
-        out.append(text.substr(0, open)).append(record[text.substr(open + 1, close - open - 1)]);
+        const std::string& cell = record[text.substr(open + 1, close - open - 1)];
+        if (lacks != nullptr && cell.empty())
+            *lacks = true;
+        out.append(text.substr(0, open)).append(cell);
         text.remove_prefix(close + 1);
     }
 }

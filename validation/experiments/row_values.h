@@ -47,8 +47,9 @@ void set_mapped(
     const TableMap& map, const CsvRecord& record, const NamedPlaces& places,
     const std::filesystem::path& table, RowValues& values);
 
-/// The text with the row's cells for {NAME}.
-[[nodiscard]] std::string filled(std::string_view text, const CsvRecord& record);
+/// The text with the row's cells for {NAME}. `lacks`, if given, is set if one of them is empty.
+[[nodiscard]] std::string
+filled(std::string_view text, const CsvRecord& record, bool* lacks = nullptr);
 
 /// The longest of a map's words that a cell fits, with its value; null if it fits none.
 template <class Value>

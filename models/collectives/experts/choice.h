@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/units.h"
+#include "models/collectives/choice/refusal.h"
 #include "models/collectives/choice/tuning.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -41,13 +42,9 @@ struct ExpertsCall {
     ExpertsMachine machine;
 };
 
-/// Reason why an exchange is impossible, with the responsible setting.
-struct ExpertsRefusal {
-    std::string pointer;  ///< relative to the scenario's policy, "/sms"; empty: the library itself
-    std::string why;      ///< "is 3, ...; expected ..."
-};
-/// Why the exchange cannot run with the policy on the machine; `why` is empty if it can.
-[[nodiscard]] ExpertsRefusal why_no_experts(
+/// Why the exchange cannot run with the policy on the machine, and which of its settings is to
+/// blame.
+[[nodiscard]] Refusal why_no_experts(
     const ExpertsParams& params, const ExpertsPolicy& policy, const ExpertExchange& exchange,
     const ExpertsMachine& machine);
 

@@ -36,11 +36,7 @@ public:
         const CollectiveParams& params, const CollectivePolicy& /*policy*/,
         const CollectiveCall& call, const CallGroup& /*group*/) const override {
         const ExpertsCall& experts = *call.experts;
-        ExpertsRefusal found =
-            why_no_experts(params.experts, experts.policy, experts.exchange, experts.machine);
-        if (!found.pointer.empty())
-            return {std::move(found.why), found.pointer.substr(1), {}, {}};
-        return {std::move(found.why), "library", enum_name(library_of(experts.policy)), {}};
+        return why_no_experts(params.experts, experts.policy, experts.exchange, experts.machine);
     }
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return policy;

@@ -49,11 +49,9 @@ public:
     [[nodiscard]] Refusal refuses(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
-        std::string why = why_no_symmetric(params, policy, group.machine(), call);
-        // What differs is a group of sends and receives, which NCCL runs with classic kernels.
-        if (why.empty() && !call.even)
-            why = "its parts differ, and symmetric kernels exchange equal ones alone";
-        return {why, "kernels", enum_name(policy.kernels), "classic"};
+        return {
+            why_no_symmetric(params, policy, group.machine(), call), "kernels",
+            enum_name(policy.kernels), "classic"};
     }
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return with_classic_kernels(policy);
