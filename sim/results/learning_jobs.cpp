@@ -176,10 +176,6 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
             "learning: a step takes what it takes with the plan's {} replicas, however many there "
             "are",
             plan.data));
-    if (!scenario.learning->shares.empty())
-        result.notes.emplace_back(
-            "learning: a step takes what it takes with equal shares of the simulated network's "
-            "batch");
     return result;
 }
 

@@ -326,6 +326,8 @@ TEST(Learning, MembersThatComeAndGoTrainTheSame) {
     };
     EXPECT_EQ(seed(0), seed(1));
     EXPECT_EQ(seed(0), seed(2));
+    // Replica 0 has three of the step's four samples, and the other waits for it.
+    EXPECT_GT(result.scenarios[1].learning->step_us, 1.1 * result.scenarios[0].learning->step_us);
     EXPECT_NE(
         to_table(result).find(
             "more and fewer: after step 11 5 members (3 joined, 0 left), weights and moments "
@@ -349,6 +351,10 @@ TEST(Learning, MembersThatComeAndGoTrainTheSame) {
         std::string::npos);
     EXPECT_NE(
         error_of(R"("data": 2)", R"(, "shares": [1, 1000])").find("without a sample of 16"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(R"("data": 2)", R"(, "shares": [1, 3])")
+            .find("without a sample of the plan's step"),
         std::string::npos);
 }
 

@@ -86,6 +86,18 @@ std::uint64_t mini_batches_to_see_the_pace(const ParallelPlan& plan) {
     return 2 * filling + turn;
 }
 
+PlanParams divided_by_shares(PlanParams plan, const LearningParams& learning) {
+    const bool divides = plan.division.balanced || !plan.division.samples.empty();
+    if (divides || plan.pipeline > 1 || learning.shares.size() != plan.data)
+        return plan;
+    if (plan.global_batch == 0)
+        plan.global_batch = plan.data * plan.micro_batch * std::exchange(plan.accumulate, 1U);
+    for (const learning::BatchPart& part :
+         learning::parts_of(plan.global_batch, plan.data, learning.shares))
+        plan.division.samples.push_back(part.count());
+    return plan;
+}
+
 PlanProblems why_not_learned(
     const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder) {
     PlanProblems problems;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -96,7 +97,10 @@ private:
                 out_.graph.ranks[rank] = of_kind.ranks[rank];
     }
 
-    void read_plan(const TrainingWorkloadParams& w) {
+    void read_plan(TrainingWorkloadParams w) {
+        const std::optional<LearningParams>& learning = context_.experiment().learning;
+        if (learning)
+            w.plan = divided_by_shares(*w.plan, *learning);
         PlanProblems problems;
         const RankGpus gpus = context_.rank_gpus();
         // Before a batch is divided among far too many.
@@ -120,8 +124,8 @@ private:
             if (!wrong.empty())
                 context_.fail_all(wrong);
         }
-        if (context_.experiment().learning)
-            refuse_to_learn(*context_.experiment().learning, *prepared);
+        if (learning)
+            refuse_to_learn(*learning, *prepared);
         out_.unequal = prepared->divided.has_value();
         if (prepared->divided)
             refuse_unequal(w, *prepared->divided);
@@ -233,11 +237,19 @@ private:
                 "cannot fold this plan: its ranks have different GPUs or samples, and each does "
                 "what "
                 "it alone does; expected false");
-        if (context_.experiment().learning && !divided.equal_samples)
+        const std::optional<LearningParams>& learning = context_.experiment().learning;
+        const auto& steps = divided.by_rank;
+        if (learning && !learning->shares.empty() &&
+            std::find(steps.begin(), steps.end(), nullptr) != steps.end())
+            context_.fail(
+                "/learning/shares",
+                "leave a replica without a sample of the plan's step; expected more samples in the "
+                "plan, or less unequal shares");
+        if (learning && learning->shares.empty() && !divided.equal_samples)
             context_.fail(
                 "/learning",
                 "assumes equal micro-batches, but the plan divides the batch into others; "
-                "expected a plan without global_batch");
+                "expected a plan without global_batch, or learning's shares");
     }
 
     void fold(const PlannedStep& step) {
