@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace switchfold {
@@ -51,7 +52,7 @@ void ChangeJobs::want(Key key, ExecutionGraph graph) {
 }
 
 void ChangeJobs::want_step(const Members& members, PlanProblems& problems) {
-    Key key{Kind::kStep, members, {}};
+    Key key{Kind::kStep, members, {}, {}};
     if (has(key))
         return;
     ExecutionGraph graph = step_graph(members, problems);
@@ -65,22 +66,19 @@ ExecutionGraph ChangeJobs::step_graph(const Members& members, PlanProblems& prob
 }
 
 void ChangeJobs::want_checkpoint(const Members& members, PlanProblems& problems) {
-    Key key{Kind::kCheckpoint, members, {}};
+    Key key{Kind::kCheckpoint, members, {}, {}};
     if (has(key))
         return;
     ExecutionGraph graph = step_graph(members, problems);
     if (!problems.empty())
         return;
-    elastic::add_copies_to_host(
-        graph, members,
-        elastic::parts_written(
-            run_.costs->writers, graphs_.state(), static_cast<std::uint32_t>(members.size())));
+    elastic::add_copies_to_host(graph, graphs_.gpus().all(members), parts_of(members));
     want(std::move(key), std::move(graph));
 }
 
 void ChangeJobs::want_joining(
     const Members& old_members, const Members& joiners, PlanProblems& problems) {
-    Key key{Kind::kJoining, old_members, joiners};
+    Key key{Kind::kJoining, old_members, joiners, {}};
     if (has(key))
         return;
     ExecutionGraph graph = graphs_.joining_step(old_members, joiners, problems);
@@ -88,29 +86,53 @@ void ChangeJobs::want_joining(
         want(std::move(key), std::move(graph));
 }
 
-void ChangeJobs::want_transfer(const Members& sources, const Members& to) {
-    Key key{Kind::kTransfer, sources, to};
-    if (!has(key))
-        want(std::move(key), elastic::transfer_alone(sources, to, run_.broadcast, graphs_.state()));
+std::vector<Bytes> ChangeJobs::parts_of(const Members& members) const {
+    return elastic::parts_written(
+        run_.costs->writers, graphs_.state(),
+        static_cast<std::uint32_t>(members.size()) * graphs_.gpus().each());
 }
 
-void ChangeJobs::want_weights(const Members& members) {
-    Key key{Kind::kWeights, {members.front()}, {members.begin() + 1, members.end()}};
+void ChangeJobs::want_transfer(const Members& sources, const Members& to, const Members& holders) {
+    Key key{Kind::kTransfer, sources, to, holders};
     if (has(key))
         return;
-    ExecutionGraph graph = elastic::transfer_alone(
-        std::get<1>(key), std::get<2>(key), elastic::Transfer::kRing, graphs_.weights());
+    ExecutionGraph graph = elastic::moves_alone();
+    graphs_.moves().add_each(graph, sources, to, run_.broadcast);
+    if (graphs_.divides()) {
+        Members all;
+        std::merge(sources.begin(), sources.end(), to.begin(), to.end(), std::back_inserter(all));
+        graphs_.moves().add_divided(graph, holders, all);
+    }
     want(std::move(key), std::move(graph));
 }
 
-ChangeJobs::Times ChangeJobs::measured(const Wanted& wanted, const Outcome& outcome) {
+void ChangeJobs::want_weights(const Members& members) {
+    Key key{Kind::kWeights, members, {}, {}};
+    if (has(key))
+        return;
+    ExecutionGraph graph = elastic::moves_alone();
+    graphs_.moves().add_weights(graph, members);
+    want(std::move(key), std::move(graph));
+}
+
+void ChangeJobs::want_divided(const Members& before, const Members& after) {
+    Key key{Kind::kDivided, before, after, {}};
+    if (has(key))
+        return;
+    ExecutionGraph graph = elastic::moves_alone();
+    graphs_.moves().add_divided(graph, before, after);
+    want(std::move(key), std::move(graph));
+}
+
+ChangeJobs::Times ChangeJobs::measured(const Wanted& wanted, const Outcome& outcome) const {
     const ExecutionGraph& graph = wanted.graph;
-    const auto& [kind, first, second] = wanted.key;
+    const Members first = graphs_.gpus().all(std::get<1>(wanted.key));
     Times times;
     times.sent.resize(first.size());
     for (const std::uint32_t rank : first)
-        for (const OperationTimes& operation : outcome.times[rank])
-            times.end = std::max(times.end, operation.end);
+        if (rank < graph.ranks.size())
+            for (const OperationTimes& operation : outcome.times[rank])
+                times.end = std::max(times.end, operation.end);
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
         const RankGraph& of_rank = *graph.ranks[rank];
         const auto place = std::lower_bound(first.begin(), first.end(), rank);
@@ -140,8 +162,12 @@ void ChangeJobs::add_to(std::vector<Job>& jobs) const {
                  SimulateOptions options = options_;
                  options.progress = progress;
                  const bool of_library = std::get<0>(wanted.key) == Kind::kWeights;
+                 // Members that hold what they need move nothing.
                  const Outcome outcome =
-                     simulate(system_, wanted.graph, of_library ? library_ : policies_, options);
+                     wanted.graph.ranks.empty()
+                         ? Outcome()
+                         : simulate(
+                               system_, wanted.graph, of_library ? library_ : policies_, options);
                  const Times times = measured(wanted, outcome);
                  std::vector<std::uint64_t> counts{
                      times.end.count(), times.ready.count(), times.transfer.count()};
@@ -156,7 +182,8 @@ void ChangeJobs::add_to(std::vector<Job>& jobs) const {
 void ChangeJobs::keep(std::size_t job, const std::string& bytes) {
     constexpr std::size_t kFixed = 3;
     Wanted& wanted = wanted_[job];
-    std::vector<std::uint64_t> counts(kFixed + std::get<1>(wanted.key).size());
+    std::vector<std::uint64_t> counts(
+        kFixed + std::get<1>(wanted.key).size() * graphs_.gpus().each());
     SWITCHFOLD_CHECK(
         bytes.size() == counts.size() * sizeof counts[0], "a job of changes returns other bytes");
     std::memcpy(counts.data(), bytes.data(), bytes.size());
@@ -170,11 +197,11 @@ const ChangeJobs::Times& ChangeJobs::times(const Key& key) const {
 }
 
 Time ChangeJobs::step(const Members& members) const {
-    return times({Kind::kStep, members, {}}).end;
+    return times({Kind::kStep, members, {}, {}}).end;
 }
 
 elastic::JoiningStep ChangeJobs::joining(const Members& old_members, const Members& joiners) const {
-    const Times& beside = times({Kind::kJoining, old_members, joiners});
+    const Times& beside = times({Kind::kJoining, old_members, joiners, {}});
     elastic::JoiningStep joining;
     joining.step = beside.end;
     joining.alone = step(old_members);
@@ -186,12 +213,11 @@ elastic::JoiningStep ChangeJobs::joining(const Members& old_members, const Membe
 }
 
 elastic::CheckpointStep ChangeJobs::checkpoint(const Members& members) const {
-    const Times& beside = times({Kind::kCheckpoint, members, {}});
+    const Times& beside = times({Kind::kCheckpoint, members, {}, {}});
     const elastic::HostCosts& costs = *run_.costs;
-    const std::vector<Bytes> parts = elastic::parts_written(
-        costs.writers, graphs_.state(), static_cast<std::uint32_t>(members.size()));
+    const std::vector<Bytes> parts = parts_of(members);
     std::vector<elastic::StorageClient> clients;
-    for (std::size_t i = 0; i < members.size(); ++i)
+    for (std::size_t i = 0; i < parts.size(); ++i)
         clients.push_back({beside.sent[i], parts[i]});
     elastic::CheckpointStep step;
     step.step = beside.end;
@@ -203,13 +229,16 @@ elastic::CheckpointStep ChangeJobs::checkpoint(const Members& members) const {
     return step;
 }
 
-Time ChangeJobs::transfer(const Members& sources, const Members& to) const {
-    return times({Kind::kTransfer, sources, to}).transfer;
+Time ChangeJobs::transfer(const Members& sources, const Members& to, const Members& holders) const {
+    return times({Kind::kTransfer, sources, to, holders}).transfer;
 }
 
 Time ChangeJobs::weights(const Members& members) const {
-    return times({Kind::kWeights, {members.front()}, {members.begin() + 1, members.end()}})
-        .transfer;
+    return times({Kind::kWeights, members, {}, {}}).transfer;
+}
+
+Time ChangeJobs::divided(const Members& before, const Members& after) const {
+    return times({Kind::kDivided, before, after, {}}).transfer;
 }
 
 }  // namespace switchfold

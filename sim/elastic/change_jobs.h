@@ -32,10 +32,15 @@ public:
         PlanProblems& problems);
     /// Requests their step with the copies of a checkpoint beside it.
     void want_checkpoint(const elastic::Members& members, PlanProblems& problems);
-    /// Requests a transfer from the first of the sources, or from all, to the other members.
-    void want_transfer(const elastic::Members& sources, const elastic::Members& to);
+    /// Requests a transfer from the first of the sources, or from all, to the other members; what
+    /// members divide comes from `holders`.
+    void want_transfer(
+        const elastic::Members& sources, const elastic::Members& to,
+        const elastic::Members& holders);
     /// Requests a broadcast of the weights from the first member to the others. \pre two members
     void want_weights(const elastic::Members& members);
+    /// Requests the moves of what members divide, alone.
+    void want_divided(const elastic::Members& before, const elastic::Members& after);
 
     /// Appends the jobs; pass their results to keep() in the same order.
     void add_to(std::vector<Job>& jobs) const;
@@ -46,19 +51,22 @@ public:
     [[nodiscard]] elastic::JoiningStep
     joining(const elastic::Members& old_members, const elastic::Members& joiners) const;
     [[nodiscard]] elastic::CheckpointStep checkpoint(const elastic::Members& members) const;
-    [[nodiscard]] Time transfer(const elastic::Members& sources, const elastic::Members& to) const;
+    [[nodiscard]] Time transfer(
+        const elastic::Members& sources, const elastic::Members& to,
+        const elastic::Members& holders) const;
     [[nodiscard]] Time weights(const elastic::Members& members) const;
+    [[nodiscard]] Time divided(const elastic::Members& before, const elastic::Members& after) const;
 
 private:
-    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint, kWeights };
-    using Key = std::tuple<Kind, elastic::Members, elastic::Members>;
+    enum class Kind : std::uint8_t { kStep, kJoining, kTransfer, kCheckpoint, kWeights, kDivided };
+    using Key = std::tuple<Kind, elastic::Members, elastic::Members, elastic::Members>;
     /// Results of a simulation.
     struct Times {
         Time end;       ///< end of the first members' last operation
         Time ready;     ///< when a source's update could begin without the transfer
         Time transfer;  ///< arrival of its last byte
         std::vector<Time>
-            sent;  ///< for each of the first members, when it has sent or copied its part
+            sent;  ///< for each of the first members' GPUs, when it has sent or copied its part
     };
     struct Wanted {
         Key key;
@@ -71,7 +79,9 @@ private:
     [[nodiscard]] ExecutionGraph
     step_graph(const elastic::Members& members, PlanProblems& problems) const;
     [[nodiscard]] const Times& times(const Key& key) const;
-    [[nodiscard]] static Times measured(const Wanted& wanted, const Outcome& outcome);
+    [[nodiscard]] Times measured(const Wanted& wanted, const Outcome& outcome) const;
+    /// Bytes of a checkpoint that each of the members' GPUs writes.
+    [[nodiscard]] std::vector<Bytes> parts_of(const elastic::Members& members) const;
 
     std::string name_;
     const SystemParams& system_;

@@ -44,7 +44,7 @@ public:
         scenario_(scenario),
         params_(*scenario.experiment->run),
         blame_(blame),
-        graphs_(*scenario.experiment, file.parent_path()),
+        graphs_(*scenario.experiment, file.parent_path(), gpus_of(*scenario.system)),
         topology_(build_topology(scenario.system->topology)),
         jobs_(
             scenario.name, *scenario.system, graphs_, scenario.policies, scenario.options,
@@ -71,6 +71,10 @@ private:
             pointer = "/run" + pointer;
         throw blame_(scenario_.index, problems);
     }
+    /// GPUs of the members.
+    [[nodiscard]] std::uint32_t ranks_of(const Members& members) const {
+        return static_cast<std::uint32_t>(members.size()) * graphs_.gpus().each();
+    }
     [[nodiscard]] std::string pointer_of(std::size_t change) const {
         const auto& written = changes_[change].written;
         return written ? fmt::format("/changes/{}", *written) : "/failures";
@@ -87,11 +91,12 @@ private:
                                      gpus, f.per_gpu_day, params_.time, scenario_.experiment->seed)
                                : elastic::read_failures(folder / f.file);
             changes_ = elastic::with_failures(
-                first_, changes_, failures, {f.method, f.rejoin, f.repair, f.spares}, gpus,
+                first_, changes_, failures,
+                {f.method, f.rejoin, f.repair, f.spares / graphs_.gpus().each()}, graphs_.gpus(),
                 params_.time);
         }
         elastic::ChangeProblems found;
-        steps_ = elastic::follow_changes(first_, changes_, gpus, found);
+        steps_ = elastic::follow_changes(first_, changes_, graphs_.gpus(), found);
         PlanProblems problems;
         for (const auto& [pointer, what] : found)
             problems.emplace_back(
@@ -108,8 +113,15 @@ private:
     [[nodiscard]] Members sources(std::size_t change) const {
         return all_but(steps_[change].members, steps_[change].added);
     }
+    /// Whether joiners receive the state within a step.
     [[nodiscard]] bool joins(std::size_t change) const {
-        return changes_[change].method == Method::kJoin;
+        return changes_[change].method == Method::kJoin && graphs_.moves_beside();
+    }
+    /// Whether what members divide moves while nobody trains.
+    [[nodiscard]] bool divides_anew(std::size_t change) const {
+        const Method method = changes_[change].method;
+        return graphs_.divides() &&
+               (method == Method::kLeave || (method == Method::kJoin && !joins(change)));
     }
     [[nodiscard]] bool broadcasts(std::size_t change) const {
         const Method method = changes_[change].method;
@@ -123,10 +135,18 @@ private:
         return {kept.empty() ? steps_[change].members.front() : kept.front()};
     }
 
+    /// Members that hold what members divide: all from before, or the reader of a checkpoint.
+    [[nodiscard]] Members holders(std::size_t change) const {
+        if (!graphs_.divides())
+            return {};
+        return changes_[change].method == Method::kReconnect ? before(change)
+                                                             : first_with_state(change);
+    }
+
     /// Whether members wrap the network anew and agree on its weights.
     [[nodiscard]] bool syncs(std::size_t change) const {
         const Method method = changes_[change].method;
-        return params_.costs->sync_weights &&
+        return params_.costs->sync_weights && graphs_.moves_beside() &&
                (method == Method::kJoin || method == Method::kLeave ||
                 method == Method::kFailure) &&
                steps_[change].members.size() > 1;
@@ -157,11 +177,13 @@ private:
             if (broadcasts(i) && found.empty()) {
                 const Members from = first_with_state(i);
                 const Members to = all_but(steps_[i].members, from);
-                jobs_.want_transfer(from, to);
+                jobs_.want_transfer(from, to, holders(i));
                 check_switch(from, to, problems);
             }
             if (syncs(i) && found.empty())
                 jobs_.want_weights(steps_[i].members);
+            if (divides_anew(i) && found.empty())
+                jobs_.want_divided(before(i), steps_[i].members);
             if (joins(i))
                 check_switch({before(i).front()}, steps_[i].added, problems);
             for (const auto& [pointer, what] : found)
@@ -169,8 +191,8 @@ private:
                     pointer_of(i), pointer.empty()
                                        ? what
                                        : fmt::format(
-                                             "makes a step of {} members that cannot run: {} {}",
-                                             steps_[i].members.size(), pointer.substr(1), what));
+                                             "makes a step of {} GPUs that cannot run: {} {}",
+                                             ranks_of(steps_[i].members), pointer.substr(1), what));
         }
         if (!problems.empty())
             fail(std::move(problems));
@@ -181,18 +203,22 @@ private:
             return;
         const CollectivePolicy policy = multicast_copy_policy();
         const CollectiveCall call{CollectiveKind::kBroadcast, Bytes(0), Datatype::kUint8};
-        Members ranks = to;
-        ranks.push_back(from.front());
-        std::sort(ranks.begin(), ranks.end());
+        Members members = to;
+        members.push_back(from.front());
         const CollectiveParams& params = *scenario_.system->collectives;
-        const CallGroup group(topology_, ranks, params.transfer_unit);
-        const Refusal refusal = library_for(call.kind, policy).refuses(params, policy, call, group);
-        if (refusal)
-            problems.emplace_back(
-                "/broadcast",
-                fmt::format(
-                    "is in_switch, which {} cannot do: {}; expected ring, tree or scatter",
-                    scenario_.system->name, refusal.why));
+        for (std::uint32_t place = 0; place < graphs_.gpus().each() && problems.empty(); ++place) {
+            Members ranks = graphs_.gpus().at(members, place);
+            std::sort(ranks.begin(), ranks.end());
+            const CallGroup group(topology_, ranks, params.transfer_unit);
+            const Refusal refusal =
+                library_for(call.kind, policy).refuses(params, policy, call, group);
+            if (refusal)
+                problems.emplace_back(
+                    "/broadcast",
+                    fmt::format(
+                        "is in_switch, which {} cannot do: {}; expected ring, tree or scatter",
+                        scenario_.system->name, refusal.why));
+        }
     }
 
     [[nodiscard]] elastic::ChangeFacts facts(std::size_t i) const {
@@ -203,15 +229,17 @@ private:
         f.announced = change.announced;
         f.notice = change.notice;
         f.placement = placement_of(steps_[i].members);
-        f.members_before = static_cast<std::uint32_t>(before(i).size());
-        f.added = static_cast<std::uint32_t>(steps_[i].added.size());
+        f.ranks_before = ranks_of(before(i));
+        f.added = ranks_of(steps_[i].added);
         f.state = graphs_.state();
         if (broadcasts(i)) {
             const Members from = first_with_state(i);
-            f.broadcast = jobs_.transfer(from, all_but(steps_[i].members, from));
+            f.broadcast = jobs_.transfer(from, all_but(steps_[i].members, from), holders(i));
         }
         if (syncs(i))
             f.weights = jobs_.weights(steps_[i].members);
+        if (divides_anew(i))
+            f.divided_anew = jobs_.divided(before(i), steps_[i].members);
         return f;
     }
 
@@ -219,9 +247,10 @@ private:
         const CollectiveParams& params = *scenario_.system->collectives;
         const std::uint32_t size = gpus_of_machine(*scenario_.system);
         elastic::Placement placement;
-        for (const std::uint32_t rank : members)
+        const Members ranks = graphs_.gpus().all(members);
+        for (const std::uint32_t rank : ranks)
             placement.machine_of.push_back(rank / size);
-        placement.rings = view_group(topology_, params.transfer_unit, members).rings;
+        placement.rings = view_group(topology_, params.transfer_unit, ranks).rings;
         placement.channels = params.channels;
         return placement;
     }
@@ -230,7 +259,7 @@ private:
         elastic::Pace pace;
         pace.step = jobs_.step(members);
         pace.samples = graphs_.samples(members.size());
-        pace.members = static_cast<std::uint32_t>(members.size());
+        pace.members = ranks_of(members);
         if (params_.checkpoint)
             pace.write = elastic::write_time(*params_.costs, graphs_.state(), pace.members);
         if (copies())
@@ -253,8 +282,8 @@ private:
         timed.saves = !change.died && change.method == Method::kRestart;
         timed.notice = change.notice;
         timed.phases = elastic::phases_of(facts(i), *params_.costs);
-        timed.added = static_cast<std::uint32_t>(steps_[i].added.size());
-        timed.removed = static_cast<std::uint32_t>(steps_[i].removed.size());
+        timed.added = ranks_of(steps_[i].added);
+        timed.removed = ranks_of(steps_[i].removed);
         if (joins(i))
             timed.joining = jobs_.joining(before(i), steps_[i].added);
         return timed;
@@ -313,10 +342,10 @@ private:
         ChangeResult r;
         r.method = enum_name(change.method);
         r.cause = change.written ? "change" : change.died ? "failure" : "repair or spare";
-        r.added = steps_[i].added;
-        r.removed = steps_[i].removed;
-        r.from = static_cast<std::uint32_t>(before(i).size());
-        r.to = static_cast<std::uint32_t>(steps_[i].members.size());
+        r.added = graphs_.gpus().all(steps_[i].added);
+        r.removed = graphs_.gpus().all(steps_[i].removed);
+        r.from = ranks_of(before(i));
+        r.to = ranks_of(steps_[i].members);
         r.asked_s = to_seconds(outcome.asked);
         r.stopped_s = to_seconds(outcome.stopped);
         r.resumed_s = to_seconds(outcome.resumed);
@@ -362,7 +391,7 @@ private:
     [[nodiscard]] ChangesResult told(const elastic::RunTimeline& timeline) const {
         constexpr double kMicroseconds = 1e6;  // per second
         ChangesResult r;
-        r.state_bytes = static_cast<double>(graphs_.state().count());
+        r.state_bytes = static_cast<double>(graphs_.state().all().count());
         for (std::size_t i = 0; i < timeline.changes.size(); ++i)
             r.changes.push_back(told(i, timeline.changes[i]));
         for (const elastic::Stretch& s : timeline.stretches) {

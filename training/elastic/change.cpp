@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/elastic/change.h"
 
+#include "training/elastic/member_gpus.h"
+
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -12,15 +15,16 @@ namespace {
 
 class Follower {
 public:
-    Follower(const Members& first, std::uint32_t gpus, ChangeProblems& problems) :
+    Follower(const Members& first, const MemberGpus& gpus, ChangeProblems& problems) :
         members_(first.begin(), first.end()), gpus_(gpus), problems_(problems) {}
 
     Step step(std::size_t index, const Change& change) {
         index_ = index;
         check_method(change);
         Step step;
-        step.removed = change.remove.ranks.empty() ? last_members(change.remove.count)
-                                                   : named_members(change.remove.ranks);
+        step.removed = change.remove.ranks.empty()
+                           ? last_members(change.remove.count)
+                           : named_members(change.remove.ranks, change.died);
         for (const std::uint32_t rank : step.removed)
             members_.erase(rank);
         // Ranks removed by the same change cannot be added.
@@ -67,64 +71,106 @@ private:
             fail("/died", "says that members are gone, and none is removed; expected remove");
     }
 
-    Members last_members(std::uint32_t count) {
-        if (count > members_.size()) {
+    /// Members of a number of GPUs, which must be whole ones.
+    std::uint32_t whole(const std::string& key, std::uint32_t count) {
+        if (count % gpus_.each() != 0)
             fail(
-                "/remove",
-                fmt::format("is {}, and {} train; expected at most those", count, members_.size()));
-            count = 0;
-        }
-        return {std::prev(members_.end(), count), members_.end()};
+                key, fmt::format(
+                         "is {}, and a member of this plan has {} GPUs; expected a multiple of "
+                         "those",
+                         count, gpus_.each()));
+        return count / gpus_.each();
     }
 
-    Members named_members(const std::vector<std::uint32_t>& ranks) {
+    Members last_members(std::uint32_t count) {
+        const std::size_t train = members_.size() * gpus_.each();
+        std::uint32_t members = whole("/remove", count);
+        if (count > train) {
+            fail(
+                "/remove",
+                fmt::format("is {}, and {} train; expected at most those", count, train));
+            members = 0;
+        }
+        return {std::prev(members_.end(), members), members_.end()};
+    }
+
+    /// The members of named GPUs. One that dies takes its member with it; others must be named with
+    /// all of their member.
+    Members named_members(const std::vector<std::uint32_t>& ranks, bool died) {
+        std::set<std::uint32_t> named;
         std::set<std::uint32_t> found;
-        for (std::size_t i = 0; i < ranks.size(); ++i)
-            if (!members_.contains(ranks[i]))
+        for (std::size_t i = 0; i < ranks.size(); ++i) {
+            const std::string key = fmt::format("/remove/{}", i);
+            const std::uint32_t member = gpus_.member_of(ranks[i]);
+            if (!members_.contains(member))
                 fail(
-                    fmt::format("/remove/{}", i),
+                    key,
                     fmt::format("is {}, which does not train then; expected a member", ranks[i]));
-            else if (!found.insert(ranks[i]).second)
-                fail(
-                    fmt::format("/remove/{}", i),
-                    fmt::format("is {}, for a second time", ranks[i]));
+            else if (!named.insert(ranks[i]).second)
+                fail(key, fmt::format("is {}, for a second time", ranks[i]));
+            else
+                found.insert(member);
+        }
+        if (!died)
+            check_whole("/remove", named, found);
         return {found.begin(), found.end()};
     }
 
+    void check_whole(
+        const std::string& key, const std::set<std::uint32_t>& named,
+        const std::set<std::uint32_t>& members) {
+        for (const std::uint32_t member : members)
+            for (const std::uint32_t gpu : gpus_.of(member))
+                if (!named.contains(gpu)) {
+                    fail(
+                        key, fmt::format(
+                                 "names a part of the member with the GPUs {}; expected all of "
+                                 "them",
+                                 fmt::join(gpus_.of(member), ", ")));
+                    break;
+                }
+    }
+
     Members first_free(std::uint32_t count, const std::set<std::uint32_t>& away) {
+        const std::uint32_t wanted = whole("/add", count);
         Members found;
-        for (std::uint32_t rank = 0; rank < gpus_ && found.size() < count; ++rank)
-            if (!members_.contains(rank) && !away.contains(rank))
-                found.push_back(rank);
-        if (found.size() < count)
+        for (std::uint32_t member = 0; member < gpus_.room() && found.size() < wanted; ++member)
+            if (!members_.contains(member) && !away.contains(member))
+                found.push_back(member);
+        if (found.size() < wanted)
             fail(
                 "/add",
                 fmt::format(
                     "is {}, and of the machine's {} GPUs {} are free; expected at most those",
-                    count, gpus_, found.size()));
+                    count, gpus_.room() * gpus_.each(), found.size() * gpus_.each()));
         return found;
     }
 
     Members named_free(const std::vector<std::uint32_t>& ranks) {
+        std::set<std::uint32_t> named;
         std::set<std::uint32_t> found;
         for (std::size_t i = 0; i < ranks.size(); ++i) {
             const std::string key = fmt::format("/add/{}", i);
-            if (ranks[i] >= gpus_)
+            const std::uint32_t member = gpus_.member_of(ranks[i]);
+            if (member >= gpus_.room())
                 fail(
                     key, fmt::format(
                              "is {}, and the machine has {} GPUs; expected one below that",
-                             ranks[i], gpus_));
-            else if (members_.contains(ranks[i]))
+                             ranks[i], gpus_.room() * gpus_.each()));
+            else if (members_.contains(member))
                 fail(key, fmt::format("is {}, which trains already", ranks[i]));
-            else if (!found.insert(ranks[i]).second)
+            else if (!named.insert(ranks[i]).second)
                 fail(key, fmt::format("is {}, for a second time", ranks[i]));
+            else
+                found.insert(member);
         }
+        check_whole("/add", named, found);
         return {found.begin(), found.end()};
     }
 
     std::set<std::uint32_t> members_;
     std::set<std::uint32_t> dead_;
-    std::uint32_t gpus_;
+    const MemberGpus& gpus_;
     std::size_t index_ = 0;
     ChangeProblems& problems_;
 };
@@ -150,7 +196,7 @@ void check_order(const std::vector<Change>& changes, ChangeProblems& problems) {
 }  // namespace
 
 std::vector<Step> follow_changes(
-    const Members& first, const std::vector<Change>& changes, std::uint32_t gpus,
+    const Members& first, const std::vector<Change>& changes, const MemberGpus& gpus,
     ChangeProblems& problems) {
     check_order(changes, problems);
     std::vector<Step> steps;

@@ -45,8 +45,10 @@ struct Change {
     std::optional<std::size_t> written;  ///< its index among the requested changes; none: generated
 };
 
-/// Training ranks, ascending.
+/// Training members, ascending; members of one GPU each are its ranks (member_gpus.h).
 using Members = std::vector<std::uint32_t>;
+
+class MemberGpus;
 
 /// The members after a change, and those that joined and left.
 struct Step {
@@ -59,11 +61,11 @@ struct Step {
 using ChangeProblems = std::vector<std::pair<std::string, std::string>>;
 
 /// Applies changes one after another to the first members. A number of GPUs to add takes the lowest
-/// ranks that neither train nor have died; a number to remove takes the highest members. Adds
-/// everything wrong to `problems`: ranks that do not exist or exceed the machine, nobody left,
-/// unsuitable methods, changes out of order.
+/// members that neither train nor have died; a number to remove takes the highest ones. A GPU that
+/// dies takes its member with it. Adds everything wrong to `problems`: ranks that do not exist or
+/// exceed the machine, parts of members, nobody left, unsuitable methods, changes out of order.
 [[nodiscard]] std::vector<Step> follow_changes(
-    const Members& first, const std::vector<Change>& changes, std::uint32_t gpus,
+    const Members& first, const std::vector<Change>& changes, const MemberGpus& gpus,
     ChangeProblems& problems);
 
 }  // namespace switchfold::elastic

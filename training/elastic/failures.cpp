@@ -30,11 +30,11 @@ Time seconds(double value) {
 /// Applies changes and failures to the members in order of time.
 class Mixer {
 public:
-    Mixer(const Members& first, const FailurePolicy& policy, std::uint32_t gpus, Time length) :
+    Mixer(const Members& first, const FailurePolicy& policy, const MemberGpus& gpus, Time length) :
         policy_(policy), gpus_(gpus), length_(length), members_(first.begin(), first.end()) {
-        for (std::uint32_t rank = 0; rank < gpus && spares_.size() < policy.spares; ++rank)
-            if (!members_.contains(rank))
-                spares_.insert(rank);
+        for (std::uint32_t one = 0; one < gpus.room() && spares_.size() < policy.spares; ++one)
+            if (!members_.contains(one))
+                spares_.insert(one);
     }
 
     void planned(const Change& change) {
@@ -46,39 +46,40 @@ public:
         const Members now(members_.begin(), members_.end());
         const Step step = follow_changes(now, one, gpus_, ignored).front();
         members_ = {step.members.begin(), step.members.end()};
-        for (const std::uint32_t rank : step.added)
-            spares_.erase(rank);
+        for (const std::uint32_t member : step.added)
+            spares_.erase(member);
         Change named = change;
         if (ignored.empty()) {
-            named.add = {0, step.added};
-            named.remove = {0, step.removed};
+            named.add = {0, gpus_.all(step.added)};
+            named.remove = {0, gpus_.all(step.removed)};
         }
         made_.push_back(std::move(named));
     }
 
     void fails(const Failure& failure) {
         until(failure.at);
-        const bool spare = spares_.erase(failure.gpu) > 0;
-        const bool trained = members_.contains(failure.gpu);
+        const std::uint32_t failed = gpus_.member_of(failure.gpu);
+        const bool spare = spares_.erase(failed) > 0;
+        const bool trained = members_.contains(failed);
         if (!trained && !spare)
             return;
         if (trained && members_.size() == 1 && spares_.empty())
             return;
         if (failure.at + policy_.repair < length_)
-            repaired_.emplace(failure.at + policy_.repair, failure.gpu);
+            repaired_.emplace(failure.at + policy_.repair, failed);
         if (!trained)
             return;
-        members_.erase(failure.gpu);
+        members_.erase(failed);
         Change& gone = change_at(failure.at, policy_.method);
         gone.remove.ranks = {failure.gpu};
         gone.died = true;
         if (spares_.empty()) {
             ++missing_;
         } else if (policy_.method == Method::kRestart) {
-            gone.add.ranks = {take_spare()};
+            gone.add.ranks = gpus_.of(take_spare());
         } else {
             Change& back = change_at(failure.at, policy_.rejoin);
-            back.add.ranks = {take_spare()};
+            back.add.ranks = gpus_.of(take_spare());
         }
     }
 
@@ -95,29 +96,29 @@ private:
         return change;
     }
     std::uint32_t take_spare() {
-        const std::uint32_t rank = *spares_.begin();
-        spares_.erase(rank);
-        members_.insert(rank);
-        return rank;
+        const std::uint32_t member = *spares_.begin();
+        spares_.erase(member);
+        members_.insert(member);
+        return member;
     }
-    /// GPUs repaired before `time` rejoin or become spares.
+    /// Members repaired before `time` rejoin or become spares.
     void until(Time time) {
         while (!repaired_.empty() && repaired_.begin()->first <= time) {
-            const auto [at, gpu] = *repaired_.begin();
+            const auto [at, member] = *repaired_.begin();
             repaired_.erase(repaired_.begin());
-            if (members_.contains(gpu))
+            if (members_.contains(member))
                 continue;
-            spares_.insert(gpu);
+            spares_.insert(member);
             if (missing_ == 0)
                 continue;
             --missing_;
             Change& back = change_at(at, policy_.rejoin);
-            back.add.ranks = {take_spare()};
+            back.add.ranks = gpus_.of(take_spare());
         }
     }
 
     const FailurePolicy& policy_;
-    std::uint32_t gpus_;
+    const MemberGpus& gpus_;
     Time length_;
     std::set<std::uint32_t> members_;
     std::set<std::uint32_t> spares_;
@@ -200,7 +201,7 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
 
 std::vector<Change> with_failures(
     const Members& first, const std::vector<Change>& changes, const std::vector<Failure>& failures,
-    const FailurePolicy& policy, std::uint32_t gpus, Time length) {
+    const FailurePolicy& policy, const MemberGpus& gpus, Time length) {
     Mixer mixer(first, policy, gpus, length);
     auto failure = failures.begin();
     for (const Change& change : changes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "training/elastic/change.h"
+#include "training/elastic/member_gpus.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -29,16 +30,16 @@ struct FailurePolicy {
     Method method = Method::kFailure;  ///< failure or restart
     Method rejoin = Method::kJoin;  ///< for a spare or a repaired GPU: join, restart or reconnect
     Time repair;
-    std::uint32_t spares = 0;  ///< GPUs after the first members
+    std::uint32_t spares = 0;  ///< members after the first ones
 };
 
 /// Adds the changes caused by failures to a run's changes, which must have times; the result is in
-/// order of time. A failed member is removed. A spare replaces it, or else the same GPU after its
-/// repair. A restart takes the spare at once. A GPU repaired while a spare replaces it becomes a
-/// spare. Failures of GPUs that are neither members nor spares are ignored, and so are failures
-/// that would leave nobody.
+/// order of time. The member of a GPU that fails is removed. A spare replaces it, or else the same
+/// GPU after its repair. A restart takes the spare at once. A GPU repaired while a spare replaces
+/// it becomes a spare. Failures of GPUs that are neither members nor spares are ignored, and so are
+/// failures that would leave nobody.
 [[nodiscard]] std::vector<Change> with_failures(
     const Members& first, const std::vector<Change>& changes, const std::vector<Failure>& failures,
-    const FailurePolicy& policy, std::uint32_t gpus, Time length);
+    const FailurePolicy& policy, const MemberGpus& gpus, Time length);
 
 }  // namespace switchfold::elastic

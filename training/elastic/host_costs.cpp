@@ -7,38 +7,62 @@
 
 namespace switchfold::elastic {
 
-std::vector<Bytes> parts_written(Writers writers, Bytes state, std::uint32_t members) {
-    std::vector<Bytes> parts(members);
-    if (writers == Writers::kOne) {
-        parts.front() = state;
-        return parts;
+namespace {
+
+/// The part of `bytes` that one of `count` ranks has.
+Bytes part_of(Bytes bytes, std::uint64_t rank, std::uint64_t count) {
+    return bytes * (rank + 1) / count - bytes * rank / count;
+}
+
+/// Bytes that the ranks of a machine read together: their parts of what members hold, each part
+/// once, and those of what all divide.
+Bytes read_by_machine(const HeldState& state, std::uint32_t here, std::uint32_t ranks) {
+    return state.each * std::min(here, state.gpus) / state.gpus + state.divided * here / ranks;
+}
+
+}  // namespace
+
+std::vector<Bytes> parts_written(Writers writers, const HeldState& state, std::uint32_t ranks) {
+    std::vector<Bytes> parts(ranks);
+    const std::uint32_t writing = writers == Writers::kOne ? state.gpus : ranks;
+    for (std::uint32_t i = 0; i < ranks; ++i) {
+        if (i < writing)
+            parts[i] = part_of(state.each, i, writing);
+        parts[i] += part_of(state.divided, i, ranks);
     }
-    for (std::uint64_t i = 0; i < members; ++i)
-        parts[i] = state * (i + 1) / members - state * i / members;
     return parts;
 }
 
-Time write_time(const HostCosts& costs, Bytes state, std::uint32_t members) {
+Time write_time(const HostCosts& costs, const HeldState& state, std::uint32_t ranks) {
     std::vector<StorageClient> clients;
-    for (const Bytes part : parts_written(costs.writers, state, members))
+    for (const Bytes part : parts_written(costs.writers, state, ranks))
         clients.push_back({Time(), part});
     return last_of(serve({costs.storage_write, costs.client}, clients));
 }
 
 std::vector<Time> read_ends(
-    const HostCosts& costs, Bytes state, const Placement& placement,
+    const HostCosts& costs, const HeldState& state, const Placement& placement,
     const std::vector<Time>& arrivals) {
+    const auto ranks = static_cast<std::uint32_t>(arrivals.size());
+    std::map<std::uint32_t, std::uint32_t> ranks_of_machine;
+    for (const std::uint32_t machine : placement.machine_of)
+        ++ranks_of_machine[machine];
+    // Of a single member that reads for all, each rank reads its part.
+    const std::uint32_t readers =
+        costs.readers == Readers::kOne ? std::min(ranks, state.gpus) : ranks;
     std::vector<StorageClient> clients;
-    std::vector<std::size_t> client_of(arrivals.size());
+    std::vector<std::size_t> client_of(ranks);
     std::map<std::uint32_t, std::size_t> client_of_machine;
-    for (std::size_t rank = 0; rank < arrivals.size(); ++rank) {
-        if (costs.readers == Readers::kOne && rank > 0)
-            break;
-        const auto [at, first] =
-            client_of_machine.emplace(placement.machine_of[rank], clients.size());
-        if (first || costs.readers == Readers::kEveryRank) {
+    for (std::uint32_t rank = 0; rank < readers; ++rank) {
+        const std::uint32_t machine = placement.machine_of[rank];
+        const bool by_machine = costs.readers == Readers::kEveryMachine;
+        const auto [at, first] = client_of_machine.emplace(machine, clients.size());
+        if (first || !by_machine) {
             client_of[rank] = clients.size();
-            clients.push_back({arrivals[rank], state});
+            clients.push_back(
+                {arrivals[rank], by_machine
+                                     ? read_by_machine(state, ranks_of_machine[machine], ranks)
+                                     : state.each / state.gpus + state.divided / readers});
         } else {
             client_of[rank] = at->second;
             // The first member of a machine to arrive reads for the machine.
@@ -48,9 +72,8 @@ std::vector<Time> read_ends(
     }
     const std::vector<Time> ends = serve({costs.storage_read, costs.client}, clients);
     std::vector<Time> have = arrivals;
-    for (std::size_t rank = 0; rank < have.size(); ++rank)
-        if (costs.readers != Readers::kOne || rank == 0)
-            have[rank] = std::max(have[rank], ends[client_of[rank]]);
+    for (std::uint32_t rank = 0; rank < readers; ++rank)
+        have[rank] = std::max(have[rank], ends[client_of[rank]]);
     return have;
 }
 

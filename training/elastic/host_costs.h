@@ -18,7 +18,7 @@ enum class Readers : std::uint8_t {
     kOne,           ///< which sends it to the others
 };
 
-/// Replicas, all with the full state, that write a checkpoint.
+/// Who writes what every member holds of a checkpoint; what they divide, each writes itself.
 enum class Writers : std::uint8_t {
     kOne,       ///< the first member
     kEveryRank  ///< equal parts
@@ -62,15 +62,28 @@ struct HostCosts {
     Writers writers = Writers::kOne;
 };
 
-/// Bytes of the state that each member writes.
-[[nodiscard]] std::vector<Bytes> parts_written(Writers writers, Bytes state, std::uint32_t members);
-/// Time for the members to write the state, all starting together.
-[[nodiscard]] Time write_time(const HostCosts& costs, Bytes state, std::uint32_t members);
-/// Time at which each member has the state, given when each begins to read. Readers share the
-/// storage; a machine's other members have the state together with its reader. With a single
-/// reader, only the reader has it.
+/// Bytes of a run's state, the weights and the optimizer's, and who holds them.
+struct HeldState {
+    // NOLINTNEXTLINE(google-explicit-constructor): the state of members of one GPU
+    HeldState(Bytes in_each = {}, Bytes divided_by_all = {}, std::uint32_t member = 1) :
+        each(in_each), divided(divided_by_all), gpus(member) {}
+    [[nodiscard]] Bytes all() const { return each + divided; }
+
+    Bytes each;              ///< every member holds them, in equal parts on its GPUs
+    Bytes divided;           ///< all members' GPUs divide them (ZeRO)
+    std::uint32_t gpus = 1;  ///< of a member
+};
+
+/// Bytes of the state that each of the ranks writes.
+[[nodiscard]] std::vector<Bytes>
+parts_written(Writers writers, const HeldState& state, std::uint32_t ranks);
+/// Time for the ranks to write the state, all starting together.
+[[nodiscard]] Time write_time(const HostCosts& costs, const HeldState& state, std::uint32_t ranks);
+/// Time at which each rank has its part of the state, given when each begins to read. Readers share
+/// the storage; a machine's other ranks have what they need together with its reader. With a single
+/// reader, only the ranks of the first member have theirs.
 [[nodiscard]] std::vector<Time> read_ends(
-    const HostCosts& costs, Bytes state, const Placement& placement,
+    const HostCosts& costs, const HeldState& state, const Placement& placement,
     const std::vector<Time>& arrivals);
 
 /// Time to create a context on a machine with `gpus_of_machine` GPUs in use.

@@ -81,6 +81,10 @@ private:
     /// Members begin to use a communicator that is ready.
     void switch_over() {
         add("switch", costs_.switching);
+        if (facts_.divided_anew.count() > 0) {
+            meet();
+            add("state", facts_.divided_anew, false, true);
+        }
         if (!costs_.sync_weights)
             return;
         meet();
@@ -108,7 +112,7 @@ private:
     void restart() {
         notice_change();
         if (!facts_.died)
-            add("save", write_time(costs_, facts_.state, facts_.members_before), false, true);
+            add("save", write_time(costs_, facts_.state, facts_.ranks_before), false, true);
         look_for_work(last_of(at_), groups(), false);
         if (!costs_.keep_processes) {
             add("kill", costs_.kill);

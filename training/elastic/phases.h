@@ -27,14 +27,16 @@ struct ChangeFacts {
     bool announced = false;
     Time notice;
     Placement placement;  ///< of the members after the change
-    std::uint32_t members_before = 1;
-    std::uint32_t added = 0;
-    Bytes state;
+    std::uint32_t ranks_before = 1;
+    std::uint32_t added = 0;  ///< ranks
+    HeldState state;
     /// Simulated broadcast of the state from the first member to all, on an otherwise idle machine.
     /// In a restart, only if a single rank reads the checkpoint.
     Time broadcast;
     /// Simulated broadcast of the weights from the first member to all (HostCosts::sync_weights).
     Time weights;
+    /// Simulated moves of what members divide, when nothing else is possible beside them.
+    Time divided_anew;
 };
 
 /// The phases in order. The length of a phase is the time from the last member's end of the

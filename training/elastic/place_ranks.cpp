@@ -5,31 +5,45 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace switchfold::elastic {
 
 namespace {
 
-bool sends_or_receives(const RankGraph& rank) {
-    return std::any_of(rank.operations.begin(), rank.operations.end(), [](const Operation& o) {
-        return std::holds_alternative<SendOperation>(o.body) ||
-               std::holds_alternative<ReceiveOperation>(o.body);
-    });
+/// The rank with its messages' peers on their GPUs.
+std::shared_ptr<const RankGraph> with_peers_at(
+    const std::shared_ptr<const RankGraph>& rank, const std::vector<std::uint32_t>& gpus) {
+    std::shared_ptr<RankGraph> made;
+    for (std::size_t i = 0; i < rank->operations.size(); ++i) {
+        OperationBody body = rank->operations[i].body;
+        if (auto* send = std::get_if<SendOperation>(&body))
+            send->peer = gpus[send->peer];
+        else if (auto* receive = std::get_if<ReceiveOperation>(&body))
+            receive->peer = gpus[receive->peer];
+        else
+            continue;
+        if (!made)
+            made = std::make_shared<RankGraph>(*rank);
+        made->operations[i].body = std::move(body);
+    }
+    return made ? made : rank;
 }
 
 }  // namespace
 
-ExecutionGraph placed(const ExecutionGraph& graph, const Members& members) {
-    SWITCHFOLD_CHECK(graph.ranks.size() == members.size(), "ranks and members differ");
+ExecutionGraph placed(const ExecutionGraph& graph, const std::vector<std::uint32_t>& gpus) {
+    SWITCHFOLD_CHECK(graph.ranks.size() == gpus.size(), "ranks and GPUs differ");
     ExecutionGraph out = graph;
-    out.ranks.assign(members.back() + 1, std::make_shared<const RankGraph>());
-    for (std::size_t i = 0; i < members.size(); ++i) {
-        SWITCHFOLD_CHECK(!sends_or_receives(*graph.ranks[i]), "a member is a replica of its own");
-        out.ranks[members[i]] = graph.ranks[i];
-    }
-    for (Group& group : out.groups)
+    out.ranks.assign(
+        *std::max_element(gpus.begin(), gpus.end()) + 1, std::make_shared<const RankGraph>());
+    for (std::size_t i = 0; i < gpus.size(); ++i)
+        out.ranks[gpus[i]] = with_peers_at(graph.ranks[i], gpus);
+    for (Group& group : out.groups) {
         for (std::uint32_t& rank : group.ranks)
-            rank = members[rank];
+            rank = gpus[rank];
+        std::sort(group.ranks.begin(), group.ranks.end());
+    }
     return out;
 }
 

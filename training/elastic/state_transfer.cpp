@@ -41,6 +41,12 @@ public:
         insert_all();
     }
 
+    void move(const std::vector<StatePiece>& pieces) {
+        for (const StatePiece& piece : pieces)
+            beside(piece);
+        insert_all();
+    }
+
     void write(Transfer transfer) {
         switch (transfer) {
         case Transfer::kRing:
@@ -105,18 +111,22 @@ private:
         }
     }
 
-    /// One stream per message, so that all travel concurrently.
     void scatter() {
         const std::uint64_t parts = old_.size();
         for (std::size_t i = 0; i < parts; ++i) {
             const Bytes part(state_.count() * (i + 1) / parts - state_.count() * i / parts);
-            for (std::size_t j = 0; j < joiners_.size(); ++j) {
-                const std::uint64_t tag = kTag + messages_++;
-                add(old_[i], fmt::format("state to {}", j), SendOperation{joiners_[j], part, tag});
-                add(joiners_[j], fmt::format("state from {}", i),
-                    ReceiveOperation{old_[i], part, tag});
-            }
+            for (const std::uint32_t joiner : joiners_)
+                beside({old_[i], joiner, part});
         }
+    }
+
+    /// One stream per message, so that all travel concurrently.
+    void beside(const StatePiece& piece) {
+        const std::uint64_t tag = kTag + messages_++;
+        add(piece.from, fmt::format("state to {}", piece.to),
+            SendOperation{piece.to, piece.bytes, tag});
+        add(piece.to, fmt::format("state from {}", piece.from),
+            ReceiveOperation{piece.from, piece.bytes, tag});
     }
 
     void insert(std::uint32_t rank, std::vector<Added>& operations) {
@@ -176,30 +186,68 @@ void add_transfer(
     TransferWriter(graph, old_members, joiners, state).write(transfer);
 }
 
+std::vector<StatePiece> divided_anew(const Members& before, const Members& after, Bytes bytes) {
+    const auto bound = [&](std::size_t i, const Members& members) {
+        return bytes * i / members.size();
+    };
+    std::vector<StatePiece> pieces;
+    std::size_t i = 0;
+    for (std::size_t j = 0; j < after.size(); ++j) {
+        const Bytes begin = bound(j, after);
+        const Bytes end = bound(j + 1, after);
+        while (i > 0 && bound(i, before) > begin)
+            --i;
+        while (bound(i + 1, before) <= begin && i + 1 < before.size())
+            ++i;
+        for (; i < before.size() && bound(i, before) < end; ++i) {
+            const Bytes from = std::max(begin, bound(i, before));
+            const Bytes to = std::min(end, bound(i + 1, before));
+            if (before[i] != after[j] && to > from)
+                pieces.push_back({before[i], after[j], to - from});
+        }
+        i = std::min(i, before.size() - 1);
+    }
+    return pieces;
+}
+
+void add_pieces(ExecutionGraph& graph, const std::vector<StatePiece>& pieces) {
+    if (!pieces.empty())
+        TransferWriter(graph, {}, {}, Bytes()).move(pieces);
+}
+
 void add_copies_to_host(
     ExecutionGraph& graph, const Members& members, const std::vector<Bytes>& parts) {
     SWITCHFOLD_CHECK(parts.size() == members.size(), "a part for each member");
     TransferWriter(graph, members, {}, Bytes()).copy_to_hosts(parts);
 }
 
-ExecutionGraph
-transfer_alone(const Members& old_members, const Members& joiners, Transfer transfer, Bytes state) {
+ExecutionGraph moves_alone() {
     ExecutionGraph graph;
     graph.provenance.source = "state to joiners";
     graph.provenance.synthetic = true;
-    graph.ranks.resize(
-        std::max(old_members.back(), joiners.back()) + 1, std::make_shared<const RankGraph>());
+    return graph;
+}
+
+ExecutionGraph
+transfer_alone(const Members& old_members, const Members& joiners, Transfer transfer, Bytes state) {
+    ExecutionGraph graph = moves_alone();
     add_transfer(graph, old_members, joiners, transfer, state);
     return graph;
 }
 
 void contribute_zero(ExecutionGraph& graph, const Members& joiners) {
+    // Of whom no member waits for: they compute nothing, so they have nothing to exchange.
+    const auto among_joiners = [&](const CollectiveOperation& part) {
+        const std::vector<std::uint32_t>& ranks = graph.groups[part.group].ranks;
+        return std::includes(joiners.begin(), joiners.end(), ranks.begin(), ranks.end());
+    };
     for (const std::uint32_t joiner : joiners) {
         auto made = std::make_shared<RankGraph>(*graph.ranks[joiner]);
-        for (Operation& operation : made->operations)
-            if (operation.phase != Phase::kOptimizer &&
-                !std::holds_alternative<CollectiveOperation>(operation.body))
+        for (Operation& operation : made->operations) {
+            const auto* part = std::get_if<CollectiveOperation>(&operation.body);
+            if (operation.phase != Phase::kOptimizer && (part == nullptr || among_joiners(*part)))
                 operation.body = HostDelayOperation{};
+        }
         made->spans.clear();
         made->memory.clear();
         graph.ranks[joiner] = std::move(made);

@@ -28,6 +28,21 @@ void add_transfer(
     ExecutionGraph& graph, const Members& old_members, const Members& joiners, Transfer transfer,
     Bytes state);
 
+/// Bytes that move from one GPU to another.
+struct StatePiece {
+    std::uint32_t from = 0;
+    std::uint32_t to = 0;
+    Bytes bytes;
+    bool operator==(const StatePiece&) const = default;
+};
+/// Where equal parts of `bytes` move when GPUs divide them that are not those which did before.
+[[nodiscard]] std::vector<StatePiece>
+divided_anew(const Members& before, const Members& after, Bytes bytes);
+/// Adds them, all at once, as add_transfer() does.
+void add_pieces(ExecutionGraph& graph, const std::vector<StatePiece>& pieces);
+
+/// A graph for moves that run beside nothing else.
+[[nodiscard]] ExecutionGraph moves_alone();
 /// The transfer alone.
 [[nodiscard]] ExecutionGraph
 transfer_alone(const Members& old_members, const Members& joiners, Transfer transfer, Bytes state);
@@ -38,7 +53,7 @@ void add_copies_to_host(
     ExecutionGraph& graph, const Members& members, const std::vector<Bytes>& parts);
 
 /// Makes joiners contribute a gradient of zero: they take part in gradients and updates, but their
-/// passes take no time.
+/// passes take no time, and they exchange nothing among themselves alone.
 void contribute_zero(ExecutionGraph& graph, const Members& joiners);
 
 }  // namespace switchfold::elastic

@@ -245,7 +245,7 @@ private:
         waiting.facts.method = elastic::Method::kReconnect;
         waiting.facts.placement = elastic::even_placement(
             row.to_gpus, std::max(1U, nodes), match.machine->system.collectives->channels);
-        waiting.facts.members_before = std::max(1U, row.from_gpus);
+        waiting.facts.ranks_before = std::max(1U, row.from_gpus);
         waiting.facts.added = row.change == "shrink" ? 0
                               : row.change == "grow" ? row.to_gpus - row.from_gpus
                                                      : row.to_gpus;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/elastic/change.h"
 
+#include "training/elastic/member_gpus.h"
+
 #include <gtest/gtest.h>
 
 namespace switchfold::elastic::change_test {

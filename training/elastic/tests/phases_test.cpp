@@ -45,7 +45,7 @@ ChangeFacts facts(Method method) {
     ChangeFacts f;
     f.method = method;
     f.placement = even_placement(8, 1, 20);
-    f.members_before = 6;
+    f.ranks_before = 6;
     f.added = 2;
     f.state = Bytes(1'000'000'000);
     if (method == Method::kReconnect)

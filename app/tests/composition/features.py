@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a training step can be asked for, each as a change of one small experiment."""
+import copy
+
+# Numbers of ranks and micro-batches: of two features the larger one is taken.
+SIZES = ("data", "context", "tensor", "pipeline", "expert", "accumulate", "chunks")
+
+MOE = {"type": "moe", "layers": 4, "hidden": 512, "heads": 8, "kv_heads": 4, "sequence": 256, "vocabulary": 1024,
+       "feed_forward": 1024, "experts": 4, "top_k": 2}
+GPT = {"type": "gpt", "layers": 4, "hidden": 512, "heads": 8, "sequence": 256, "vocabulary": 1024,
+       "tied": False}
+
+LEARNT = {"network": {"type": "mlp", "depth": 4, "width": 8}, "data": {"type": "teacher"}, "learning_rate": 0.05,
+          "batch": 32, "steps": 20, "evaluate_every": 10}
+
+
+def plan(**what):
+    """A feature that is a part of the plan."""
+    return {("workload", "plan", key): value for key, value in what.items()}
+
+
+def of(*path, value):
+    """A feature at one pointer."""
+    return {path: value}
+
+
+def features(source):
+    """Changes by the feature's name, in the order of the page."""
+    configs = source / "configs"
+    return {
+        "data parallelism": plan(data=2, overlap_gradients=False),
+        "gradients overlapped": plan(data=2, overlap_gradients=True),
+        "sharded optimizer": plan(data=2, sharding="optimizer"),
+        "sharded gradients": plan(data=2, sharding="gradients"),
+        "sharded weights": plan(data=2, sharding="parameters"),
+        "tensor and sequence": plan(tensor=2, sequence=True),
+        "context": plan(context=2),
+        "experts": plan(data=2, expert=2) | of("workload", "network", value=MOE),
+        "pipeline": plan(pipeline=2, accumulate=4),
+        "interleaved stages": plan(pipeline=2, accumulate=4, schedule="interleaved_1f1b", chunks=2),
+        "zero bubble": plan(pipeline=2, accumulate=4, schedule="zb_h1"),
+        "two directions": plan(pipeline=2, accumulate=4, schedule="dualpipe_v"),
+        "without flush": plan(pipeline=2, schedule="1f1b_async", weights="predict", mini_batches=16),
+        "placement by layers": plan(placement={"parts": 2}),
+        "a batch divided unequally": plan(data=2, global_batch=12, division=[8, 4], accumulate=None),
+        "unequal GPUs": {("system",): {"$base": str(configs / "systems/hgx_h100_host.json"), "name": "unequal",
+                                       "gpus": [{"ranks": [1], "gpu": str(configs / "systems/gpus/a100_40gb.json")}]}},
+        "memory offloaded": plan(memory={"planner": "offload_all"}),
+        "updates within passes": plan(memory={"planner": "none", "updates": "immediate"}),
+        "recomputed blocks": plan(recompute="full"),
+        "replicas averaged": plan(data=2, average={"every": 4}),
+        "host launches": plan(launches=str(configs / "launches/pytorch_eager.json")),
+        "a late and slow rank": plan(data=2) | of("ranks", value=[{"rank": 1, "compute": 1.2, "delay": "100 us"}]),
+        "reduced in the switch": of("scenarios", value=[{"name": "s", "all_reduce": {"algorithm": "in_switch"}}]),
+        "learning": of("learning", value=LEARNT),
+        "members that change": plan(data=2) | of("run", value={
+            "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
+            "changes": [{"at": 20, "add": 1}]}),
+        "folded": plan(fold=True),
+    }
+
+
+def base(source):
+    """The experiment that features change."""
+    return {"name": "composition", "system": str(source / "configs/systems/hgx_h100_host.json"), "causes": False,
+            "workload": {"type": "training", "network": GPT, "plan": {"micro_batch": 2}}, "scenarios": [{"name": "s"}]}
+
+
+def changed(experiment, *changes):
+    """The experiment with the changes of features, or None if they say two things of one."""
+    made, said = copy.deepcopy(experiment), {}
+    for path, value in (item for change in changes for item in change.items()):
+        if path[-1] in SIZES and path in said:
+            value = None if None in (value, said[path]) else max(value, said[path])
+        elif said.get(path, value) != value:
+            return None
+        said[path] = value
+    for path, value in said.items():
+        at = made
+        for key in path[:-1]:
+            at = at.setdefault(key, {})
+        if value is not None:
+            at[path[-1]] = value
+    return made
