@@ -9,6 +9,7 @@
 #include "training/elastic/place_ranks.h"
 #include "training/network/network.h"
 #include "training/plan/step/plan_memory.h"
+#include "workloads/graph/slow_ranks.h"
 
 #include <fmt/format.h>
 
@@ -89,8 +90,6 @@ PlanProblems why_not_run(
     if (kinds > 1 || plan.global_batch > 0)
         refuse("divides samples over equal GPUs by itself; expected one kind of GPU, and no "
                "global_batch in the plan");
-    if (plan.memory)
-        refuse("knows nothing of memory that travels; expected a plan without memory");
     if (plan.data % plan.expert != 0)
         return problems;
     const elastic::MemberGpus members(plan, gpus);
@@ -242,7 +241,13 @@ StepGraphs::shared_step(const Members& all, const Members& working, PlanProblems
         }
         graph = elastic::joined(graph, plan(all.size(), share.samples.least, problems), takes_more);
     }
-    return elastic::placed(graph, gpus_.by_rank(all));
+    graph = elastic::placed(graph, gpus_.by_rank(all));
+    std::vector<SlowRank> slow;
+    for (const SlowRankParams& one : experiment_.ranks)
+        if (one.rank < graph.ranks.size() && !graph.ranks[one.rank]->operations.empty())
+            slow.push_back({one.rank, one.compute, one.delay});
+    slow_down(graph, slow);
+    return graph;
 }
 
 ExecutionGraph StepGraphs::step(const Members& members, PlanProblems& problems) const {

@@ -259,7 +259,7 @@ TEST(Average, RefusesPlansWhoseReplicasAreNotWhole) {
         std::string::npos);
     EXPECT_NE(
         problem(R"("data": 2, "sharding": "optimizer", "average": {})")
-            .find("sharding divides them"),
+            .find("none holds a part for another"),
         std::string::npos);
     EXPECT_NE(
         problem(R"("data": 2, "global_batch": 64, "average": {})").find("expected no global_batch"),

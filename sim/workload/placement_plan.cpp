@@ -22,7 +22,7 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
     const auto refuse = [&](const char* key, bool asked, const char* expected) {
         if (asked)
             problems.emplace_back(
-                key, fmt::format("does not go with a cut; expected {}", expected));
+                key, fmt::format("does not go with a placement; expected {}", expected));
     };
     refuse("/global_batch", params.global_batch > 0, "0: micro_batch and accumulate say it");
     refuse("/memory", params.memory.has_value(), "none");

@@ -183,7 +183,7 @@ void use_memory(
     choice.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    choice.ranks_a_host = std::max(1U, std::min(ranks_of(prepared.step->plan()), gpus_a_host));
+    choice.ranks_a_host = std::max(1U, std::min(prepared.ranks, gpus_a_host));
     PlanProblems found = problems_of(choice, prepared.step->plan());
     if (params.fold)
         found.emplace_back("", "plans the memory of every rank; expected fold false");
@@ -239,9 +239,8 @@ ExecutionGraph PreparedPlan::graph() const {
         return cut_step(*cut);
     if (divided)
         return plan_step(divided->by_rank);
-    if (average)
-        return averaged_steps(*step, *average, ranks / ranks_of(step->plan()));
-    return memory ? memory_step(*step, *memory) : plan_step(*step);
+    ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step);
+    return average ? averaged_steps(*step, own, *average, ranks / ranks_of(step->plan())) : own;
 }
 
 namespace {
@@ -283,11 +282,11 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
 
 /// Reduces a plan of independently training replicas to one replica.
 void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
-    if (divides || params.memory || params.fold)
+    if (divides || params.fold)
         found.emplace_back(
             "/average",
             "is of replicas that are alike and simulated each; expected no global_batch, GPUs of "
-            "one kind, no memory and fold false");
+            "one kind, and fold false");
     if (schedule_of(plan).asynchronous)
         found.emplace_back(
             "/average", "is of steps, and the schedule never flushes; expected one that does");

@@ -150,11 +150,11 @@ private:
     }
 
     void refuse_to_learn(const LearningParams& learning, const PreparedPlan& prepared) const {
-        if (prepared.memory)
+        if (prepared.memory && prepared.memory->choice.updates != UpdatePolicy::kBatch)
             context_.fail(
                 "/learning",
-                "follows passes and updates, and a plan of memory updates within passes; expected "
-                "a plan without memory");
+                "follows passes and updates one after the other, and this plan of memory updates "
+                "within passes; expected updates batch");
         PlanProblems wrong =
             why_not_learned(learning, *prepared.step, context_.file().parent_path());
         for (auto& [pointer, what] : wrong)
@@ -183,7 +183,7 @@ private:
                 context_.fail(
                     pointer,
                     "follows steps that all replicas take together, and the plan has average; "
-                    "expected a plan without");
+                    "expected a plan without (learning has an averaging of its own)");
         const std::uint32_t machines = build_topology(context_.system().topology).machines();
         if (average.method == AverageMethod::kElasticAsync && machines > 1)
             context_.fail(
@@ -214,7 +214,7 @@ private:
     }
 
     static const char* product_of_ranks(bool cut) {
-        return cut ? "data x gpus of the cut" : "data x context x tensor x pipeline";
+        return cut ? "data x gpus of the placement" : "data x context x tensor x pipeline";
     }
 
     /// Rejects settings that require sequential stages.

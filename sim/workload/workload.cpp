@@ -134,7 +134,8 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
                            !prepared.graph.ranks[one.rank]->operations.empty();
         if (works)
             slow.push_back({one.rank, one.compute, one.delay});
-        else if (!context.is_placed())
+        // GPUs that join a run later may be slow too.
+        else if (!context.is_placed() && !context.experiment().run)
             context.fail(
                 fmt::format("/ranks/{}/rank", i),
                 fmt::format(
@@ -161,8 +162,6 @@ void check_run(const WorkloadContext& context) {
     const auto* training = workload_of<TrainingWorkloadParams>(experiment);
     if (training == nullptr || !training->plan)
         context.fail("/run", "changes replicas of a plan; expected a training workload with one");
-    if (!experiment.ranks.empty())
-        context.fail("/run", "does not support slow ranks, but the experiment has some");
 }
 
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {

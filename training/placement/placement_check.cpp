@@ -64,9 +64,9 @@ private:
     void other_ways() {
         const auto excluded = [&](const char* key, bool asked, const char* expected) {
             if (asked)
-                problem(key, fmt::format("does not go with a cut; expected {}", expected));
+                problem(key, fmt::format("does not go with a placement; expected {}", expected));
         };
-        excluded("/pipeline", plan_.pipeline > 1, "1: a cut has parts instead of stages");
+        excluded("/pipeline", plan_.pipeline > 1, "1: a placement has parts instead of stages");
         excluded("/context", plan_.context > 1, "1");
         excluded("/tensor", plan_.tensor > 1, "1");
         excluded("/expert", plan_.expert > 1, "1");
@@ -76,7 +76,7 @@ private:
         excluded(
             "/schedule", plan_.given || plan_.schedule != ParallelPlan().schedule,
             "none: a part takes what is ready and has the longest way to the end");
-        excluded("/partition", !plan_.partition.empty(), "auto: parts of the cut say it");
+        excluded("/partition", !plan_.partition.empty(), "auto: parts of the placement say it");
         excluded("/weights", plan_.weights != WeightPolicy::kLatest, "latest");
         excluded("/messages", plan_.messages == Messages::kBlocking, "overlapped or ahead");
         excluded("/launches", plan_.launch_times.wait_after_pass, "wait_after_pass false");

@@ -55,8 +55,8 @@ def features(source):
         "learning": of("learning", value=LEARNT),
         "members that change": plan(data=2) | of("run", value={
             "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
-            "changes": [{"at": 20, "add": 1}]}),
-        "folded": plan(fold=True),
+            "changes": [{"at": 20, "add": 2}]}),
+        "folded": plan(fold=True, overlap_gradients=False),
     }
 
 
@@ -82,3 +82,23 @@ def changed(experiment, *changes):
         if value is not None:
             at[path[-1]] = value
     return made
+
+
+def _with(one, *others):
+    return [frozenset((one, other)) for other in others]
+
+
+# Pairs of which one says what the other denies, whatever is built.
+NATURE = {
+    # Between exchanges replicas' weights differ, so none holds a part for another.
+    *_with("replicas averaged", "sharded optimizer", "sharded gradients", "sharded weights", "experts"),
+    # An update within the backward pass needs the sum of all gradients of a layer there and then.
+    *_with("updates within passes", "data parallelism", "pipeline", "interleaved stages", "zero bubble",
+           "two directions"),
+    # Without flush there is no step that ends, whose batch is divided, or between which members change.
+    *_with("without flush", "a batch divided unequally", "replicas averaged", "members that change"),
+    # A placement of layers takes the place of a pipeline's stages.
+    *_with("placement by layers", "pipeline", "interleaved stages", "zero bubble", "two directions", "without flush"),
+    # One rank cannot stand for another that is unlike.
+    *_with("folded", "a batch divided unequally", "unequal GPUs", "a late and slow rank"),
+}

@@ -267,10 +267,10 @@ TEST(PlacementChoiceProblems, OtherWaysToShare) {
     plan.pipeline = 2;
     EXPECT_EQ(
         problem_of(into(2), plan),
-        "/pipeline does not go with a cut; expected 1: a cut has parts instead of stages");
+        "/pipeline does not go with a placement; expected 1: a placement has parts instead of stages");
     plan = samples(8);
     plan.tensor = 2;
-    EXPECT_EQ(problem_of(into(2), plan), "/tensor does not go with a cut; expected 1");
+    EXPECT_EQ(problem_of(into(2), plan), "/tensor does not go with a placement; expected 1");
     plan = samples(8);
     plan.schedule = "gpipe";
     EXPECT_EQ(problem_of(into(2), plan).substr(0, 9), "/schedule");

@@ -180,10 +180,13 @@ PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan) {
     if (plan.expert > 1)
         problems.emplace_back(
             "/average",
-            "averages whole replicas, and experts are divided among them; expected expert 1");
+            "lets replicas' weights differ between exchanges, and experts are divided among "
+            "replicas; expected expert 1");
     if (plan.sharding != Sharding::kNone)
         problems.emplace_back(
-            "/average", "averages whole replicas, and sharding divides them; expected none");
+            "/average",
+            "lets replicas' weights differ between exchanges, so none holds a part for another; "
+            "expected sharding none");
     if (average.method == AverageMethod::kOneShot && average.overlap)
         problems.emplace_back(
             "/average/overlap", "is set, and nothing follows a single exchange; expected false");
@@ -223,14 +226,15 @@ ExecutionGraph local_steps(
 
 }  // namespace
 
-ExecutionGraph
-averaged_steps(const PlannedStep& one, const AveragePlan& average, std::uint32_t replicas) {
+ExecutionGraph averaged_steps(
+    const PlannedStep& one, const ExecutionGraph& step, const AveragePlan& average,
+    std::uint32_t replicas) {
     ParallelPlan plan = one.plan();
     const RankMap replica(plan);
     plan.data = replicas;
     const RankMap all(plan);
     ExecutionGraph graph =
-        local_steps(repeat(plan_step(one), average.every), replica, all, replicas);
+        local_steps(repeat(step, average.every), replica, all, replicas);
     const auto first_name = static_cast<std::uint32_t>(graph.names.size());
     NameTable names;
     for (std::uint32_t r = 0; r < replica.ranks(); ++r) {

@@ -53,7 +53,7 @@ TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
     const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.every = 5;
-    const ExecutionGraph graph = averaged_steps(step, average, 4);
+    const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 4);
     check(graph);
     EXPECT_EQ(graph.ranks.size(), 4U);
     EXPECT_EQ(graph.steps, 5U);
@@ -68,7 +68,7 @@ TEST(AveragedSteps, BucketsAreThoseOfGradients) {
     ParallelPlan plan = one();
     plan.bucket = mebibytes(1);
     const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
-    const ExecutionGraph graph = averaged_steps(step, {}, 2);
+    const ExecutionGraph graph = averaged_steps(step, plan_step(step), {}, 2);
     const auto buckets = static_cast<std::size_t>(4 * parameters(step) / (1 << 20)) + 1;
     EXPECT_EQ(count(graph, "exchange weights"), buckets);
 }
@@ -77,7 +77,7 @@ TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
     const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.overlap = true;
-    const ExecutionGraph graph = averaged_steps(step, average, 2);
+    const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 2);
     const RankGraph& rank = *graph.ranks.front();
     for (const Operation& operation : rank.operations) {
         const std::string& name = graph.names[operation.name];
@@ -95,7 +95,7 @@ TEST(AveragedSteps, MethodsMoveWhatTheyKeep) {
     const auto held = [&](AverageMethod method) {
         AveragePlan average;
         average.method = method;
-        const ExecutionGraph graph = averaged_steps(step, average, 2);
+        const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 2);
         return graph.ranks.front()->held.all();
     };
     const double plain = held(AverageMethod::kPeriodic);
@@ -104,7 +104,7 @@ TEST(AveragedSteps, MethodsMoveWhatTheyKeep) {
     EXPECT_NEAR(held(AverageMethod::kBlockMomentum) - plain, 2 * weights, 1);
     AveragePlan alone;
     alone.method = AverageMethod::kElasticAsync;
-    const ExecutionGraph graph = averaged_steps(step, alone, 2);
+    const ExecutionGraph graph = averaged_steps(step, plan_step(step), alone, 2);
     EXPECT_EQ(exchanged(graph), 0U);
     EXPECT_EQ(count(graph, "move the centre"), 1U);
 }
@@ -117,7 +117,7 @@ TEST(AveragedSteps, RanksOfAReplicaAverageTheirOwnPart) {
     const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
     AveragePlan average;
     average.every = 3;
-    const ExecutionGraph graph = averaged_steps(step, average, 3);
+    const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 3);
     check(graph);
     ASSERT_EQ(graph.ranks.size(), 12U);
     EXPECT_EQ(graph.training.samples, 3 * repeat(plan_step(step), 3).training.samples);
