@@ -106,6 +106,9 @@ private:
                        number(record, "t_comm_ms").value_or(0)});
         c.group = fmt::format("bubble share, {}", generator->name);
         c.simulated = replayed.bubble_share;
+        constexpr double kRounding = 0.5e-4;  // shares are published with four digits
+        c.low = c.measured - kRounding;
+        c.high = c.measured + kRounding;
         double& worst = worst_[std::string(generator->name)];
         worst = std::max(worst, std::abs(c.simulated - c.measured));
         return {};
