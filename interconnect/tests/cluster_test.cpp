@@ -115,6 +115,57 @@ TEST(Cluster, PathsBetweenMachinesLeadOverNicsAndTheNetwork) {
     EXPECT_EQ(far.front().hops.size(), 8U);
 }
 
+/// NVIDIA's table of scalable units of 32 machines (DGX SuperPOD, reference architecture of B200,
+/// docs.nvidia.com/dgx-superpod, "Larger SuperPOD component counts"): machines, leaves, spines,
+/// cores.
+TEST(Cluster, RailsGrowAsTheReferenceArchitectureDoes) {
+    struct Row {
+        std::uint32_t machines, leaves, spines, cores;
+    };
+    RailNetwork network = rail(32, 16);
+    network.lanes_to_spine = 2;
+    network.node.ports = 64;
+    for (const Row& row :
+         {Row{128, 32, 16, 0}, Row{256, 64, 32, 0}, Row{512, 128, 128, 64},
+          Row{1024, 256, 256, 128}, Row{2048, 512, 512, 256}}) {
+        const std::uint32_t pods = row.machines / 32;
+        const RailNetwork::Levels made = network.levels(pods, 8);
+        EXPECT_EQ(pods * 8, row.leaves);
+        EXPECT_EQ(made.spines * made.groups, row.spines) << row.machines;
+        EXPECT_EQ(made.cores * made.spines, row.cores) << row.machines;
+    }
+}
+
+TEST(Cluster, RailsOfAnySizeStayWithinTheirPorts) {
+    RailNetwork network = rail(32, 16);
+    network.lanes_to_spine = 2;
+    network.node.ports = 64;
+    for (std::uint32_t machines = 100; machines <= 4096; machines += 37) {
+        const std::uint32_t pods = (machines + 31) / 32;
+        const RailNetwork::Levels made = network.levels(pods, 8);
+        EXPECT_GE(made.groups * made.pods, pods);
+        EXPECT_EQ(made.spines * made.lanes, 32U);  // uplinks of a leaf
+        // A spine: as many lanes up as down, within its ports. A core joins all groups.
+        const std::uint32_t down = made.pods * 8 * made.lanes;
+        EXPECT_EQ(made.cores * made.core_lanes, made.groups > 1 ? down : 0) << machines;
+        EXPECT_LE(down + made.cores * made.core_lanes, 64U);
+        EXPECT_LE(made.groups * made.core_lanes, 64U);
+    }
+}
+
+TEST(Cluster, RailsOfThreeLevelsHaveAllTheirCores) {
+    RailNetwork network = rail(2, 2);
+    network.node.ports = 16;
+    network.lanes_to_spine = 1;
+    // A pod of 8 leaves takes half of a spine's ports: 6 pods are 6 groups of 2 spines, each joined
+    // to 4 cores by 2 lanes.
+    const Topology t = cluster(12, network).build();
+    EXPECT_EQ(count(t, NodeKind::kSwitch), 12U * 2 + 6 * 8 + 6 * 2 + 2 * 4);
+    PathFinder finder(t);
+    // NIC, leaf, spine, core, spine, leaf, NIC.
+    EXPECT_EQ(finder.shortest(0, 8 * 11).front().hops.size(), 10U);
+}
+
 RC_GTEST_PROP(Cluster, AllPairsAreJoinedAndPathsAreWalks, ()) {
     const auto pick = *rc::gen::inRange(0, 4);
     NetworkParams network = SingleSwitchNetwork{};

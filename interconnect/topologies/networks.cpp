@@ -79,11 +79,52 @@ void RailNetwork::build(Topology& topology, std::span<const NetworkPort> ends) c
         join(
             topology, end.node, first_leaf + end.machine / machines_per_leaf * rails + end.rail, 1,
             wire);
-    for (std::uint32_t s = 0; s < spines; ++s) {
-        const std::uint32_t spine = add_switch(topology, fmt::format("spine{}", s), kind);
-        for (std::uint32_t leaf = 0; leaf < pods * rails; ++leaf)
-            join(topology, first_leaf + leaf, spine, lanes_to_spine, trunk);
+    const Levels made = levels(pods, rails);
+    const auto first_spine = static_cast<std::uint32_t>(topology.nodes.size());
+    for (std::uint32_t group = 0; group < made.groups; ++group) {
+        const std::string prefix = made.groups == 1 ? "" : fmt::format("group{}_", group);
+        const std::uint32_t begin = group * made.pods * rails;
+        const std::uint32_t end = std::min(begin + made.pods * rails, pods * rails);
+        for (std::uint32_t s = 0; s < made.spines; ++s) {
+            const std::uint32_t spine =
+                add_switch(topology, fmt::format("{}spine{}", prefix, s), kind);
+            for (std::uint32_t leaf = begin; leaf < end; ++leaf)
+                join(topology, first_leaf + leaf, spine, made.lanes, trunk);
+        }
     }
+    for (std::uint32_t s = 0; s < made.spines; ++s)
+        for (std::uint32_t c = 0; c < made.cores; ++c) {
+            const std::uint32_t core =
+                add_switch(topology, fmt::format("core{}", s * made.cores + c), kind);
+            for (std::uint32_t group = 0; group < made.groups; ++group)
+                join(topology, first_spine + group * made.spines + s, core, made.core_lanes, trunk);
+        }
+}
+
+RailNetwork::Levels RailNetwork::levels(std::uint32_t pods, std::uint32_t rails) const {
+    Levels made{spines, lanes_to_spine, pods, 1, 0, 0};
+    const std::uint64_t leaves = std::uint64_t{pods} * rails;
+    if (!node.ports || leaves * lanes_to_spine <= *node.ports)
+        return made;
+    for (Levels wider = made; wider.lanes % 2 == 0;) {
+        wider.lanes /= 2;
+        wider.spines *= 2;
+        if (leaves * wider.lanes <= *node.ports)
+            return wider;
+    }
+    const std::uint32_t of_pod = rails * lanes_to_spine;  // a spine's lanes
+    made.pods = std::max(1U, *node.ports / 2 / of_pod);
+    // As many lanes up as down, as far as there are ports.
+    const std::uint32_t down = made.pods * of_pod;
+    const std::uint32_t up = std::min(down, *node.ports - std::min(down, *node.ports));
+    if (up == 0)
+        return {spines, lanes_to_spine, pods, 1, 0, 0};  // one pod takes all: check_ends() says so
+    made.groups = (pods + made.pods - 1) / made.pods;
+    made.core_lanes = std::clamp(*node.ports / made.groups, 1U, up);
+    while (up % made.core_lanes != 0)
+        --made.core_lanes;
+    made.cores = up / made.core_lanes;
+    return made;
 }
 
 void FatTreeNetwork::check(ParamChecker& checker) const {

@@ -34,7 +34,9 @@ struct SingleSwitchNetwork {
 };
 
 /// Rail-optimised: NICs with the same index in all machines share a leaf switch; spines connect the
-/// leaves.
+/// leaves. Where the ports of a spine do not suffice for all leaves, there are more spines with
+/// fewer lanes to each leaf; where one lane is too many, groups of pods have spines of their own,
+/// half of whose ports lead up to core switches: spine s of every group is joined to the same cores.
 struct RailNetwork {
     static constexpr std::string_view kType = "rail";
     std::uint32_t machines_per_leaf = 32;
@@ -50,7 +52,11 @@ struct RailNetwork {
             field(
                 "machines_per_leaf", &RailNetwork::machines_per_leaf,
                 "Machines that share the leaves of a pod.", 1U, 4096U),
-            field("spines", &RailNetwork::spines, "Spine switches.", 1U, 4096U),
+            field(
+                "spines", &RailNetwork::spines,
+                "Spine switches; more where their ports do not suffice for all leaves "
+                "(docs/topologies.md#rail).",
+                1U, 4096U),
             field(
                 "lanes_to_spine", &RailNetwork::lanes_to_spine,
                 "Lanes from each leaf to each spine.", 1U, 1024U),
@@ -66,6 +72,17 @@ struct RailNetwork {
     }
     void check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const;
     void build(Topology& topology, std::span<const NetworkPort> ends) const;
+
+    /// How pods are joined.
+    struct Levels {
+        std::uint32_t spines = 1;      ///< of a group
+        std::uint32_t lanes = 1;       ///< from each leaf to each of them
+        std::uint32_t pods = 1;        ///< of a group
+        std::uint32_t groups = 1;      ///< 1: spines join all leaves
+        std::uint32_t cores = 0;       ///< of the spines with one number in their groups
+        std::uint32_t core_lanes = 0;  ///< from a spine to each of its cores
+    };
+    [[nodiscard]] Levels levels(std::uint32_t pods, std::uint32_t rails) const;
 };
 
 /// Folded Clos of equal switches with k ports. Two levels: every leaf has a link to every spine.
