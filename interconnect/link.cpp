@@ -35,6 +35,8 @@ Link::Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, 
 
 OptionalTime
 Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
+    if (answering_) [[unlikely]]
+        alternate();
     const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
     // Returned credits are collected only when needed, or when there are many.
     if (returning_.full() || !has_credit(channel))
@@ -58,6 +60,49 @@ Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
     arm_pump(kind_->context.scheduler.now().count());
     return std::nullopt;
+}
+
+void Link::answer(const Packet& packet, Time ready) {
+    Packet& waiting = answers_.push_back();
+    waiting = packet;
+    waiting.tail = ready.count();
+    if (answering_)
+        return;
+    answering_ = true;
+    answered_last_ = false;
+    arm_answer();
+}
+
+void Link::arm_answer() {
+    // No event of its own for waiting: it is put on the wire when the packets before it have left.
+    const std::uint64_t due = std::max(answers_.front().tail, busy_until_);
+    kind_->context.scheduler.at(
+        std::max(Time(due), kind_->context.scheduler.now()), *this, kAnswer);
+}
+
+void Link::answer_due() {
+    // It may have been put on the wire already, in its turn.
+    if (!answers_.empty() && answers_.front().tail <= kind_->context.scheduler.now().count())
+        send_answer();
+    answering_ = !answers_.empty();
+    if (answering_)
+        arm_answer();
+}
+
+void Link::send_answer() {
+    const Packet packet = answers_.front();
+    answers_.pop_front();
+    answering_ = false;
+    send(packet, Time(packet.tail));
+    answering_ = true;
+    answered_last_ = true;
+}
+
+void Link::alternate() {
+    if (!answered_last_ && !answers_.empty() && answers_.front().tail <= busy_until_ &&
+        can_send(answers_.front().kind))
+        send_answer();
+    answered_last_ = false;
 }
 
 bool Link::can_send(PacketKind kind) {
@@ -203,6 +248,8 @@ void Link::prepare(Prepare step) const {
 void Link::on_event(std::uint64_t tag) {
     if (tag == kDeliver)
         deliver();
+    else if (tag == kAnswer)
+        answer_due();
     else
         pump();
 }
