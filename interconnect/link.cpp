@@ -70,45 +70,39 @@ void Link::answer(const Packet& packet, Time ready) {
         return;
     answering_ = true;
     answered_last_ = false;
-    arm_answer();
+    arm_answer(ready.count());
 }
 
-void Link::arm_answer() {
-    // No event of its own for waiting: it is put on the wire when the packets before it have left.
-    const std::uint64_t due = std::max(answers_.front().tail, busy_until_);
-    kind_->context.scheduler.at(
-        std::max(Time(due), kind_->context.scheduler.now()), *this, kAnswer);
+void Link::arm_answer(std::uint64_t now) {
+    const std::uint64_t due = std::max({answers_.front().tail, busy_until_, now});
+    kind_->context.scheduler.at(Time(due), *this, kAnswer);
 }
 
 void Link::answer_due() {
-    // It may have been put on the wire already, in its turn.
-    if (!answers_.empty() && answers_.front().tail <= kind_->context.scheduler.now().count())
+    const std::uint64_t now = kind_->context.scheduler.now().count();
+    // The one that was due may have left already, in its turn.
+    if (!answers_.empty() && answers_.front().tail <= now)
         send_answer();
     answering_ = !answers_.empty();
     if (answering_)
-        arm_answer();
+        arm_answer(now);
 }
 
 void Link::send_answer() {
-    const Packet packet = answers_.front();
-    answers_.pop_front();
     answering_ = false;
-    send(packet, Time(packet.tail));
+    send(answers_.front(), Time(answers_.front().tail));
+    answers_.pop_front();
     answering_ = true;
     answered_last_ = true;
 }
 
 void Link::alternate() {
+    // One that waits for a credit misses its turn.
+    constexpr auto kChannel = static_cast<std::size_t>(VirtualChannel::kResponse);
     if (!answered_last_ && !answers_.empty() && answers_.front().tail <= busy_until_ &&
-        can_send(answers_.front().kind))
+        has_credit(kChannel))
         send_answer();
     answered_last_ = false;
-}
-
-bool Link::can_send(PacketKind kind) {
-    collect_credits(kind_->context.scheduler.now().count());
-    const auto channel = static_cast<std::size_t>(virtual_channel(kind));
-    return waiting_[channel].empty() && has_credit(channel);
 }
 
 bool Link::has_credit(std::size_t channel) const {
