@@ -52,7 +52,7 @@ Time Endpoint::pass_on(const Packet& packet, Link& from) {
     if (back > 0 && is_store(packet.kind))
         from.reverse().add_overhead(back);
     last_ready_ = std::max(last_ready_, taken);
-    Answer& passing = answers_.push_back();
+    Relayed& passing = relayed_.push_back();
     passing.packet = packet;
     passing.packet.wire = 0;
     passing.packet.tail = last_ready_.count();
@@ -65,23 +65,20 @@ Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route,
     const Time now = scheduler_.now();
     const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
     last_ready_ = std::max(last_ready_, ready);
-    Answer& answer = answers_.push_back();
-    answer.packet = packet;
-    answer.packet.kind = kind;
-    answer.packet.route = route;
-    answer.packet.wire = 0;
-    answer.packet.count = 1;
-    answer.packet.values = clients_[packet.client]->supply(packet, rank_);
-    answer.packet.tail = last_ready_.count();
-    answer.link = &link;
-    scheduler_.at(last_ready_, *this, 0);
+    Packet answer = packet;
+    answer.kind = kind;
+    answer.route = route;
+    answer.wire = 0;
+    answer.count = 1;
+    answer.values = clients_[packet.client]->supply(packet, rank_);
+    link.answer(answer, last_ready_);
     return now;
 }
 
 void Endpoint::on_event(std::uint64_t /*tag*/) {
-    const Answer answer = answers_.front();
-    answers_.pop_front();
-    answer.link->send(answer.packet, Time(answer.packet.tail));
+    const Relayed passing = relayed_.front();
+    relayed_.pop_front();
+    passing.link->send(passing.packet, Time(passing.packet.tail));
 }
 
 }  // namespace switchfold

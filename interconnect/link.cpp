@@ -35,6 +35,8 @@ Link::Link(const sc_core::sc_module_name& name, std::shared_ptr<LinkKind> kind, 
 
 OptionalTime
 Link::send(const Packet& packet, Time earliest, Link* upstream, LinkListener* listener) {
+    if (answering_) [[unlikely]]
+        alternate();
     const auto channel = static_cast<std::size_t>(virtual_channel(packet.kind));
     // Returned credits are collected only when needed, or when there are many.
     if (returning_.full() || !has_credit(channel))
@@ -60,10 +62,47 @@ Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
     return std::nullopt;
 }
 
-bool Link::can_send(PacketKind kind) {
-    collect_credits(kind_->context.scheduler.now().count());
-    const auto channel = static_cast<std::size_t>(virtual_channel(kind));
-    return waiting_[channel].empty() && has_credit(channel);
+void Link::answer(const Packet& packet, Time ready) {
+    Packet& waiting = answers_.push_back();
+    waiting = packet;
+    waiting.tail = ready.count();
+    if (answering_)
+        return;
+    answering_ = true;
+    answered_last_ = false;
+    arm_answer(ready.count());
+}
+
+void Link::arm_answer(std::uint64_t now) {
+    const std::uint64_t due = std::max({answers_.front().tail, busy_until_, now});
+    kind_->context.scheduler.at(Time(due), *this, kAnswer);
+}
+
+void Link::answer_due() {
+    const std::uint64_t now = kind_->context.scheduler.now().count();
+    // The one that was due may have left already, in its turn.
+    if (!answers_.empty() && answers_.front().tail <= now)
+        send_answer();
+    answering_ = !answers_.empty();
+    if (answering_)
+        arm_answer(now);
+}
+
+void Link::send_answer() {
+    answering_ = false;
+    send(answers_.front(), Time(answers_.front().tail));
+    answers_.pop_front();
+    answering_ = true;
+    answered_last_ = true;
+}
+
+void Link::alternate() {
+    // One that waits for a credit misses its turn.
+    constexpr auto kChannel = static_cast<std::size_t>(VirtualChannel::kResponse);
+    if (!answered_last_ && !answers_.empty() && answers_.front().tail <= busy_until_ &&
+        has_credit(kChannel))
+        send_answer();
+    answered_last_ = false;
 }
 
 bool Link::has_credit(std::size_t channel) const {
@@ -203,6 +242,8 @@ void Link::prepare(Prepare step) const {
 void Link::on_event(std::uint64_t tag) {
     if (tag == kDeliver)
         deliver();
+    else if (tag == kAnswer)
+        answer_due();
     else
         pump();
 }

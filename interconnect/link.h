@@ -57,14 +57,17 @@ protected:
     bool cut_through_ = false;
     bool pump_armed_ = false;
     bool errors_expected_ = false;
+    bool answering_ = false;  ///< answers wait for their turn
 };
 
 static_assert(sizeof(LinkState) == 3 * 64);
 
 /// One direction of a point-to-point link, with virtual channels and credits. A packet with a
 /// credit is assigned its time on the wire at once, in order of requests; without a credit it waits
-/// in the queue of its virtual channel. The end of a busy period is kept to a fraction of a
-/// picosecond, so rounding never accumulates. The far end sees a packet when its head arrives
+/// in the queue of its virtual channel. A GPU's answers wait in theirs until the wire is free for
+/// them, and take turns with what it sends by itself, packet by packet: what others have asked of
+/// it does not stand in the way of its own stores. The end of a busy period is kept to a fraction
+/// of a picosecond, so rounding never accumulates. The far end sees a packet when its head arrives
 /// (switch) or when its tail arrives (endpoint; for a train of lines, the tail of its first line).
 class Link final : private LinkState, public sc_core::sc_module {
 public:
@@ -87,11 +90,17 @@ public:
         const Packet& packet, Time earliest, Link* upstream = nullptr,
         LinkListener* listener = nullptr);
 
+    /// Sends an answer that is ready at `ready`, no earlier than those before it.
+    void answer(const Packet& packet, Time ready);
+
     /// Prefetches the fields that a packet touches.
     void fetch() const { prefetch(static_cast<const LinkState*>(this), sizeof(LinkState)); }
 
-    /// Whether a packet of this kind would get a credit now, regardless of its length.
-    [[nodiscard]] bool can_send(PacketKind kind);
+    /// The last packet sent, which waits for a credit, leaves that link's buffer: it is freed when
+    /// the packet has departed.
+    void note_upstream(PacketKind kind, Link& upstream) {
+        waiting_[static_cast<std::size_t>(virtual_channel(kind))].back().upstream = &upstream;
+    }
 
     /// Occupies the wire for `wire` bytes of a host copy with `payload` bytes of data: without a
     /// packet or credit, in order with packets. \returns when the last byte leaves.
@@ -144,6 +153,7 @@ private:
     };
     static constexpr std::uint64_t kDeliver = 0;
     static constexpr std::uint64_t kPump = 1;
+    static constexpr std::uint64_t kAnswer = 2;
     static constexpr std::size_t kSinkBytes = 128;
 
     void on_event(std::uint64_t tag) override;
@@ -152,6 +162,12 @@ private:
     void pump();
     void collect_credits(std::uint64_t now);
     void arm_pump(std::uint64_t now);
+    void arm_answer(std::uint64_t now);
+    void answer_due();
+    /// Puts the first answer on the wire.
+    void send_answer();
+    /// Before a packet of another virtual channel: the first answer, if it is its turn.
+    void alternate();
     [[nodiscard]] bool has_credit(std::size_t channel) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
     /// Takes time from the other direction, which cannot carry data meanwhile.
@@ -169,7 +185,9 @@ private:
     std::uint32_t port_ = 0;
     std::uint32_t id_;
     std::array<RingQueue<Waiting>, kVirtualChannels> waiting_;
-    LinkStatistics statistics_;  ///< except counters updated with every packet
+    RingQueue<Packet> answers_;   ///< that wait for the wire; their tails say when they are ready
+    bool answered_last_ = false;  ///< the last packet given to the wire was an answer
+    LinkStatistics statistics_;   ///< except counters updated with every packet
     Link* reverse_ = nullptr;
     std::unique_ptr<Errors> errors_;
     std::shared_ptr<LinkKind> own_kind_;

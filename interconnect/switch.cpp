@@ -148,11 +148,12 @@ OptionalTime Switch::copy(const Packet& packet, Link& from, bool acknowledge) {
     statistics_.multicast_copies += members.down.size();
     for (Link* out : members.down) {
         values_.share(packet.values);
-        const bool take = !handed_over && !out->can_send(next.kind);
-        const OptionalTime finish = out->send(next, earliest, take ? &from : nullptr);
-        handed_over = handed_over || take;
-        if (finish)
+        if (const OptionalTime finish = out->send(next, earliest)) {
             last = std::max(last, *finish);
+        } else if (!handed_over) {
+            out->note_upstream(next.kind, from);
+            handed_over = true;
+        }
     }
     values_.drop(packet.values);
     if (handed_over)

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -151,6 +152,116 @@ TEST(Link, OverheadTakesWireTime) {
     link.add_overhead(1024);
     EXPECT_EQ(*link.send(write(0, 1024), Time()), picoseconds(40'960));
     simulation.run();
+}
+
+Packet answer(std::uint64_t tag, std::uint32_t payload) {
+    Packet packet = write(tag, payload);
+    packet.kind = PacketKind::kReduceData;
+    return packet;
+}
+
+std::vector<std::uint64_t> tags(const Sink& sink) {
+    std::vector<std::uint64_t> all;
+    for (const auto& [time, packet] : sink.seen)
+        all.push_back(packet.tag);
+    return all;
+}
+
+/// Sends a store of its own at a time.
+struct Store : EventHandler {
+    Store(Scheduler& scheduler, Link& l, Time at) : link(l), when(at) {
+        scheduler.at(at, *this, 0);
+    }
+    void on_event(std::uint64_t) override { link.send(write(1000, 1000), when); }
+    Link& link;
+    Time when;
+};
+
+TEST(Link, AnswersAndStoresTakeTurns) {
+    Simulation simulation;
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    for (std::uint64_t i = 0; i < 6; ++i)
+        link.answer(answer(i, 1000), Time());
+    for (std::uint64_t i = 0; i < 4; ++i)
+        link.send(write(100 + i, 1000), Time());
+    simulation.run();
+    EXPECT_EQ(tags(sink), (std::vector<std::uint64_t>{0, 100, 1, 101, 2, 102, 3, 103, 4, 5}));
+    // The wire is never idle between them: 20 ns each.
+    EXPECT_EQ(sink.seen.back().first, nanoseconds(10 * 20 + 500));
+    EXPECT_EQ(link.outstanding(VirtualChannel::kResponse), 0U);
+    EXPECT_EQ(link.outstanding(VirtualChannel::kRequest), 0U);
+}
+
+TEST(Link, AStoreDoesNotWaitForAllThatOthersAskedFor) {
+    Simulation simulation;
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    for (std::uint64_t i = 0; i < 100; ++i)
+        link.answer(answer(i, 1000), Time());
+    // On the wire is the sixth answer, of 20 ns.
+    const Store store(simulation.scheduler(), link, nanoseconds(110));
+    simulation.run();
+    ASSERT_EQ(sink.seen.size(), 101U);
+    EXPECT_EQ(sink.seen[6].second.tag, 1000U);
+    EXPECT_EQ(sink.seen.back().first, nanoseconds(101 * 20 + 500));
+}
+
+TEST(Link, AnswersLeaveNoEarlierThanTheyAreReady) {
+    Simulation simulation;
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(bare(), 1, context), 0);
+    Sink sink(simulation.scheduler());
+    link.bind(sink, 0, false);
+    link.answer(answer(0, 1000), nanoseconds(300));
+    link.answer(answer(1, 1000), nanoseconds(310));
+    link.answer(answer(2, 1000), nanoseconds(900));
+    link.send(write(100, 1000), Time());
+    simulation.run();
+    EXPECT_EQ(tags(sink), (std::vector<std::uint64_t>{100, 0, 1, 2}));
+    EXPECT_EQ(sink.seen[1].first, nanoseconds(300 + 20 + 500));
+    EXPECT_EQ(sink.seen[2].first, nanoseconds(300 + 40 + 500));
+    EXPECT_EQ(sink.seen[3].first, nanoseconds(900 + 20 + 500));
+}
+
+RC_GTEST_PROP(LinkProperty, AnswersBesideStoresLoseNothing, ()) {
+    LinkParams params = bare();
+    params.buffer_per_lane = Bytes(*rc::gen::inRange<std::uint64_t>(256, 20'000));
+    const auto sizes = *rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange(1U, 5000U));
+    const Time hold = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 3000));
+    Simulation simulation;
+    LinkContext context{simulation.scheduler(), {nullptr, nullptr}, {}};
+    Link link("link", kind(params, 1, context), 0);
+    Sink sink(simulation.scheduler(), hold);
+    link.bind(sink, 0, false);
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < sizes.size(); ++i) {
+        if (i % 3 == 0)
+            link.send(write(i, sizes[i]), Time());
+        else
+            link.answer(answer(i, sizes[i]), nanoseconds(i));
+        total += params.format.wire_bytes(PacketKind::kWrite, sizes[i]);
+    }
+    simulation.run();
+    RC_ASSERT(sink.seen.size() == sizes.size());
+    // Each virtual channel keeps its order.
+    std::vector<std::uint64_t> stores;
+    std::vector<std::uint64_t> answers;
+    for (const std::uint64_t tag : tags(sink))
+        (tag % 3 == 0 ? stores : answers).push_back(tag);
+    RC_ASSERT(std::is_sorted(stores.begin(), stores.end()));
+    RC_ASSERT(std::is_sorted(answers.begin(), answers.end()));
+    RC_ASSERT(link.outstanding(VirtualChannel::kRequest) == 0U);
+    RC_ASSERT(link.outstanding(VirtualChannel::kResponse) == 0U);
+    RC_ASSERT(link.waiting() == 0U);
+    if (!sizes.empty()) {
+        const Time least = serialization_time(Bytes(total), params.lane_bandwidth) + params.latency;
+        RC_ASSERT(sink.seen.back().first + Time(1) >= least);
+    }
 }
 
 RC_GTEST_PROP(LinkProperty, LosesNothingKeepsOrderConservesCredits, ()) {

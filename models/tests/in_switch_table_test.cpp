@@ -70,6 +70,28 @@ TEST(InSwitchTable, EachEntryCountsFromOneOn) {
     }
 }
 
+TEST(InSwitchTable, MoreEntriesNeverSlowAPull) {
+    // What a unit with many entries has asked of the members does not stand in the way of their
+    // stores and requests.
+    for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kCommand}) {
+        const double some = on_h100(mode, 16).microseconds();
+        for (const std::uint32_t entries : {64U, 256U, 1024U})
+            EXPECT_LT(on_h100(mode, entries).microseconds(), 1.005 * some) << entries;
+    }
+}
+
+TEST(InSwitchTable, MoreAddersNeverSlowAPull) {
+    std::vector<double> us;
+    for (const std::uint32_t adders : {2U, 4U, 8U}) {
+        Case run = on_h100(InSwitchMode::kPull, 256);
+        run.machine.node.reduction->adder_rate = gigabytes_per_second(4);
+        run.machine.node.reduction->adders = adders;
+        us.push_back(run.microseconds());
+    }
+    EXPECT_LT(us[1], us[0]);
+    EXPECT_LT(us[2], 1.005 * us[1]);
+}
+
 TEST(InSwitchTable, SlowAddersTakeEachTypeAtItsRate) {
     // Adders far slower than the links: all of a port's operands pass its adder.
     const auto us = [](Datatype type, std::uint32_t elements, Accumulation accumulation) {

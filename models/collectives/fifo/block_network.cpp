@@ -21,6 +21,9 @@ constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least s
 /// this multiple of the configured unit.
 constexpr std::uint64_t kUnitsInPiece = 32;
 constexpr std::uint64_t kLargestUnit = 16;
+/// Threads hand on lines by rounds: those of LL's 512 threads, of 8 B each. What they hand on
+/// together travels together, whatever the model's packets are.
+constexpr std::uint64_t kLineRound = 4096;
 constexpr std::uint64_t kSmallestLineUnit = 1024;
 constexpr std::uint64_t kLineUnitsInChunk = 8;
 constexpr std::uint32_t kLlBytesOfThread = 8;  // data of the 16-byte line that a thread stores
@@ -182,7 +185,8 @@ BlockNetwork::BlockNetwork(
 }
 
 std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) const {
-    const std::uint64_t smallest = std::min<std::uint64_t>(most, params_.transfer_unit.count());
+    const std::uint64_t smallest = std::min<std::uint64_t>(
+        most, protocol_ == Protocol::kSimple ? params_.transfer_unit.count() : kLineRound);
     if (bundle_ > 1)
         return static_cast<std::uint32_t>(smallest);  // it holds a chunk of every channel
     std::uint64_t unit = smallest;
