@@ -95,8 +95,12 @@ void CollectiveEngine::specify_as_traced(
     const CollectiveOperation& collective, CollectiveSpec& spec) const {
     const std::uint32_t usual = params_.simple.threads;
     spec.given = collective.given;
+    spec.given_traffic = collective.given_traffic;
+    spec.given_footprint = collective.given_footprint;
     spec.layout = one_domain(spec.size());
-    spec.blocks = spec.choice.channels = std::max(1U, collective.thread_blocks);
+    // What is known to move its bytes without an SM, copy engines, has no block.
+    const std::uint32_t fewest = collective.given_traffic.count() > 0 ? 0 : 1;
+    spec.blocks = spec.choice.channels = std::max(fewest, collective.thread_blocks);
     spec.choice.threads = collective.threads_per_block != 0 ? collective.threads_per_block : usual;
     // Blocks of the machine's own kernel fit its SMs, so one of more threads has no more registers.
     spec.registers_per_thread =

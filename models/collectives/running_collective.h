@@ -74,8 +74,10 @@ struct CollectiveSpec {
     /// For an all-to-all whose parts differ; `bytes` is that of the even one with its largest part.
     const UnevenExchange* parts = nullptr;
     std::vector<MessageChoice> messages;  ///< with `parts`, in their order
-    /// Lasts so long from the arrival of its last member on, without traffic; zero: simulated.
+    /// Lasts so long from the arrival of its last member on, without packets; zero: simulated.
     Time given;
+    Bytes given_traffic;    ///< as CollectiveOperation::given_traffic
+    Bytes given_footprint;  ///< as CollectiveOperation::given_footprint
     Time peers_late;  ///< time from a member's residence to the arrival of the last untraced rank
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;
@@ -153,7 +155,7 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 [[nodiscard]] MakeCollective make_copy_collective;
 /// A framework's own copies between GPUs and to the host.
 [[nodiscard]] MakeCollective make_peer_copies;
-/// The traced time, without traffic.
+/// The given time, without packets.
 [[nodiscard]] MakeCollective make_as_traced;
 /// Dispatch and combine of mixture-of-experts layers.
 [[nodiscard]] MakeCollective make_experts_collective;

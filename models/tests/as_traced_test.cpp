@@ -49,6 +49,41 @@ TEST(AsTraced, OfUnknownBlocksHasOne) {
     EXPECT_EQ(machine.ports.front()->most_blocks, 1U);
 }
 
+TEST(AsTraced, AsksTheMemoryEvenlyForTheBytesThatAreGiven) {
+    for (const std::uint64_t bytes : {1ULL, 999'999ULL, 123'456'789'012ULL}) {
+        TestMachine machine = machine_of(2);
+        CollectiveOperation operation = given(CollectiveKind::kAllGather, nanoseconds(123'400), 6);
+        operation.given_traffic = Bytes(bytes);
+        const CollectiveRecord record = machine.run(operation);
+        // An ideal memory holds nothing up.
+        EXPECT_EQ(record.end - record.ready, nanoseconds(123'400));
+        for (const auto& port : machine.ports)
+            EXPECT_EQ(port->bytes_read + port->bytes_written, bytes);
+    }
+}
+
+TEST(AsTraced, EndsLaterWhereTheMemoryHoldsItsBytesUp) {
+    TestMachine machine = machine_of(1);
+    for (const auto& port : machine.ports)
+        port->bytes_per_second = 1e9;
+    CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(100), 2);
+    operation.given_traffic = Bytes(200'000);
+    const CollectiveRecord slow = machine.run(operation);
+    EXPECT_NEAR(to_seconds(slow.end - slow.ready), 200e-6, 1e-6);
+    operation.given_traffic = Bytes(99'000);
+    operation.sequence = 1;
+    const CollectiveRecord fast = machine.run(operation);
+    EXPECT_EQ(fast.end - fast.ready, microseconds(100));
+}
+
+TEST(AsTraced, OfUnknownBlocksHasOneUnlessItMovesBytes) {
+    TestMachine machine = machine_of(2);
+    CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(5), 0);
+    operation.given_traffic = Bytes(1000);
+    machine.run(operation);
+    EXPECT_EQ(machine.ports.front()->occupied, 0U);
+}
+
 TEST(AsTraced, WaitsForRanksThatAreLate) {
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
         TestMachine machine = machine_of(4);

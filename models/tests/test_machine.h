@@ -14,7 +14,8 @@
 
 namespace switchfold {
 
-/// A GPU with room for every kernel, an infinitely fast memory, and sums that take no time.
+/// A GPU with room for every kernel, a memory that is infinitely fast unless a rate is set, and sums
+/// that take no time.
 struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {
@@ -29,7 +30,11 @@ struct IdealPort final : RankPort, EventHandler {
     Time access(std::uint64_t read, std::uint64_t written) override {
         bytes_read += read;
         bytes_written += written;
-        return scheduler.now();
+        if (bytes_per_second > 0)
+            free_at = std::max(free_at, scheduler.now()) +
+                      Time(static_cast<std::uint64_t>(
+                          static_cast<double>(read + written) / bytes_per_second * 1e12));
+        return std::max(free_at, scheduler.now());
     }
     void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
         copies.emplace_back(id, &listener);
@@ -68,6 +73,8 @@ struct IdealPort final : RankPort, EventHandler {
             draw_listener->on_kernel_draws();
     }
     static constexpr std::uint64_t kSum = 1ULL << 62U;
+    double bytes_per_second = 0;  ///< of the memory; 0: it takes no time
+    Time free_at;
     double draw_rate = 0;
     DrawListener* draw_listener = nullptr;
     std::uint32_t rank;

@@ -1,35 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/json.h"
+#include "core/random_stream.h"
 #include "sim/config/load.h"
 #include "sim/runner.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace switchfold::folded_plan_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/folded.json";
 
-/// Runs the plan on HGX H100, with every rank and folded.
-ExperimentResult both(const std::string& plan) {
+constexpr const char* kGpt =
+    R"({"type": "gpt", "layers": 4, "hidden": 2048, "heads": 16, "sequence": 1024, "vocabulary": 4096})";
+constexpr const char* kExperts =
+    R"({"type": "moe", "layers": 4, "hidden": 1024, "heads": 8, "kv_heads": 8, "feed_forward": 2048,
+        "experts": 8, "top_k": 2, "sequence": 1024, "vocabulary": 4096})";
+constexpr const char* kRings =
+    R"({"name": "all"}, {"name": "folded", "set": {"/workload/plan/fold": true}})";
+constexpr const char* kInSwitch =
+    R"(, {"name": "all, in switch", "all_reduce": {"algorithm": "in_switch"}},
+       {"name": "folded, in switch", "set": {"/workload/plan/fold": true}, "all_reduce": {"algorithm": "in_switch"}})";
+
+ExperimentResult run(
+    const std::string& system, const std::string& network, const std::string& plan,
+    const std::string& scenarios) {
     const std::string text = fmt::format(
         R"({{
-          "name": "folded", "system": "../systems/hgx_h100.json", "causes": false,
-          "workload": {{
-            "type": "training", "gradient": "bfloat16", "plan": {{{0}}},
-            "network": {{"type": "gpt", "layers": 4, "hidden": 2048, "heads": 16, "sequence": 1024, "vocabulary": 4096}}
-          }},
-          "scenarios": [
-            {{"name": "all"}},
-            {{"name": "folded", "set": {{"/workload/plan/fold": true}}}},
-            {{"name": "all, in switch", "all_reduce": {{"algorithm": "in_switch"}}}},
-            {{"name": "folded, in switch", "set": {{"/workload/plan/fold": true}}, "all_reduce": {{"algorithm": "in_switch"}}}}
-          ]
+          "name": "folded", "system": {}, "causes": false,
+          "workload": {{"type": "training", "gradient": "bfloat16", "plan": {{{}}}, "network": {}}},
+          "scenarios": [{}]
         }})",
-        plan);
+        system, plan, network, scenarios);
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+}
+
+/// Runs the plan on HGX H100, with every rank and folded.
+ExperimentResult both(const std::string& plan) {
+    return run(R"("../systems/hgx_h100.json")", kGpt, plan, std::string(kRings) + kInSwitch);
+}
+
+/// The folded step against the whole, on machines of 8 H100 with a NIC each.
+double folded_against_all(std::uint32_t machines, const std::string& network, const std::string& plan) {
+    const ExperimentResult result = run(
+        fmt::format(
+            R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
+            machines),
+        network, plan, kRings);
+    return result.scenarios[1].iteration_us / result.scenarios[0].iteration_us;
 }
 
 std::string refused(const std::string& plan) {
@@ -40,6 +64,9 @@ std::string refused(const std::string& plan) {
     }
     return "";
 }
+
+/// Measured on random plans: what stands for a collective is no packet on the links.
+constexpr double kBesideKernels = 0.02;
 
 void expect_same(const std::string& plan, double of_rings, double of_bubbles = 0.01) {
     const ExperimentResult result = both(plan);
@@ -94,21 +121,89 @@ TEST(FoldedPlan, LeavesOutOnlyWhatOverlappedMessagesSlow) {
         0.02);
 }
 
+TEST(FoldedPlan, TakesWhatGradientsTakeThatAreReducedBesideThePass) {
+    // One stage, buckets beside the only backward.
+    expect_same(R"("data": 8, "micro_batch": 2, "accumulate": 2)", kBesideKernels);
+    expect_same(
+        R"("tensor": 2, "sequence": true, "data": 4, "micro_batch": 2, "accumulate": 3,
+           "sharding": "optimizer")",
+        kBesideKernels);
+    // Stages: only their last passes are simulated kernel by kernel.
+    expect_same(
+        R"("pipeline": 2, "data": 4, "micro_batch": 2, "accumulate": 6, "messages": "blocking")",
+        kBesideKernels, 0.02);
+}
+
+TEST(FoldedPlan, TakesWhatFullySharedWeightsTake) {
+    expect_same(
+        R"("data": 8, "micro_batch": 2, "accumulate": 1, "sharding": "parameters")",
+        kBesideKernels);
+    expect_same(
+        R"("tensor": 2, "data": 4, "micro_batch": 2, "accumulate": 2, "sharding": "gradients")",
+        kBesideKernels);
+}
+
+TEST(FoldedPlan, TakesWhatHostsTakeThatRunAhead) {
+    expect_same(
+        R"("tensor": 4, "data": 2, "micro_batch": 1, "accumulate": 2,
+           "launches": "../launches/pytorch_eager.json")",
+        kBesideKernels);
+    expect_same(
+        R"("tensor": 2, "pipeline": 2, "data": 2, "micro_batch": 1, "accumulate": 4,
+           "launches": {"kernel": "12 us", "collective": "20 us"})",
+        kBesideKernels, 0.02);
+}
+
+TEST(FoldedPlan, TakesWhatTokensTakeThatTravelToExperts) {
+    EXPECT_NEAR(
+        folded_against_all(
+            1, kExperts, R"("data": 8, "expert": 4, "micro_batch": 2, "sharding": "optimizer")"),
+        1, kBesideKernels);
+    EXPECT_NEAR(
+        folded_against_all(2, kExperts, R"("data": 16, "expert": 8, "overlap_gradients": false)"), 1,
+        kBesideKernels);
+}
+
+TEST(FoldedPlan, TakesWhatRandomPlansTakeOnTwoMachines) {
+    RandomStream random(7, "folded plans");
+    const auto one_of = [&](const std::vector<std::string>& words) {
+        return words[random.below(words.size())];
+    };
+    for (int i = 0; i < 6; ++i) {
+        const std::uint64_t tensor = 1ULL << random.below(4);
+        const std::uint64_t pipeline = 1ULL << random.below(2);
+        const std::string plan = fmt::format(
+            R"("tensor": {}, "pipeline": {}, "data": {}, "accumulate": {}, "micro_batch": {},
+               "sharding": "{}", "overlap_gradients": {}, "recompute": "{}", "messages": "blocking",
+               "launches": {})",
+            tensor, pipeline, 16 / tensor / pipeline, 2 * pipeline, 1 + random.below(2),
+            one_of({"none", "optimizer", "gradients", "parameters"}), one_of({"true", "false"}),
+            one_of({"none", "full"}),
+            one_of({"{}", R"({"kernel": "6 us", "collective": "10 us"})"}));
+        EXPECT_NEAR(folded_against_all(2, kGpt, plan), 1, kBesideKernels) << plan;
+    }
+}
+
+TEST(FoldedPlan, SuggestsToFoldManyRanks) {
+    const auto suggested = [](std::uint32_t machines) {
+        const ExperimentResult result = run(
+            fmt::format(
+                R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
+                machines),
+            R"({"type": "gpt", "layers": 1, "hidden": 64, "heads": 1, "sequence": 64, "vocabulary": 64})",
+            fmt::format(R"("data": {}, "overlap_gradients": false)", 8 * machines),
+            R"({"name": "all"})");
+        return std::any_of(
+            result.workload.notes.begin(), result.workload.notes.end(),
+            [](const std::string& note) {
+                return note.find("/workload/plan/fold true") != std::string::npos;
+            });
+    };
+    EXPECT_FALSE(suggested(1));
+    EXPECT_TRUE(suggested(9));
+}
+
 TEST(FoldedPlan, RefusesWhatIsNotTheSameWhenFolded) {
-    EXPECT_EQ(
-        refused(R"("data": 8)"),
-        "/workload/plan/fold cannot fold this plan: its gradients travel beside a pass; expected "
-        "overlap_gradients false");
-    EXPECT_EQ(
-        refused(R"("data": 8, "overlap_gradients": false, "sharding": "parameters")"),
-        "/workload/plan/fold cannot fold this plan: its ranks share gradients in every pass; "
-        "expected "
-        "sharding none or optimizer");
-    EXPECT_EQ(
-        refused(R"("tensor": 8, "launches": {"kernel": "40 us"})"),
-        "/workload/plan/fold cannot fold this plan: its hosts run ahead from pass to pass; "
-        "expected "
-        "launches with wait_after_pass, or blocking messages");
     EXPECT_EQ(
         refused(R"("pipeline": 4, "accumulate": 8, "schedule": "chimera")"),
         "/workload/plan/fold cannot fold this plan: chimera runs both ways; expected one");

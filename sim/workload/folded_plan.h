@@ -10,13 +10,13 @@ namespace switchfold {
 /// Folds a plan for a machine. \pre it can be folded.
 [[nodiscard]] FoldedStep folded_step(const PlannedStep& step, const SystemParams& system);
 
-/// The step of a folded plan on a machine: simulates its probe in this process, like simulate(),
-/// and sets the pieces' times accordingly.
+/// The step of a folded plan on a machine: simulates its probes in this process, like simulate(),
+/// and sets the times of pieces and collectives accordingly.
 [[nodiscard]] ExecutionGraph measured_step(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options);
 
-/// The same with the probe as a job, whose errors are rethrown here.
+/// The same with the probes as jobs, whose errors are rethrown here.
 [[nodiscard]] ExecutionGraph measured_step_apart(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options, const RunJobs& run);

@@ -4,6 +4,7 @@
 #include "sim/elastic/step_graphs.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/folded_plan.h"
+#include "sim/workload/folded_probes.h"
 #include "sim/workload/learning_plan.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/read_workload.h"
@@ -133,6 +134,9 @@ private:
             fold(*prepared->step);
         else
             out_.graph = prepared->graph();
+        if (!w.plan->fold && !context_.is_placed() && context_.experiment().ranks.empty() &&
+            !prepared->divided && !prepared->average && !prepared->memory && !prepared->cut)
+            suggest_fold(*prepared->step);
         if (prepared->average)
             note_average(*prepared->average);
         if (context_.experiment().learning)
@@ -264,14 +268,35 @@ private:
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();
+        const bool messages_beside =
+            plan.messages != Messages::kBlocking && plan.pipeline > 1;
         out_.report.notes.push_back(fmt::format(
-            "folded: one rank of each device stands for {}; a pass is one kernel that takes what "
-            "it "
-            "took with its collectives on the ranks of a machine{}",
+            "folded: one rank of each device stands for {}; {}{}",
             plan.tensor * plan.context * plan.data,
-            plan.messages == Messages::kBlocking || plan.pipeline == 1
-                ? ""
-                : "; what messages slow beside them is left out"));
+            folds_by_passes(step)
+                ? "a pass is one kernel that takes what it took with its collectives on the ranks "
+                  "of a machine"
+                : "a pass that nothing runs beside is one kernel that takes what it took with its "
+                  "collectives on the ranks of a machine; in the others collectives take what they "
+                  "took alone, with their thread blocks and their memory traffic beside kernels, "
+                  "and what they take from each other on links is left out",
+            messages_beside ? "; what messages slow beside them is left out" : ""));
+        if (plan.data * plan.context >= kLongRing)
+            out_.report.notes.push_back(fmt::format(
+                "folded: rings of {} ranks and more are measured on two shorter ones with as many "
+                "bytes a rank, whose steps take as long",
+                kLongRing));
+    }
+
+    /// Names what makes a step of many ranks fast to simulate.
+    void suggest_fold(const PlannedStep& step) {
+        constexpr std::uint32_t kMany = 64;
+        const std::uint32_t ranks = ranks_of(step.plan());
+        if (ranks > kMany && why_not_folded(step, gpus_of_machine(context_.system())).empty())
+            out_.report.notes.push_back(fmt::format(
+                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
+                "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
+                ranks));
     }
 
     const WorkloadContext& context_;

@@ -172,8 +172,7 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
     check_scenarios(context, prepared);
     if (prepared.folded && prepared.left_out.empty()) {
         // The step has collectives that the probe lacks: agreement between devices.
-        const std::vector<Time> any(prepared.folded->pieces().size(), nanoseconds(1));
-        prepared.graph = prepared.folded->graph(any);
+        prepared.graph = prepared.folded->graph(prepared.folded->each(nanoseconds(1)));
         check(prepared.graph);
         check_scenarios(context, prepared);
     }

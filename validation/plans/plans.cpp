@@ -44,6 +44,7 @@ comparable(const std::vector<PlanRow>& rows, const Machines& machines, SuiteResu
                 ComparedPlan compared{&row, planned_row(row.step, match.machine->system)};
                 // Folding makes a step of many micro-batches as fast to simulate as one of few.
                 compared.fold =
+                    folds_by_passes(*compared.planned.step) &&
                     why_not_folded(
                         *compared.planned.step, gpus_of_machine(*compared.planned.system))
                         .empty();

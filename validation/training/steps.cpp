@@ -21,7 +21,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::uint32_t kMostRanks = 16;     ///< more ranks are folded, if they can be
+constexpr std::uint32_t kMostRanks = 16;     ///< more ranks are folded, if that is by passes
 constexpr std::uint32_t kMostUnfolded = 32;  ///< otherwise as many are simulated one by one
 
 /// Why the ranks of a row are not folded; empty if they are.
@@ -79,7 +79,10 @@ void compare_steps(
     std::vector<NumberJob> jobs;
     for (const PlannedStepRow& p : planned)
         jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
-                            const bool fold = p.row->gpus > kMostRanks && why_not_folded(p).empty();
+                            const bool fold = p.row->gpus > kMostRanks &&
+                                              (p.row->gpus > kMostUnfolded ||
+                                               folds_by_passes(*p.step)) &&
+                                              why_not_folded(p).empty();
                             return simulated_seconds(p, fold, progress);
                         }});
     const std::vector<double> seconds = run_number_jobs(jobs, options);

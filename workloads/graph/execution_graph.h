@@ -129,6 +129,10 @@ struct CollectiveOperation {
     /// ranks and for `given` from the last one's arrival. False: nothing but time passes, and no
     /// rank waits for another.
     bool holds_blocks = false;
+    /// With `holds_blocks`: bytes that the rank's memory serves for it, evenly over `given`, and
+    /// buffers that it keeps in the L2; it takes longer where kernels beside it hold its bytes up.
+    Bytes given_traffic;
+    Bytes given_footprint;
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< from this rank's arrival to that of the last untraced rank
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose

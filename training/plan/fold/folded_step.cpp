@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -46,6 +48,30 @@ bool same(const Work& a, const Work& b) {
     });
 }
 
+bool lies_alike(std::uint32_t group, std::uint32_t machine) {
+    return group % machine == 0 || machine % group == 0;
+}
+
+/// Appends a graph's operations to those of the same ranks, on their first stream.
+void append(ExecutionGraph& graph, const ExecutionGraph& more) {
+    const auto names = static_cast<std::uint32_t>(graph.names.size());
+    const auto groups = static_cast<std::uint32_t>(graph.groups.size());
+    graph.names.insert(graph.names.end(), more.names.begin(), more.names.end());
+    graph.groups.insert(graph.groups.end(), more.groups.begin(), more.groups.end());
+    for (std::size_t rank = 0; rank < more.ranks.size(); ++rank) {
+        RankGraph own = *graph.ranks[rank];
+        if (own.streams.empty())
+            own.streams = more.ranks[rank]->streams;
+        for (Operation operation : more.ranks[rank]->operations) {
+            operation.name += names;
+            if (auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+                collective->group += groups;
+            own.operations.push_back(std::move(operation));
+        }
+        graph.ranks[rank] = std::make_shared<const RankGraph>(std::move(own));
+    }
+}
+
 }  // namespace
 
 std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
@@ -59,65 +85,34 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
                 return fmt::format(
                     "{} runs two passes beside each other; expected one after the other",
                     schedule.name);
-    const std::uint32_t group = plan.tensor * plan.context;
     if (plan.last_micro_batch != 0 && plan.last_micro_batch != plan.micro_batch)
         return "its last micro-batch is smaller than the others; expected equal ones";
     if (std::any_of(plan.samples.begin(), plan.samples.end(), [&](std::uint32_t samples) {
             return samples != plan.samples.front();
         }))
         return "its replicas have different numbers of samples; expected equal ones";
-    if (plan.sharding >= Sharding::kGradients)
-        return "its ranks share gradients in every pass; expected sharding none or optimizer";
-    if (plan.data * plan.context > 1 && plan.overlap_gradients)
-        return "its gradients travel beside a pass; expected overlap_gradients false";
-    if (plan.launch_times.any() && !plan.launch_times.wait_after_pass &&
-        plan.messages != Messages::kBlocking)
-        return "its hosts run ahead from pass to pass; expected launches with wait_after_pass, or "
-               "blocking messages";
-    if (plan.expert > 1)
-        return "its replicas exchange tokens in every pass; expected expert 1";
-    if (group % machine != 0 && machine % group != 0)
-        return fmt::format(
-            "its groups of {} ranks lie differently on machines of {}", group, machine);
+    for (const std::uint32_t group :
+         {plan.tensor * plan.context, plan.tensor * plan.context * plan.expert})
+        if (!lies_alike(group, machine))
+            return fmt::format(
+                "its groups of {} ranks lie differently on machines of {}", group, machine);
     return {};
 }
 
-/// Records the pieces of the step while it is written.
+bool folds_by_passes(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    return !passes_meet(step) && (plan.data * plan.context == 1 || !plan.overlap_gradients);
+}
+
+/// Records the passes that are one kernel while the step is written.
 class FoldedStep::Recorder : public FoldedParts {
 public:
-    /// Of data-parallel ranks.
-    struct Reduction {
-        CollectiveKind kind = CollectiveKind::kAllReduce;
-        Bytes bytes;
-        Datatype datatype = Datatype::kFloat32;
-        bool operator==(const Reduction&) const = default;
-    };
-
     Recorder(const PlannedStep& step, std::vector<Use>& uses) : step_(step), uses_(uses) {}
 
     void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) override {
         uses_.push_back({rank, operation, piece_of(pass)});
     }
-    void collective(std::uint32_t rank, std::uint32_t operation) override {
-        collectives_.push_back({rank, operation, 0});
-    }
-
-    /// Called once everything is written: groups equal collectives.
-    void find_collectives(const std::vector<RankGraph>& ranks) {
-        for (Use& use : collectives_) {
-            const auto& body =
-                std::get<CollectiveOperation>(ranks[use.rank].operations[use.operation].body);
-            const Reduction reduction{body.kind, body.bytes, body.datatype};
-            const auto found = std::find(reductions_.begin(), reductions_.end(), reduction);
-            use.piece = passes_.size() + static_cast<std::size_t>(found - reductions_.begin());
-            if (found == reductions_.end())
-                reductions_.push_back(reduction);
-            uses_.push_back(use);
-        }
-    }
-
     [[nodiscard]] const std::vector<Pass>& passes() const { return passes_; }
-    [[nodiscard]] const std::vector<Reduction>& reductions() const { return reductions_; }
 
 private:
     std::size_t piece_of(const Pass& pass) {
@@ -137,102 +132,134 @@ private:
 
     const PlannedStep& step_;
     std::vector<Use>& uses_;
-    std::vector<Use> collectives_;
     std::map<std::pair<PassKind, std::uint32_t>, std::size_t> piece_;
     std::vector<Pass> passes_;  ///< one representative of each piece
-    std::vector<Reduction> reductions_;
 };
 
-/// Writes the probe: every piece once, one after another.
-class FoldedStep::ProbeWriter {
-public:
-    ProbeWriter(const PlannedStep& step, const RankMap& map, const Recorder& pieces) :
-        step_(step), map_(map), pieces_(pieces) {}
-
-    /// \returns the marks, which are equal on all ranks that run passes.
-    std::vector<Marks>
-    rank(PassWriter& writer, std::uint32_t rank, bool reduces, bool does_passes) const {
-        std::vector<Marks> marks(pieces_.passes().size());
-        for (const Recorder::Reduction& reduction : pieces_.reductions()) {
-            if (!reduces)
-                break;
-            const PassWriter::Index after = mark(writer);
-            const auto index = writer.collective(
-                "collective", reduction.kind, reduction.bytes, reduction.datatype,
-                {"gradients", map_.replicas(rank)}, Phase::kBackward, writer.ends(0));
-            if (index)
-                writer.wait_for(0, *index);
-            marks.push_back({after, mark(writer)});
-        }
-        if (!does_passes)
-            return marks;
-        for (std::size_t piece = 0; piece < pieces_.passes().size(); ++piece) {
-            const Pass& pass = pieces_.passes()[piece];
-            const PassWriter::Index after = mark(writer);
-            for (const WorkItem& item : step_.work().work(pass.kind, pass.stage))
-                writer.layer_work(0, item, Phase::kForward);
-            writer.join(0);
-            marks[piece] = {after, mark(writer)};
-        }
-        return marks;
-    }
-
-private:
-    static PassWriter::Index mark(PassWriter& writer) {
-        return writer.one_kernel(0, "mark", Phase::kOther);
-    }
-    const PlannedStep& step_;
-    const RankMap& map_;
-    const Recorder& pieces_;
-};
-
-FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways) {
+FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways) :
+    groups_(step.plan(), machine, own_ways), by_passes_(folds_by_passes(step)) {
     const std::string why = why_not_folded(step, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
-    const ParallelPlan& plan = step.plan();
-    const RankMap map(plan);
-    Recorder pieces(step, uses_);
-    const StepParts parts(step, map, &pieces);
-    {
-        Communicators groups;
-        NameTable names;
-        std::vector<RankGraph> ranks(map.ranks());
-        for (RankPlace place; place.device < plan.pipeline; ++place.device) {
-            const std::uint32_t rank = map.rank(place);
-            ranks[rank] = RankWriter(parts, rank, groups, names).write();
-        }
-        pieces.find_collectives(ranks);
-        hold_all_along(step, ranks);
-        skeleton_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
-    }
+    const RankMap map(step.plan());
+    Recorder recorder(step, passes_of_);
+    const StepParts parts(step, map, &recorder);
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
-    const ProbeWriter probe(step, map, pieces);
-    const std::uint32_t of_device = plan.tensor * plan.context * plan.data;
-    for (std::uint32_t rank = 0; rank < of_device; ++rank) {
-        const std::uint32_t group = plan.tensor * plan.context;
+    for (RankPlace place; place.device < step.plan().pipeline; ++place.device) {
+        const std::uint32_t rank = map.rank(place);
+        ranks[rank] = RankWriter(parts, rank, groups, names).write();
+    }
+    hold_all_along(step, ranks);
+    skeleton_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    find_collectives();
+    write_passes(step, machine, recorder);
+    probe_ = passes_;
+    for (const CollectiveFamily& family : families_) {
+        std::vector<std::size_t> all(family.bytes.size());
+        std::iota(all.begin(), all.end(), std::size_t{0});
+        append(probe_, groups_.probe(family, all, groups_.ranks(family.members)));
+    }
+}
+
+/// Finds the collectives within devices. Those between devices have one rank of each and stay.
+void FoldedStep::find_collectives() {
+    std::map<std::uint32_t, Members> members;  // by group
+    for (std::uint32_t group = 0; group < skeleton_.groups.size(); ++group)
+        if (const auto found = groups_.members_of(skeleton_.groups[group].ranks))
+            members.emplace(group, *found);
+    std::map<std::tuple<Members, CollectiveKind, Datatype>, std::size_t> family_of;
+    for (std::uint32_t rank = 0; rank < skeleton_.ranks.size(); ++rank) {
+        const auto& operations = skeleton_.ranks[rank]->operations;
+        for (std::uint32_t i = 0; i < operations.size(); ++i) {
+            const auto* body = std::get_if<CollectiveOperation>(&operations[i].body);
+            if (body == nullptr || !members.contains(body->group))
+                continue;
+            const Members of = members.at(body->group);
+            const auto [at, fresh] =
+                family_of.try_emplace({of, body->kind, body->datatype}, families_.size());
+            if (fresh)
+                families_.push_back({of, body->kind, body->datatype, {}});
+            std::vector<Bytes>& bytes = families_[at->second].bytes;
+            const auto found = std::find(bytes.begin(), bytes.end(), body->bytes);
+            collectives_of_.push_back(
+                {rank, i, static_cast<std::size_t>(found - bytes.begin()), at->second});
+            if (found == bytes.end())
+                bytes.push_back(body->bytes);
+        }
+    }
+    if (by_passes_)
+        return;
+    // A group of which one rank is left waits for nobody.
+    for (const auto& [number, of] : members) {
+        Group& group = skeleton_.groups[number];
+        group.stands_for = static_cast<std::uint32_t>(group.ranks.size());
+        group.ranks.resize(1);
+    }
+}
+
+/// Every piece once, one after another, with marks that are equal on all ranks.
+void FoldedStep::write_passes(
+    const PlannedStep& step, std::uint32_t machine, const Recorder& recorder) {
+    const ParallelPlan& plan = step.plan();
+    const RankMap map(plan);
+    Communicators groups;
+    NameTable names;
+    std::vector<RankGraph> ranks(map.ranks());
+    const std::uint32_t group = plan.tensor * plan.context;
+    const std::uint32_t most = std::min(group * plan.data, std::max(group, machine));
+    for (std::uint32_t rank = 0; rank < most && !recorder.passes().empty(); ++rank) {
         PassWriter writer(map, rank, plan.launch_times, groups, names);
-        const bool reduces = !own_ways || map.place(rank).tensor == 0;
-        auto marks = probe.rank(writer, rank, reduces, rank < std::max(group, machine));
-        if (rank == 0)
-            marks_ = std::move(marks);
+        const auto mark = [&] { return writer.one_kernel(0, "mark", Phase::kOther); };
+        marks_.clear();
+        for (const Pass& pass : recorder.passes()) {
+            const PassWriter::Index after = mark();
+            for (const WorkItem& item : step.work().work(pass.kind, pass.stage))
+                writer.layer_work(0, item, Phase::kForward);
+            writer.join(0);
+            marks_.push_back({after, mark()});
+        }
         ranks[rank] = writer.take();
     }
     hold_all_along(step, ranks);
-    probe_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    passes_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
 }
 
-ExecutionGraph FoldedStep::graph(const std::vector<Time>& times) const {
-    SWITCHFOLD_CHECK(times.size() == marks_.size(), "times of other pieces");
+FoldedStep::Measured FoldedStep::each(Time time) const {
+    Measured measured;
+    measured.pieces.assign(marks_.size(), time);
+    MeasuredCollective collective;
+    collective.time = time;
+    for (const CollectiveFamily& family : families_)
+        measured.collectives.emplace_back(family.bytes.size(), collective);
+    return measured;
+}
+
+ExecutionGraph FoldedStep::graph(const Measured& measured) const {
+    SWITCHFOLD_CHECK(
+        measured.pieces.size() == marks_.size() &&
+            measured.collectives.size() == families_.size(),
+        "times of other pieces");
     std::map<std::uint32_t, RankGraph> changed;
-    for (const Use& use : uses_) {
+    const auto body_of = [&](const Use& use) -> OperationBody& {
         const auto at = changed.try_emplace(use.rank, *skeleton_.ranks[use.rank]).first;
-        OperationBody& body = at->second.operations[use.operation].body;
-        if (auto* kernel = std::get_if<KernelOperation>(&body))
-            kernel->isolated = times[use.piece];
-        else
-            std::get<CollectiveOperation>(body).given = times[use.piece];
+        return at->second.operations[use.operation].body;
+    };
+    for (const Use& use : passes_of_)
+        std::get<KernelOperation>(body_of(use)).isolated = measured.pieces[use.index];
+    for (const Use& use : collectives_of_) {
+        const MeasuredCollective& found = measured.collectives[use.family].at(use.index);
+        auto& collective = std::get<CollectiveOperation>(body_of(use));
+        collective.given = found.time;
+        if (by_passes_)
+            continue;
+        collective.holds_blocks = true;
+        collective.given_traffic = found.traffic;
+        collective.given_footprint = found.footprint;
+        collective.thread_blocks = found.blocks;
+        collective.threads_per_block = found.threads;
+        collective.registers_per_thread = found.registers_per_thread;
+        collective.shared_memory = found.shared_memory;
     }
     ExecutionGraph graph = skeleton_;
     for (auto& [rank, operations] : changed)

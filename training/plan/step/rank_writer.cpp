@@ -36,6 +36,15 @@ std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
 
 }  // namespace
 
+bool passes_meet(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    const LaunchTimes& launches = plan.launch_times;
+    const bool hosts_wait = !launches.any() || launches.wait_after_pass ||
+                            (plan.messages == Messages::kBlocking && plan.pipeline > 1);
+    return (plan.data * plan.context > 1 && plan.sharding >= Sharding::kGradients) ||
+           plan.expert > 1 || !hosts_wait;
+}
+
 RankWriter::RankWriter(
     const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
     parts_(parts),
@@ -45,6 +54,7 @@ RankWriter::RankWriter(
 
 RankGraph RankWriter::write() {
     mark_last_gradients();
+    mark_alone();
     for (std::size_t at = 0; at < parts_.schedule.order[device_].size(); ++at)
         slot(at);
     return writer_.take();
@@ -70,6 +80,22 @@ void RankWriter::mark_last_gradients() {
         mark(order[at].pass);
         if (order[at].beside)
             mark(*order[at].beside);
+    }
+}
+
+/// Marks the passes beside which no collective of replicas runs. From the last gradients to the
+/// update, buckets are reduced beside whatever runs on the device.
+void RankWriter::mark_alone() {
+    const std::vector<Slot>& order = parts_.schedule.order[device_];
+    const bool folded = parts_.fold != nullptr && !passes_meet(parts_.step);
+    alone_.assign(order.size(), folded);
+    const ParallelPlan& plan = parts_.plan;
+    if (!folded || !plan.overlap_gradients || plan.data * plan.context == 1)
+        return;
+    bool reduces = false;
+    for (std::size_t at = 0; at < order.size(); ++at) {
+        reduces = order[at].pass.kind != PassKind::kUpdate && (reduces || last_gradients_[at]);
+        alone_[at] = !reduces;
     }
 }
 
@@ -147,7 +173,7 @@ void RankWriter::slot(std::size_t at) {
     if (slot.beside) {
         for (const Index end : previous)
             writer_.wait_for(1, end);
-        pass(1, *slot.beside, last_gradients_[at]);
+        pass(1, *slot.beside, last_gradients_[at], alone_[at]);
     }
     if (slot.pass.kind == PassKind::kUpdate) {
         if (!alike)
@@ -155,7 +181,7 @@ void RankWriter::slot(std::size_t at) {
         host_waits();
         update(slot.pass);
     } else {
-        pass(0, slot.pass, !slot.beside && last_gradients_[at]);
+        pass(0, slot.pass, !slot.beside && last_gradients_[at], alone_[at]);
     }
     before_ = previous;
 }
@@ -214,16 +240,16 @@ void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
     writer_.kernel(lane, "predict weights", phase, parts_.times.estimate(kernel).kernel);
 }
 
-void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients) {
+void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients, bool as_kernel) {
     const Phase phase = phase_of(pass.kind);
     const bool reduces = last_gradients || parts_.plan.sharding >= Sharding::kGradients;
     receive(lane, pass);
     host_waits();
     // A pass behind a host that waits begins when that begins to call.
-    const bool with_calls = parts_.fold != nullptr || parts_.plan.launch_times.wait_after_pass;
+    const bool with_calls = as_kernel || parts_.plan.launch_times.wait_after_pass;
     const Index first = with_calls ? writer_.next_call() : writer_.next();
     predict(lane, pass, phase);
-    if (parts_.fold != nullptr)
+    if (as_kernel)
         one_kernel(lane, pass, phase);
     else
         work(lane, pass, phase, reduces);
@@ -317,17 +343,14 @@ void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase p
         writer_.memory(MemoryClass::kBuckets, held, gradient.operation, false);
         writer_.memory(MemoryClass::kBuckets, -held, *index, true);
     }
-    if (parts_.fold != nullptr)
-        parts_.fold->collective(rank_, *index);
 }
 
-std::optional<RankWriter::Index> RankWriter::reduce_before_update(
+void RankWriter::reduce_before_update(
     const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team) {
     const auto index =
         writer_.collective(name, kind, bytes, datatype, team, Phase::kOptimizer, writer_.ends(0));
     if (index)
         writer_.wait_for(0, *index);
-    return index;
 }
 
 /// Sums the gradients of weights that two stages use.
@@ -408,13 +431,10 @@ void RankWriter::update(const Pass& pass) {
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
-        for (const Weights& weights : kinds) {
-            const auto index = reduce_before_update(
+        for (const Weights& weights : kinds)
+            reduce_before_update(
                 "gather weights", CollectiveKind::kAllGather,
                 bytes_of(parameters(weights) * element), plan.datatype, team(weights));
-            if (index && parts_.fold != nullptr)
-                parts_.fold->collective(rank_, *index);
-        }
 }
 
 }  // namespace switchfold

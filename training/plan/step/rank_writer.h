@@ -11,15 +11,16 @@
 
 namespace switchfold {
 
-/// Receives the operations whose times a separate run determines, in steps where ranks represent
-/// others.
+/// Receives the passes whose times a separate run determines, in steps where ranks represent others.
 class FoldedParts {
 public:
     virtual ~FoldedParts() = default;
     virtual void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) = 0;
-    /// A collective among ranks that hold the same weights.
-    virtual void collective(std::uint32_t rank, std::uint32_t operation) = 0;
 };
+
+/// Whether no pass of a step stands alone, such that one kernel of its time could represent it:
+/// replicas share weights or gradients in each, or exchange tokens, or hosts run ahead into the next.
+[[nodiscard]] bool passes_meet(const PlannedStep& step);
 
 /// Everything that a step's ranks have in common.
 struct StepParts {
@@ -64,8 +65,9 @@ private:
     };
 
     void mark_last_gradients();
+    void mark_alone();
     void slot(std::size_t at);
-    void pass(std::size_t lane, const Pass& pass, bool last_gradients);
+    void pass(std::size_t lane, const Pass& pass, bool last_gradients, bool as_kernel);
     void one_kernel(std::size_t lane, const Pass& pass, Phase phase);
     void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
     void receive(std::size_t lane, const Pass& pass);
@@ -77,7 +79,7 @@ private:
     void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective over all gradients, which the update waits for.
-    std::optional<Index> reduce_before_update(
+    void reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
     void reduce_tied(const std::vector<std::uint32_t>& stages);
     /// All ranks that hold these stages of the same weights.
@@ -106,6 +108,7 @@ private:
     std::uint32_t device_;
     PassWriter writer_;
     std::vector<bool> last_gradients_;  ///< by slot: whether it is the last before an update
+    std::vector<bool> alone_;           ///< by slot: one kernel represents it, in a folded step
     std::map<Weights, Pending> pending_;
     std::map<Weights, Team> teams_;  ///< ranks that share the weights
     std::vector<Index> before_;      ///< operations that a receive waits for

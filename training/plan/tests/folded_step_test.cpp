@@ -36,19 +36,21 @@ TEST(FoldedStep, AlikePassesAreOnePiece) {
     ParallelPlan p = plan();
     const PlannedStep balanced = step_of(p);
     const FoldedStep folded(balanced, 8);
-    // Forward and backward passes of every distinct stage, and its gradients.
-    EXPECT_LE(folded.pieces().size(), 2 * 4 + 4U);
+    EXPECT_LE(folded.pieces().size(), 2 * 4U);  // forward and backward of every distinct stage
     p.partition = equal_partition(balanced.network(), 4);
     const PlannedStep equal = step_of(p);
     // The two middle stages are alike, which leaves three kinds: first, middle and last.
-    EXPECT_EQ(FoldedStep(equal, 8).pieces().size(), 2 * 3 + 3U);
+    const FoldedStep alike(equal, 8);
+    EXPECT_EQ(alike.pieces().size(), 2 * 3U);
+    ASSERT_EQ(alike.collectives().size(), 1U);
+    EXPECT_EQ(alike.collectives().front().members, Members::kReplicas);
+    EXPECT_EQ(alike.collectives().front().bytes.size(), 3U);
 }
 
 TEST(FoldedStep, OneRankOfEachDeviceWorksAndTheProbeIsRunOnOneMachine) {
     const PlannedStep step = step_of(plan());
     const FoldedStep folded(step, 8);
-    const ExecutionGraph graph =
-        folded.graph(std::vector<Time>(folded.pieces().size(), microseconds(7)));
+    const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
     EXPECT_EQ(graph.ranks.size(), 32U);
     EXPECT_EQ(ranks_at_work(graph), 4U);
     EXPECT_EQ(graph.training, plan_step(step).training);
@@ -61,11 +63,114 @@ TEST(FoldedStep, OneRankOfEachDeviceWorksAndTheProbeIsRunOnOneMachine) {
             if (const auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
                 const bool replicas = graph.groups[c->group].name == "gradients";
                 EXPECT_EQ(c->given, replicas ? microseconds(7) : Time());
+                EXPECT_FALSE(c->holds_blocks);
             }
     }
     EXPECT_EQ(ranks_at_work(folded.probe()), 8U);
     check(graph);
     check(folded.probe());
+    check(folded.passes());
+}
+
+std::size_t kernels_of(const ExecutionGraph& graph, std::uint32_t rank) {
+    std::size_t kernels = 0;
+    for (const Operation& operation : graph.ranks[rank]->operations)
+        kernels += std::holds_alternative<KernelOperation>(operation.body) ? 1 : 0;
+    return kernels;
+}
+
+/// Collectives of a rank within its device, and how many of them hold blocks and have one member.
+void expect_stand_ins(const FoldedStep& folded, const ExecutionGraph& graph) {
+    std::size_t within = 0;
+    for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
+        for (const Operation& operation : graph.ranks[rank]->operations)
+            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                c != nullptr && c->given > Time()) {
+                ++within;
+                EXPECT_TRUE(c->holds_blocks);
+                EXPECT_EQ(graph.groups[c->group].ranks, std::vector<std::uint32_t>{rank});
+            }
+    EXPECT_GT(within, 0U);
+    EXPECT_FALSE(folded.collectives().empty());
+    check(graph);
+}
+
+TEST(FoldedStep, PassesBesideWhichGradientsAreReducedAreWrittenInFull) {
+    ParallelPlan p = plan();
+    p.overlap_gradients = true;
+    p.bucket = p.first_bucket = kibibytes(256);
+    const PlannedStep step = step_of(p);
+    EXPECT_FALSE(folds_by_passes(step));
+    EXPECT_TRUE(folds_by_passes(step_of(plan())));
+    const FoldedStep folded(step, 8);
+    const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
+    expect_stand_ins(folded, graph);
+    const ExecutionGraph whole = plan_step(step);
+    const FoldedStep apart(step_of(plan()), 8);
+    const ExecutionGraph quiet = apart.graph(apart.each(microseconds(7)));
+    for (const std::uint32_t rank : {0U, 8U, 16U, 24U}) {
+        // The last backward of each device, and nothing before.
+        EXPECT_GT(kernels_of(graph, rank), kernels_of(quiet, rank));
+        EXPECT_LT(kernels_of(graph, rank), kernels_of(whole, rank) / 4);
+    }
+}
+
+TEST(FoldedStep, StepsInWhichReplicasMeetInEveryPassAreWrittenInFull) {
+    ParallelPlan sharded = plan();
+    sharded.sharding = Sharding::kParameters;
+    ParallelPlan ahead = plan();
+    ahead.launch_times.kernel = microseconds(3);
+    for (const ParallelPlan& p : {sharded, ahead}) {
+        const PlannedStep step = step_of(p);
+        const FoldedStep folded(step, 8);
+        EXPECT_TRUE(folded.pieces().empty());
+        EXPECT_EQ(ranks_at_work(folded.passes()), 0U);
+        const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
+        expect_stand_ins(folded, graph);
+        EXPECT_EQ(kernels_of(graph, 8), kernels_of(plan_step(step), 8));
+    }
+}
+
+TEST(FoldedGroups, AreThoseOfThePlansRanks) {
+    ParallelPlan p;
+    p.tensor = 2;
+    p.context = 2;
+    p.data = 4;
+    p.expert = 2;
+    p.pipeline = 3;
+    const FoldedGroups groups(p, 8, true);
+    using Ranks = std::vector<std::uint32_t>;
+    EXPECT_EQ(groups.group(Members::kTensor, 6), (Ranks{6, 7}));
+    EXPECT_EQ(groups.group(Members::kContext, 5), (Ranks{5, 7}));
+    EXPECT_EQ(groups.group(Members::kExpert, 9), (Ranks{9, 13}));
+    EXPECT_EQ(groups.group(Members::kReplicas, 1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
+    EXPECT_EQ(groups.group(Members::kExpertReplicas, 4), (Ranks{4, 6, 12, 14}));
+    EXPECT_EQ(groups.members_of({16 + 4, 16 + 6, 16 + 12, 16 + 14}), std::nullopt);
+    EXPECT_EQ(groups.members_of({16, 18, 24, 26}), Members::kExpertReplicas);
+    EXPECT_EQ(groups.members_of({0, 16, 32}), std::nullopt);
+    EXPECT_EQ(groups.ranks(Members::kTensor), 8U);
+    EXPECT_EQ(groups.ranks(Members::kReplicas), 16U);
+}
+
+TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
+    ParallelPlan p;
+    p.tensor = 4;
+    p.data = 32;
+    const CollectiveFamily family{
+        Members::kReplicas, CollectiveKind::kAllGather, Datatype::kBfloat16,
+        {Bytes(32 * 16), Bytes(32 * 160)}};
+    for (const bool own_ways : {false, true}) {
+        const FoldedGroups groups(p, 8, own_ways);
+        const ExecutionGraph graph = groups.probe(family, {1, 0}, 64);
+        check(graph);
+        EXPECT_EQ(graph.groups.size(), own_ways ? 1U : 4U);
+        EXPECT_EQ(graph.groups.front().ranks.size(), 16U);
+        EXPECT_EQ(ranks_at_work(graph), own_ways ? 16U : 64U);
+        const auto& operations = graph.ranks[0]->operations;
+        ASSERT_EQ(operations.size(), 5U);
+        EXPECT_EQ(std::get<CollectiveOperation>(operations[1].body).bytes, Bytes(16 * 160));
+        EXPECT_EQ(std::get<CollectiveOperation>(operations[3].body).bytes, Bytes(16 * 16));
+    }
 }
 
 TEST(FoldedStep, GroupsMustLieOnMachinesAlike) {

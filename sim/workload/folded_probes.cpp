@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload/folded_probes.h"
+
+#include "core/error.h"
+#include "models/collectives/choice/block_limit.h"
+#include "models/collectives/choice/call_group.h"
+#include "models/collectives/choice/machine_view.h"
+#include "models/collectives/engine.h"
+#include "models/collectives/library.h"
+#include "sim/config/block_checks.h"
+#include "sim/machine/system_queries.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string_view>
+#include <tuple>
+
+namespace switchfold {
+
+namespace {
+
+/// A short ring spans so many machines and has so many ranks.
+constexpr std::uint32_t kShortMachines = 8;
+constexpr std::uint32_t kShortRing = 32;
+
+bool may_be_ring(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
+           kind == CollectiveKind::kAllGather;
+}
+
+/// What becomes of a family's collectives on whole groups; none where the policy cannot be met.
+class WholeGroup {
+public:
+    WholeGroup(
+        const SystemParams& system, const CollectivePolicies& policies,
+        std::vector<std::uint32_t> ranks) :
+        topology_(build_topology(system.topology)),
+        policies_(within(system, policies)),
+        params_(limited(*system.collectives, policies_.most_blocks)),
+        ranks_(std::move(ranks)),
+        view_(view_group(topology_, params_.transfer_unit, ranks_)) {}
+
+    [[nodiscard]] std::optional<Choice>
+    choice(const CollectiveFamily& family, Bytes bytes) const {
+        CollectivePolicy policy = policies_.of(family.kind);
+        const CollectiveCall call{family.kind, bytes, family.datatype};
+        const CallGroup group(topology_, ranks_, view_.machine);
+        while (library_for(family.kind, policy).refuses(params_, policy, call, group)) {
+            if (policies_.named(family.kind))
+                return {};
+            policy = library_for(family.kind, policy).instead(policy);
+        }
+        if (policy.kernels != Kernels::kClassic)
+            return {};
+        return limited(
+            library_for(family.kind, policy).choose(params_, policy, call, group),
+            view_.machine.ranks, policies_.most_blocks);
+    }
+
+private:
+    Topology topology_;
+    CollectivePolicies policies_;
+    CollectiveParams params_;
+    std::vector<std::uint32_t> ranks_;
+    GroupView view_;
+};
+
+/// The policies with such a ring for the kind.
+CollectivePolicies
+with_ring(CollectivePolicies policies, CollectiveKind kind, const Choice& choice) {
+    CollectivePolicy own = ring_policy();
+    own.protocol = choice.protocol;
+    own.channels = choice.channels;
+    if (kind == CollectiveKind::kAllReduce)
+        policies.all_reduce = own;
+    else if (kind == CollectiveKind::kReduceScatter)
+        policies.reduce_scatter = own;
+    else
+        policies.all_gather = own;
+    return policies;
+}
+
+double memory_of_first_rank(const Outcome& outcome, std::string_view column) {
+    for (const StatisticTable& table : outcome.statistics) {
+        if (table.kind != "memory")
+            continue;
+        for (std::size_t i = 0; i < table.columns.size(); ++i)
+            for (const StatisticTable::Row& row : table.rows)
+                if (table.columns[i].name == column && row.name == "gpu0")
+                    return row.values[i];
+    }
+    return 0;
+}
+
+/// A value at `all` on the line through those at `few` and `more`.
+std::uint64_t
+on_line(std::uint64_t at_few, std::uint64_t at_more, double few, double more, double all) {
+    const double step =
+        (static_cast<double>(at_more) - static_cast<double>(at_few)) / (more - few);
+    return static_cast<std::uint64_t>(
+        std::max(0.0, std::round(static_cast<double>(at_few) + step * (all - few))));
+}
+
+}  // namespace
+
+FoldedProbes::FoldedProbes(
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies) :
+    folded_(folded), system_(system), policies_(policies) {
+    if (!folded.pieces().empty())
+        runs_.push_back({"pieces of the step", folded.passes(), policies});
+    for (std::size_t family = 0; family < folded.collectives().size(); ++family)
+        measure(family);
+}
+
+std::uint32_t
+FoldedProbes::members(const CollectiveFamily& family, std::uint32_t ranks) const {
+    const std::vector<std::uint32_t> group = folded_.groups().group(family.members, 0);
+    return static_cast<std::uint32_t>(
+        std::lower_bound(group.begin(), group.end(), ranks) - group.begin());
+}
+
+void FoldedProbes::measure(std::size_t index) {
+    const CollectiveFamily& family = folded_.collectives()[index];
+    std::vector<std::size_t> whole(family.bytes.size());
+    std::iota(whole.begin(), whole.end(), std::size_t{0});
+    std::vector<std::uint32_t> group = folded_.groups().group(family.members, 0);
+    if (group.size() < kLongRing || !may_be_ring(family.kind))
+        return measure_whole(index, std::move(whole));
+    const WholeGroup there(system_, policies_, std::move(group));
+    struct Ring {
+        Choice choice;
+        std::vector<std::size_t> which;
+    };
+    std::map<std::pair<Protocol, std::uint32_t>, Ring> rings;
+    whole.clear();
+    for (std::size_t i = 0; i < family.bytes.size(); ++i) {
+        const std::optional<Choice> choice = there.choice(family, family.bytes[i]);
+        if (choice && choice->algorithm == Algorithm::kRing) {
+            Ring& ring = rings[{choice->protocol, choice->channels}];
+            ring.choice = *choice;
+            ring.which.push_back(i);
+        } else {
+            whole.push_back(i);
+        }
+    }
+    for (auto& [key, ring] : rings)
+        measure_ring(
+            index, std::move(ring.which), with_ring(policies_, family.kind, ring.choice));
+    if (!whole.empty())
+        measure_whole(index, std::move(whole));
+}
+
+std::size_t FoldedProbes::add(
+    const Part& part, std::uint32_t ranks, const CollectivePolicies& policies) {
+    const CollectiveFamily& family = folded_.collectives()[part.family];
+    runs_.push_back(
+        {"collectives of the step", folded_.groups().probe(family, part.which, ranks), policies});
+    return runs_.size() - 1;
+}
+
+void FoldedProbes::measure_whole(std::size_t family, std::vector<std::size_t> which) {
+    Part part{family, std::move(which), 0, 0, 0, 0, 0};
+    const CollectiveFamily& own = folded_.collectives()[family];
+    part.run = part.longer = add(part, folded_.groups().ranks(own.members), policies_);
+    parts_.push_back(std::move(part));
+}
+
+void FoldedProbes::measure_ring(
+    std::size_t family, std::vector<std::size_t> which, const CollectivePolicies& policies) {
+    const CollectiveFamily& own = folded_.collectives()[family];
+    const std::uint32_t all = folded_.groups().ranks(own.members);
+    const std::uint32_t machines = kShortMachines * gpus_of_machine(system_);
+    std::uint32_t few = folded_.groups().whole_ranks(own.members, machines - 1);
+    while (members(own, few) < kShortRing && 2 * few < all)
+        few = folded_.groups().whole_ranks(own.members, few);
+    if (2 * few >= all)
+        return measure_whole(family, std::move(which));
+    Part part{family, std::move(which), 0, 0, members(own, few), members(own, 2 * few),
+              members(own, all)};
+    part.run = add(part, few, policies);
+    part.longer = add(part, 2 * few, policies);
+    parts_.push_back(std::move(part));
+}
+
+Outcome FoldedProbes::told(Outcome outcome) {
+    outcome.times.resize(std::min<std::size_t>(1, outcome.times.size()));
+    std::erase_if(outcome.collectives, [](const CollectiveRecord& record) {
+        return record.group != 0 || record.sender != record.receiver;
+    });
+    std::erase_if(outcome.statistics, [](const StatisticTable& table) {
+        return table.kind != "memory";
+    });
+    for (StatisticTable& table : outcome.statistics)
+        std::erase_if(table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
+    outcome.counters.clear();
+    return outcome;
+}
+
+std::vector<MeasuredCollective>
+FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
+    const CollectiveFamily& family = folded_.collectives()[part.family];
+    double bytes = 0;
+    for (const std::size_t i : part.which)
+        bytes += static_cast<double>(family.bytes[i].count());
+    const double traffic = memory_of_first_rank(outcome, "packet_bytes");
+    const Bytes footprint(
+        static_cast<std::uint64_t>(memory_of_first_rank(outcome, "footprint_peak")));
+    const std::vector<OperationTimes>& times = outcome.times.front();
+    std::vector<MeasuredCollective> found(part.which.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        MeasuredCollective& one = found[i];
+        one.time = times[2 * i + 2].start - times[2 * i].end;
+        one.footprint = footprint;
+        const double share = static_cast<double>(family.bytes[part.which[i]].count()) / bytes;
+        one.traffic = Bytes(static_cast<std::uint64_t>(std::round(traffic * share)));
+        const auto record = std::find_if(
+            outcome.collectives.begin(), outcome.collectives.end(),
+            [&](const CollectiveRecord& other) { return other.sequence == i; });
+        SWITCHFOLD_CHECK(record != outcome.collectives.end(), "a collective was not measured");
+        const Choice& choice = record->choice;
+        const ResidentShape kernel = library_of(choice).kernel(*system_.collectives, choice);
+        one.blocks = choice.channels;
+        one.threads = kernel.threads;
+        one.registers_per_thread = kernel.registers_per_thread;
+        one.shared_memory = kernel.shared_memory;
+    }
+    return found;
+}
+
+FoldedStep::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes) const {
+    SWITCHFOLD_CHECK(outcomes.size() == runs_.size(), "outcomes of other runs");
+    FoldedStep::Measured all = folded_.each(Time());
+    for (std::size_t i = 0; i < all.pieces.size(); ++i) {
+        const FoldedStep::Marks& piece = folded_.pieces()[i];
+        const std::vector<OperationTimes>& times = outcomes.front().times.front();
+        all.pieces[i] = times[piece.before].start - times[piece.after].end;
+    }
+    for (const Part& part : parts_) {
+        std::vector<MeasuredCollective> found = of_run(part, outcomes[part.run]);
+        if (part.longer != part.run) {
+            const std::vector<MeasuredCollective> more = of_run(part, outcomes[part.longer]);
+            const auto at_all = [&](std::uint64_t few, std::uint64_t many) {
+                return on_line(few, many, part.members, part.more, part.all);
+            };
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                found[i].time = Time(at_all(found[i].time.count(), more[i].time.count()));
+                found[i].traffic =
+                    Bytes(at_all(found[i].traffic.count(), more[i].traffic.count()));
+            }
+        }
+        for (std::size_t i = 0; i < found.size(); ++i)
+            all.collectives[part.family][part.which[i]] = found[i];
+    }
+    return all;
+}
+
+}  // namespace switchfold

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/plan/fold/folded_collectives.h"
+
+#include "core/error.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::array kMembers{
+    Members::kTensor, Members::kContext, Members::kExpert, Members::kReplicas,
+    Members::kExpertReplicas};
+
+bool replicates(Members members) {
+    return members == Members::kReplicas || members == Members::kExpertReplicas;
+}
+
+KernelOperation mark() {
+    KernelOperation kernel;
+    kernel.kernel_class = KernelClass::kOther;
+    kernel.isolated = nanoseconds(1);
+    kernel.byte_source = ByteSource::kShapes;
+    kernel.duration_source = DurationSource::kModel;
+    return kernel;
+}
+
+Operation operation_of(std::uint32_t name, const OperationBody& body) {
+    Operation operation;
+    operation.name = name;
+    operation.body = body;
+    return operation;
+}
+
+}  // namespace
+
+FoldedGroups::FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool own_ways) :
+    plan_(plan), map_(plan_), machine_(machine), own_ways_(own_ways) {}
+
+std::vector<std::uint32_t> FoldedGroups::group(Members members, std::uint32_t rank) const {
+    const RankPlace own = map_.place(rank);
+    std::vector<std::uint32_t> ranks;
+    const auto add = [&](const RankPlace& place) { ranks.push_back(map_.rank(place)); };
+    RankPlace place = own;
+    switch (members) {
+    case Members::kTensor:
+        for (place.tensor = 0; place.tensor < plan_.tensor; ++place.tensor)
+            add(place);
+        break;
+    case Members::kContext:
+        for (place.context = 0; place.context < plan_.context; ++place.context)
+            add(place);
+        break;
+    case Members::kExpert:
+        for (std::uint32_t i = 0; i < plan_.expert; ++i) {
+            place.data = own.data / plan_.expert * plan_.expert + i;
+            add(place);
+        }
+        break;
+    case Members::kReplicas:
+    case Members::kExpertReplicas:
+        for (place.data = 0; place.data < plan_.data; ++place.data)
+            for (place.context = 0; place.context < plan_.context; ++place.context)
+                if (members == Members::kReplicas ||
+                    place.data % plan_.expert == own.data % plan_.expert)
+                    add(place);
+        break;
+    }
+    return ranks;
+}
+
+std::optional<Members>
+FoldedGroups::members_of(const std::vector<std::uint32_t>& ranks) const {
+    const std::uint32_t of_device = plan_.tensor * plan_.context * plan_.data;
+    std::vector<std::uint32_t> first = ranks;
+    for (std::uint32_t& rank : first)
+        rank -= ranks.front() / of_device * of_device;
+    for (const Members members : kMembers)
+        if (group(members, 0) == first)
+            return members;
+    return {};
+}
+
+std::uint32_t FoldedGroups::stride(Members members) const {
+    const std::uint32_t replica = plan_.tensor * plan_.context;
+    const bool experts = members == Members::kExpert || members == Members::kExpertReplicas;
+    return experts ? replica * plan_.expert : replica;
+}
+
+std::uint32_t FoldedGroups::ranks(Members members) const {
+    const std::uint32_t all = plan_.tensor * plan_.context * plan_.data;
+    return replicates(members) ? all : std::min(all, std::max(stride(members), machine_));
+}
+
+std::uint32_t FoldedGroups::whole_ranks(Members members, std::uint32_t above) const {
+    const std::uint32_t unit = std::lcm(stride(members), machine_);
+    return (above / unit + 1) * unit;
+}
+
+bool FoldedGroups::takes_part(Members members, std::uint32_t rank) const {
+    const RankPlace place = map_.place(rank);
+    return !replicates(members) || !own_ways_ ||
+           (place.tensor == 0 &&
+            (members == Members::kReplicas || place.data % plan_.expert == 0));
+}
+
+ExecutionGraph FoldedGroups::probe(
+    const CollectiveFamily& family, const std::vector<std::size_t>& which,
+    std::uint32_t ranks) const {
+    ExecutionGraph graph;
+    graph.names = {"mark", "collective"};
+    graph.provenance.synthetic = true;
+    graph.provenance.world_size = ranks;
+    const auto idle = std::make_shared<const RankGraph>();
+    graph.ranks.assign(ranks, idle);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+        if (graph.ranks[rank] != idle || !takes_part(family.members, rank))
+            continue;
+        Group own{"probe", group(family.members, rank)};
+        const std::size_t all = own.ranks.size();
+        std::erase_if(own.ranks, [&](std::uint32_t other) { return other >= ranks; });
+        RankGraph operations;
+        operations.streams = {{StreamKind::kGpu, "compute", 0}};
+        for (const std::size_t i : which) {
+            operations.operations.push_back(operation_of(0, mark()));
+            CollectiveOperation collective;
+            collective.kind = family.kind;
+            collective.datatype = family.datatype;
+            collective.bytes = Bytes(family.bytes[i].count() / all * own.ranks.size());
+            collective.group = static_cast<std::uint32_t>(graph.groups.size());
+            collective.sequence = operations.operations.size() / 2;
+            collective.size_source = SizeSource::kUser;
+            operations.operations.push_back(operation_of(1, collective));
+        }
+        operations.operations.push_back(operation_of(0, mark()));
+        const auto shared = std::make_shared<const RankGraph>(std::move(operations));
+        for (const std::uint32_t member : own.ranks)
+            graph.ranks[member] = shared;
+        graph.groups.push_back(std::move(own));
+    }
+    return graph;
+}
+
+}  // namespace switchfold
