@@ -116,11 +116,12 @@ private:
         }
     }
 
-    /// Everything that the times of a plan's stages depend on.
+    /// Everything that a plan's partition depends on: the times of its stages, and their order.
     static std::string stages_key(const ParallelPlan& plan) {
         return fmt::format(
-            "{} {} {} {} {} {}", plan.tensor, plan.context, stages_of(plan), plan.micro_batch,
-            plan.sequence, static_cast<int>(plan.recompute));
+            "{} {} {} {} {} {} {} {} {}", plan.tensor, plan.context, stages_of(plan),
+            plan.micro_batch, plan.sequence, static_cast<int>(plan.recompute), plan.pipeline,
+            plan.accumulate, plan.schedule);
     }
 
     /// Bound for a step with host copies: its kernels, or its copies in one direction.

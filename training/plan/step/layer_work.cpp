@@ -2,6 +2,7 @@
 #include "training/plan/step/layer_work.h"
 
 #include "training/network/product.h"
+#include "training/plan/step/kept_tensors.h"
 #include "training/plan/step/layer_split.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/kernel_constants.h"
@@ -23,17 +24,20 @@ bool is_norm(const Layer& layer) {
     return layer.type.find("norm") != std::string::npos;
 }
 
-/// SiLUs that one product of two tensors alone reads.
+/// Functions of a gate: those that one product of two tensors alone reads.
 std::vector<bool> gates_of(const Network& network) {
     std::vector<std::uint32_t> readers(network.layers.size(), 0);
     std::vector<bool> gates(network.layers.size(), false);
     for (const Layer& layer : network.layers)
         for (const std::uint32_t input : layer.inputs)
             ++readers[input];
-    for (const Layer& layer : network.layers)
-        if (layer.type == "mul" && layer.inputs.size() == 2)
-            for (const std::uint32_t input : layer.inputs)
-                gates[input] = network.layers[input].type == "silu" && readers[input] == 1;
+    for (const Layer& layer : network.layers) {
+        if (layer.type != "mul" || layer.inputs.size() != 2)
+            continue;
+        const std::uint32_t gate = layer.inputs.front();
+        const std::string& type = network.layers[gate].type;
+        gates[gate] = (type == "silu" || type == "gelu" || type == "relu") && readers[gate] == 1;
+    }
     return gates;
 }
 
@@ -104,8 +108,10 @@ double LayerWork::full_output_bytes(std::uint32_t layer) const {
 
 double LayerWork::output_bytes(std::uint32_t layer) const {
     const bool single =
-        plan_.loss == LossKernels::kUnfused && network_.layers[layer].type == "softmax_loss";
-    return out_elements(layer) * (single ? kSingleBytes : element_);
+        plan_.loss != LossKernels::kFused && network_.layers[layer].type == "softmax_loss";
+    const bool scattered = plan_.sequence && has_partial_sums(layer);
+    return out_elements(layer) / (scattered ? plan_.tensor : 1) *
+           (single ? kSingleBytes : element_);
 }
 
 double LayerWork::parameters(std::uint32_t layer) const {
@@ -158,10 +164,10 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
     const Layer& l = network_.layers[layer];
     if (is_fused_gate(layer))
         return;
-    if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused) {
-        unfused_loss(layer, backward, work);
-        return;
-    }
+    if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused)
+        return unfused_loss(layer, backward, work);
+    if (l.type == "softmax_loss" && plan_.loss == LossKernels::kEager)
+        return eager_loss(layer, backward, work);
     // A rank sorts its own tokens before those of the others arrive.
     const bool orders = l.type == "dispatch" && plan_.sequence;
     const double out = out_elements(layer) / (orders ? plan_.tensor : 1);
@@ -182,13 +188,13 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
             return;
         }
     } else {
-        // Forward reads inputs and writes outputs. Backward reads the output's gradient and the
-        // tensors kept (none for pools, sums, slices), and writes the input's gradient.
-        const bool keeps_nothing = l.type == "add" || l.type == "concat" || l.type == "slice" ||
-                                   l.type == "avgpool" || l.type == "copy";
-        k.kernel_class = l.type == "concat" || l.type == "slice" ? KernelClass::kCopyLayout
-                                                                 : KernelClass::kElementwise;
-        k.read = (backward ? out + (keeps_nothing ? 0 : std::max(in, out)) : in) * element_;
+        // Forward reads inputs and writes outputs; a slice reads what it writes. Backward reads the
+        // output's gradient and the tensors kept (none for pools, sums, slices), and writes the
+        // input's gradient.
+        const bool moves = l.type == "concat" || l.type == "slice";
+        k.kernel_class = moves ? KernelClass::kCopyLayout : KernelClass::kElementwise;
+        k.read = (backward ? out + (keeps_nothing(l) ? 0 : std::max(in, out)) : moves ? out : in) *
+                 element_;
         k.written = (backward ? in : out) * element_;
         const bool drops = l.type == "add" && plan_.residual_dropout;
         if (!backward && drops) {
@@ -250,6 +256,19 @@ void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) cons
             full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1), Sharing::kExpert, work);
 }
 
+/// A norm over the width of all heads needs the squares of those of other ranks: a number a token.
+void LayerWork::sum_of_squares(std::uint32_t layer, Work& work) const {
+    const Layer& l = network_.layers[layer];
+    if (plan_.tensor == 1 || !is_norm(l) || l.split != TensorSplit::kHeads ||
+        l.out_shape.size() != 2 || l.parameters != l.out_shape.back())
+        return;
+    const double tokens =
+        static_cast<double>(l.out_shape.front()) * plan_.micro_batch / plan_.context;
+    collective(
+        layer, "squares", CollectiveKind::kAllReduce, kSingleBytes * tokens, Sharing::kTensor,
+        work);
+}
+
 /// Collectives of tensor-parallel ranks before a layer that needs the whole input.
 void LayerWork::before_products(std::uint32_t layer, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
@@ -261,6 +280,7 @@ void LayerWork::before_products(std::uint32_t layer, Work& work) const {
 void LayerWork::forward(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     before_products(layer, work);
+    sum_of_squares(layer, work);
     if (l.type == "embedding" && sums_output(layer))
         work.push_back(CallsItem{plan_.launch_times.vocabulary});
     if (l.type == "softmax_loss")
@@ -323,6 +343,7 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
         attention(layer, true, work);
     else if (!is_product(layer))
         other(layer, true, work);
+    sum_of_squares(layer, work);
     if (l.type == "combine")
         exchange(l.inputs.front(), "gradients to experts", work);
 }
