@@ -217,7 +217,8 @@ struct PlanParams : ParallelPlan {
                 1024U),
             field(
                 "partition", &PlanParams::partition,
-                "\"auto\", the best of a few by an estimate of the step; \"equal\", equal numbers of "
+                "\"auto\", the best of a few by an estimate of the step; \"equal\", equal numbers "
+                "of "
                 "blocks; "
                 "\"planner\", PipeDream's, which also weighs messages over link_bandwidth; "
                 "\"replicated\", the same with the best number of devices per stage; or the first "
@@ -255,7 +256,8 @@ struct PlanParams : ParallelPlan {
             field(
                 "loss", &PlanParams::loss,
                 "fused: one kernel per direction; unfused: one per operator in 32 bits "
-                "(Megatron-LM's default cross entropy); eager: PyTorch's cross_entropy of logits in "
+                "(Megatron-LM's default cross entropy); eager: PyTorch's cross_entropy of logits "
+                "in "
                 "32 bits, whose backward pass has two more tensors of them."),
             field(
                 "norm", &PlanParams::norm,
@@ -264,13 +266,16 @@ struct PlanParams : ParallelPlan {
                 "docs/kernel_times.md)."),
             field(
                 "norm_keeps", &PlanParams::norm_keeps,
-                "What the backward pass of a norm reads: its input (PyTorch, Transformer Engine), or "
+                "What the backward pass of a norm reads: its input (PyTorch, Transformer Engine), "
+                "or "
                 "its output, which the product behind it keeps anyway (Apex's memory_efficient "
-                "norms); either: not known. Counted as input, but a plan that would fit with output "
+                "norms); either: not known. Counted as input, but a plan that would fit with "
+                "output "
                 "is not refused."),
             field(
                 "gate", &PlanParams::gate,
-                "Gated feed-forward layers (SwiGLU): one fused kernel per direction, which does not "
+                "Gated feed-forward layers (SwiGLU): one fused kernel per direction, which does "
+                "not "
                 "keep the function's output (Megatron-LM's bias_swiglu_fusion, compiled code), or "
                 "a kernel for the gate's function and one for the product, as in eager PyTorch. "
                 "A placement takes two kernels."),

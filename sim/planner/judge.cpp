@@ -82,8 +82,9 @@ private:
         workload.plan = params_of(candidate, workload);
         // Plans with equal work per stage have the same partition.
         const std::string stages = stages_key(candidate.plan);
-        const bool balanced = workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
-                              !workload.plan->partition.planner && !workload.plan->partition.replicated;
+        const bool balanced =
+            workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
+            !workload.plan->partition.planner && !workload.plan->partition.replicated;
         if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
             workload.plan->partition.first = known->second;
         PlanProblems problems;

@@ -227,8 +227,8 @@ TEST(MemoryOfWorkloads, ARefusedPlanIsToldWhatWouldMakeItFit) {
     Json workload = strategy("data_parallel");
     workload.erase("strategy");
     workload.erase("batch");
-    workload["network"] = {{"type", "llama"},    {"layers", 8},        {"hidden", 1024},
-                           {"heads", 8},         {"sequence", 2048},   {"vocabulary", 32'000},
+    workload["network"] = {{"type", "llama"},     {"layers", 8},      {"hidden", 1024},
+                           {"heads", 8},          {"sequence", 2048}, {"vocabulary", 32'000},
                            {"feed_forward", 4096}};
     workload["plan"] = {{"data", 8}, {"micro_batch", 2}, {"norm_keeps", "input"}};
     const std::uint64_t enough = least(workload);

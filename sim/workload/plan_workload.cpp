@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/plan_workload.h"
 
-#include "core/gibibytes.h"
 #include "core/json.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
@@ -268,32 +267,6 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(
     return times;
 }
 
-/// Notes what the plan needs. Refuses it if the least that it may need is too much, and names
-/// settings with which it would fit.
-void need_memory(
-    const GpuParams& gpu, MemoryCheck check, PreparedPlan& prepared, PlanProblems& problems) {
-    const PlannedStep& step = *prepared.step;
-    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
-    const std::vector<MemoryBytes> devices = plan_memory(step);
-    const bool fits = capacity == 0 || most_of(devices) <= capacity;
-    const std::vector<MemoryBytes> least = fits ? devices : least_memory(step);
-    if (!fits && most_of(least) <= capacity) {
-        prepared.notes.push_back(fmt::format(
-            "the plan needs up to {}; {} has {:.0f} GiB, where it fits only if norms keep their "
-            "outputs ({:.1f} GiB), which norm_keeps does not say",
-            told_need(devices), gpu.name, in_gibibytes(capacity), in_gibibytes(most_of(least))));
-        return;
-    }
-    const std::size_t before = problems.size();
-    prepared.notes.push_back(
-        "the plan needs up to " +
-        check_memory(gpu, step.plan(), least, check, problems));
-    if (problems.size() == before)
-        return;
-    if (const std::string fitting = settings_that_fit(step, capacity); !fitting.empty())
-        problems.back().second += "; it fits with one of " + fitting;
-}
-
 /// Rejects settings that unequal ranks do not support.
 void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& problems) {
     if (several_kinds && (params.partition.planner || params.partition.replicated))
@@ -394,7 +367,7 @@ std::optional<PreparedPlan> prepare_plan(
             "is exact, which a plan of memory chooses; expected memory beside it, or none, "
             "selective or full");
     else if (!divides)
-        need_memory(gpu, check, prepared, problems);
+        prepared.notes.push_back(need_memory(gpu, *prepared.step, check, problems));
     if (!problems.empty())
         return {};
     return prepared;

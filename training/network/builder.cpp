@@ -151,8 +151,8 @@ Tensor NetworkBuilder::attention(
     const std::uint64_t queries = in.front().shape[0];
     const std::uint64_t keys = in.back().shape[0];
     const std::uint64_t scored = heads.score_width == 0 ? width : heads.count * heads.score_width;
-    // Twice the pairs of a query and a key: of a causal window w, w^2 / 2 in its first rows and w in
-    // each of the others.
+    // Twice the pairs of a query and a key: of a causal window w, w^2 / 2 in its first rows and w
+    // in each of the others.
     const std::uint64_t seen =
         heads.window == 0 ? keys : std::min<std::uint64_t>(heads.window, keys);
     const std::uint64_t pairs = heads.causal ? seen * (2 * queries - seen) : 2 * queries * keys;

@@ -24,9 +24,9 @@ void check_heads(const Shape& s, ParamChecker& checker) {
                           s.heads, s.hidden));
     if (std::uint64_t{s.heads} * s.head_width > kWidest)
         checker.error(
-            "/head_width", fmt::format(
-                               "is {} of {} heads; expected at most {} together", s.head_width,
-                               s.heads, kWidest));
+            "/head_width",
+            fmt::format(
+                "is {} of {} heads; expected at most {} together", s.head_width, s.heads, kWidest));
     if (s.kv_heads != 0 && s.heads % s.kv_heads != 0)
         checker.error(
             "/kv_heads", fmt::format(
@@ -40,9 +40,9 @@ void check_latent(const LlamaShape& s, ParamChecker& checker) {
         std::max(latent.plain_width + latent.rotary_width, latent.value_width);
     if (s.heads * widest > kWidest)
         checker.error(
-            "/latent", fmt::format(
-                           "has {} heads of {}; expected at most {} together", s.heads, widest,
-                           kWidest));
+            "/latent",
+            fmt::format(
+                "has {} heads of {}; expected at most {} together", s.heads, widest, kWidest));
     if (s.kv_heads != 0)
         checker.error(
             "/kv_heads", "is given beside latent, whose heads all have keys of their own; expected "
@@ -105,13 +105,14 @@ void MixtureShape::check(ParamChecker& checker) const {
         (has_experts(i) ? mixed : dense) = true;
     if (!mixed)
         checker.error(
-            "/dense_blocks", fmt::format("leave no block of {} with experts; expected fewer", layers));
+            "/dense_blocks",
+            fmt::format("leave no block of {} with experts; expected fewer", layers));
     if (dense && dense_feed_forward == 0)
         checker.error(
-            "/dense_feed_forward", "is 0, and there are blocks without experts; expected its width");
+            "/dense_feed_forward",
+            "is 0, and there are blocks without experts; expected its width");
     if (!dense && dense_feed_forward != 0)
-        checker.error(
-            "/dense_feed_forward", "is given, and all blocks have experts; expected 0");
+        checker.error("/dense_feed_forward", "is given, and all blocks have experts; expected 0");
 }
 
 Network decoder(std::string name, const GptShape& s) {

@@ -78,8 +78,8 @@ struct EnumNames<QueryNorm> {
 };
 
 /// Latent attention (MLA, DeepSeek-V2, arXiv 2405.04434): queries, and keys with values, come from
-/// narrow vectors, which are normed. A part of each key carries the position and is the same for all
-/// heads.
+/// narrow vectors, which are normed. A part of each key carries the position and is the same for
+/// all heads.
 struct LatentParams {
     std::uint32_t query_rank = 0;
     std::uint32_t key_value_rank = 512;

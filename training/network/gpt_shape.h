@@ -39,8 +39,8 @@ struct GptShape {
                 "query head.",
                 0U, 1U << 12U),
             field(
-                "head_width", &GptShape::head_width,
-                "Width of a head; 0: the heads divide hidden.", 0U, 1U << 12U),
+                "head_width", &GptShape::head_width, "Width of a head; 0: the heads divide hidden.",
+                0U, 1U << 12U),
             field("sequence", &GptShape::sequence, "Tokens of a sample.", 1U, 1U << 20U).required(),
             field("vocabulary", &GptShape::vocabulary, "Size of the vocabulary.", 1U, 1U << 24U),
             field(

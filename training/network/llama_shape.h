@@ -61,8 +61,10 @@ struct LlamaShape {
                 "activation", &LlamaShape::activation,
                 "What the feed-forward layer does between its products."),
             field("bias", &LlamaShape::bias, "Products of the blocks have biases."),
-            field("norms", &LlamaShape::norms, "Norms before attention and feed-forward, after, or "
-                                               "both."),
+            field(
+                "norms", &LlamaShape::norms,
+                "Norms before attention and feed-forward, after, or "
+                "both."),
             field(
                 "query_norm", &LlamaShape::query_norm,
                 "Norms of queries and keys: of each head, or of all heads together."),
@@ -73,9 +75,7 @@ struct LlamaShape {
             field(
                 "whole_every", &LlamaShape::whole_every,
                 "window: the last of so many blocks has none; 0: all blocks have it.", 0U, 1024U),
-            field(
-                "sinks", &LlamaShape::sinks,
-                "Each head has a learnt score of no key (GPT-OSS)."),
+            field("sinks", &LlamaShape::sinks, "Each head has a learnt score of no key (GPT-OSS)."),
             field(
                 "predicted_ahead", &LlamaShape::predicted_ahead,
                 "Modules behind the blocks that predict one token further each (multi-token "

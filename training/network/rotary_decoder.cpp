@@ -29,9 +29,8 @@ public:
         }
         net_.end_block();
         const Tensor out = net_.rmsnorm("norm", x);
-        const Tensor scores =
-            head(net_, "lm_head", out, s_.vocabulary,
-                 s_.tied ? std::optional(embedded) : std::nullopt);
+        const Tensor scores = head(
+            net_, "lm_head", out, s_.vocabulary, s_.tied ? std::optional(embedded) : std::nullopt);
         net_.loss("loss", "softmax_loss", {scores}, TensorSplit::kVocabulary);
         for (std::uint32_t i = 0; i < s_.predicted_ahead; ++i)
             x = predict_ahead(fmt::format("mtp.{}", i), x, embedded, s_.tied ? embedded : scores);
@@ -76,8 +75,9 @@ private:
                 name + (after ? ".pre_feedforward_layernorm" : ".post_attention_layernorm"), x);
         x = experts_ != nullptr && experts_->has_experts(index)
                 ? mixture(name + ".moe", x)
-                : dense(name + ".mlp", x,
-                        experts_ == nullptr ? s_.feed_forward : experts_->dense_feed_forward);
+                : dense(
+                      name + ".mlp", x,
+                      experts_ == nullptr ? s_.feed_forward : experts_->dense_feed_forward);
         if (after)
             x = net_.rmsnorm(name + ".post_feedforward_layernorm", x);
         return net_.each_of(name + ".add_2", "add", {half, x});
@@ -140,8 +140,8 @@ private:
         const Tensor turned =
             net_.layer({name + ".k_rotary", "rotary"}, {narrow}, {s_.sequence, l.rotary_width});
         const Tensor wide = net_.linear(
-            name + ".kv_b_proj", normed,
-            std::uint64_t{s_.heads} * (l.plain_width + l.value_width), columns_);
+            name + ".kv_b_proj", normed, std::uint64_t{s_.heads} * (l.plain_width + l.value_width),
+            columns_);
         const Tensor k = of_heads(name + ".keys", "concat", {wide, turned}, heads.score_width);
         const Tensor v = of_heads(name + ".values", "slice", {wide}, l.value_width);
         return net_.attention(

@@ -65,8 +65,7 @@ RC_GTEST_PROP(DecoderShapes, AGptHasItsHeadsAndItsActivation, ()) {
         s.layers * (t * weights + t * t * s.heads * s.head_width) + t * h * s.vocabulary);
     const Layer* attention = find(network, "h.0.attn.sdpa");
     RC_ASSERT(attention->in_elements == t * projected);
-    RC_ASSERT(
-        (find(network, "h.0.attn.rotary") != nullptr) == (s.positions == Positions::kRotary));
+    RC_ASSERT((find(network, "h.0.attn.rotary") != nullptr) == (s.positions == Positions::kRotary));
 }
 
 LlamaShape small_llama() {
@@ -103,8 +102,8 @@ RC_GTEST_PROP(DecoderShapes, LatentAttentionHasItsProducts, ()) {
                             Count{s.heads} * l.value_width * h;
     const Count block = attention + 3 * h * s.feed_forward;
     RC_ASSERT(
-        parameters(network) == s.layers * (block + l.query_rank + l.key_value_rank + 2 * h) +
-                                   2 * s.vocabulary * h + h);
+        parameters(network) ==
+        s.layers * (block + l.query_rank + l.key_value_rank + 2 * h) + 2 * s.vocabulary * h + h);
     const Count t = s.sequence;
     RC_ASSERT(
         forward_macs(network) ==
@@ -210,10 +209,9 @@ RC_GTEST_PROP(DecoderShapes, AMixtureHasItsDenseBlocksAndItsSharedExperts, ()) {
     const Count router = (h + one) * s.experts;
     const Count shared = s.shared_width == 0 ? 0 : inner(s.shared_width);
     RC_ASSERT(
-        parameters(network) ==
-        parameters(decoder("d", plain)) - s.layers * inner(1) +
-            mixed * (router + shared + s.experts * inner(s.feed_forward)) +
-            (s.layers - mixed) * inner(s.dense_feed_forward));
+        parameters(network) == parameters(decoder("d", plain)) - s.layers * inner(1) +
+                                   mixed * (router + shared + s.experts * inner(s.feed_forward)) +
+                                   (s.layers - mixed) * inner(s.dense_feed_forward));
 }
 
 TEST(DecoderShapes, AModuleThatPredictsFurtherUsesTheSameWords) {

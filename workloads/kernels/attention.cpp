@@ -25,8 +25,8 @@ constexpr std::uint64_t kRows = 128;  ///< per tile: queries forward, keys backw
 /// Up to this many tiles, their order is simulated exactly.
 constexpr double kFollowed = 4096;
 
-/// Multiply-adds of a query and a key: the score, and its product with the value; backward the score
-/// again, and the gradients of queries, keys, values and scores.
+/// Multiply-adds of a query and a key: the score, and its product with the value; backward the
+/// score again, and the gradients of queries, keys, values and scores.
 double depth_of(const Attention& a) {
     const auto scored = static_cast<double>(a.head_width);
     const auto values = static_cast<double>(value_width_of(a));
@@ -144,8 +144,8 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
             const std::uint64_t tokens = (kRows + sharing - 1) / sharing;
             const std::uint64_t in_window =
                 a.window == 0 ? a.keys : std::min(a.keys, tokens + a.window - 1);
-            seen = static_cast<double>(
-                a.causal ? std::min(in_window, past + last_token + 1) : a.keys);
+            seen =
+                static_cast<double>(a.causal ? std::min(in_window, past + last_token + 1) : a.keys);
         }
         const double steps = std::max(1.0, std::ceil(seen / step_keys));
         steps_of_all += steps;

@@ -20,8 +20,8 @@ struct Row {
 // GPT: layers, hidden, heads, sequence, vocabulary.
 
 /// Grouped keys, squared ReLU, rotary positions, no biases, a head of its own.
-constexpr GptShape nemotron(
-    std::uint32_t layers, std::uint32_t hidden, std::uint32_t heads, std::uint32_t inner) {
+constexpr GptShape
+nemotron(std::uint32_t layers, std::uint32_t hidden, std::uint32_t heads, std::uint32_t inner) {
     GptShape shape{layers, hidden, heads, 4096, 256'000, inner};
     shape.tied = false;
     shape.kv_heads = 8;
@@ -53,10 +53,9 @@ constexpr LlamaShape qwen3(
     shape.query_norm = QueryNorm::kHead;
     return shape;
 }
-constexpr LlamaShape olmo2(
-    std::uint32_t layers, std::uint32_t hidden, std::uint32_t kv_heads, std::uint32_t inner) {
-    LlamaShape shape =
-        llama(layers, hidden, hidden / 128, kv_heads, 4096, 100'352, inner);
+constexpr LlamaShape
+olmo2(std::uint32_t layers, std::uint32_t hidden, std::uint32_t kv_heads, std::uint32_t inner) {
+    LlamaShape shape = llama(layers, hidden, hidden / 128, kv_heads, 4096, 100'352, inner);
     shape.norms = NormPlaces::kAfter;
     shape.query_norm = QueryNorm::kWidth;
     return shape;
@@ -84,8 +83,8 @@ constexpr LlamaShape deepseek_v3(std::uint32_t predicted_ahead) {
     return shape;
 }
 
-// Mixtures: the shape of the blocks; then experts, top_k, shared_width, dense_blocks, mixture_every,
-// dense_feed_forward.
+// Mixtures: the shape of the blocks; then experts, top_k, shared_width, dense_blocks,
+// mixture_every, dense_feed_forward.
 constexpr std::array kRows{
     Row{"gpt2_small", GptShape{12, 768, 12, 1024, 50'257}},
     Row{"gpt2_medium", GptShape{24, 1024, 16, 1024, 50'257}},
@@ -97,21 +96,18 @@ constexpr std::array kRows{
     // arXiv 2205.05198, table 3.
     Row{"gpt_22b", GptShape{48, 6144, 64, 2048, 51'200}},
     Row{"gpt_175b", GptShape{96, 12'288, 96, 2048, 51'200}},
-    Row{"llama_7b", llama(32, 4096, 32, 32, 2048, 32'000, 11'008)},    // arXiv 2302.13971
+    Row{"llama_7b", llama(32, 4096, 32, 32, 2048, 32'000, 11'008)},   // arXiv 2302.13971
     Row{"llama3_8b", llama(32, 4096, 32, 8, 8192, 128'256, 14'336)},  // arXiv 2407.21783
     Row{"llama3_70b", llama(80, 8192, 64, 8, 8192, 128'256, 28'672)},
     Row{"llama3_405b", llama(126, 16'384, 128, 8, 8192, 128'256, 53'248)},
     // config.json of meta-llama on Hugging Face; text alone
-    Row{"llama4_scout",
-        MixtureShape{llama(48, 5120, 40, 8, 8192, 202'048, 8192), {16, 1, 8192}}},
+    Row{"llama4_scout", MixtureShape{llama(48, 5120, 40, 8, 8192, 202'048, 8192), {16, 1, 8192}}},
     Row{"llama4_maverick",
-        MixtureShape{
-            llama(48, 5120, 40, 8, 8192, 202'048, 8192), {128, 1, 8192, 0, 2, 16'384}}},
-    Row{"nemotron4_15b", nemotron(32, 6144, 48, 24'576)},    // arXiv 2402.16819
+        MixtureShape{llama(48, 5120, 40, 8, 8192, 202'048, 8192), {128, 1, 8192, 0, 2, 16'384}}},
+    Row{"nemotron4_15b", nemotron(32, 6144, 48, 24'576)},     // arXiv 2402.16819
     Row{"nemotron4_340b", nemotron(96, 18'432, 96, 73'728)},  // arXiv 2406.11704
-    Row{"olmo2_7b", olmo2(32, 4096, 32, 11'008)},            // arXiv 2501.00656
-    Row{"olmo2_13b", olmo2(40, 5120, 40, 13'824)},
-    Row{"olmo2_32b", olmo2(64, 5120, 8, 27'648)},
+    Row{"olmo2_7b", olmo2(32, 4096, 32, 11'008)},             // arXiv 2501.00656
+    Row{"olmo2_13b", olmo2(40, 5120, 40, 13'824)}, Row{"olmo2_32b", olmo2(64, 5120, 8, 27'648)},
     Row{"qwen3_8b", qwen3(36, 4096, 32, 8, 12'288)},  // arXiv 2505.09388
     Row{"qwen3_32b", qwen3(64, 5120, 64, 8, 25'600)},
     Row{"qwen3_30b_a3b", MixtureShape{qwen3(48, 2048, 32, 4, 768), {128, 8}}},

@@ -68,8 +68,7 @@ public:
     [[nodiscard]] std::vector<StageTimes> times(const std::vector<std::uint32_t>& first) const {
         std::vector<std::size_t> at;
         for (const std::uint32_t layer : first)
-            at.push_back(
-                std::lower_bound(places_.begin(), places_.end(), layer) - places_.begin());
+            at.push_back(std::lower_bound(places_.begin(), places_.end(), layer) - places_.begin());
         at.push_back(places_.size());
         std::vector<StageTimes> stages;
         for (std::size_t stage = 0; stage < first.size(); ++stage)

@@ -39,8 +39,7 @@ double LayerWork::copied_keys(std::uint32_t layer) const {
         return 0;
     const AttentionShape shape = *attention_of(network_.layers[layer]);
     const double tensor = network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1;
-    return static_cast<double>(
-               shape.keys * shape.heads * (shape.score_width + shape.head_width)) *
+    return static_cast<double>(shape.keys * shape.heads * (shape.score_width + shape.head_width)) *
            plan_.micro_batch / plan_.context / tensor * element_;
 }
 
@@ -64,9 +63,7 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     a.keys = shape->keys;
     const std::uint32_t tensor = l.split == TensorSplit::kHeads ? plan_.tensor : 1;
     a.heads = whole(static_cast<double>(shape->heads) / tensor);
-    a.kv_heads = plan_.repeat_keys
-                     ? a.heads
-                     : whole(static_cast<double>(shape->kv_heads) / tensor);
+    a.kv_heads = plan_.repeat_keys ? a.heads : whole(static_cast<double>(shape->kv_heads) / tensor);
     a.head_width = shape->score_width;
     a.value_width = shape->head_width;
     a.window = shape->window;
@@ -81,10 +78,9 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     a.datatype = plan_.datatype;
     // With a divided sequence every rank needs all keys and values (all-gather) and sums their
     // gradients (reduce-scatter).
-    const double keys_and_values =
-        static_cast<double>(shape->keys * shape->kv_heads) *
-        static_cast<double>(shape->score_width + shape->head_width) * plan_.micro_batch / tensor *
-        element_;
+    const double keys_and_values = static_cast<double>(shape->keys * shape->kv_heads) *
+                                   static_cast<double>(shape->score_width + shape->head_width) *
+                                   plan_.micro_batch / tensor * element_;
     if (plan_.context > 1)
         collective(
             layer, "keys and values", CollectiveKind::kAllGather, keys_and_values,

@@ -86,7 +86,8 @@ enum class NormKeeps : std::uint8_t {
 /// 32-bit copies of 16-bit weights that an update adds to.
 enum class MasterWeights : std::uint8_t {
     kWhole,
-    kRemainder,  ///< the lower 16 bits: the upper ones are the weights (Apex's DistributedFusedAdam)
+    kRemainder,  ///< the lower 16 bits: the upper ones are the weights (Apex's
+                 ///< DistributedFusedAdam)
 };
 
 /// How the gate of a gated feed-forward layer (SwiGLU) is applied.
@@ -191,11 +192,10 @@ struct ParallelPlan {
 /// what 16-bit weights lack of 32 bits, or the whole copy of 32 bits.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
     const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;
-    return moments * kSingleBytes +
-           (element_bytes(plan.datatype) == kSingleBytes ? 0
-            : plan.masters == MasterWeights::kWhole
-                ? kSingleBytes
-                : kSingleBytes - element_bytes(plan.datatype));
+    return moments * kSingleBytes + (element_bytes(plan.datatype) == kSingleBytes ? 0
+                                     : plan.masters == MasterWeights::kWhole
+                                         ? kSingleBytes
+                                         : kSingleBytes - element_bytes(plan.datatype));
 }
 
 }  // namespace switchfold

@@ -62,10 +62,11 @@ private:
             });
         if (asked && (plan_.recompute != Recompute::kFull || !blocks))
             problem(
-                key, fmt::format(
-                         "chooses among the blocks that recompute full repeats, and there are none; "
-                         "expected {}, or recompute full of a network with blocks",
-                         otherwise));
+                key,
+                fmt::format(
+                    "chooses among the blocks that recompute full repeats, and there are none; "
+                    "expected {}, or recompute full of a network with blocks",
+                    otherwise));
     }
 
     void tensor() {

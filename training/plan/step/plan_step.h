@@ -45,8 +45,8 @@ balanced_partition(const Network& network, const GpusOfStages& gpus, const Paral
 
 /// The partition of a plan that names none. Of the balanced one, the equal one, that whose longest
 /// stage is shortest if the head may stand alone, and that with the least sum of squares of the
-/// stages' times, the one whose passes end first in the schedule's order (replay()), messages aside.
-/// Without flush the balanced one.
+/// stages' times, the one whose passes end first in the schedule's order (replay()), messages
+/// aside. Without flush the balanced one.
 [[nodiscard]] std::vector<std::uint32_t> best_partition(
     const Network& network, const GpusOfStages& gpus, const ParallelPlan& plan,
     const PipelineSchedule& schedule);

@@ -24,8 +24,8 @@ std::vector<LayerRange> joined(const std::vector<LayerRange>& ranges, std::uint3
     return segments;
 }
 
-/// Of the layers of blocks, those of the blocks that the plan chooses. Layers between blocks go with
-/// all of them.
+/// Of the layers of blocks, those of the blocks that the plan chooses. Layers between blocks go
+/// with all of them.
 class ChosenBlocks {
 public:
     ChosenBlocks(const Network& network, const ParallelPlan& plan, std::uint32_t first) :

@@ -91,7 +91,7 @@ TEST(AutoPartition, TheHeadMayStandAloneWhereItTakesLong) {
     shape.hidden = 512;
     shape.heads = 8;
     shape.sequence = 256;
-    shape.vocabulary = 40'000;
+    shape.vocabulary = 200'000;
     const Network network = decoder("small", shape);
     ParallelPlan plan;
     plan.pipeline = 3;

@@ -72,8 +72,7 @@ TEST(DecoderWork, ContextRanksGatherSharedKeysOnce) {
     ParallelPlan plan;
     plan.context = 2;
     const std::string name = "layers.0.self_attn.sdpa keys and values";
-    const std::uint64_t all =
-        collectives(decoder("d", s), plan, PassKind::kForward).at(name);
+    const std::uint64_t all = collectives(decoder("d", s), plan, PassKind::kForward).at(name);
     EXPECT_EQ(all, 2U * 2 * 256 * 512);
     s.kv_heads = 2;
     EXPECT_EQ(collectives(decoder("d", s), plan, PassKind::kForward).at(name), all / 4);
@@ -110,7 +109,8 @@ TEST(DecoderWork, LatentAttentionGathersNarrowVectors) {
         one.parameters(0) - narrow_weights - norms);
 }
 
-/// Backward of latent attention keeps queries, keys, values and the result as the kernel reads them.
+/// Backward of latent attention keeps queries, keys, values and the result as the kernel reads
+/// them.
 TEST(DecoderWork, LatentAttentionKeepsWhatItsKernelsRead) {
     LlamaShape s = small_llama();
     s.latent = LatentParams{96, 64, 32, 16, 24};
@@ -120,7 +120,7 @@ TEST(DecoderWork, LatentAttentionKeepsWhatItsKernelsRead) {
     };
     const double tokens = 2.0 * 256;
     const double attention = 8 * (2 * (32 + 16) + 2 * 24);  // of all heads
-    const double narrow = 2 * 96 + (64 + 16) + 64;           // before and after the norms
+    const double narrow = 2 * 96 + (64 + 16) + 64;          // before and after the norms
     const double others = 4 * 512 + 3 * 1024;
     EXPECT_DOUBLE_EQ(kept(3) - kept(2), tokens * (attention + narrow + others));
 }

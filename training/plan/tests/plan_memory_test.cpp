@@ -182,10 +182,10 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     EXPECT_GT(full.kept.again_before_weights, full.kept.again);
 }
 
-/// A block of LLaMA's kind with FlashAttention, fused gates, RMS norms and sequence parallelism: the
-/// inputs of both norms and their outputs, which the products behind them share; queries, keys,
-/// values and the result of attention; both inputs of the gate and its result. All is divided by the
-/// tensor-parallel ranks, and the turning of queries and keys keeps nothing.
+/// A block of LLaMA's kind with FlashAttention, fused gates, RMS norms and sequence parallelism:
+/// the inputs of both norms and their outputs, which the products behind them share; queries, keys,
+/// values and the result of attention; both inputs of the gate and its result. All is divided by
+/// the tensor-parallel ranks, and the turning of queries and keys keeps nothing.
 TEST(PlanMemory, InterleavedStagesHoldWhatTheirBlocksKeep) {
     LlamaShape shape;
     shape.layers = 12;
@@ -211,20 +211,17 @@ TEST(PlanMemory, InterleavedStagesHoldWhatTheirBlocksKeep) {
     // (p - 1 - r) 2 + (v - 1) p forwards before the first backward, and one more.
     const std::vector<MemoryBytes> devices = plan_memory(step);
     for (const std::uint32_t r : {1U, 2U})
-        EXPECT_DOUBLE_EQ(
-            devices[r][MemoryClass::kActivations], ((3 - r) * 2 + 2 * 4 + 1) * block)
+        EXPECT_DOUBLE_EQ(devices[r][MemoryClass::kActivations], ((3 - r) * 2 + 2 * 4 + 1) * block)
             << r;
     // Norms whose backward reads their output do not keep their input.
     plan.norm_keeps = NormKeeps::kOutput;
     const PlannedStep lean(network, KernelTimes(times), ParallelPlan(plan));
-    EXPECT_DOUBLE_EQ(
-        block - lean.work().kept(5).until_input_gradient, 2.0 * 128 * 2 * 512 / 2);
+    EXPECT_DOUBLE_EQ(block - lean.work().kept(5).until_input_gradient, 2.0 * 128 * 2 * 512 / 2);
     // The lower halves of 32-bit weights instead of whole ones.
     plan.masters = MasterWeights::kRemainder;
     const PlannedStep halves(network, KernelTimes(times), ParallelPlan(plan));
     EXPECT_DOUBLE_EQ(
-        plan_memory(halves)[1][MemoryClass::kMoments],
-        devices[1][MemoryClass::kMoments] * 10 / 12);
+        plan_memory(halves)[1][MemoryClass::kMoments], devices[1][MemoryClass::kMoments] * 10 / 12);
 }
 
 /// PyTorch's cross entropy of 32-bit logits keeps log_softmax's result; backward, its gradient and
