@@ -52,7 +52,7 @@ Time Endpoint::pass_on(const Packet& packet, Link& from) {
     if (back > 0 && is_store(packet.kind))
         from.reverse().add_overhead(back);
     last_ready_ = std::max(last_ready_, taken);
-    Relayed& passing = relayed_.push_back();
+    Outgoing& passing = outgoing_.push_back();
     passing.packet = packet;
     passing.packet.wire = 0;
     passing.packet.tail = last_ready_.count();
@@ -71,14 +71,22 @@ Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route,
     answer.wire = 0;
     answer.count = 1;
     answer.values = clients_[packet.client]->supply(packet, rank_);
-    link.answer(answer, last_ready_);
+    answer.tail = last_ready_.count();
+    if (kind == PacketKind::kReduceData) {
+        link.answer(answer, last_ready_);
+        return now;
+    }
+    // Loads of peers stay in order with the GPU's own packets: what blocks that load take is
+    // fitted so.
+    outgoing_.push_back({answer, &link});
+    scheduler_.at(last_ready_, *this, 0);
     return now;
 }
 
 void Endpoint::on_event(std::uint64_t /*tag*/) {
-    const Relayed passing = relayed_.front();
-    relayed_.pop_front();
-    passing.link->send(passing.packet, Time(passing.packet.tail));
+    const Outgoing next = outgoing_.front();
+    outgoing_.pop_front();
+    next.link->send(next.packet, Time(next.packet.tail));
 }
 
 }  // namespace switchfold

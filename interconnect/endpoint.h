@@ -92,7 +92,7 @@ public:
     }
 
 private:
-    struct Relayed {
+    struct Outgoing {
         Packet packet;
         Link* link;
     };
@@ -101,8 +101,8 @@ private:
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    RingQueue<Relayed> relayed_;  ///< packets being read from memory, in the order in which they
-                                  ///< become ready
+    RingQueue<Outgoing> outgoing_;  ///< relayed packets and data of loads that are read from
+                                    ///< memory, in the order in which they become ready
     Time last_ready_;
 };
 

@@ -167,12 +167,14 @@ std::vector<std::uint64_t> tags(const Sink& sink) {
     return all;
 }
 
+constexpr std::uint32_t kPayload = 1600;  // 32 ns on the wire
+
 /// Sends a store of its own at a time.
 struct Store : EventHandler {
     Store(Scheduler& scheduler, Link& l, Time at) : link(l), when(at) {
         scheduler.at(at, *this, 0);
     }
-    void on_event(std::uint64_t) override { link.send(write(1000, 1000), when); }
+    void on_event(std::uint64_t) override { link.send(write(1000, kPayload), when); }
     Link& link;
     Time when;
 };
@@ -184,13 +186,13 @@ TEST(Link, AnswersAndStoresTakeTurns) {
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
     for (std::uint64_t i = 0; i < 6; ++i)
-        link.answer(answer(i, 1000), Time());
+        link.answer(answer(i, kPayload), Time());
     for (std::uint64_t i = 0; i < 4; ++i)
-        link.send(write(100 + i, 1000), Time());
+        link.send(write(100 + i, kPayload), Time());
     simulation.run();
     EXPECT_EQ(tags(sink), (std::vector<std::uint64_t>{0, 100, 1, 101, 2, 102, 3, 103, 4, 5}));
-    // The wire is never idle between them: 20 ns each.
-    EXPECT_EQ(sink.seen.back().first, nanoseconds(10 * 20 + 500));
+    // The wire is never idle between them.
+    EXPECT_EQ(sink.seen.back().first, nanoseconds(10 * 32 + 500));
     EXPECT_EQ(link.outstanding(VirtualChannel::kResponse), 0U);
     EXPECT_EQ(link.outstanding(VirtualChannel::kRequest), 0U);
 }
@@ -202,13 +204,13 @@ TEST(Link, AStoreDoesNotWaitForAllThatOthersAskedFor) {
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
     for (std::uint64_t i = 0; i < 100; ++i)
-        link.answer(answer(i, 1000), Time());
-    // On the wire is the sixth answer, of 20 ns.
-    const Store store(simulation.scheduler(), link, nanoseconds(110));
+        link.answer(answer(i, kPayload), Time());
+    // On the wire is the sixth answer.
+    const Store store(simulation.scheduler(), link, nanoseconds(170));
     simulation.run();
     ASSERT_EQ(sink.seen.size(), 101U);
     EXPECT_EQ(sink.seen[6].second.tag, 1000U);
-    EXPECT_EQ(sink.seen.back().first, nanoseconds(101 * 20 + 500));
+    EXPECT_EQ(sink.seen.back().first, nanoseconds(101 * 32 + 500));
 }
 
 TEST(Link, AnswersLeaveNoEarlierThanTheyAreReady) {
@@ -217,15 +219,15 @@ TEST(Link, AnswersLeaveNoEarlierThanTheyAreReady) {
     Link link("link", kind(bare(), 1, context), 0);
     Sink sink(simulation.scheduler());
     link.bind(sink, 0, false);
-    link.answer(answer(0, 1000), nanoseconds(300));
-    link.answer(answer(1, 1000), nanoseconds(310));
-    link.answer(answer(2, 1000), nanoseconds(900));
-    link.send(write(100, 1000), Time());
+    link.answer(answer(0, kPayload), nanoseconds(300));
+    link.answer(answer(1, kPayload), nanoseconds(310));
+    link.answer(answer(2, kPayload), nanoseconds(900));
+    link.send(write(100, kPayload), Time());
     simulation.run();
     EXPECT_EQ(tags(sink), (std::vector<std::uint64_t>{100, 0, 1, 2}));
-    EXPECT_EQ(sink.seen[1].first, nanoseconds(300 + 20 + 500));
-    EXPECT_EQ(sink.seen[2].first, nanoseconds(300 + 40 + 500));
-    EXPECT_EQ(sink.seen[3].first, nanoseconds(900 + 20 + 500));
+    EXPECT_EQ(sink.seen[1].first, nanoseconds(300 + 32 + 500));
+    EXPECT_EQ(sink.seen[2].first, nanoseconds(300 + 64 + 500));
+    EXPECT_EQ(sink.seen[3].first, nanoseconds(900 + 32 + 500));
 }
 
 RC_GTEST_PROP(LinkProperty, AnswersBesideStoresLoseNothing, ()) {
