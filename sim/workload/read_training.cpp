@@ -256,8 +256,7 @@ private:
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();
-        const bool messages_beside =
-            plan.messages != Messages::kBlocking && plan.pipeline > 1;
+        const bool messages_beside = plan.messages == Messages::kOverlapped && plan.pipeline > 1;
         out_.report.notes.push_back(fmt::format(
             "folded: one rank of each device stands for {}; {}{}",
             plan.tensor * plan.context * plan.data,
@@ -282,7 +281,8 @@ private:
         const std::uint32_t ranks = ranks_of(step.plan());
         if (ranks > kMany && why_not_folded(step, gpus_of_machine(context_.system())).empty())
             out_.report.notes.push_back(fmt::format(
-                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
+                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of "
+                "each "
                 "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
                 ranks));
     }
