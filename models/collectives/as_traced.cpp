@@ -56,7 +56,8 @@ public:
 
 private:
     void on_event(std::uint64_t slice) override {
-        const std::uint64_t bytes = until(traffic_.count(), slice + 1) - until(traffic_.count(), slice);
+        const std::uint64_t bytes =
+            until(traffic_.count(), slice + 1) - until(traffic_.count(), slice);
         Time served = scheduler_.now();
         for (const std::uint32_t rank : ranks_)
             served = std::max(served, ports_[rank]->access(bytes / 2, bytes - bytes / 2));
@@ -87,7 +88,7 @@ private:
     MemberListener& listener_;
     std::vector<bool> joined_;  ///< by position
     Time begin_;
-    Time late_;                         ///< so much the memory has held it up
+    Time late_;                          ///< so much the memory has held it up
     std::array<Time, kDepth> served_{};  ///< when the last slices are, by their number
 };
 

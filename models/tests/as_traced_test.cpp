@@ -63,17 +63,16 @@ TEST(AsTraced, AsksTheMemoryEvenlyForTheBytesThatAreGiven) {
 }
 
 TEST(AsTraced, EndsLaterWhereTheMemoryHoldsItsBytesUp) {
-    TestMachine machine = machine_of(1);
-    for (const auto& port : machine.ports)
-        port->bytes_per_second = 1e9;
-    CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(100), 2);
-    operation.given_traffic = Bytes(200'000);
-    const CollectiveRecord slow = machine.run(operation);
-    EXPECT_NEAR(to_seconds(slow.end - slow.ready), 200e-6, 1e-6);
-    operation.given_traffic = Bytes(99'000);
-    operation.sequence = 1;
-    const CollectiveRecord fast = machine.run(operation);
-    EXPECT_EQ(fast.end - fast.ready, microseconds(100));
+    const auto takes = [](std::uint64_t bytes) {
+        TestMachine machine = machine_of(1);
+        machine.ports.front()->bytes_per_second = 1e9;
+        CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(100), 2);
+        operation.given_traffic = Bytes(bytes);
+        const CollectiveRecord record = machine.run(operation);
+        return record.end - record.ready;
+    };
+    EXPECT_NEAR(to_seconds(takes(200'000)), 200e-6, 1e-6);
+    EXPECT_EQ(takes(99'000), microseconds(100));
 }
 
 TEST(AsTraced, OfUnknownBlocksHasOneUnlessItMovesBytes) {

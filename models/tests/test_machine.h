@@ -14,8 +14,8 @@
 
 namespace switchfold {
 
-/// A GPU with room for every kernel, a memory that is infinitely fast unless a rate is set, and sums
-/// that take no time.
+/// A GPU with room for every kernel, a memory that is infinitely fast unless a rate is set, and
+/// sums that take no time.
 struct IdealPort final : RankPort, EventHandler {
     IdealPort(std::uint32_t r, Scheduler& s) : rank(r), scheduler(s) {}
     std::uint64_t occupy(const CommunicationKernel& kernel, ResidentListener& l) override {

@@ -28,8 +28,8 @@ constexpr const char* kInSwitch =
     R"(, {"name": "all, in switch", "all_reduce": {"algorithm": "in_switch"}},
        {"name": "folded, in switch", "set": {"/workload/plan/fold": true}, "all_reduce": {"algorithm": "in_switch"}})";
 
-ExperimentResult run(
-    const std::string& system, const std::string& network, const std::string& plan,
+ExperimentResult
+run(const std::string& system, const std::string& network, const std::string& plan,
     const std::string& scenarios) {
     const std::string text = fmt::format(
         R"({{
@@ -47,7 +47,8 @@ ExperimentResult both(const std::string& plan) {
 }
 
 /// The folded step against the whole, on machines of 8 H100 with a NIC each.
-double folded_against_all(std::uint32_t machines, const std::string& network, const std::string& plan) {
+double
+folded_against_all(std::uint32_t machines, const std::string& network, const std::string& plan) {
     const ExperimentResult result = run(
         fmt::format(
             R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
@@ -160,8 +161,8 @@ TEST(FoldedPlan, TakesWhatTokensTakeThatTravelToExperts) {
             1, kExperts, R"("data": 8, "expert": 4, "micro_batch": 2, "sharding": "optimizer")"),
         1, kBesideKernels);
     EXPECT_NEAR(
-        folded_against_all(2, kExperts, R"("data": 16, "expert": 8, "overlap_gradients": false)"), 1,
-        kBesideKernels);
+        folded_against_all(2, kExperts, R"("data": 16, "expert": 8, "overlap_gradients": false)"),
+        1, kBesideKernels);
 }
 
 TEST(FoldedPlan, TakesWhatRandomPlansTakeOnTwoMachines) {
@@ -169,8 +170,8 @@ TEST(FoldedPlan, TakesWhatRandomPlansTakeOnTwoMachines) {
     const auto one_of = [&](const std::vector<std::string>& words) {
         return words[random.below(words.size())];
     };
-    for (int i = 0; i < 6; ++i) {
-        const std::uint64_t tensor = 1ULL << random.below(4);
+    for (int i = 0; i < 5; ++i) {
+        const std::uint64_t tensor = 1ULL << random.below(3);
         const std::uint64_t pipeline = 1ULL << random.below(2);
         const std::string plan = fmt::format(
             R"("tensor": {}, "pipeline": {}, "data": {}, "accumulate": {}, "micro_batch": {},

@@ -20,8 +20,7 @@ ExecutionGraph measured_step(
     const FoldedProbes probes(folded, system, policies);
     std::vector<Outcome> outcomes;
     for (const FoldedProbes::Run& run : probes.runs())
-        outcomes.push_back(
-            FoldedProbes::told(simulate(system, run.graph, run.policies, options)));
+        outcomes.push_back(FoldedProbes::told(simulate(system, run.graph, run.policies, options)));
     return folded.graph(probes.measured(outcomes));
 }
 

@@ -43,8 +43,7 @@ public:
         ranks_(std::move(ranks)),
         view_(view_group(topology_, params_.transfer_unit, ranks_)) {}
 
-    [[nodiscard]] std::optional<Choice>
-    choice(const CollectiveFamily& family, Bytes bytes) const {
+    [[nodiscard]] std::optional<Choice> choice(const CollectiveFamily& family, Bytes bytes) const {
         CollectivePolicy policy = policies_.of(family.kind);
         const CollectiveCall call{family.kind, bytes, family.datatype};
         const CallGroup group(topology_, ranks_, view_.machine);
@@ -98,8 +97,7 @@ double memory_of_first_rank(const Outcome& outcome, std::string_view column) {
 /// A value at `all` on the line through those at `few` and `more`.
 std::uint64_t
 on_line(std::uint64_t at_few, std::uint64_t at_more, double few, double more, double all) {
-    const double step =
-        (static_cast<double>(at_more) - static_cast<double>(at_few)) / (more - few);
+    const double step = (static_cast<double>(at_more) - static_cast<double>(at_few)) / (more - few);
     return static_cast<std::uint64_t>(
         std::max(0.0, std::round(static_cast<double>(at_few) + step * (all - few))));
 }
@@ -115,8 +113,7 @@ FoldedProbes::FoldedProbes(
         measure(family);
 }
 
-std::uint32_t
-FoldedProbes::members(const CollectiveFamily& family, std::uint32_t ranks) const {
+std::uint32_t FoldedProbes::members(const CollectiveFamily& family, std::uint32_t ranks) const {
     const std::vector<std::uint32_t> group = folded_.groups().group(family.members, 0);
     return static_cast<std::uint32_t>(
         std::lower_bound(group.begin(), group.end(), ranks) - group.begin());
@@ -147,14 +144,13 @@ void FoldedProbes::measure(std::size_t index) {
         }
     }
     for (auto& [key, ring] : rings)
-        measure_ring(
-            index, std::move(ring.which), with_ring(policies_, family.kind, ring.choice));
+        measure_ring(index, std::move(ring.which), with_ring(policies_, family.kind, ring.choice));
     if (!whole.empty())
         measure_whole(index, std::move(whole));
 }
 
-std::size_t FoldedProbes::add(
-    const Part& part, std::uint32_t ranks, const CollectivePolicies& policies) {
+std::size_t
+FoldedProbes::add(const Part& part, std::uint32_t ranks, const CollectivePolicies& policies) {
     const CollectiveFamily& family = folded_.collectives()[part.family];
     runs_.push_back(
         {"collectives of the step", folded_.groups().probe(family, part.which, ranks), policies});
@@ -178,7 +174,7 @@ void FoldedProbes::measure_ring(
         few = folded_.groups().whole_ranks(own.members, few);
     if (2 * few >= all)
         return measure_whole(family, std::move(which));
-    Part part{family, std::move(which), 0, 0, members(own, few), members(own, 2 * few),
+    Part part{family,           std::move(which), 0, 0, members(own, few), members(own, 2 * few),
               members(own, all)};
     part.run = add(part, few, policies);
     part.longer = add(part, 2 * few, policies);
@@ -190,11 +186,11 @@ Outcome FoldedProbes::told(Outcome outcome) {
     std::erase_if(outcome.collectives, [](const CollectiveRecord& record) {
         return record.group != 0 || record.sender != record.receiver;
     });
-    std::erase_if(outcome.statistics, [](const StatisticTable& table) {
-        return table.kind != "memory";
-    });
+    std::erase_if(
+        outcome.statistics, [](const StatisticTable& table) { return table.kind != "memory"; });
     for (StatisticTable& table : outcome.statistics)
-        std::erase_if(table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
+        std::erase_if(
+            table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
     outcome.counters.clear();
     return outcome;
 }
@@ -247,8 +243,7 @@ FoldedStep::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes
             };
             for (std::size_t i = 0; i < found.size(); ++i) {
                 found[i].time = Time(at_all(found[i].time.count(), more[i].time.count()));
-                found[i].traffic =
-                    Bytes(at_all(found[i].traffic.count(), more[i].traffic.count()));
+                found[i].traffic = Bytes(at_all(found[i].traffic.count(), more[i].traffic.count()));
             }
         }
         for (std::size_t i = 0; i < found.size(); ++i)

@@ -268,19 +268,23 @@ private:
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();
-        const bool messages_beside =
-            plan.messages != Messages::kBlocking && plan.pipeline > 1;
+        std::string how;
+        if (!out_.folded->pieces().empty())
+            how =
+                "; a pass is one kernel that takes what it took with its collectives on the ranks "
+                "of a machine";
+        if (!folds_by_passes(step))
+            how += fmt::format(
+                "; {}collectives take what they took alone and keep their thread blocks and memory "
+                "traffic beside kernels, and what they take from each other and from messages on "
+                "links is left out",
+                how.empty() ? "" : "where gradients are reduced beside passes, ");
+        if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
+            !out_.folded->pieces().empty())
+            how += "; what messages slow beside them is left out";
         out_.report.notes.push_back(fmt::format(
-            "folded: one rank of each device stands for {}; {}{}",
-            plan.tensor * plan.context * plan.data,
-            folds_by_passes(step)
-                ? "a pass is one kernel that takes what it took with its collectives on the ranks "
-                  "of a machine"
-                : "a pass that nothing runs beside is one kernel that takes what it took with its "
-                  "collectives on the ranks of a machine; in the others collectives take what they "
-                  "took alone, with their thread blocks and their memory traffic beside kernels, "
-                  "and what they take from each other on links is left out",
-            messages_beside ? "; what messages slow beside them is left out" : ""));
+            "folded: one rank of each device stands for {}{}",
+            plan.tensor * plan.context * plan.data, how));
         if (plan.data * plan.context >= kLongRing)
             out_.report.notes.push_back(fmt::format(
                 "folded: rings of {} ranks and more are measured on two shorter ones with as many "
@@ -294,7 +298,8 @@ private:
         const std::uint32_t ranks = ranks_of(step.plan());
         if (ranks > kMany && why_not_folded(step, gpus_of_machine(context_.system())).empty())
             out_.report.notes.push_back(fmt::format(
-                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
+                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of "
+                "each "
                 "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
                 ranks));
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/plan/fold/folded_collectives.h"
 
-#include "core/error.h"
 
 #include <algorithm>
 #include <array>
@@ -74,8 +73,7 @@ std::vector<std::uint32_t> FoldedGroups::group(Members members, std::uint32_t ra
     return ranks;
 }
 
-std::optional<Members>
-FoldedGroups::members_of(const std::vector<std::uint32_t>& ranks) const {
+std::optional<Members> FoldedGroups::members_of(const std::vector<std::uint32_t>& ranks) const {
     const std::uint32_t of_device = plan_.tensor * plan_.context * plan_.data;
     std::vector<std::uint32_t> first = ranks;
     for (std::uint32_t& rank : first)
@@ -105,8 +103,7 @@ std::uint32_t FoldedGroups::whole_ranks(Members members, std::uint32_t above) co
 bool FoldedGroups::takes_part(Members members, std::uint32_t rank) const {
     const RankPlace place = map_.place(rank);
     return !replicates(members) || !own_ways_ ||
-           (place.tensor == 0 &&
-            (members == Members::kReplicas || place.data % plan_.expert == 0));
+           (place.tensor == 0 && (members == Members::kReplicas || place.data % plan_.expert == 0));
 }
 
 ExecutionGraph FoldedGroups::probe(

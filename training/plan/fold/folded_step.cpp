@@ -237,8 +237,7 @@ FoldedStep::Measured FoldedStep::each(Time time) const {
 
 ExecutionGraph FoldedStep::graph(const Measured& measured) const {
     SWITCHFOLD_CHECK(
-        measured.pieces.size() == marks_.size() &&
-            measured.collectives.size() == families_.size(),
+        measured.pieces.size() == marks_.size() && measured.collectives.size() == families_.size(),
         "times of other pieces");
     std::map<std::uint32_t, RankGraph> changed;
     const auto body_of = [&](const Use& use) -> OperationBody& {

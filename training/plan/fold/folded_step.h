@@ -24,15 +24,15 @@ namespace switchfold {
 ///
 /// A pass that nothing but messages can meet is one kernel. Its time comes from a probe that runs
 /// each distinct pass once, on the groups of one machine. That is exact if the passes of one device
-/// share no links with other traffic (a machine's ranks on one switch or of one device), messages of
-/// a group's ranks share none (one NIC per GPU), and messages are blocking. Otherwise the slowdown
-/// that messages cause beside them is missing.
+/// share no links with other traffic (a machine's ranks on one switch or of one device), messages
+/// of a group's ranks share none (one NIC per GPU), and messages are blocking. Otherwise the
+/// slowdown that messages cause beside them is missing.
 ///
 /// All other passes are written in full: those beside which gradients are reduced or weights
 /// gathered, those in which tokens travel to experts, those of hosts that run ahead. Their
-/// collectives take what a probe of their own measured, from when their kernel is resident on. While
-/// they run, they hold their thread blocks, draw their bytes from the rank's memory, and keep their
-/// buffers in its L2; they end later if kernels hold their bytes up. What is missing is what
+/// collectives take what a probe of their own measured, from when their kernel is resident on.
+/// While they run, they hold their thread blocks, draw their bytes from the rank's memory, and keep
+/// their buffers in its L2; they end later if kernels hold their bytes up. What is missing is what
 /// collectives and messages take from each other on links.
 class FoldedStep {
 public:

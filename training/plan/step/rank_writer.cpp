@@ -41,8 +41,10 @@ bool passes_meet(const PlannedStep& step) {
     const LaunchTimes& launches = plan.launch_times;
     const bool hosts_wait = !launches.any() || launches.wait_after_pass ||
                             (plan.messages == Messages::kBlocking && plan.pipeline > 1);
+    // A message's kernel that is posted a pass ahead holds thread blocks beside that pass.
+    const bool messages_wait = plan.pipeline > 1 && plan.messages == Messages::kAhead;
     return (plan.data * plan.context > 1 && plan.sharding >= Sharding::kGradients) ||
-           plan.expert > 1 || !hosts_wait;
+           plan.expert > 1 || !hosts_wait || messages_wait;
 }
 
 RankWriter::RankWriter(

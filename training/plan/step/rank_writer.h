@@ -11,7 +11,8 @@
 
 namespace switchfold {
 
-/// Receives the passes whose times a separate run determines, in steps where ranks represent others.
+/// Receives the passes whose times a separate run determines, in steps where ranks represent
+/// others.
 class FoldedParts {
 public:
     virtual ~FoldedParts() = default;
@@ -19,7 +20,8 @@ public:
 };
 
 /// Whether no pass of a step stands alone, such that one kernel of its time could represent it:
-/// replicas share weights or gradients in each, or exchange tokens, or hosts run ahead into the next.
+/// replicas share weights or gradients in each, or exchange tokens, hosts run ahead into the next,
+/// or messages for the next wait on the GPU.
 [[nodiscard]] bool passes_meet(const PlannedStep& step);
 
 /// Everything that a step's ranks have in common.

@@ -157,7 +157,9 @@ TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
     p.tensor = 4;
     p.data = 32;
     const CollectiveFamily family{
-        Members::kReplicas, CollectiveKind::kAllGather, Datatype::kBfloat16,
+        Members::kReplicas,
+        CollectiveKind::kAllGather,
+        Datatype::kBfloat16,
         {Bytes(32 * 16), Bytes(32 * 160)}};
     for (const bool own_ways : {false, true}) {
         const FoldedGroups groups(p, 8, own_ways);
