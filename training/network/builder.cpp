@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -149,9 +150,19 @@ Tensor NetworkBuilder::attention(
     Layer layer{std::move(name), "attention"};
     const std::uint64_t queries = in.front().shape[0];
     const std::uint64_t keys = in.back().shape[0];
-    layer.macs = (heads.causal ? 1 : 2) * queries * keys * width;
+    const std::uint64_t scored = heads.score_width == 0 ? width : heads.count * heads.score_width;
+    // Twice the pairs of a query and a key: of a causal window w, w^2 / 2 in its first rows and w
+    // in each of the others.
+    const std::uint64_t seen =
+        heads.window == 0 ? keys : std::min<std::uint64_t>(heads.window, keys);
+    const std::uint64_t pairs = heads.causal ? seen * (2 * queries - seen) : 2 * queries * keys;
+    layer.macs = pairs * (scored + width) / 2;
     layer.split = TensorSplit::kHeads;
     layer.heads = heads.count;
+    layer.kv_heads = heads.kv_count;
+    layer.score_width = static_cast<std::uint32_t>(heads.score_width);
+    layer.window = static_cast<std::uint32_t>(seen < keys ? seen : 0);
+    layer.parameters = heads.sinks ? heads.count : 0;
     return this->layer(std::move(layer), in, {queries, width});
 }
 

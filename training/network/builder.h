@@ -48,6 +48,10 @@ struct Weights {
 struct Heads {
     std::uint32_t count = 1;
     bool causal = false;
+    std::uint32_t kv_count = 0;     ///< heads of keys and values; 0: as many
+    std::uint64_t score_width = 0;  ///< of a head's queries and keys; 0: that of its values
+    std::uint64_t window = 0;       ///< keys that a causal query sees at most; 0: all before it
+    bool sinks = false;             ///< a learnt score of no key for each head
 };
 
 /// Builds a network layer by layer; parameters, multiply-accumulates and sizes follow from the

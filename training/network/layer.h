@@ -43,6 +43,9 @@ struct Layer {
     /// Number of independent equal products: groups of a convolution, experts.
     std::uint32_t groups = 1;
     std::uint32_t heads = 0;                 ///< of attention; 0 if unknown
+    std::uint32_t kv_heads = 0;              ///< of attention's keys and values; 0: as many
+    std::uint32_t score_width = 0;           ///< of a head's queries and keys; 0: as its values
+    std::uint32_t window = 0;                ///< keys that a query sees at most; 0: no window
     std::optional<double> forward_us = {};   ///< measured, per sample
     std::optional<double> backward_us = {};  ///< measured, per sample
 };

@@ -79,15 +79,28 @@ bool has_bias(const Layer& layer) {
 
 std::optional<AttentionShape> attention_of(const Layer& layer) {
     if (layer.type != "attention" || layer.out_shape.size() != 2 ||
-        !divides(layer.heads, layer.out_shape[1]) || !divides(layer.out_elements, layer.macs))
+        !divides(layer.heads, layer.out_shape[1]))
         return std::nullopt;
-    const std::uint64_t tokens = layer.out_shape[0];
+    AttentionShape shape;
+    shape.queries = shape.keys = layer.out_shape[0];
+    shape.heads = layer.heads;
+    shape.head_width = layer.out_shape[1] / layer.heads;
+    shape.kv_heads = layer.kv_heads == 0 ? layer.heads : layer.kv_heads;
+    shape.score_width = layer.score_width == 0 ? shape.head_width : layer.score_width;
+    shape.window = layer.window;
+    // Only decoders have widths apart and windows.
+    shape.causal = layer.score_width != 0 || layer.window != 0;
+    if (shape.causal)
+        return shape;
+    if (!divides(layer.out_elements, layer.macs))
+        return std::nullopt;
     const std::uint64_t seen = layer.macs / layer.out_elements;  // by scores and values together
-    const bool causal = seen == tokens;
-    if (!causal && seen % 2 != 0)
+    shape.causal = seen == shape.queries;
+    if (!shape.causal && seen % 2 != 0)
         return std::nullopt;
-    return AttentionShape{
-        tokens, causal ? tokens : seen / 2, layer.heads, layer.out_shape[1] / layer.heads, causal};
+    if (!shape.causal)
+        shape.keys = seen / 2;
+    return shape;
 }
 
 }  // namespace switchfold

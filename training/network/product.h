@@ -39,8 +39,11 @@ struct AttentionShape {
     std::uint64_t queries = 0;
     std::uint64_t keys = 0;
     std::uint64_t heads = 0;
-    std::uint64_t head_width = 0;
+    std::uint64_t head_width = 0;  ///< of values and the result
     bool causal = false;  ///< a query attends to keys up to its own position: half of the work
+    std::uint64_t kv_heads = 0;
+    std::uint64_t score_width = 0;  ///< of a head's queries and keys
+    std::uint64_t window = 0;       ///< keys that a query sees at most; 0: no window
     bool operator==(const AttentionShape&) const = default;
 };
 

@@ -23,7 +23,7 @@ bool is_token_by_token(const Layer& layer) {
         return layer.inputs.size() == 1;
     return any(
         "add", "dropout", "gelu", "layernorm", "mul", "relu", "rmsnorm", "sigmoid", "silu",
-        "softmax_loss", "tanh");
+        "softmax_loss", "squared_relu", "tanh");
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ TEST(Zoo, EveryNetworkIsWholeAndNamedOnce) {
         EXPECT_EQ(network.name, name);
         EXPECT_NO_THROW(check(network));
     }
-    EXPECT_EQ(names.size(), 46U);
+    EXPECT_EQ(names.size(), 65U);
     EXPECT_FALSE(find_network("resnet51"));
 }
 
@@ -50,6 +50,13 @@ TEST(Zoo, ThePageSaysTheirParametersAndTokens) {
             network.tokens == 0 ? "" : std::to_string(network.tokens));
         EXPECT_NE(page.find(row), std::string::npos) << row;
     }
+}
+
+std::optional<AttentionShape> attention_named(std::string_view network, std::string_view layer) {
+    for (const Layer& one : network_of(network).layers)
+        if (one.name == layer)
+            return attention_of(one);
+    return {};
 }
 
 struct Published {
@@ -80,7 +87,23 @@ TEST(Zoo, ParametersAreThePublishedOnes) {
         {"bert_large", 335'141'888, "the released weights without the heads of pre-training"},
         {"llama_7b", 6'738'415'616, "the released weights"},
         {"llama3_8b", 8'030'261'248, "the released weights"},
+        {"llama3_70b", 70'553'706'496, "the released weights"},
+        {"llama3_405b", 405'853'388'800, "the released weights"},
+        {"llama4_scout", 107'769'861'120, "the released weights of the text model"},
+        {"llama4_maverick", 400'711'848'960, "the released weights of the text model"},
+        {"olmo2_7b", 7'298'617'344, "the released weights"},
+        {"olmo2_13b", 13'716'198'400, "the released weights"},
+        {"olmo2_32b", 32'234'279'936, "the released weights"},
+        {"qwen3_8b", 8'190'735'360, "the released weights"},
+        {"qwen3_32b", 32'762'123'264, "the released weights"},
+        {"qwen3_30b_a3b", 30'532'122'624, "the released weights"},
+        {"qwen3_235b_a22b", 235'093'634'560, "the released weights"},
         {"mixtral_8x7b", 46'702'792'704, "the released weights"},
+        {"mixtral_8x22b", 140'620'634'112, "the released weights of v0.1"},
+        {"gpt_oss_20b", 20'914'757'184, "the released weights"},
+        {"gpt_oss_120b", 116'829'156'672, "the released weights"},
+        {"deepseek_v3", 671'026'419'200 - 58 * 256,
+         "the released weights without the routers' offsets, which no gradient changes"},
     };
     for (const Published& p : published)
         EXPECT_EQ(parameters(network_of(p.name)), p.parameters) << p.name << ": " << p.source;
@@ -103,6 +126,11 @@ TEST(Zoo, ParametersRoundToThePrintedOnes) {
         {"gpt_6_2b", 6.2e9, 0.05e9, "arXiv 2401.10241, table 3"},
         {"gpt_22b", 22e9, 0.5e9, "arXiv 2205.05198, table 3"},
         {"gpt_175b", 175e9, 0.5e9, "arXiv 2205.05198, table 3"},
+        {"nemotron4_15b", 15.6e9, 0.1e9, "arXiv 2402.16819: 3.2e9 of embeddings, 12.5e9 others"},
+        {"nemotron4_340b", 341e9, 0.1e9, "arXiv 2406.11704: 9.4e9 of embeddings, 331.6e9 others"},
+        {"grok_1", 314e9, 2e9, "xai-org/grok-1"},
+        {"deepseek_v3_mtp", 685e9 - 129'280 * 7168 * 2.0, 3e9,
+         "deepseek-ai/DeepSeek-V3: 14e9 beside 671e9, with copies of the embedding and the head"},
         {"transformer_base", 65e6, 2e6, "arXiv 1706.03762, table 3"},
         {"transformer_big", 213e6, 2e6, "arXiv 1706.03762, table 3"},
         {"awd_lm", 24e6, 0.5e6, "arXiv 1708.02182"},
@@ -187,10 +215,23 @@ TEST(Zoo, ProductsAreTheWorkAndTheWeights) {
 
 TEST(Zoo, AttentionIsOfItsHeads) {
     const Network gpt = network_of("gpt2_small");
-    EXPECT_EQ(attention_of(gpt.layers[5]), (AttentionShape{1024, 1024, 12, 64, true}));
+    EXPECT_EQ(attention_of(gpt.layers[5]), (AttentionShape{1024, 1024, 12, 64, true, 12, 64, 0}));
     const Network vit = network_of("vit_l_16");
-    EXPECT_EQ(attention_of(vit.layers[5]), (AttentionShape{197, 197, 16, 64, false}));
+    EXPECT_EQ(attention_of(vit.layers[5]), (AttentionShape{197, 197, 16, 64, false, 16, 64, 0}));
     EXPECT_FALSE(attention_of(gpt.layers[4]));
+    // Keys that several heads share, widths apart, and windows.
+    EXPECT_EQ(
+        attention_named("qwen3_32b", "layers.0.self_attn.sdpa"),
+        (AttentionShape{4096, 4096, 64, 128, true, 8, 128, 0}));
+    EXPECT_EQ(
+        attention_named("deepseek_v3", "layers.0.self_attn.sdpa"),
+        (AttentionShape{4096, 4096, 128, 128, true, 128, 192, 0}));
+    EXPECT_EQ(
+        attention_named("gpt_oss_20b", "layers.0.self_attn.sdpa"),
+        (AttentionShape{4096, 4096, 64, 64, true, 8, 64, 128}));
+    EXPECT_EQ(
+        attention_named("gpt_oss_20b", "layers.1.self_attn.sdpa"),
+        (AttentionShape{4096, 4096, 64, 64, true, 8, 64, 0}));
     for (const std::string_view name : network_names())
         for (const Layer& layer : network_of(name).layers)
             EXPECT_EQ(attention_of(layer).has_value(), layer.type == "attention")

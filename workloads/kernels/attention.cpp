@@ -22,10 +22,16 @@ using namespace kernel_constants;
 namespace {
 
 constexpr std::uint64_t kRows = 128;  ///< per tile: queries forward, keys backward
-constexpr double kProductsForward = 2;
-constexpr double kProductsBack = 5;  ///< recomputed scores, and four gradients
 /// Up to this many tiles, their order is simulated exactly.
 constexpr double kFollowed = 4096;
+
+/// Multiply-adds of a query and a key: the score, and its product with the value; backward the
+/// score again, and the gradients of queries, keys, values and scores.
+double depth_of(const Attention& a) {
+    const auto scored = static_cast<double>(a.head_width);
+    const auto values = static_cast<double>(value_width_of(a));
+    return a.backward ? 3 * scored + 2 * values : scored + values;
+}
 
 /// Whether blocks stay and process one tile after another, longest first, with instructions of warp
 /// groups.
@@ -99,11 +105,11 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     if (long_rate <= 0 || gpu.vector <= 0)
         throw std::invalid_argument(
             fmt::format("{} has no arithmetic rate for attention", gpu.name));
-    const auto width = static_cast<double>(a.head_width);
+    const double width = static_cast<double>(std::max(a.head_width, value_width_of(a)));
+    const double depth = depth_of(a);
     const double sms = gpu.sms;
     const bool staying = stays(a, gpu);
     const double step_keys = staying ? 128 : 64;  // that a block processes per step
-    const double products = a.backward ? kProductsBack : kProductsForward;
     const double scores = static_cast<double>(kRows) * step_keys;
     const double peak =
         gpu.half > 0 && a.datatype != Datatype::kFloat32
@@ -111,7 +117,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
             : gpu.vector;
     const double boost = short_term_gain(peak, long_rate, gpu);
     const double step =
-        2 * products * scores * width / (matrix_share(a, gpu) * long_rate * boost / sms) +
+        2 * scores * depth / (matrix_share(a, gpu) * long_rate * boost / sms) +
         (a.backward ? kScoreOperationsBack : kScoreOperations) * scores / (gpu.vector / sms);
     const double wait = gpu.memory_latency;
     const double fill = kAttentionTile * gpu.memory_latency;
@@ -130,10 +136,16 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
             const std::uint64_t first = i * kRows;
             const std::uint64_t skipped =
                 a.causal && first > past ? std::min(first - past, a.queries) : 0;
-            seen = static_cast<double>(a.queries - skipped);
+            const std::uint64_t in_window =
+                a.window == 0 ? a.queries : std::min(a.queries, kRows + a.window - 1);
+            seen = static_cast<double>(std::min(a.queries - skipped, in_window));
         } else {
             const std::uint64_t last_token = (std::min(rows, (i + 1) * kRows) - 1) / sharing;
-            seen = static_cast<double>(a.causal ? std::min(a.keys, past + last_token + 1) : a.keys);
+            const std::uint64_t tokens = (kRows + sharing - 1) / sharing;
+            const std::uint64_t in_window =
+                a.window == 0 ? a.keys : std::min(a.keys, tokens + a.window - 1);
+            seen =
+                static_cast<double>(a.causal ? std::min(in_window, past + last_token + 1) : a.keys);
         }
         const double steps = std::max(1.0, std::ceil(seen / step_keys));
         steps_of_all += steps;
@@ -144,14 +156,17 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     const double compute = makespan(seconds, heads, !a.backward, staying, sms);
 
     // Queries, keys, values and result once each; backward also the gradients of all four.
+    const double both = static_cast<double>(a.head_width + value_width_of(a)) / 2;
     const double element = element_bytes(a.datatype);
     const auto samples = static_cast<double>(a.batch);
-    const double of_queries =
-        samples * static_cast<double>(a.queries) * static_cast<double>(a.heads) * width * element;
+    const double rows_of_queries =
+        samples * static_cast<double>(a.queries) * static_cast<double>(a.heads) * element;
+    const double of_queries = rows_of_queries * static_cast<double>(a.head_width);
+    const double of_result = rows_of_queries * static_cast<double>(value_width_of(a));
     const double of_keys =
-        samples * static_cast<double>(a.keys) * static_cast<double>(a.kv_heads) * width * element;
-    const double read = a.backward ? 3 * of_queries + 2 * of_keys : of_queries + 2 * of_keys;
-    const double written = a.backward ? of_queries + 2 * of_keys : of_queries;
+        samples * static_cast<double>(a.keys) * static_cast<double>(a.kv_heads) * both * element;
+    const double read = of_queries + 2 * of_keys + (a.backward ? 2 * of_result : 0);
+    const double written = a.backward ? of_queries + 2 * of_keys : of_result;
     const double memory =
         (read + written) / (kOperandShare * memory_bandwidth(gpu, written / (read + written)));
 
@@ -162,7 +177,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     KernelOperation& kernel = result.kernel;
     kernel.isolated = kernel_duration(total);
     kernel.kernel_class = KernelClass::kAttention;
-    kernel.flops = 2 * products * scores * width * steps_of_all * heads;
+    kernel.flops = 2 * scores * depth * steps_of_all * heads;
     kernel.grid.x = static_cast<std::uint32_t>(std::min(static_cast<double>(tiles) * heads, 4e9));
     kernel.block.x = staying ? 384 : 256;
     kernel.registers_per_thread = staying ? 168 : 255;
@@ -175,7 +190,7 @@ KernelEstimate estimate(const Attention& a, const GpuRates& gpu) {
     kernel.l2_share = 0;
     kernel.duration_source = DurationSource::kModel;
     result.memory_bytes = read + written;
-    result.l2_bytes = of_queries + 2 * steps_of_all * heads * step_keys * width * element;
+    result.l2_bytes = of_queries + 2 * steps_of_all * heads * step_keys * both * element;
     result.choice = fmt::format("{} tiles of {} rows", kernel.grid.x, kRows);
     return result;
 }

@@ -17,7 +17,9 @@ struct Attention {
         1;  ///< tokens that each query may attend to; equal to `queries` in self-attention
     std::uint64_t heads = 1;
     std::uint64_t kv_heads = 1;
-    std::uint64_t head_width = 128;
+    std::uint64_t head_width = 128;  ///< of queries and keys
+    std::uint64_t value_width = 0;   ///< of values and the result; 0: head_width
+    std::uint64_t window = 0;        ///< causal: keys that a query sees at most; 0: all before it
     bool causal = true;
     bool backward = false;  ///< gradients of all three; recomputes the scores
     /// Written for the GPU's own generation; otherwise FlashAttention-2, whose matrix instructions
@@ -27,6 +29,10 @@ struct Attention {
 
     bool operator==(const Attention&) const = default;
 };
+
+[[nodiscard]] constexpr std::uint64_t value_width_of(const Attention& attention) {
+    return attention.value_width == 0 ? attention.head_width : attention.value_width;
+}
 
 /// Time and launch shape of the kernel, alone on the GPU. Throws std::invalid_argument for a size
 /// of 0 and if kv_heads does not divide heads.

@@ -28,7 +28,8 @@ std::optional<MeasuredTimes::Key> MeasuredTimes::key_of(const MatrixProduct& p) 
 }
 
 std::optional<MeasuredTimes::Key> MeasuredTimes::key_of(const Attention& a) {
-    if (a.backward || !a.causal || a.keys != a.queries)
+    if (a.backward || !a.causal || a.keys != a.queries || a.window != 0 ||
+        value_width_of(a) != a.head_width)
         return std::nullopt;
     return Key{
         {a.batch, a.queries, a.heads, a.kv_heads},

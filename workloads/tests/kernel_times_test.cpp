@@ -107,6 +107,13 @@ TEST(KernelTimes, AttentionIsLookedUpAlike) {
     a.heads = 16;
     a.kv_heads = 4;
     EXPECT_EQ(measured.estimate(a).kernel.isolated, nanoseconds(99'500));
+    // Tables have no windows, and one width.
+    Attention window = a;
+    window.window = 100;
+    EXPECT_EQ(measured.estimate(window).kernel, estimate(window, in_a_step()).kernel);
+    Attention wide = a;
+    wide.value_width = 64;
+    EXPECT_EQ(measured.estimate(wide).kernel, estimate(wide, in_a_step()).kernel);
     a.backward = true;
     EXPECT_EQ(measured.estimate(a).kernel, estimate(a, in_a_step()).kernel);
 }

@@ -92,6 +92,53 @@ TEST(Attention, TheLongestTilesAtTheEndLeaveSmsIdle) {
     EXPECT_GT(few, 1.3 * many);
 }
 
+/// A window's tiles see a bounded number of keys: work and time grow with the tokens, not their
+/// square.
+TEST(Attention, AWindowBoundsWhatATileSees) {
+    for (const GpuRates& gpu : {ampere(), hopper(), blackwell()}) {
+        for (const bool backward : {false, true}) {
+            Attention a = of(1, 16'384, 16, 16);
+            a.backward = backward;
+            const KernelEstimate whole = estimate(a, gpu);
+            a.window = 16'384;
+            EXPECT_EQ(estimate(a, gpu).kernel, whole.kernel) << gpu.name;
+            a.window = 1024;
+            const KernelEstimate window = estimate(a, gpu);
+            const double pairs = (2.0 * 16'384 * 1024 - 1024 * 1024) / (16'384.0 * 16'384);
+            EXPECT_GT(window.kernel.flops, pairs * whole.kernel.flops) << gpu.name;
+            EXPECT_LT(window.kernel.flops, 1.2 * pairs * whole.kernel.flops) << gpu.name;
+            // A tile's start counts for more where it sees little.
+            EXPECT_GT(window.seconds() / whole.seconds(), 0.9 * pairs) << gpu.name;
+            EXPECT_LT(window.seconds() / whole.seconds(), 1.6 * pairs) << gpu.name;
+            Attention twice = a;
+            twice.queries = twice.keys = 32'768;
+            EXPECT_NEAR(estimate(twice, gpu).kernel.flops / window.kernel.flops, 2, 0.1);
+        }
+    }
+}
+
+/// Latent attention's queries and keys are wider than its values: of the two products forward one
+/// has the one width and one the other, of the five backward three and two.
+TEST(Attention, ValuesMayHaveAWidthOfTheirOwn) {
+    const GpuRates gpu = hopper();
+    Attention a = of(1, 4096, 16, 16);
+    const KernelEstimate narrow = estimate(a, gpu);
+    a.value_width = 128;
+    EXPECT_EQ(estimate(a, gpu).kernel, narrow.kernel);
+    a.head_width = 192;
+    const KernelEstimate latent = estimate(a, gpu);
+    EXPECT_DOUBLE_EQ(latent.kernel.flops / narrow.kernel.flops, (192.0 + 128) / 256);
+    EXPECT_GT(latent.seconds(), narrow.seconds());
+    const double row = 2.0 * 4096 * 16;  // queries and keys, values and result
+    EXPECT_DOUBLE_EQ(latent.memory_bytes, row * (2 * 192 + 2 * 128));
+    a.backward = true;
+    Attention equal = of(1, 4096, 16, 16);
+    equal.backward = true;
+    EXPECT_DOUBLE_EQ(
+        estimate(a, gpu).kernel.flops / estimate(equal, gpu).kernel.flops,
+        (3 * 192.0 + 2 * 128) / (5 * 128));
+}
+
 TEST(Attention, RefusesNonsense) {
     EXPECT_THROW(static_cast<void>(estimate(of(1, 0, 8, 8), ampere())), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(estimate(of(1, 8, 8, 3), ampere())), std::invalid_argument);

@@ -36,6 +36,7 @@ Network rank_network(const Network& network, const KernelTimes& times, const Par
             static_cast<std::uint64_t>(std::llround(work.output_bytes(i) / sample));
         if (layer.split == TensorSplit::kHeads && layer.out_shape.size() == 2) {
             layer.heads /= plan.tensor;
+            layer.kv_heads /= plan.tensor;
             layer.out_shape[1] /= plan.tensor;
             layer.macs /= plan.tensor;
         }

@@ -14,10 +14,17 @@ struct KeptTensors {
     bool mask = false;  ///< one byte per element of the output
 };
 
+/// Whether the gradient of a layer's inputs follows from that of its output alone.
+[[nodiscard]] inline bool keeps_nothing(const Layer& layer) {
+    const std::string_view type = layer.type;
+    const auto any = [&](auto... names) { return ((type == names) || ...); };
+    return any("add", "avgpool", "concat", "slice", "copy", "embedding", "rotary");
+}
+
 [[nodiscard]] inline KeptTensors kept_tensors(const Layer& layer) {
     const std::string_view type = layer.type;
     const auto any = [&](auto... names) { return ((type == names) || ...); };
-    if (any("add", "avgpool", "concat", "slice", "copy", "embedding"))
+    if (keeps_nothing(layer))
         return {};
     if (any("relu", "sigmoid", "tanh", "softmax_loss"))
         return {false, true, false};
@@ -25,7 +32,7 @@ struct KeptTensors {
         return {true, true, false};
     if (any("dropout"))
         return {false, false, true};
-    return {true, false, false};  // products, norms, gelu, silu, mul, rotary, mse_loss
+    return {true, false, false};  // products, norms, gelu, silu, squared_relu, mul, mse_loss
 }
 
 }  // namespace switchfold

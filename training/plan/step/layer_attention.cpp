@@ -37,7 +37,10 @@ double LayerWork::scores(std::uint32_t layer) const {
 double LayerWork::copied_keys(std::uint32_t layer) const {
     if (!plan_.repeat_keys || !attention_of(network_.layers[layer]))
         return 0;
-    return 2.0 / 3 * in_elements(layer) * element_;
+    const AttentionShape shape = *attention_of(network_.layers[layer]);
+    const double tensor = network_.layers[layer].split == TensorSplit::kHeads ? plan_.tensor : 1;
+    return static_cast<double>(shape.keys * shape.heads * (shape.score_width + shape.head_width)) *
+           plan_.micro_batch / plan_.context / tensor * element_;
 }
 
 void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const {
@@ -60,16 +63,24 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
     a.keys = shape->keys;
     const std::uint32_t tensor = l.split == TensorSplit::kHeads ? plan_.tensor : 1;
     a.heads = whole(static_cast<double>(shape->heads) / tensor);
-    a.kv_heads = a.heads;
-    a.head_width = shape->head_width;
-    a.causal = shape->causal && plan_.context == 1;
+    a.kv_heads = plan_.repeat_keys ? a.heads : whole(static_cast<double>(shape->kv_heads) / tensor);
+    a.head_width = shape->score_width;
+    a.value_width = shape->head_width;
+    a.window = shape->window;
+    // Ranks that divide the tokens have parts from both ends of the sequence: equal work. In a
+    // window a query sees as many keys wherever it is.
+    const bool both_ends = shape->causal && plan_.context > 1 && shape->window == 0;
+    if (shape->window > 0)
+        a.keys = a.queries;
+    a.causal = shape->causal && !both_ends;
     a.backward = backward;
     a.newest = plan_.attention != AttentionKernels::kFlash2;
     a.datatype = plan_.datatype;
     // With a divided sequence every rank needs all keys and values (all-gather) and sums their
-    // gradients (reduce-scatter): two thirds of the input.
-    const double keys_and_values =
-        static_cast<double>(l.in_elements) * 2 / 3 * plan_.micro_batch / tensor * element_;
+    // gradients (reduce-scatter).
+    const double keys_and_values = static_cast<double>(shape->keys * shape->kv_heads) *
+                                   static_cast<double>(shape->score_width + shape->head_width) *
+                                   plan_.micro_batch / tensor * element_;
     if (plan_.context > 1)
         collective(
             layer, "keys and values", CollectiveKind::kAllGather, keys_and_values,
@@ -78,8 +89,7 @@ void LayerWork::attention(std::uint32_t layer, bool backward, Work& work) const 
         unfused_attention(layer, a, backward, work);
     } else {
         KernelEstimate estimate = times_.estimate(a);
-        if (shape->causal &&
-            plan_.context > 1) {  // parts from both ends of the sequence: equal work
+        if (both_ends) {
             estimate.kernel.isolated = estimate.kernel.isolated / 2;
             estimate.kernel.flops /= 2;
         }
@@ -153,7 +163,9 @@ void LayerWork::unfused_attention(
     const auto copied = [&](const char* what, double elements) {
         kernel(layer, what, times_.estimate(strided(elements, elements * e, elements * e)), work);
     };
-    const double outputs = static_cast<double>(count * a.queries * a.head_width);
+    const std::uint64_t values = value_width_of(a);
+    const double outputs = static_cast<double>(count * a.queries * values);
+    const double gradients = static_cast<double>(count * a.queries * (2 * a.head_width + values));
     if (!backward) {
         for (const std::uint32_t input : network_.layers[layer].inputs)
             if (has_bias(network_.layers[input]))
@@ -163,20 +175,20 @@ void LayerWork::unfused_attention(
         bytes("softmax", seen * e, e, kMaskedScore);
         if (plan_.attention_dropout)
             bytes("dropout", e, e + 1, kRandomNumber);
-        product("values", a.head_width, a.keys);
+        product("values", values, a.keys);
         copied("heads to tokens", outputs);
         return;
     }
     copied("gradient to heads", outputs);
-    product("values' gradient", a.head_width, a.keys);
-    product("probabilities' gradient", a.keys, a.head_width);
+    product("values' gradient", values, a.keys);
+    product("probabilities' gradient", a.keys, values);
     if (plan_.attention_dropout)
         bytes("dropout backward", e + 1, e);
     bytes("softmax backward", seen * 2 * e, e);
     product("queries' gradient", a.head_width, a.keys);
     product("keys' gradient", a.head_width, a.keys);
     repeated_keys(layer, backward, work);
-    copied("gradients to tokens", 3 * outputs);
+    copied("gradients to tokens", gradients);
 }
 
 }  // namespace switchfold

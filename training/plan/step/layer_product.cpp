@@ -55,6 +55,8 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
     else if (splits_by_columns(l) || of_experts(l))
         columns /= plan_.tensor;
     double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
+    if (l.split == TensorSplit::kNone && plan_.sequence && l.out_shape.size() == 2)
+        rows /= plan_.tensor;  // each rank has tokens of its own
     double count = static_cast<double>(shape->count);
     if (of_experts(l)) {  // fewer experts, but the tokens of all ranks that share them
         count /= plan_.expert;

@@ -2,6 +2,7 @@
 #include "training/plan/step/layer_work.h"
 
 #include "training/network/product.h"
+#include "training/plan/step/kept_tensors.h"
 #include "training/plan/step/layer_split.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/kernel_constants.h"
@@ -19,21 +20,20 @@ namespace switchfold {
 
 namespace {
 
-bool is_norm(const Layer& layer) {
-    return layer.type.find("norm") != std::string::npos;
-}
-
-/// SiLUs that one product of two tensors alone reads.
+/// Functions of a gate: those that one product of two tensors alone reads.
 std::vector<bool> gates_of(const Network& network) {
     std::vector<std::uint32_t> readers(network.layers.size(), 0);
     std::vector<bool> gates(network.layers.size(), false);
     for (const Layer& layer : network.layers)
         for (const std::uint32_t input : layer.inputs)
             ++readers[input];
-    for (const Layer& layer : network.layers)
-        if (layer.type == "mul" && layer.inputs.size() == 2)
-            for (const std::uint32_t input : layer.inputs)
-                gates[input] = network.layers[input].type == "silu" && readers[input] == 1;
+    for (const Layer& layer : network.layers) {
+        if (layer.type != "mul" || layer.inputs.size() != 2)
+            continue;
+        const std::uint32_t gate = layer.inputs.front();
+        const std::string& type = network.layers[gate].type;
+        gates[gate] = (type == "silu" || type == "gelu" || type == "relu") && readers[gate] == 1;
+    }
     return gates;
 }
 
@@ -104,8 +104,10 @@ double LayerWork::full_output_bytes(std::uint32_t layer) const {
 
 double LayerWork::output_bytes(std::uint32_t layer) const {
     const bool single =
-        plan_.loss == LossKernels::kUnfused && network_.layers[layer].type == "softmax_loss";
-    return out_elements(layer) * (single ? kSingleBytes : element_);
+        plan_.loss != LossKernels::kFused && network_.layers[layer].type == "softmax_loss";
+    const bool scattered = plan_.sequence && has_partial_sums(layer);
+    return out_elements(layer) / (scattered ? plan_.tensor : 1) *
+           (single ? kSingleBytes : element_);
 }
 
 double LayerWork::parameters(std::uint32_t layer) const {
@@ -153,83 +155,6 @@ void LayerWork::collective(
         plan_.datatype, sharing, beside});
 }
 
-/// Layers that are bound by memory traffic.
-void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
-    const Layer& l = network_.layers[layer];
-    if (is_fused_gate(layer))
-        return;
-    if (l.type == "softmax_loss" && plan_.loss == LossKernels::kUnfused) {
-        unfused_loss(layer, backward, work);
-        return;
-    }
-    // A rank sorts its own tokens before those of the others arrive.
-    const bool orders = l.type == "dispatch" && plan_.sequence;
-    const double out = out_elements(layer) / (orders ? plan_.tensor : 1);
-    const double in = in_elements(layer);
-    const char* what = backward ? "backward" : "forward";
-    MemoryKernel k;
-    if (is_norm(l)) {
-        const bool apex = plan_.norm == NormKernels::kApex;
-        k = l.type == "batchnorm" ? batch_norm(out, element_, backward)
-            : apex                ? apex_norm(out, element_, backward)
-                                  : norm(out, element_, backward);
-    } else if (l.type == "softmax_loss") {
-        k = softmax_loss(out, element_, backward);
-    } else if (l.type == "embedding") {
-        k = embedding(out, element_, backward);
-        if (backward && l.in_elements > 1) {
-            dense_table(layer, k, work);
-            return;
-        }
-    } else {
-        // Forward reads inputs and writes outputs. Backward reads the output's gradient and the
-        // tensors kept (none for pools, sums, slices), and writes the input's gradient.
-        const bool keeps_nothing = l.type == "add" || l.type == "concat" || l.type == "slice" ||
-                                   l.type == "avgpool" || l.type == "copy";
-        k.kernel_class = l.type == "concat" || l.type == "slice" ? KernelClass::kCopyLayout
-                                                                 : KernelClass::kElementwise;
-        k.read = (backward ? out + (keeps_nothing ? 0 : std::max(in, out)) : in) * element_;
-        k.written = (backward ? in : out) * element_;
-        const bool drops = l.type == "add" && plan_.residual_dropout;
-        if (!backward && drops) {
-            k.written += out;  // the mask
-            k.instructions = kernel_constants::kRandomNumber * out;
-        }
-        if (backward && drops) {
-            MemoryKernel dropout;
-            dropout.kernel_class = KernelClass::kElementwise;
-            dropout.read = out * (element_ + 1);
-            dropout.written = out * element_;
-            kernel(layer, "dropout backward", times_.estimate(dropout), work);
-        }
-        if (backward && l.type == "add") {
-            // The gradient is passed on unchanged; where two meet, one is added to the other.
-            k.read = 2 * out * element_;
-            k.written = out * element_;
-        }
-    }
-    kernel(layer, what, times_.estimate(k), work);
-}
-
-/// The gradient of an embedding table is as large as the table (PyTorch, unless the layer is
-/// `sparse`, as tables with one word per sample are): it is zeroed, then the rows are added. No
-/// product computes it, so a kernel adds it to gradients of another type or of earlier
-/// micro-batches.
-void LayerWork::dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const {
-    const double table = parameters(layer);
-    rows.written += table * element_;
-    kernel(layer, "backward", times_.estimate(rows), work);
-    const double gradient = element_bytes(plan_.gradient);
-    const bool once = plan_.accumulate == 1 && gradient == element_;
-    if (table == 0 || once || plan_.accumulation == GradientSums::kSeparate)
-        return;
-    MemoryKernel sum;
-    sum.read = table * (element_ + gradient);
-    sum.written = table * gradient;
-    sum.flops = table;
-    kernel(layer, "accumulate gradients", times_.estimate(sum), work);
-}
-
 void LayerWork::measured(
     std::uint32_t layer, double microseconds, const char* what, Work& work) const {
     const double out = out_elements(layer) * element_;
@@ -261,6 +186,7 @@ void LayerWork::before_products(std::uint32_t layer, Work& work) const {
 void LayerWork::forward(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
     before_products(layer, work);
+    sum_of_squares(layer, work);
     if (l.type == "embedding" && sums_output(layer))
         work.push_back(CallsItem{plan_.launch_times.vocabulary});
     if (l.type == "softmax_loss")
@@ -323,6 +249,7 @@ void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
         attention(layer, true, work);
     else if (!is_product(layer))
         other(layer, true, work);
+    sum_of_squares(layer, work);
     if (l.type == "combine")
         exchange(l.inputs.front(), "gradients to experts", work);
 }

@@ -35,7 +35,8 @@ public:
 
     /// Number of parameters that this rank holds.
     [[nodiscard]] double parameters(std::uint32_t layer) const;
-    /// Bytes of a layer's output on this rank, for one micro-batch.
+    /// Bytes of a layer's output on this rank, for one micro-batch; partial sums once they are
+    /// summed.
     [[nodiscard]] double output_bytes(std::uint32_t layer) const;
     /// Bytes of the scores that the backward of attention reads: zero if fused, otherwise the
     /// outputs of softmax and dropout and dropout's mask.
@@ -43,6 +44,8 @@ public:
     /// Bytes of the copies of keys and values that an attention keeps (ParallelPlan::repeat_keys);
     /// queries are views into what they were copied from, which is kept too.
     [[nodiscard]] double copied_keys(std::uint32_t layer) const;
+    /// Bytes that the backward of a loss takes beside what it keeps (LossKernels::kEager).
+    [[nodiscard]] double loss_workspace(std::uint32_t layer) const;
     [[nodiscard]] bool is_product(std::uint32_t layer) const;
     /// Whether the layer is a gate's function that the product behind it computes: it has no
     /// kernel, and its output is never in memory (GateKernels::kFused).
@@ -76,6 +79,7 @@ private:
     unfused_attention(std::uint32_t layer, const Attention& shape, bool backward, Work& work) const;
     void repeated_keys(std::uint32_t layer, bool backward, Work& work) const;
     void unfused_loss(std::uint32_t layer, bool backward, Work& work) const;
+    void eager_loss(std::uint32_t layer, bool backward, Work& work) const;
     void other(std::uint32_t layer, bool backward, Work& work) const;
     void dense_table(std::uint32_t layer, MemoryKernel rows, Work& work) const;
     void measured(std::uint32_t layer, double microseconds, const char* what, Work& work) const;
@@ -84,6 +88,7 @@ private:
         Work& work, bool beside = false) const;
     void exchange(std::uint32_t layer, const char* what, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
+    void sum_of_squares(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;
     void own_input_gradient(std::uint32_t layer, Work& work) const;
     void accumulate(std::uint32_t layer, Work& work) const;
