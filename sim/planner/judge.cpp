@@ -82,8 +82,9 @@ private:
         workload.plan = params_of(candidate, workload);
         // Plans with equal work per stage have the same partition.
         const std::string stages = stages_key(candidate.plan);
-        const bool balanced = workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
-                              !workload.plan->partition.planner && !workload.plan->partition.replicated;
+        const bool balanced =
+            workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
+            !workload.plan->partition.planner && !workload.plan->partition.replicated;
         if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
             workload.plan->partition.first = known->second;
         PlanProblems problems;
@@ -116,11 +117,12 @@ private:
         }
     }
 
-    /// Everything that the times of a plan's stages depend on.
+    /// Everything that a plan's partition depends on: the times of its stages, and their order.
     static std::string stages_key(const ParallelPlan& plan) {
         return fmt::format(
-            "{} {} {} {} {} {}", plan.tensor, plan.context, stages_of(plan), plan.micro_batch,
-            plan.sequence, static_cast<int>(plan.recompute));
+            "{} {} {} {} {} {} {} {} {}", plan.tensor, plan.context, stages_of(plan),
+            plan.micro_batch, plan.sequence, static_cast<int>(plan.recompute), plan.pipeline,
+            plan.accumulate, plan.schedule);
     }
 
     /// Bound for a step with host copies: its kernels, or its copies in one direction.

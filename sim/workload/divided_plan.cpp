@@ -116,7 +116,8 @@ private:
     /// Cuts the network equally for all ranks, because replicas sum gradients of the same weights.
     void cut() {
         if (plan_.partition.empty())
-            plan_.partition = balanced_partition(network_, gpus_of_stages({}), plan_);
+            plan_.partition =
+                best_partition(network_, gpus_of_stages({}), plan_, schedule_of(plan_));
         for (std::uint32_t replica = 0; replica < plan_.data; ++replica) {
             Replica& one = replicas_.emplace_back();
             one.gpus = gpus_of_stages(replica);

@@ -19,22 +19,6 @@ namespace switchfold {
 
 namespace {
 
-/// Layers at which a stage may begin: starts of blocks, or all layers of a network without blocks.
-std::vector<std::uint32_t> places_to_cut(const Network& network, std::uint32_t stages) {
-    std::vector<std::uint32_t> places{0};
-    for (std::uint32_t i = 1; i < network.layers.size(); ++i) {
-        const std::uint32_t block = network.layers[i].block;
-        if (block != network.layers[i - 1].block && block != kNoBlock)
-            places.push_back(i);
-    }
-    if (places.size() >= stages)
-        return places;
-    places.clear();
-    for (std::uint32_t i = 0; i < network.layers.size(); ++i)
-        places.push_back(i);
-    return places;
-}
-
 /// Training facts of a step of `replicas` replicas.
 TrainingFacts facts_of(const PlannedStep& step, double replicas) {
     const ParallelPlan& plan = step.plan();
@@ -66,80 +50,13 @@ std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
     return static_cast<std::uint32_t>(rounds);
 }
 
-std::vector<std::uint32_t> balanced_partition(
-    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
-    std::uint32_t stages) {
-    return balanced_partition(
-        network, std::vector<std::vector<const KernelTimes*>>(stages, {&times}), plan);
-}
-
-namespace {
-
-/// For each possible cut, the total time of the layers before it.
-std::vector<double> seconds_until(
-    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
-    const std::vector<std::uint32_t>& places) {
-    const StageWork pieces(network, times, plan, places);
-    std::vector<double> until(places.size() + 1, 0);
-    for (std::uint32_t i = 0; i < places.size(); ++i)
-        until[i + 1] = until[i] + pieces.seconds(PassKind::kForward, i) +
-                       pieces.seconds(PassKind::kBackward, i);
-    return until;
-}
-
-}  // namespace
-
-std::vector<std::uint32_t> balanced_partition(
-    const Network& network, const std::vector<std::vector<const KernelTimes*>>& times,
-    const ParallelPlan& plan) {
-    const auto stages = static_cast<std::uint32_t>(times.size());
-    const std::vector<std::uint32_t> places = places_to_cut(network, stages);
-    const std::size_t n = places.size();
-    std::map<const KernelTimes*, std::vector<double>> until;
-    for (const auto& of_stage : times)
-        for (const KernelTimes* gpu : of_stage)
-            if (!until.contains(gpu))
-                until[gpu] = seconds_until(network, *gpu, plan, places);
-    const auto slowest = [&](std::size_t stage, std::size_t from, std::size_t to) {
-        double longest = 0;
-        for (const KernelTimes* gpu : times[stage]) {
-            const std::vector<double>& seconds = until.at(gpu);
-            longest = std::max(longest, seconds[to] - seconds[from]);
-        }
-        return longest;
-    };
-    // longest[k][i]: the longest stage in the best division of the first i pieces into k stages.
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::vector<std::vector<double>> longest(stages + 1, std::vector<double>(n + 1, kNever));
-    std::vector<std::vector<std::size_t>> begins(stages + 1, std::vector<std::size_t>(n + 1, 0));
-    longest[0][0] = 0;
-    for (std::size_t k = 1; k <= stages; ++k) {
-        for (std::size_t i = k; i <= n; ++i) {
-            for (std::size_t j = k - 1; j < i; ++j) {
-                const double found = std::max(longest[k - 1][j], slowest(k - 1, j, i));
-                if (found < longest[k][i]) {
-                    longest[k][i] = found;
-                    begins[k][i] = j;
-                }
-            }
-        }
-    }
-    std::vector<std::uint32_t> first(stages);
-    std::size_t end = n;
-    for (std::size_t k = stages; k > 0; --k) {
-        end = begins[k][end];
-        first[k - 1] = places[end];
-    }
-    return first;
-}
-
 PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) :
     network_(std::move(network)),
     times_(std::move(times)),
     plan_(std::move(plan)),
     schedule_(schedule_of(plan_)) {
     if (plan_.partition.empty())
-        plan_.partition = balanced_partition(network_, times_, plan_, schedule_.stages());
+        plan_.partition = best_partition(network_, times_, plan_, schedule_);
     work_ = std::make_unique<StageWork>(network_, times_, plan_, plan_.partition);
     if (!plan_.given) {
         // Searched schedules depend on these times. A schedule found this way may need non-blocking

@@ -33,15 +33,26 @@ schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 /// Least number of mini-batches after which all replicas of every stage have had equally many.
 [[nodiscard]] std::uint32_t rounds_of_replicas(const ParallelPlan& plan);
 
-/// Divides the network into stages of about equal time, cut at starts of blocks.
+/// Kernel times of the GPUs of each stage; the slowest counts.
+using GpusOfStages = std::vector<std::vector<const KernelTimes*>>;
+
+/// Divides the network into stages whose longest is as short as can be, cut at starts of blocks.
 [[nodiscard]] std::vector<std::uint32_t> balanced_partition(
     const Network& network, const KernelTimes& times, const ParallelPlan& plan,
     std::uint32_t stages);
-/// The same for stages on different GPUs: `times` holds, by stage, the kernel times of its GPUs;
-/// the slowest counts.
-[[nodiscard]] std::vector<std::uint32_t> balanced_partition(
-    const Network& network, const std::vector<std::vector<const KernelTimes*>>& times,
-    const ParallelPlan& plan);
+[[nodiscard]] std::vector<std::uint32_t>
+balanced_partition(const Network& network, const GpusOfStages& gpus, const ParallelPlan& plan);
+
+/// The partition of a plan that names none. Of the balanced one, the equal one, that whose longest
+/// stage is shortest if the head may stand alone, and that with the least sum of squares of the
+/// stages' times, the one whose passes end first in the schedule's order (replay()), messages
+/// aside. Without flush the balanced one.
+[[nodiscard]] std::vector<std::uint32_t> best_partition(
+    const Network& network, const GpusOfStages& gpus, const ParallelPlan& plan,
+    const PipelineSchedule& schedule);
+[[nodiscard]] std::vector<std::uint32_t> best_partition(
+    const Network& network, const KernelTimes& times, const ParallelPlan& plan,
+    const PipelineSchedule& schedule);
 
 /// Equally many blocks per stage, as in Megatron-LM: the layers before the first and after the last
 /// block count as one block each if that divides evenly, and otherwise join their neighbour. Empty
