@@ -65,13 +65,27 @@ struct EnumNames<AttentionKernels> {
 };
 template <>
 struct EnumNames<LossKernels> {
-    static constexpr std::array<std::pair<LossKernels, std::string_view>, 2> kNames{
-        {{LossKernels::kFused, "fused"}, {LossKernels::kUnfused, "unfused"}}};
+    static constexpr std::array<std::pair<LossKernels, std::string_view>, 3> kNames{
+        {{LossKernels::kFused, "fused"},
+         {LossKernels::kUnfused, "unfused"},
+         {LossKernels::kEager, "eager"}}};
 };
 template <>
 struct EnumNames<NormKernels> {
     static constexpr std::array<std::pair<NormKernels, std::string_view>, 2> kNames{
         {{NormKernels::kOnePass, "one_pass"}, {NormKernels::kApex, "apex"}}};
+};
+template <>
+struct EnumNames<NormKeeps> {
+    static constexpr std::array<std::pair<NormKeeps, std::string_view>, 3> kNames{
+        {{NormKeeps::kEither, "either"},
+         {NormKeeps::kInput, "input"},
+         {NormKeeps::kOutput, "output"}}};
+};
+template <>
+struct EnumNames<MasterWeights> {
+    static constexpr std::array<std::pair<MasterWeights, std::string_view>, 2> kNames{
+        {{MasterWeights::kWhole, "whole"}, {MasterWeights::kRemainder, "remainder"}}};
 };
 template <>
 struct EnumNames<GateKernels> {
@@ -187,13 +201,25 @@ struct PlanParams : ParallelPlan {
                 "recompute full: consecutive blocks that keep one input and are recomputed "
                 "together.",
                 1U, kMost),
+            field(
+                "recompute_one_in", &PlanParams::recompute_one_in,
+                "recompute full: the last of so many blocks is recomputed and the others are kept "
+                "(2: torchtitan's selective checkpoints of every second layer).",
+                1U, kMost),
+            field(
+                "recompute_blocks", &PlanParams::recompute_blocks,
+                "recompute full: the first blocks of each stage that are recomputed "
+                "(Megatron-LM's method block); 0: all.",
+                0U, kMost),
             field("schedule", &PlanParams::schedule, "Order of passes; docs/plans.md names them."),
             field(
                 "chunks", &PlanParams::chunks, "interleaved_1f1b: stages that a device holds.", 1U,
                 1024U),
             field(
                 "partition", &PlanParams::partition,
-                "\"auto\", stages of about equal time; \"equal\", equal numbers of blocks; "
+                "\"auto\", the best of a few by an estimate of the step; \"equal\", equal numbers "
+                "of "
+                "blocks; "
                 "\"planner\", PipeDream's, which also weighs messages over link_bandwidth; "
                 "\"replicated\", the same with the best number of devices per stage; or the first "
                 "layer of each stage by name or number."),
@@ -229,19 +255,30 @@ struct PlanParams : ParallelPlan {
                 "otherwise."),
             field(
                 "loss", &PlanParams::loss,
-                "One fused kernel per direction, or one per operator in 32 bits (Megatron-LM's "
-                "default cross entropy)."),
+                "fused: one kernel per direction; unfused: one per operator in 32 bits "
+                "(Megatron-LM's default cross entropy); eager: PyTorch's cross_entropy of logits "
+                "in "
+                "32 bits, whose backward pass has two more tensors of them."),
             field(
                 "norm", &PlanParams::norm,
                 "Layer norms: statistics and result in one pass over memory, or Apex's "
                 "FusedLayerNorm, which its instructions hold up (Megatron-LM until 2022; "
                 "docs/kernel_times.md)."),
             field(
+                "norm_keeps", &PlanParams::norm_keeps,
+                "What the backward pass of a norm reads: its input (PyTorch, Transformer Engine), "
+                "or "
+                "its output, which the product behind it keeps anyway (Apex's memory_efficient "
+                "norms); either: not known. Counted as input, but a plan that would fit with "
+                "output "
+                "is not refused."),
+            field(
                 "gate", &PlanParams::gate,
-                "Gated feed-forward layers (SwiGLU): a kernel for the gate's function and one for "
-                "the product, as in eager PyTorch, or one fused kernel per direction, which does "
-                "not keep the function's output (Megatron-LM's bias_swiglu_fusion, compiled "
-                "code)."),
+                "Gated feed-forward layers (SwiGLU): one fused kernel per direction, which does "
+                "not "
+                "keep the function's output (Megatron-LM's bias_swiglu_fusion, compiled code), or "
+                "a kernel for the gate's function and one for the product, as in eager PyTorch. "
+                "A placement takes two kernels."),
             field(
                 "update", &PlanParams::update,
                 "Updates of weights: one fused kernel, or one per operator as in Megatron-LM's "
@@ -271,6 +308,11 @@ struct PlanParams : ParallelPlan {
                 "Gradients are views into the communicated buckets; false: they are copied there "
                 "and held twice (default of PyTorch's DistributedDataParallel)."),
             field("optimizer", &PlanParams::optimizer, "adam, or SGD with momentum."),
+            field(
+                "masters", &PlanParams::masters,
+                "What the optimizer keeps of 16-bit weights: a whole copy of 32 bits, or the "
+                "remainder, the lower 16 bits (store_param_remainders of Apex's "
+                "DistributedFusedAdam, which NeMo 1 sets)."),
             field(
                 "launches", &PlanParams::launches,
                 "Host times to launch a kernel or call a collective, or the file with them "

@@ -222,6 +222,40 @@ TEST(MemoryOfWorkloads, GptXlWith512SamplesDoesNotFitAnH100) {
     EXPECT_LT(largest, 32U) << refused.message;
 }
 
+/// Each setting that a refusal names, alone, lets the plan run.
+TEST(MemoryOfWorkloads, ARefusedPlanIsToldWhatWouldMakeItFit) {
+    Json workload = strategy("data_parallel");
+    workload.erase("strategy");
+    workload.erase("batch");
+    workload["network"] = {{"type", "llama"},     {"layers", 8},      {"hidden", 1024},
+                           {"heads", 8},          {"sequence", 2048}, {"vocabulary", 32'000},
+                           {"feed_forward", 4096}};
+    workload["plan"] = {{"data", 8}, {"micro_batch", 2}, {"norm_keeps", "input"}};
+    const std::uint64_t enough = least(workload);
+    const Said refused = said(workload, enough - 200 * kMiB);
+    EXPECT_EQ(refused.pointer, "/workload/plan/micro_batch");
+    const std::size_t at = refused.message.find("; it fits with one of sharding optimizer (");
+    ASSERT_NE(at, std::string::npos) << refused.message;
+    EXPECT_NE(refused.message.find("masters remainder ("), std::string::npos) << refused.message;
+    EXPECT_NE(refused.message.find("norm_keeps output ("), std::string::npos) << refused.message;
+    EXPECT_NE(refused.message.find("recompute full ("), std::string::npos) << refused.message;
+    for (const auto& [key, word] :
+         {std::pair{"sharding", "optimizer"}, std::pair{"masters", "remainder"},
+          std::pair{"norm_keeps", "output"}, std::pair{"recompute", "full"}}) {
+        Json fits = workload;
+        fits["plan"][key] = word;
+        EXPECT_EQ(said(fits, enough - 200 * kMiB).message, "") << key;
+    }
+    // What is not said is no reason to refuse.
+    workload["plan"].erase("norm_keeps");
+    const Said unsaid = said(workload, enough - 200 * kMiB);
+    EXPECT_EQ(unsaid.message, "");
+    EXPECT_NE(
+        unsaid.notes.find("where it fits only if norms keep their outputs"), std::string::npos)
+        << unsaid.notes;
+    EXPECT_EQ(said(workload, enough).notes.find("keep their outputs"), std::string::npos);
+}
+
 TEST(MemoryOfWorkloads, ALargestMicroBatchOfAPlanRunsAndOneMoreDoesNot) {
     Json workload = strategy("data_parallel");
     workload.erase("strategy");

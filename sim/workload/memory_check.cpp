@@ -20,14 +20,16 @@ double fitting(double capacity, const ParallelPlan& plan, const MemoryBytes& dev
     return std::floor(plan.micro_batch * rest / of_samples);
 }
 
-}  // namespace
-
-std::string check_memory(
-    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices,
-    MemoryCheck check, PlanProblems& problems) {
-    const auto fullest = std::max_element(
+auto fullest_of(const std::vector<MemoryBytes>& devices) {
+    return std::max_element(
         devices.begin(), devices.end(),
         [](const MemoryBytes& a, const MemoryBytes& b) { return a.all() < b.all(); });
+}
+
+}  // namespace
+
+std::string told_need(const std::vector<MemoryBytes>& devices) {
+    const auto fullest = fullest_of(devices);
     std::string what = fmt::format(
         "{:.1f} GiB on device {}", in_gibibytes(fullest->all()), fullest - devices.begin());
     const char* separator = ": ";
@@ -36,6 +38,14 @@ std::string check_memory(
             what += fmt::format(
                 "{}{} {:.1f}", std::exchange(separator, ", "), memory.name,
                 in_gibibytes((*fullest)[memory.value]));
+    return what;
+}
+
+std::string check_memory(
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices,
+    MemoryCheck check, PlanProblems& problems) {
+    const auto fullest = fullest_of(devices);
+    std::string what = told_need(devices);
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     if (capacity == 0 || fullest->all() <= capacity)
         return what;

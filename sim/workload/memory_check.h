@@ -12,6 +12,9 @@
 
 namespace switchfold {
 
+/// What the fullest device needs: "71.2 GiB on device 1: weights 5.9, activations 65.3".
+[[nodiscard]] std::string told_need(const std::vector<MemoryBytes>& devices);
+
 /// Rejects plans that exceed the GPU's memory, suggesting the largest micro-batch that fits.
 /// \returns the needs of the fullest device, in words; if memory is ignored, also what it lacks.
 [[nodiscard]] std::string check_memory(

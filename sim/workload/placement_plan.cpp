@@ -34,7 +34,6 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
         "auto: the cut says where layers are");
     refuse("/replicas", !params.replicas.empty(), "none");
     refuse("/average", params.average.has_value(), "none");
-    refuse("/gate", params.gate == GateKernels::kFused, "unfused");
 }
 
 std::string in_milliseconds(double seconds) {
@@ -124,6 +123,7 @@ std::optional<PreparedPlan> prepare_cut(
         return {};
     Network network = network_of(workload, folder);
     ParallelPlan plan = plan_without_network(workload);
+    plan.gate = GateKernels::kUnfused;  // its two layers may stand on two GPUs
     problems = problems_of(choice, plan, network);
     if (!problems.empty())
         return {};

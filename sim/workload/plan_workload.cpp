@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
+#include "sim/workload/memory_settings.h"
 #include "sim/workload/placement_plan.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/pinning/mebibytes.h"
@@ -366,9 +367,7 @@ std::optional<PreparedPlan> prepare_plan(
             "is exact, which a plan of memory chooses; expected memory beside it, or none, "
             "selective or full");
     else if (!divides)
-        prepared.notes.push_back(
-            "the plan needs up to " +
-            check_memory(gpu, prepared.step->plan(), plan_memory(*prepared.step), check, problems));
+        prepared.notes.push_back(need_memory(gpu, *prepared.step, check, problems));
     if (!problems.empty())
         return {};
     return prepared;

@@ -67,12 +67,27 @@ enum class LossKernels : std::uint8_t {
     kFused,    ///< one kernel forward and one backward, on 16-bit data in memory
     kUnfused,  ///< operator by operator in 32 bits, as in Megatron-LM's
                ///< vocab_parallel_cross_entropy
+    kEager,    ///< in 32 bits by PyTorch's operators: log_softmax and nll_loss
 };
 
 /// How layer norms are computed.
 enum class NormKernels : std::uint8_t {
     kOnePass,  ///< statistics and result in one pass over memory
     kApex,     ///< Apex's FusedLayerNorm, which its instructions hold up
+};
+
+/// What the backward pass of a norm reads.
+enum class NormKeeps : std::uint8_t {
+    kEither,  ///< not stated: memory is counted as with kInput
+    kInput,   ///< (PyTorch, Transformer Engine)
+    kOutput,  ///< which the product behind it keeps anyway (Apex's memory_efficient norms)
+};
+
+/// 32-bit copies of 16-bit weights that an update adds to.
+enum class MasterWeights : std::uint8_t {
+    kWhole,
+    kRemainder,  ///< the lower 16 bits: the upper ones are the weights (Apex's
+                 ///< DistributedFusedAdam)
 };
 
 /// How the gate of a gated feed-forward layer (SwiGLU) is applied.
@@ -115,6 +130,10 @@ struct ParallelPlan {
     /// Recompute::kFull: consecutive blocks that are repeated together, from the first one's inputs
     /// (Chen et al. 2016).
     std::uint32_t recompute_every = 1;
+    /// Recompute::kFull: the last of so many blocks is recomputed, the others are kept.
+    std::uint32_t recompute_one_in = 1;
+    /// Recompute::kFull: the first blocks of each stage that are recomputed; 0: all.
+    std::uint32_t recompute_blocks = 0;
     std::string schedule = "1f1b";
     std::shared_ptr<const PipelineSchedule>
         given;                 ///< read from a file; replaces the named schedule
@@ -127,8 +146,10 @@ struct ParallelPlan {
     bool attention_dropout = true;  ///< AttentionKernels::kUnfused drops out part of the scores
     LossKernels loss = LossKernels::kFused;
     NormKernels norm = NormKernels::kOnePass;
-    GateKernels gate = GateKernels::kUnfused;
+    GateKernels gate = GateKernels::kFused;
     UpdateKernels update = UpdateKernels::kFused;
+    NormKeeps norm_keeps = NormKeeps::kEither;
+    MasterWeights masters = MasterWeights::kWhole;
     /// Words that no text has are added, until rows of logits are multiples of 16 B.
     bool pad_vocabulary = true;
     /// Kernels that add to the residual stream drop out part of what they add.
@@ -168,11 +189,13 @@ struct ParallelPlan {
 }
 
 /// Bytes per parameter that an update reads and writes beside weights and gradients: moments, and
-/// the 32-bit copy of 16-bit weights.
+/// what 16-bit weights lack of 32 bits, or the whole copy of 32 bits.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
     const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;
-    return moments * kSingleBytes +
-           (element_bytes(plan.datatype) < kSingleBytes ? kSingleBytes : 0);
+    return moments * kSingleBytes + (element_bytes(plan.datatype) == kSingleBytes ? 0
+                                     : plan.masters == MasterWeights::kWhole
+                                         ? kSingleBytes
+                                         : kSingleBytes - element_bytes(plan.datatype));
 }
 
 }  // namespace switchfold

@@ -40,6 +40,12 @@ public:
             problem(
                 "/recompute_every",
                 "joins blocks of recompute full; expected 1, or recompute full");
+        blocks_again("/recompute_one_in", plan_.recompute_one_in > 1, "1");
+        blocks_again("/recompute_blocks", plan_.recompute_blocks > 0, "0");
+        if (plan_.recompute_one_in > 1 && plan_.recompute_blocks > 0)
+            problem(
+                "/recompute_blocks",
+                "and recompute_one_in both say which blocks are recomputed; expected one of them");
         schedule();
         return std::move(problems_);
     }
@@ -47,6 +53,20 @@ public:
 private:
     void problem(const char* key, std::string what) {
         problems_.emplace_back(key, std::move(what));
+    }
+
+    void blocks_again(const char* key, bool asked, const char* otherwise) {
+        const bool blocks =
+            std::any_of(network_.layers.begin(), network_.layers.end(), [](const Layer& layer) {
+                return layer.block != kNoBlock;
+            });
+        if (asked && (plan_.recompute != Recompute::kFull || !blocks))
+            problem(
+                key,
+                fmt::format(
+                    "chooses among the blocks that recompute full repeats, and there are none; "
+                    "expected {}, or recompute full of a network with blocks",
+                    otherwise));
     }
 
     void tensor() {
@@ -67,6 +87,15 @@ private:
                     "/tensor", fmt::format(
                                    "{} ranks do not divide the {} heads of {}", plan_.tensor,
                                    layer.heads, layer.name));
+                return;
+            }
+            if (layer.kv_heads % plan_.tensor != 0) {
+                problem(
+                    "/tensor",
+                    fmt::format(
+                        "{} ranks do not divide the {} heads of keys and values of {}, and several "
+                        "would compute the same; expected a divisor",
+                        plan_.tensor, layer.kv_heads, layer.name));
                 return;
             }
         }

@@ -18,7 +18,9 @@ std::vector<double> kept_before(const Network& network, const LayerWork& layers)
     std::set<std::uint32_t> kept;
     std::vector<double> before;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
-        const KeptTensors keeps = kept_tensors(network.layers[i]);
+        KeptTensors keeps = kept_tensors(network.layers[i]);
+        if (layers.is_fused_gate(i))
+            keeps = {true, false, false};
         double bytes = 0;
         if (keeps.input)
             for (const std::uint32_t input : network.layers[i].inputs)

@@ -24,6 +24,28 @@ std::vector<LayerRange> joined(const std::vector<LayerRange>& ranges, std::uint3
     return segments;
 }
 
+/// Of the layers of blocks, those of the blocks that the plan chooses. Layers between blocks go
+/// with all of them.
+class ChosenBlocks {
+public:
+    ChosenBlocks(const Network& network, const ParallelPlan& plan, std::uint32_t first) :
+        plan_(plan), first_block_(network.layers[first].block) {
+        for (std::uint32_t i = first; first_block_ == kNoBlock && i < network.layers.size(); ++i)
+            first_block_ = network.layers[i].block;
+    }
+    [[nodiscard]] bool operator()(const Layer& layer) const {
+        const bool all = plan_.recompute_one_in == 1 && plan_.recompute_blocks == 0;
+        if (all || layer.block == kNoBlock)
+            return all;
+        return plan_.recompute_blocks > 0 ? layer.block - first_block_ < plan_.recompute_blocks
+                                          : (layer.block + 1) % plan_.recompute_one_in == 0;
+    }
+
+private:
+    const ParallelPlan& plan_;
+    std::uint32_t first_block_;
+};
+
 }  // namespace
 
 std::vector<LayerRange> recomputed_layers(
@@ -33,12 +55,13 @@ std::vector<LayerRange> recomputed_layers(
     const auto is_kept = [&](const Layer& layer) {
         return layer.type.find("loss") != std::string::npos || (has_blocks && !in_block(layer));
     };
+    const ChosenBlocks chosen(network, plan, first);
     std::vector<LayerRange> ranges;
     for (std::uint32_t i = first; i < end; ++i) {
         const Layer& layer = network.layers[i];
         if (plan.recompute == Recompute::kSelective && layer.type == "attention")
             ranges.push_back({i, i + 1});
-        if (plan.recompute != Recompute::kFull || is_kept(layer))
+        if (plan.recompute != Recompute::kFull || is_kept(layer) || !chosen(layer))
             continue;
         const bool goes_on =
             !ranges.empty() && ranges.back().end == i && network.layers[i - 1].block == layer.block;

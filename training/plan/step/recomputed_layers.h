@@ -17,7 +17,8 @@ struct LayerRange {
 
 /// Layers among [first, end) whose forward is repeated right before their backward, each range as
 /// one unit: attentions with selective; with full, blocks and the layers between two blocks, in a
-/// network without blocks each layer, plan.recompute_every consecutive ones together. Layers
+/// network without blocks each layer, plan.recompute_every consecutive ones together, or only those
+/// that recompute_one_in or recompute_blocks chooses. Layers
 /// outside the blocks and the loss are kept (Megatron-LM checkpoints transformer layers only). None
 /// with exact: a plan of memory chooses them.
 [[nodiscard]] std::vector<LayerRange> recomputed_layers(

@@ -61,6 +61,11 @@ public:
             part.for_weights = bytes(later);
             memory.kept.until_weight_gradient += part.for_weights;
         }
+        for (std::uint32_t i = first_; i < end_; ++i) {
+            Kept& most = memory.kept;
+            most.again = std::max(most.again, layers_.loss_workspace(i));
+            most.again_before_weights = std::max(most.again_before_weights, most.again);
+        }
         // Backward visits the layers in reverse.
         double made = 0;
         for (auto part = memory.again.rbegin(); part != memory.again.rend(); ++part) {
@@ -83,7 +88,12 @@ private:
     /// Adds the tensors that a layer's backward reads.
     void add_read(std::uint32_t layer, Tensors& tensors) const {
         const Layer& l = network_.layers[layer];
-        const KeptTensors keeps = kept_tensors(l);
+        KeptTensors keeps = kept_tensors(l);
+        if (layers_.is_fused_gate(layer))  // the kernel of the product behind it reads its input
+            keeps = {true, false, false};
+        if (plan_.norm_keeps == NormKeeps::kOutput &&
+            (l.type == "rmsnorm" || l.type == "layernorm"))
+            keeps = {false, true, false};
         if (keeps.input)
             for (const std::uint32_t input : l.inputs)
                 if (!layers_.is_fused_gate(input))

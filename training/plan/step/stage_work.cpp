@@ -117,8 +117,13 @@ void StageWork::build(std::uint32_t stage) {
             for (std::uint32_t j = again->first; j < again->end; ++j)
                 layers_.forward(j, of(kind));
         }
+        const double loss = layers_.loss_workspace(i);
+        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})
+            change(of(kind), MemoryClass::kWorkspace, loss, false);
         layers_.backward(i, of(PassKind::kBackward));
         layers_.input_gradient(i, of(PassKind::kInputGradient));
+        for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})
+            change(of(kind), MemoryClass::kWorkspace, -loss, true);
         layers_.weight_gradient(i, of(PassKind::kWeightGradient));
         if (!recomputed || i != again->first)
             continue;

@@ -77,6 +77,7 @@ TEST(PlanMemory, AFusedGateKeepsNoOutputOfItsFunction) {
     const KernelTimes times(test_data::ampere());
     ParallelPlan plan;
     plan.micro_batch = 2;
+    plan.gate = GateKernels::kUnfused;
     const PlannedStep eager(network, KernelTimes(times), ParallelPlan(plan));
     plan.gate = GateKernels::kFused;
     const PlannedStep fused(network, KernelTimes(times), ParallelPlan(plan));
@@ -179,6 +180,121 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     // A separate weight-gradient pass needs the recomputed activations of all blocks.
     EXPECT_GT(full.kept.until_weight_gradient, full.kept.until_input_gradient);
     EXPECT_GT(full.kept.again_before_weights, full.kept.again);
+}
+
+/// A block of LLaMA's kind with FlashAttention, fused gates, RMS norms and sequence parallelism:
+/// the inputs of both norms and their outputs, which the products behind them share; queries, keys,
+/// values and the result of attention; both inputs of the gate and its result. All is divided by
+/// the tensor-parallel ranks, and the turning of queries and keys keeps nothing.
+TEST(PlanMemory, InterleavedStagesHoldWhatTheirBlocksKeep) {
+    LlamaShape shape;
+    shape.layers = 12;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.kv_heads = 2;
+    shape.feed_forward = 1536;
+    shape.sequence = 128;
+    shape.vocabulary = 1024;
+    const Network network = decoder("small", shape);
+    const KernelTimes times(test_data::ampere());
+    ParallelPlan plan;
+    plan.tensor = 2;
+    plan.sequence = true;
+    plan.pipeline = 4;
+    plan.schedule = "interleaved_1f1b";
+    plan.chunks = 3;
+    plan.accumulate = 12;
+    plan.partition = equal_partition(network, 12);
+    const PlannedStep step(network, KernelTimes(times), ParallelPlan(plan));
+    const double block = 2.0 * 128 * (4 * 512 + (2 * 512 + 2 * 128) + 3 * 1536) / 2;
+    EXPECT_DOUBLE_EQ(step.work().kept(5).until_input_gradient, block);
+    // (p - 1 - r) 2 + (v - 1) p forwards before the first backward, and one more.
+    const std::vector<MemoryBytes> devices = plan_memory(step);
+    for (const std::uint32_t r : {1U, 2U})
+        EXPECT_DOUBLE_EQ(devices[r][MemoryClass::kActivations], ((3 - r) * 2 + 2 * 4 + 1) * block)
+            << r;
+    // Norms whose backward reads their output do not keep their input.
+    plan.norm_keeps = NormKeeps::kOutput;
+    const PlannedStep lean(network, KernelTimes(times), ParallelPlan(plan));
+    EXPECT_DOUBLE_EQ(block - lean.work().kept(5).until_input_gradient, 2.0 * 128 * 2 * 512 / 2);
+    // The lower halves of 32-bit weights instead of whole ones.
+    plan.masters = MasterWeights::kRemainder;
+    const PlannedStep halves(network, KernelTimes(times), ParallelPlan(plan));
+    EXPECT_DOUBLE_EQ(
+        plan_memory(halves)[1][MemoryClass::kMoments], devices[1][MemoryClass::kMoments] * 10 / 12);
+}
+
+/// PyTorch's cross entropy of 32-bit logits keeps log_softmax's result; backward, its gradient and
+/// that of the logits stand beside it, and are gone before the blocks' backward.
+TEST(PlanMemory, AnEagerLossHasTwoMoreTensorsOfLogitsInItsBackward) {
+    const Network network = *find_network("gpt2_small");
+    const KernelTimes times(test_data::ampere());
+    ParallelPlan plan;
+    const double logits = 1024.0 * 50'257;
+    const auto memory_of = [&](LossKernels loss) {
+        plan.loss = loss;
+        return plan_memory({network, times, plan}).front();
+    };
+    const MemoryBytes fused = memory_of(LossKernels::kFused);
+    const MemoryBytes unfused = memory_of(LossKernels::kUnfused);
+    const MemoryBytes eager = memory_of(LossKernels::kEager);
+    EXPECT_DOUBLE_EQ(
+        unfused[MemoryClass::kActivations] - fused[MemoryClass::kActivations], 2 * logits);
+    EXPECT_DOUBLE_EQ(eager[MemoryClass::kActivations], unfused[MemoryClass::kActivations]);
+    EXPECT_DOUBLE_EQ(eager[MemoryClass::kWorkspace], 8 * logits);
+    const PlannedStep step(network, KernelTimes(times), ParallelPlan(plan));
+    double held = 0;
+    double most = 0;
+    for (const WorkItem& item : step.work().work(PassKind::kBackward, 0))
+        if (const auto* hold = std::get_if<HoldItem>(&item);
+            hold != nullptr && hold->what == MemoryClass::kWorkspace) {
+            held += static_cast<double>(hold->bytes);
+            most = std::max(most, held);
+        }
+    EXPECT_DOUBLE_EQ(most, 8 * logits);
+    EXPECT_EQ(held, 0);
+}
+
+TEST(PlanMemory, SomeBlocksAreRecomputed) {
+    GptShape shape;
+    shape.layers = 8;
+    shape.hidden = 512;
+    shape.heads = 8;
+    shape.sequence = 256;
+    shape.vocabulary = 1024;
+    const Network network = decoder("small", shape);
+    const KernelTimes times(test_data::ampere());
+    ParallelPlan plan;
+    const auto memory_of = [&] { return PlannedStep(network, times, plan).work().memory(0); };
+    const double none = memory_of().kept.until_input_gradient;
+    plan.recompute = Recompute::kFull;
+    const double full = memory_of().kept.until_input_gradient;
+    // Every second block: half of what is saved; block 1 is the first.
+    plan.recompute_one_in = 2;
+    const StageMemory second = memory_of();
+    EXPECT_EQ(second.again.size(), 4U);
+    EXPECT_EQ(network.layers[second.again.front().first].block, 1U);
+    EXPECT_DOUBLE_EQ(second.kept.until_input_gradient, (none + full) / 2);
+    plan.recompute_one_in = 3;
+    EXPECT_DOUBLE_EQ(memory_of().kept.until_input_gradient, none - (none - full) * 2 / 8);
+    plan.recompute_one_in = 1;
+    // The first three blocks of each of two stages.
+    plan.recompute_blocks = 3;
+    plan.pipeline = 2;
+    plan.accumulate = 2;
+    const PlannedStep step(network, times, plan);
+    for (const std::uint32_t stage : {0U, 1U})
+        EXPECT_EQ(step.work().memory(stage).again.size(), 3U) << stage;
+    EXPECT_EQ(network.layers[step.work().memory(1).again.front().first].block, 4U);
+    // They choose among the blocks that full recomputes, in one way.
+    plan.recompute_one_in = 2;
+    EXPECT_EQ(problems_of(plan, network).front().first, "/recompute_blocks");
+    plan.recompute = Recompute::kSelective;
+    plan.recompute_blocks = 0;
+    EXPECT_EQ(problems_of(plan, network).front().first, "/recompute_one_in");
+    plan.recompute_one_in = 1;
+    plan.recompute_blocks = 1;
+    EXPECT_EQ(problems_of(plan, network).front().first, "/recompute_blocks");
 }
 
 TEST(PlanMemory, GradientsThatAreNoViewsOfBucketsAreHeldTwice) {
