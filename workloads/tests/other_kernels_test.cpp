@@ -107,7 +107,9 @@ TEST(Attention, AWindowBoundsWhatATileSees) {
             const double pairs = (2.0 * 16'384 * 1024 - 1024 * 1024) / (16'384.0 * 16'384);
             EXPECT_GT(window.kernel.flops, pairs * whole.kernel.flops) << gpu.name;
             EXPECT_LT(window.kernel.flops, 1.2 * pairs * whole.kernel.flops) << gpu.name;
-            EXPECT_NEAR(window.seconds() / whole.seconds(), pairs, 0.4 * pairs) << gpu.name;
+            // A tile's start counts for more where it sees little.
+            EXPECT_GT(window.seconds() / whole.seconds(), 0.9 * pairs) << gpu.name;
+            EXPECT_LT(window.seconds() / whole.seconds(), 1.6 * pairs) << gpu.name;
             Attention twice = a;
             twice.queries = twice.keys = 32'768;
             EXPECT_NEAR(estimate(twice, gpu).kernel.flops / window.kernel.flops, 2, 0.1);
