@@ -81,7 +81,8 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
         throw ConfigError(loaded.file.string(), "/system/gpu", fmt::format("{} {}", gpu.name, why));
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
-    const ParallelPlan plan = plan_without_network(*workload);
+    ParallelPlan plan = plan_without_network(*workload);
+    plan.gate = GateKernels::kUnfused;
     if (workload->plan) {
         std::vector<Problem> problems;
         for (auto& [pointer, what] : problems_of(plan, network))

@@ -227,6 +227,9 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
         plan.micro_batch = workload.batch;
     if (workload.plan)
         plan.launch_times = workload.plan->launches.value;
+    // What a gate's function computes is a tensor of its own there.
+    if (workload.plan && workload.plan->memory)
+        plan.gate = GateKernels::kUnfused;
     plan.bucket = workload.bucket;
     plan.first_bucket = workload.first_bucket;
     plan.gradient = workload.gradient;

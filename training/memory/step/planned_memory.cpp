@@ -196,9 +196,6 @@ PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
     whole(
         plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
         "keeps parts of it; expected sharding none or optimizer");
-    whole(
-        plan.gate == GateKernels::kFused,
-        "leaves out what a fused gate computes; expected gate unfused");
     if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
         problems.emplace_back(
             "/updater",
