@@ -232,7 +232,7 @@ TEST(MemoryOfWorkloads, ARefusedPlanIsToldWhatWouldMakeItFit) {
                            {"feed_forward", 4096}};
     workload["plan"] = {{"data", 8}, {"micro_batch", 2}, {"norm_keeps", "input"}};
     const std::uint64_t enough = least(workload);
-    const Said refused = said(workload, enough - 200 * kMiB);
+    const Said refused = said(workload, enough - 100 * kMiB);
     EXPECT_EQ(refused.pointer, "/workload/plan/micro_batch");
     const std::size_t at = refused.message.find("; it fits with one of sharding optimizer (");
     ASSERT_NE(at, std::string::npos) << refused.message;
@@ -244,11 +244,11 @@ TEST(MemoryOfWorkloads, ARefusedPlanIsToldWhatWouldMakeItFit) {
           std::pair{"norm_keeps", "output"}, std::pair{"recompute", "full"}}) {
         Json fits = workload;
         fits["plan"][key] = word;
-        EXPECT_EQ(said(fits, enough - 200 * kMiB).message, "") << key;
+        EXPECT_EQ(said(fits, enough - 100 * kMiB).message, "") << key;
     }
     // What is not said is no reason to refuse.
     workload["plan"].erase("norm_keeps");
-    const Said unsaid = said(workload, enough - 200 * kMiB);
+    const Said unsaid = said(workload, enough - 100 * kMiB);
     EXPECT_EQ(unsaid.message, "");
     EXPECT_NE(
         unsaid.notes.find("where it fits only if norms keep their outputs"), std::string::npos)

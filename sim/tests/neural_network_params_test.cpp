@@ -91,9 +91,10 @@ TEST(NeuralNetworkParams, RefusesWhatIsNoNetwork) {
     };
     EXPECT_EQ(
         gpt(R"("heads": 7)"),
-        "f: /network/heads: is 7, and the width 64; expected heads that share it evenly");
+        "f: /network/heads: is 7, and the width 64; expected heads that share it evenly, or "
+        "head_width");
     EXPECT_NE(
-        gpt(R"("heads": 4, "kv_heads": 2)").find("/network/kv_heads: unknown"), std::string::npos);
+        gpt(R"("heads": 4, "kv_head": 2)").find("/network/kv_head: unknown"), std::string::npos);
     EXPECT_NE(
         refused(R"({"network": {"type": "gtp"}})").find("did you mean \"gpt\"?"),
         std::string::npos);

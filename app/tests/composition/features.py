@@ -56,7 +56,7 @@ def features(source):
         "members that change": plan(data=2) | of("run", value={
             "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
             "changes": [{"at": 20, "add": 2}]}),
-        "folded": plan(fold=True, overlap_gradients=False),
+        "folded": plan(fold=True),
     }
 
 
