@@ -285,16 +285,33 @@ void Gpu::place_kernel(Kernel& kernel) {
     Placement placement = sms_.compute().place(kernel.launch.shape, kernel.pending);
     if (placement.blocks == 0)
         return;
-    kernel.pending -= placement.blocks;
     kernel.resident += placement.blocks;
     Cohort cohort;
     cohort.level =
         level_time(kernel, *std::max_element(placement.on_sm.begin(), placement.on_sm.end()));
-    if (kernel.pending == 0 && placement.blocks == kernel.tail)
-        cohort.left = kernel.tail_left;
-    cohort.left += std::exchange(kernel.carry, 0.0);
     cohort.placement = std::move(placement);
+    cohort.placed = sms_.compute().changes();
+    begin_wave(kernel, cohort);
     kernel.cohorts.push_back(std::move(cohort));
+}
+
+/// The blocks of `cohort` start on the slots that it has.
+void Gpu::begin_wave(Kernel& kernel, Cohort& cohort) {
+    const std::uint64_t blocks = cohort.placement.blocks;
+    kernel.pending -= blocks;
+    cohort.left = kernel.pending == 0 && blocks == kernel.tail ? kernel.tail_left : 1.0;
+    cohort.left += std::exchange(kernel.carry, 0.0);
+}
+
+/// Slots that one wave leaves and nobody else waits for are the next wave's: looking for them SM by
+/// SM would find the same ones.
+bool Gpu::next_wave_takes_the_same_slots(const Kernel& kernel) const {
+    return running_.size() == 1 && kernel.cohorts.size() == 1 &&
+           kernel.pending >= kernel.cohorts.front().placement.blocks &&
+           kernel.cohorts.front().placed == sms_.compute().changes() &&
+           std::none_of(residents_.begin(), residents_.end(), [](const auto& resident) {
+               return resident->pending > 0;
+           });
 }
 
 /// Assigns slots to blocks by stream priority, then in launch order of their kernels, including
@@ -476,6 +493,10 @@ bool Gpu::finish_cohorts(Kernel& kernel) {
             continue;
         }
         kernel.carry = cohort.left;
+        if (next_wave_takes_the_same_slots(kernel)) {
+            begin_wave(kernel, cohort);
+            break;
+        }
         sms_.compute().release(kernel.launch.shape, cohort.placement);
         kernel.resident -= cohort.placement.blocks;
         kernel.cohorts.erase(kernel.cohorts.begin() + static_cast<std::ptrdiff_t>(i));

@@ -113,6 +113,7 @@ private:
         double left = 1;   ///< share of a wave's time
         double level = 1;  ///< SM time of its blocks, relative to those of a full wave alone
         double speed = 1;
+        std::uint64_t placed = 0;  ///< changes() of the SMs after its placement
     };
     enum class Stage : std::uint8_t { kOverhead, kWaves, kCompletion };
     struct Kernel {
@@ -167,6 +168,8 @@ private:
     void schedule_next();
     void complete();
     bool finish_cohorts(Kernel& kernel);
+    [[nodiscard]] bool next_wave_takes_the_same_slots(const Kernel& kernel) const;
+    void begin_wave(Kernel& kernel, Cohort& cohort);
     void prepare(Kernel& kernel);
     [[nodiscard]] MemoryShare memory_share(const Kernel& kernel, double wave_time) const;
     void set_waves(Kernel& kernel, std::uint64_t slots, double body);

@@ -98,6 +98,7 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
     std::uint64_t wanted = std::min(blocks, all);
     if (wanted == 0)
         return placement;
+    ++changes_;
     placement.blocks = wanted;
     placement.on_sm.assign(free_.size(), 0);
     // Fills from the emptiest level down, one block per SM and pass.
@@ -115,6 +116,7 @@ Placement SmArray::place(const BlockShape& shape, std::uint64_t blocks) {
 
 void SmArray::release(const BlockShape& shape, const Placement& placement) {
     const Need one = need(shape);
+    ++changes_;
     for (std::size_t i = 0; i < placement.on_sm.size(); ++i) {
         const std::uint32_t blocks = placement.on_sm[i];
         if (blocks == 0)

@@ -36,6 +36,9 @@ public:
     /// Places up to `blocks` blocks, one per SM in turn, on the emptiest SMs first.
     [[nodiscard]] Placement place(const BlockShape& shape, std::uint64_t blocks);
     void release(const BlockShape& shape, const Placement& placement);
+    /// Placements and releases so far. While it stays, a release and a placement of the same blocks
+    /// leave them where they are.
+    [[nodiscard]] std::uint64_t changes() const { return changes_; }
 
     [[nodiscard]] std::uint32_t sms() const { return static_cast<std::uint32_t>(free_.size()); }
     /// SMs that hold at least one block.
@@ -76,6 +79,7 @@ private:
     std::vector<Domain> domains_;
     std::vector<std::uint16_t> fits_;  ///< scratch memory of place()
     std::uint32_t busy_ = 0;
+    std::uint64_t changes_ = 0;
 };
 
 }  // namespace switchfold

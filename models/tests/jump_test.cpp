@@ -163,7 +163,7 @@ TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
     SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);
     network.node = TestMachine::hgx(4).node;
     cluster.network = network;
-    Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 700 * kMiB);
+    Case c = all_reduce(cluster.build(), Algorithm::kInSwitch, 300 * kMiB);
     c.policy.registered = true;
     const auto [exact, jumping] = expect_the_same(c, "registered, two machines");
     EXPECT_GT(jumping.jumped, exact.time / 2);
