@@ -37,7 +37,7 @@ public:
 
     std::string text() const {
         std::string out = space() + "\n" + table() + "\n" + proof() + free_overlap();
-        out += intervals();
+        out += intervals() + gains();
         for (const std::string& note : result_.space.notes)
             out += "note: " + note + "\n";
         if (result_.failed > 0)
@@ -153,6 +153,24 @@ private:
             to_milliseconds(best() * *error.high));
     }
 
+    /// Of one plan's time over another's, and which plans it does not tell from the best.
+    [[nodiscard]] std::string gains() const {
+        if (!result_.ratio_error || !result_.ratio_error->low || result_.simulated.size() < 2)
+            return "";
+        const FigureInterval& error = *result_.ratio_error;
+        const double next = result_.simulated[1].seconds / best();
+        const auto told = std::count_if(
+            result_.simulated.begin() + 1, result_.simulated.end(), [&](const auto& plan) {
+                return plan.seconds / best() * *error.low > 1;
+            });
+        const auto near = static_cast<std::ptrdiff_t>(result_.simulated.size()) - 1 - told;
+        return fmt::format(
+            "gains: plan 2 takes {:.3f} times the best's time, {:.3f} to {:.3f} in 90 % of such "
+            "pairs on one machine; {} may be as fast as the best\n",
+            next, next * *error.low, next * *error.high,
+            near == 0 ? "no other plan" : plural(static_cast<std::uint64_t>(near), "other plan"));
+    }
+
     [[nodiscard]] std::string proof() const {
         const std::size_t others = result_.space.candidates.size() - result_.simulated.size();
         if (result_.proved())
@@ -197,16 +215,24 @@ private:
             {"bound_links_s", c.bound.links},
             {"bound_path_s", c.bound.path},
             {"memory_bytes", c.memory_bytes}};
-        if (result_.step_error) {
-            const FigureInterval step = scaled(*result_.step_error, plan.seconds);
-            const auto end = [](const std::optional<double>& value) {
-                return value ? OrderedJson(*value) : OrderedJson(nullptr);
+        const auto tell = [&](const char* key, const std::optional<FigureInterval>& error,
+                              double value) {
+            if (!error)
+                return;
+            const FigureInterval of = scaled(*error, value);
+            const auto end = [](const std::optional<double>& at) {
+                return at ? OrderedJson(*at) : OrderedJson(nullptr);
             };
-            out["intervals"]["step_s"] = {
-                {"low", end(step.low)},
-                {"high", end(step.high)},
-                {"measured", step.measured},
-                {"like", step.like}};
+            out["intervals"][key] = {
+                {"low", end(of.low)},
+                {"high", end(of.high)},
+                {"measured", of.measured},
+                {"like", of.like}};
+        };
+        tell("step_s", result_.step_error, plan.seconds);
+        if (&plan != &result_.simulated.front()) {
+            out["ratio_to_best"] = plan.seconds / best();
+            tell("ratio_to_best", result_.ratio_error, plan.seconds / best());
         }
         out["step_without_contention_s"] =
             plan.alone_seconds ? OrderedJson(*plan.alone_seconds) : OrderedJson(nullptr);

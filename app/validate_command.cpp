@@ -241,6 +241,9 @@ int cover(const ValidateArguments& arguments) {
     for (const intervals::Nominal& one : nominal)
         rows.push_back(coverage_json(
             intervals::leave_machines_out_of_ratios(residuals, one).coverage, one.share));
+    for (const intervals::Nominal& one : nominal)
+        rows.push_back(coverage_json(
+            intervals::leave_machines_out_of_pairs(residuals, "step", one), one.share));
     const std::string text =
         arguments.json ? OrderedJson{{"coverage", rows}}.dump(2) + "\n" : coverage_text(rows);
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -6,15 +6,17 @@ COLUMNS = "kind,operation,algorithm,generation,fabric,bytes,us,ranks,machines,ma
 
 
 def root_with_residuals(folder, source):
-    """Twelve machines, each off by as much in all that it does: from 15 % too slow here to 13 % too fast."""
+    """Twelve machines, each off by as much in all that it does: from 15 % too slow here to 13 % too fast. A second step
+    of each is off by 2 % more."""
     root = root_without_residuals(folder, source)
     (root / "validation/data").mkdir(parents=True)
     rows = [COLUMNS]
     for machine in range(12):
         off = (machine - 6) / 40
-        for kind, operation, ranks in (("collective", "all_reduce", 8), ("kernel", "product", 1), ("kernel", "other", 1),
-                                       ("overlap", "step", 8), ("step", "training", 4)):
-            rows.append(f"{kind},{operation},,Hopper,switched,0,0,{ranks},1,m{machine},t,{off},unseen")
+        for kind, operation, ranks, more in (("collective", "all_reduce", 8, 0), ("kernel", "product", 1, 0),
+                                             ("kernel", "other", 1, 0), ("overlap", "step", 8, 0),
+                                             ("step", "training", 4, 0), ("step", "training", 4, 0.02)):
+            rows.append(f"{kind},{operation},,Hopper,switched,0,0,{ranks},1,m{machine},t,{off + more},unseen")
     (root / "validation/data/residuals.csv").write_text("\n".join(rows) + "\n")
     return root
 

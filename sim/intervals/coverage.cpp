@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -136,6 +137,31 @@ RatioCoverage leave_machines_out_of_ratios(const Residuals& residuals, const Nom
         alone.push_back(far_high - far_low);
     }
     return {ratios.result("ratio"), median(alone)};
+}
+
+Coverage leave_machines_out_of_pairs(
+    const Residuals& residuals, const std::string& kind, const Nominal& nominal) {
+    const std::vector<Residual>& all = residuals.all();
+    std::map<Together, std::vector<const Residual*>> tables;
+    for (const Residual& r : all)
+        if (r.of.kind == kind)
+            tables[measured_together(r)].push_back(&r);
+    Counting pairs;
+    for (const auto& [table, rows] : tables)
+        // Each row with the one half a table further: no order of rows makes neighbours alike.
+        for (std::size_t i = 0; i < rows.size() / 2; ++i) {
+            const Residual& one = *rows[i];
+            const Residual& other = *rows[i + rows.size() / 2];
+            const std::optional<double> spread =
+                neighbourhood_of(one.of, all, one.machine).spread_of_pairs(all, nominal.share);
+            if (spread)
+                pairs.add(
+                    one.machine, one.log_ratio - other.log_ratio, -nominal.stretch * *spread,
+                    nominal.stretch * *spread);
+            else
+                pairs.unmeasured(one.machine);
+        }
+    return pairs.result("pair");
 }
 
 }  // namespace switchfold::intervals

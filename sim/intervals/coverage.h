@@ -45,4 +45,9 @@ struct RatioCoverage {
 [[nodiscard]] RatioCoverage
 leave_machines_out_of_ratios(const Residuals& residuals, const Nominal& nominal);
 
+/// The same of ratios of two cases of this kind that one table has, each drawn from the rows once:
+/// by range_of_pairs() without that machine.
+[[nodiscard]] Coverage leave_machines_out_of_pairs(
+    const Residuals& residuals, const std::string& kind, const Nominal& nominal);
+
 }  // namespace switchfold::intervals

@@ -109,6 +109,10 @@ private:
 
 }  // namespace
 
+Together measured_together(const Residual& residual) {
+    return {residual.machine, residual.table, residual.of.ranks, residual.of.machines};
+}
+
 double Neighbourhood::quantile(std::span<const Residual> residuals, double share) const {
     double below = 0;
     for (const Neighbour& n : rows) {
@@ -117,6 +121,40 @@ double Neighbourhood::quantile(std::span<const Residual> residuals, double share
             return widened(residuals[n.residual].log_ratio);
     }
     return widened(residuals[rows.back().residual].log_ratio);
+}
+
+std::optional<double>
+Neighbourhood::spread_of_pairs(std::span<const Residual> residuals, double share) const {
+    std::map<Together, std::vector<Neighbour>> tables;
+    for (const Neighbour& n : rows)
+        tables[measured_together(residuals[n.residual])].push_back(n);
+    std::vector<std::pair<double, double>> apart;  // ln of the factor, weight
+    double all = 0;
+    for (const auto& [table, of_it] : tables) {
+        double of_table = 0;
+        for (const Neighbour& n : of_it)
+            of_table += n.weight;
+        for (std::size_t i = 0; i < of_it.size(); ++i)
+            for (std::size_t j = i + 1; j < of_it.size(); ++j) {
+                const double weight = of_it[i].weight * of_it[j].weight / of_table;
+                apart.emplace_back(
+                    std::abs(
+                        residuals[of_it[i].residual].log_ratio -
+                        residuals[of_it[j].residual].log_ratio),
+                    weight);
+                all += weight;
+            }
+    }
+    if (apart.empty())
+        return std::nullopt;
+    std::sort(apart.begin(), apart.end());
+    double below = 0;
+    for (const auto& [factor, weight] : apart) {
+        below += weight;
+        if (below >= share * all)
+            return widening * factor;
+    }
+    return widening * apart.back().first;
 }
 
 Neighbourhood neighbourhood_of(

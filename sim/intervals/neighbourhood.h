@@ -4,11 +4,18 @@
 #include "sim/intervals/residuals.h"
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 namespace switchfold::intervals {
+
+/// What rows have in common that were measured on as many ranks of one machine for one table.
+using Together = std::tuple<std::string_view, std::string_view, std::uint32_t, std::uint32_t>;
+[[nodiscard]] Together measured_together(const Residual& residual);
 
 /// A residual's part in what is known of a case.
 struct Neighbour {
@@ -36,6 +43,11 @@ struct Neighbourhood {
 
     /// Log ratio below which a share of measured values lie.
     [[nodiscard]] double quantile(std::span<const Residual> residuals, double share) const;
+    /// ln of the factor within which a share of measured ratios of two rows of one table lie, times
+    /// the simulated ratio or over it: rows of as many ranks, of which what both share cancels. None
+    /// if no table has two.
+    [[nodiscard]] std::optional<double>
+    spread_of_pairs(std::span<const Residual> residuals, double share) const;
     [[nodiscard]] double widened(double log_ratio) const {
         return median + widening * (log_ratio - median);
     }

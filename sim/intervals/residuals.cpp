@@ -12,6 +12,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace switchfold::intervals {
@@ -140,6 +141,22 @@ Range Residuals::range(const Likeness& likeness, double share) const {
     const double tail = (1 - share) / 2;
     range.low = std::min(1.0, std::exp(near.quantile(residuals_, tail)));
     range.high = std::max(1.0, std::exp(near.quantile(residuals_, 1 - tail)));
+    range.measurements = near.alike;
+    range.machines = near.alike_machines;
+    range.nearest = what_is_near(near, residuals_);
+    return range;
+}
+
+Range Residuals::range_of_pairs(const Likeness& likeness) const {
+    const Neighbourhood near = neighbourhood_of(likeness, residuals_);
+    const std::optional<double> spread = near.spread_of_pairs(residuals_, kShare);
+    Range range;
+    if (!spread) {
+        range.nearest = fmt::format("no two cases like {} were measured together", to_text(likeness));
+        return range;
+    }
+    range.low = std::exp(-*spread);
+    range.high = std::exp(*spread);
     range.measurements = near.alike;
     range.machines = near.alike_machines;
     range.nearest = what_is_near(near, residuals_);

@@ -47,6 +47,10 @@ public:
     /// Between which a share (0.9: the middle 90 %) of measured values lie.
     [[nodiscard]] Range range(const Likeness& likeness, double share) const;
 
+    /// Between which 90 % of measured ratios of two cases like this on one machine lie, relative to
+    /// the simulated ratio, as tables with several of them show.
+    [[nodiscard]] Range range_of_pairs(const Likeness& likeness) const;
+
     /// One row a likeness, one column a draw: factors on simulated values, 1 of what is unmeasured.
     /// Column i of all rows is one drawn machine, so that the shared part of errors is shared and a
     /// difference of two scenarios is tighter than either. Each row is distributed as its range().

@@ -116,22 +116,28 @@ std::string experiment_text(
 std::string plans_csv(const LoadedExperiment& loaded, const PlannerResult& result) {
     std::string text =
         "plan,step_ms,samples_per_s,step_ms_without_contention,bound_ms,bound_arithmetic_ms,"
-        "bound_links_ms,bound_path_ms,memory_bytes,folded,step_ms_at_least,step_ms_at_most\n";
-    const auto end = [&](const SimulatedPlan& plan, std::optional<double> FigureInterval::*which) {
-        return result.step_error && (*result.step_error).*which
-                   ? fmt::format("{:.6f}", plan.seconds * *((*result.step_error).*which) * 1e3)
-                   : std::string();
+        "bound_links_ms,bound_path_ms,memory_bytes,folded,step_ms_at_least,step_ms_at_most,"
+        "ratio_to_best,ratio_to_best_at_least,ratio_to_best_at_most\n";
+    const auto end = [](const std::optional<FigureInterval>& error, double value,
+                        std::optional<double> FigureInterval::*which) {
+        return error && (*error).*which ? fmt::format("{:.6f}", value * *((*error).*which))
+                                        : std::string();
     };
-    for (const SimulatedPlan& plan : result.simulated) {
+    for (std::size_t at = 0; at < result.simulated.size(); ++at) {
+        const SimulatedPlan& plan = result.simulated[at];
+        const double ratio = plan.seconds / result.simulated.front().seconds;
         const PlanCandidate& candidate = result.candidate(plan);
         text += fmt::format(
-            "{},{:.6f},{:.6g},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.0f},{},{},{}\n",
+            "{},{:.6f},{:.6g},{},{:.6f},{:.6f},{:.6f},{:.6f},{:.0f},{},{},{},{:.6f},{},{}\n",
             csv_field(name_of(candidate, loaded.experiment)), plan.seconds * 1e3,
             loaded.experiment.planner->global_batch / plan.seconds,
             plan.alone_seconds ? fmt::format("{:.6f}", *plan.alone_seconds * 1e3) : "",
             candidate.bound.seconds() * 1e3, candidate.bound.arithmetic * 1e3,
             candidate.bound.links * 1e3, candidate.bound.path * 1e3, candidate.memory_bytes,
-            candidate.fold, end(plan, &FigureInterval::low), end(plan, &FigureInterval::high));
+            candidate.fold, end(result.step_error, plan.seconds * 1e3, &FigureInterval::low),
+            end(result.step_error, plan.seconds * 1e3, &FigureInterval::high), ratio,
+            at == 0 ? "" : end(result.ratio_error, ratio, &FigureInterval::low),
+            at == 0 ? "" : end(result.ratio_error, ratio, &FigureInterval::high));
     }
     return text;
 }

@@ -96,11 +96,12 @@ private:
             "{} plans fit of {} combinations", result_.space.candidates.size(),
             result_.space.combinations));
         store_.emplace(loaded_, result_.space, options_.out);
-        if (options_.intervals.residuals)
-            result_.step_error = time_interval(
-                1, PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus),
-                *options_.intervals.residuals);
-        else if (!options_.intervals.why_none.empty())
+        if (options_.intervals.residuals) {
+            const PartKind step =
+                PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus);
+            result_.step_error = time_interval(1, step, *options_.intervals.residuals);
+            result_.ratio_error = ratio_interval(1, step, *options_.intervals.residuals);
+        } else if (!options_.intervals.why_none.empty())
             result_.space.notes.push_back(options_.intervals.why_none);
         seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
         failed_.assign(candidates().size(), false);

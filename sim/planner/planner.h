@@ -65,8 +65,10 @@ struct PlannerResult {
     std::uint64_t open = 0;
     double least_bound = 0;  ///< of open plans; the best time if there are none
     /// Times a plan's step between which 90 % of measured ones lie: all plans are steps of as many
-    /// GPUs, and what tells their errors apart was not measured. None if nothing was.
+    /// GPUs. None if residuals did not ship.
     std::optional<FigureInterval> step_error;
+    /// The same of the ratio of two plans' steps, of which the machine's errors cancel.
+    std::optional<FigureInterval> ratio_error;
     /// Index in `simulated` of the plan that would win with free overlap; none if the budget ended
     /// first.
     std::optional<std::size_t> alone_best;

@@ -307,6 +307,25 @@ private:
     std::vector<CaseDraws> drawn_;
 };
 
+using RangeOf = intervals::Range (intervals::Residuals::*)(const intervals::Likeness&) const;
+
+FigureInterval interval_of(
+    double value, const PartKind& kind, const intervals::Residuals& residuals, RangeOf range_of) {
+    FigureInterval interval;
+    const intervals::Range range =
+        kind.unmeasured.empty() ? (residuals.*range_of)(kind.like) : intervals::Range();
+    interval.measured = range.measured();
+    if (!interval.measured) {
+        interval.like =
+            "unmeasured: " + (kind.unmeasured.empty() ? range.nearest : kind.unmeasured);
+        return interval;
+    }
+    interval.low = value * range.low;
+    interval.high = value * range.high;
+    interval.like = measured_text(kind.like.kind, range, range);
+    return interval;
+}
+
 }  // namespace
 
 void tell_intervals(std::span<IntervalCase> cases, const intervals::Residuals& residuals) {
@@ -315,19 +334,12 @@ void tell_intervals(std::span<IntervalCase> cases, const intervals::Residuals& r
 
 FigureInterval
 time_interval(double us, const PartKind& kind, const intervals::Residuals& residuals) {
-    FigureInterval interval;
-    const intervals::Range range =
-        kind.unmeasured.empty() ? residuals.range(kind.like) : intervals::Range();
-    interval.measured = range.measured();
-    if (!interval.measured) {
-        interval.like =
-            "unmeasured: " + (kind.unmeasured.empty() ? range.nearest : kind.unmeasured);
-        return interval;
-    }
-    interval.low = us * range.low;
-    interval.high = us * range.high;
-    interval.like = measured_text(kind.like.kind, range, range);
-    return interval;
+    return interval_of(us, kind, residuals, &intervals::Residuals::range);
+}
+
+FigureInterval
+ratio_interval(double ratio, const PartKind& kind, const intervals::Residuals& residuals) {
+    return interval_of(ratio, kind, residuals, &intervals::Residuals::range_of_pairs);
 }
 
 FigureInterval scaled(FigureInterval interval, double by) {

@@ -43,6 +43,9 @@ void tell_intervals(std::span<IntervalCase> cases, const intervals::Residuals& r
 /// Of a value that goes with the time of one collective: its time itself, or a bandwidth.
 [[nodiscard]] FigureInterval
 time_interval(double us, const PartKind& kind, const intervals::Residuals& residuals);
+/// Of the ratio of two times on one machine, both of this kind: what both share cancels.
+[[nodiscard]] FigureInterval
+ratio_interval(double ratio, const PartKind& kind, const intervals::Residuals& residuals);
 /// That of a value that goes with one with this interval.
 [[nodiscard]] FigureInterval scaled(FigureInterval interval, double by);
 /// Those of a value that is inversely proportional to one with this interval.

@@ -64,5 +64,30 @@ TEST(Coverage, RatiosOnAMachineAreTighterThanIfErrorsHadNothingInCommon) {
     EXPECT_LT(found.coverage.median_width, found.median_width_alone / 2);
 }
 
+TEST(Coverage, RangesOfPairsLeaveOutWhatTablesShare) {
+    // Each machine is wrong by its own 20 %, and its cases differ by a tenth of that.
+    std::vector<Residual> rows;
+    constexpr int kMachines = 20;
+    constexpr int kRows = 20;
+    for (int m = 0; m < kMachines; ++m)
+        for (int i = 0; i < kRows; ++i)
+            rows.push_back(residual(
+                "m" + std::to_string(m), (m % 2 == 0 ? 0.2 : -0.2) + 0.01 * (i * 3 % 7 - 3), "ring"));
+    const Residuals residuals(rows);
+    const Coverage pairs = leave_machines_out_of_pairs(residuals, "collective", {});
+    EXPECT_EQ(pairs.cases, static_cast<std::size_t>(kMachines * kRows / 2));
+    EXPECT_EQ(pairs.machines, static_cast<std::size_t>(kMachines));
+    EXPECT_GE(pairs.share(), 0.9);
+    EXPECT_LT(pairs.median_width, 0.2);
+    EXPECT_GT(leave_machines_out(residuals, std::array{Nominal{}})[0][0].median_width, 0.35);
+    EXPECT_LT(leave_machines_out_of_pairs(residuals, "collective", {0.5, 0.25}).share(), 0.5);
+}
+
+TEST(Coverage, APairNeedsATableOfTwo) {
+    const Residuals residuals({residual("one", 0.1, "ring"), residual("other", 0.2, "ring")});
+    EXPECT_FALSE(residuals.range_of_pairs(residuals.all()[0].of).measured());
+    EXPECT_EQ(leave_machines_out_of_pairs(residuals, "collective", {}).cases, 0U);
+}
+
 }  // namespace
 }  // namespace switchfold::intervals::coverage_test
