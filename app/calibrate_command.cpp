@@ -5,6 +5,7 @@
 #include "app/progress.h"
 #include "core/error.h"
 #include "sim/output/replaced_file.h"
+#include "sim/uncertainty/own_residuals.h"
 #include "validation/calibrate/calibrate.h"
 #include "validation/harness/root.h"
 
@@ -100,7 +101,9 @@ int calibrate_system(const CalibrateArguments& arguments, const Log& log) {
     std::string text = validation::to_text(done);
     if (done.verdict == validation::CalibrationVerdict::kBetter) {
         replace_file(arguments.out, validation::overlay_text(done, data, arguments.out));
-        text += fmt::format("\nwritten: {}\n", arguments.out);
+        const std::string residuals = own_residuals_file(arguments.out).string();
+        replace_file(residuals, validation::own_residuals_text(done, data));
+        text += fmt::format("\nwritten: {}, and {} for intervals\n", arguments.out, residuals);
     }
     if (!arguments.points_out.empty())
         replace_file(arguments.points_out, validation::points_text(done));

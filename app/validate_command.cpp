@@ -242,6 +242,9 @@ int cover(const ValidateArguments& arguments) {
         rows.push_back(coverage_json(
             intervals::leave_machines_out_of_ratios(residuals, one).coverage, one.share));
     for (const intervals::Nominal& one : nominal)
+        rows.push_back(
+            coverage_json(intervals::halve_machines(residuals, "collective", one), one.share));
+    for (const intervals::Nominal& one : nominal)
         rows.push_back(coverage_json(
             intervals::leave_machines_out_of_pairs(residuals, "step", one), one.share));
     const std::string text =

@@ -181,4 +181,16 @@ CsvTable read_csv_rows(const std::filesystem::path& path, std::vector<Problem>& 
     return Parser(text, path.string(), &left_out).table();
 }
 
+std::string csv_field(std::string_view text) {
+    if (text.find_first_of("\",\r\n") == std::string_view::npos)
+        return std::string(text);
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"')
+            out += '"';
+        out += c;
+    }
+    return out + '"';
+}
+
 }  // namespace switchfold

@@ -42,4 +42,7 @@ void parse_csv_cells(
     const std::function<void(const std::vector<std::string>& columns)>& header,
     const std::function<void(std::size_t line, const std::vector<std::string>& cells)>& each);
 
+/// A cell to write: quoted if necessary.
+[[nodiscard]] std::string csv_field(std::string_view text);
+
 }  // namespace switchfold

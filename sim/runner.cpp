@@ -22,6 +22,7 @@
 #include "sim/results/whole_runs.h"
 #include "sim/shared_machine/shared_machine.h"
 #include "sim/simulations.h"
+#include "sim/uncertainty/own_residuals.h"
 #include "sim/uncertainty/run_intervals.h"
 #include "sim/workload/prepared_variant.h"
 
@@ -349,7 +350,9 @@ private:
 
     /// Intervals of all figures. Speed-ups are relative to what tell_speedups() and loops take.
     void tell_intervals(ExperimentResult& result) const {
-        const intervals::Residuals* residuals = options_.intervals.residuals.get();
+        const IntervalSource source =
+            with_own_residuals(options_.intervals, experiment_.system.path);
+        const intervals::Residuals* residuals = source.residuals.get();
         std::vector<IntervalCase> cases;
         std::map<std::size_t, std::size_t> case_of;  // by simulation
         const auto case_of_run = [&](const PreparedVariant& variant, const ExecutionGraph& graph,
@@ -380,7 +383,7 @@ private:
                 case_of_run(shared.prepared, shared.prepared.serial, shared.baseline);
             cases[case_of.at(planned_[i].main)].baseline = baseline;
         }
-        add_intervals(cases, options_.intervals, result);
+        add_intervals(cases, source, result);
     }
 
     /// Times without overlap; 0 if nothing computes or nothing runs so.

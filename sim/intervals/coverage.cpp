@@ -139,6 +139,41 @@ RatioCoverage leave_machines_out_of_ratios(const Residuals& residuals, const Nom
     return {ratios.result("ratio"), median(alone)};
 }
 
+Coverage
+halve_machines(const Residuals& residuals, const std::string& kind, const Nominal& nominal) {
+    std::map<std::string, std::vector<const Residual*>> machines;
+    for (const Residual& r : residuals.all())
+        if (r.of.kind == kind)
+            machines[r.machine].push_back(&r);
+    const double tail = (1 - nominal.share) / 2;
+    Counting cases;
+    for (auto& [machine, rows] : machines) {
+        // Neighbouring sizes of an operation go to different halves.
+        std::stable_sort(rows.begin(), rows.end(), [](const Residual* a, const Residual* b) {
+            const auto place = [](const Residual& r) {
+                return std::tie(
+                    r.of.operation, r.of.algorithm, r.of.ranks, r.of.machines, r.table, r.of.bytes,
+                    r.of.us);
+            };
+            return place(*a) < place(*b);
+        });
+        std::vector<Residual> own;
+        for (std::size_t i = 0; i < rows.size(); i += 2)
+            own.emplace_back(*rows[i]).own = true;
+        for (std::size_t i = 1; i < rows.size(); i += 2) {
+            const Neighbourhood near = neighbourhood_of(rows[i]->of, own);
+            if (!near.own)
+                cases.unmeasured(machine);
+            else
+                cases.add(
+                    machine, rows[i]->log_ratio,
+                    nominal.stretch * std::min(0.0, near.quantile(own, tail)),
+                    nominal.stretch * std::max(0.0, near.quantile(own, 1 - tail)));
+        }
+    }
+    return cases.result("own");
+}
+
 Coverage leave_machines_out_of_pairs(
     const Residuals& residuals, const std::string& kind, const Nominal& nominal) {
     const std::vector<Residual>& all = residuals.all();

@@ -45,6 +45,11 @@ struct RatioCoverage {
 [[nodiscard]] RatioCoverage
 leave_machines_out_of_ratios(const Residuals& residuals, const Nominal& nominal);
 
+/// Ranges from every second row of a kind that a machine has, as measurements of the very machine,
+/// asked about the rows between. Rows of which too few are alike count as unmeasured.
+[[nodiscard]] Coverage
+halve_machines(const Residuals& residuals, const std::string& kind, const Nominal& nominal);
+
 /// The same of ratios of two cases of this kind that one table has, each drawn from the rows once:
 /// by range_of_pairs() without that machine.
 [[nodiscard]] Coverage leave_machines_out_of_pairs(

@@ -22,6 +22,12 @@ constexpr double kFarthest = 4;
 /// What one machine alone widens.
 constexpr double kWidening = 0.7;
 
+/// A machine's own measurements that differ by less speak for it alone ...
+constexpr double kOwnFarthest = 2;
+/// ... if their likenesses add up to so many.
+constexpr double kOwnEnough = 2.5;
+constexpr double kOwnBandwidth = 1.4;
+
 /// Smaller parts change no quantile.
 constexpr double kLeast = 1e-6;
 
@@ -157,8 +163,53 @@ Neighbourhood::spread_of_pairs(std::span<const Residual> residuals, double share
     return widening * apart.back().first;
 }
 
+/// The machine's own measurements, none if there are too few that are alike.
+std::optional<Neighbourhood>
+own_neighbourhood(const Likeness& likeness, std::span<const Residual> residuals) {
+    Neighbourhood out;
+    out.own = true;
+    out.nearest = std::numeric_limits<double>::infinity();
+    double voices = 0;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+        if (!residuals[i].own)
+            continue;
+        const double d = distance(likeness, residuals[i].of);
+        if (d > kOwnFarthest)
+            continue;
+        const double k = std::exp(-(d / kOwnBandwidth) * (d / kOwnBandwidth));
+        out.rows.push_back({i, k});
+        voices += k;
+        if (d < out.nearest) {
+            out.nearest = d;
+            out.nearest_row = i;
+        }
+    }
+    if (voices < kOwnEnough)
+        return std::nullopt;
+    for (Neighbour& n : out.rows)
+        n.weight /= voices;
+    out.machines = voices;
+    out.alike = out.rows.size();
+    out.alike_machines = 1;
+    return out;
+}
+
+/// Sorts the rows, from which quantiles are read.
+void complete(Neighbourhood& near, std::span<const Residual> residuals) {
+    std::sort(near.rows.begin(), near.rows.end(), [&](const Neighbour& a, const Neighbour& b) {
+        return std::pair(residuals[a.residual].log_ratio, a.residual) <
+               std::pair(residuals[b.residual].log_ratio, b.residual);
+    });
+    near.median = near.quantile(residuals, 0.5);
+    near.widening = 1 + kWidening / near.machines;
+}
+
 Neighbourhood neighbourhood_of(
     const Likeness& likeness, std::span<const Residual> residuals, std::string_view left_out) {
+    if (std::optional<Neighbourhood> own = own_neighbourhood(likeness, residuals)) {
+        complete(*own, residuals);
+        return *std::move(own);
+    }
     std::vector<Near> near;
     std::map<std::pair<std::string_view, std::string_view>, std::size_t> tables;
     std::map<std::string_view, std::size_t> machines;
@@ -187,13 +238,8 @@ Neighbourhood neighbourhood_of(
             break;
     }
     out.rows = voices.shares();
-    std::sort(out.rows.begin(), out.rows.end(), [&](const Neighbour& a, const Neighbour& b) {
-        return std::pair(residuals[a.residual].log_ratio, a.residual) <
-               std::pair(residuals[b.residual].log_ratio, b.residual);
-    });
     std::tie(out.alike, out.alike_machines) = voices.alike();
-    out.median = out.quantile(residuals, 0.5);
-    out.widening = 1 + kWidening / out.machines;
+    complete(out, residuals);
     return out;
 }
 

@@ -31,6 +31,9 @@ struct Neighbour {
 /// of a fixed list at which the machines' likenesses add up to enough: where few machines are
 /// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
 /// median.
+///
+/// Where the machine itself was measured at enough cases that are nearly the same, only these are
+/// asked, each with a voice of its own.
 struct Neighbourhood {
     std::vector<Neighbour> rows;  ///< by log ratio; none: nothing alike was measured
     double machines = 0;          ///< sum of the machines' likenesses
@@ -40,6 +43,7 @@ struct Neighbourhood {
     std::size_t alike = 0;        ///< rows of at least half the most alike row's likeness
     std::size_t alike_machines = 0;
     std::size_t nearest_row = 0;
+    bool own = false;  ///< of the very machine that is asked about, and of no other
 
     /// Log ratio below which a share of measured values lie.
     [[nodiscard]] double quantile(std::span<const Residual> residuals, double share) const;

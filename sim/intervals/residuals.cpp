@@ -7,6 +7,7 @@
 #include "sim/intervals/neighbourhood.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -101,6 +102,10 @@ private:
 
 std::string what_is_near(const Neighbourhood& near, const std::vector<Residual>& residuals) {
     constexpr double kSame = 0.5;
+    if (near.own)
+        return fmt::format(
+            "{} measurement{} of this machine, such as {}", near.alike, near.alike == 1 ? "" : "s",
+            to_text(residuals[near.nearest_row].of));
     return fmt::format(
         "{} measurement{} on {} kind{} of machine, {} {}", near.alike, near.alike == 1 ? "" : "s",
         near.alike_machines, near.alike_machines == 1 ? "" : "s",
@@ -175,12 +180,29 @@ std::vector<std::vector<double>> Residuals::draws(
     return out;
 }
 
+Residuals Residuals::with_own(std::span<const Residual> own) const {
+    std::vector<Residual> all = residuals_;
+    for (const Residual& r : own)
+        all.emplace_back(r).own = true;
+    return Residuals(std::move(all));
+}
+
 Residuals Residuals::without_machine(std::string_view machine) const {
     std::vector<Residual> rest;
     std::copy_if(
         residuals_.begin(), residuals_.end(), std::back_inserter(rest),
         [&](const auto& r) { return r.machine != machine; });
     return Residuals(std::move(rest));
+}
+
+std::string to_csv(std::span<const Residual> residuals) {
+    std::string text = fmt::format("{}\n", fmt::join(kColumns, ","));
+    for (const Residual& r : residuals)
+        text += fmt::format(
+            "{},{},{},{},{},{:.0f},{:.4g},{},{},{},{},{:.4f},{}\n", r.of.kind, r.of.operation,
+            r.of.algorithm, r.of.generation, r.of.fabric, r.of.bytes, r.of.us, r.of.ranks,
+            r.of.machines, csv_field(r.machine), csv_field(r.table), r.log_ratio, r.standing);
+    return text;
 }
 
 }  // namespace switchfold::intervals

@@ -20,6 +20,7 @@ struct Residual {
     std::string table;     ///< what was measured together
     double log_ratio = 0;  ///< ln(measured / simulated); of effects ln of their shares' ratio
     std::string standing;  ///< unseen, chosen, fitted
+    bool own = false;      ///< of the very machine that is asked about, not of its kind
 };
 
 /// 90 % of measured values lie between low and high times the simulated one. Contains 1.
@@ -58,11 +59,16 @@ public:
     draws(std::span<const Likeness> likenesses, std::size_t count, std::uint64_t seed) const;
 
     [[nodiscard]] const std::vector<Residual>& all() const { return residuals_; }
+    /// With measurements of the very machine that is asked about.
+    [[nodiscard]] Residuals with_own(std::span<const Residual> own) const;
     /// As if a machine had not been measured.
     [[nodiscard]] Residuals without_machine(std::string_view machine) const;
 
 private:
     std::vector<Residual> residuals_;
 };
+
+/// As a table that read() takes.
+[[nodiscard]] std::string to_csv(std::span<const Residual> residuals);
 
 }  // namespace switchfold::intervals

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/changes_text.h"
 
+#include "core/csv.h"
 #include "sim/output/columns.h"
 #include "sim/output/writers.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/csv.h"
 #include "core/units.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/columns.h"
@@ -177,18 +178,6 @@ std::string worst_table(const ExperimentResult& result) {
 }
 
 }  // namespace
-
-std::string csv_field(std::string_view text) {
-    if (text.find_first_of("\",\r\n") == std::string_view::npos)
-        return std::string(text);
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"')
-            out += '"';
-        out += c;
-    }
-    return out + '"';
-}
 
 std::string kernel_csv_header() {
     return "scenario,rank,stream,name,class,phase,start_us,duration_us,isolated_us,slowdown,"

@@ -18,8 +18,6 @@ namespace switchfold {
 [[nodiscard]] std::string to_result_json(const ExperimentResult& result);
 /// The table printed by `run`.
 [[nodiscard]] std::string to_table(const ExperimentResult& result);
-/// RFC 4180: quoted if necessary.
-[[nodiscard]] std::string csv_field(std::string_view text);
 /// Header line of kernels.csv, and one line.
 [[nodiscard]] std::string kernel_csv_header();
 [[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);

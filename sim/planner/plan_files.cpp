@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/planner/plan_files.h"
 
+#include "core/csv.h"
 #include "core/error.h"
 #include "core/params_writer.h"
 #include "sim/output/replaced_file.h"

@@ -8,6 +8,7 @@
 #include "sim/results/training.h"
 #include "sim/simulations.h"
 #include "sim/uncertainty/figure_intervals.h"
+#include "sim/uncertainty/own_residuals.h"
 #include "sim/uncertainty/part_kinds.h"
 #include "sim/workload/folded_plan.h"
 #include "sim/workload/prepared_variant.h"
@@ -96,13 +97,15 @@ private:
             "{} plans fit of {} combinations", result_.space.candidates.size(),
             result_.space.combinations));
         store_.emplace(loaded_, result_.space, options_.out);
-        if (options_.intervals.residuals) {
+        const IntervalSource source =
+            with_own_residuals(options_.intervals, loaded_.experiment.system.path);
+        if (source.residuals) {
             const PartKind step =
                 PartKinds(*loaded_.experiment.system).of_step("training", result_.space.gpus);
-            result_.step_error = time_interval(1, step, *options_.intervals.residuals);
-            result_.ratio_error = ratio_interval(1, step, *options_.intervals.residuals);
-        } else if (!options_.intervals.why_none.empty())
-            result_.space.notes.push_back(options_.intervals.why_none);
+            result_.step_error = time_interval(1, step, *source.residuals);
+            result_.ratio_error = ratio_interval(1, step, *source.residuals);
+        } else if (!source.why_none.empty())
+            result_.space.notes.push_back(source.why_none);
         seconds_.assign(2, std::vector<double>(candidates().size(), kNever));
         failed_.assign(candidates().size(), false);
         for (const bool contention : {true, false})

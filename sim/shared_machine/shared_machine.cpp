@@ -14,6 +14,7 @@
 #include "sim/results/summary.h"
 #include "sim/shared_machine/share_of.h"
 #include "sim/simulations.h"
+#include "sim/uncertainty/own_residuals.h"
 #include "sim/uncertainty/run_intervals.h"
 #include "sim/workload/prepared_variant.h"
 #include "workloads/graph/join.h"
@@ -388,7 +389,8 @@ private:
                         tenant.serial, once_[tenant.serial_once], shared.sharing->system,
                         tenant.workload);
             }
-        add_intervals(cases, options_.intervals, result);
+        add_intervals(
+            cases, with_own_residuals(options_.intervals, loaded_.experiment.system.path), result);
     }
 
     /// Report on all workloads that share the machine.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/database.h"
 
+#include "core/csv.h"
 #include "core/error.h"
 #include "core/version.h"
 #include "sim/output/replaced_file.h"

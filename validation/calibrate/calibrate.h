@@ -99,6 +99,11 @@ inline constexpr double kFarAllowed = 0.25;
 [[nodiscard]] std::string overlay_text(
     const Calibration& calibration, const CalibrationData& data, const std::filesystem::path& out);
 
+/// How far the left-out points lay from the calibrated system: what intervals of its results are
+/// drawn from (sim/uncertainty/own_residuals.h).
+[[nodiscard]] std::string
+own_residuals_text(const Calibration& calibration, const CalibrationData& data);
+
 /// CSV, a point a line: group, size, fitted or left_out, measured_us, before_us, after_us.
 [[nodiscard]] std::string points_text(const Calibration& calibration);
 

@@ -44,6 +44,40 @@ TEST(Residuals, RangeHoldsTheMiddleOfWhatMachinesShowed) {
     EXPECT_EQ(range.machines, 201U);
 }
 
+TEST(Residuals, AMachinesOwnMeasurementsAreAskedAlone) {
+    const Residuals others(machines(201, 0.2));
+    std::vector<Residual> own;
+    for (int i = 0; i < 9; ++i)
+        own.push_back(residual("mine", 0.05 + 0.002 * i));
+    const Range range = others.with_own(own).range(residual("", 0).of);
+    EXPECT_EQ(range.low, 1);
+    EXPECT_GT(range.high, std::exp(0.06));
+    EXPECT_LT(range.high, std::exp(0.08));
+    EXPECT_EQ(range.measurements, 9U);
+    EXPECT_NE(range.nearest.find("of this machine"), std::string::npos) << range.nearest;
+    // Two tell too little, and what they are not like asks the others.
+    own.resize(2);
+    EXPECT_EQ(others.with_own(own).range(residual("", 0).of).machines, 202U);
+    Likeness far = residual("", 0).of;
+    far.operation = "all_gather";
+    far.algorithm = "tree";
+    far.ranks = 64;
+    EXPECT_GT(others.with_own(own).range(far).machines, 1U);
+}
+
+TEST(Residuals, WhatIsWrittenIsRead) {
+    std::vector<Residual> rows{residual("a, \"b\"", 0.125), residual("c", -0.5)};
+    rows[1].of.kind = "kernel";
+    rows[1].of.us = 12.5;
+    const Residuals read = Residuals::parse(to_csv(rows), "written");
+    ASSERT_EQ(read.all().size(), 2U);
+    for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(read.all()[i].of, rows[i].of);
+        EXPECT_EQ(read.all()[i].machine, rows[i].machine);
+        EXPECT_EQ(read.all()[i].log_ratio, rows[i].log_ratio);
+    }
+}
+
 TEST(Residuals, FewMachinesMakeItWide) {
     const Range many = Residuals(machines(101, 0.2)).range(residual("", 0).of);
     const Range few = Residuals(machines(3, 0.2)).range(residual("", 0).of);

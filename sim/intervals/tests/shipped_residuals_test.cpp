@@ -74,6 +74,17 @@ TEST(ShippedResiduals, RatiosOfAlgorithmsAreTighterThanEither) {
     EXPECT_LT(ratios.coverage.median_width, ratios.median_width_alone);
 }
 
+TEST(ShippedResiduals, AMachinesOwnHalfTellsTheOtherAndIsTighter) {
+    const Coverage own = halve_machines(shipped(), "collective", {});
+    EXPECT_LT(own.unmeasured, own.cases / 20);
+    EXPECT_TRUE(holds(own)) << own.share();
+    const auto others = std::find_if(
+        left_out()[0].begin(), left_out()[0].end(),
+        [](const Coverage& c) { return c.kind == "collective"; });
+    EXPECT_LT(own.median_width, 0.7 * others->median_width);
+    EXPECT_FALSE(holds(halve_machines(shipped(), "collective", {0.9, 0.25})));
+}
+
 TEST(ShippedResiduals, PairsOfStepsAreTighterThanStepsOfTwoMachines) {
     Likeness step;
     step.kind = "step";

@@ -5,6 +5,7 @@
 #include "core/tests/temporary_folder.h"
 #include "sim/config/changed_system.h"
 #include "sim/config/load.h"
+#include "sim/intervals/residuals.h"
 #include "sim/pool/value_jobs.h"
 #include "validation/collectives/benchmark_loop.h"
 
@@ -144,6 +145,17 @@ TEST(Calibrate, FindsTheParametersThatMadeTheLogs) {
             "fitted by switchfold calibrate on all_reduce.txt"),
         std::string::npos);
     EXPECT_FALSE(written.contains("gpu"));
+
+    // The left-out half becomes what intervals on this machine are drawn from.
+    const intervals::Residuals own =
+        intervals::Residuals::parse(own_residuals_text(done, data), "mine.residuals.csv");
+    EXPECT_EQ(own.all().size(), done.left_out.points);
+    for (const intervals::Residual& r : own.all()) {
+        EXPECT_EQ(r.of.operation, "all_reduce");
+        EXPECT_EQ(r.of.ranks, 4U);
+        EXPECT_EQ(r.of.generation, "Hopper");
+        EXPECT_LT(std::abs(r.log_ratio), 0.05);
+    }
 }
 
 TEST(Calibrate, LearnsNothingFromWhatItKnows) {
