@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/tests/temporary_folder.h"
+#include "validation/training/learning_orders.h"
+#include "validation/training/planned_row.h"
 #include "validation/training/schedule_rows.h"
 #include "validation/training/step_rows.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace switchfold::validation::training_rows_test {
 namespace {
@@ -157,6 +164,84 @@ TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
             std::string::npos)
             << error.what();
     }
+}
+
+TEST_F(TrainingRows, FindsTablesOfNetworksThatTheProgramDoesNotName) {
+    const auto rows = read_step_rows(
+        write(
+            std::string(kSteps) +
+            "u,s,Tesla P40,2,1,PCIe 3.0 x16,torchgpipe,\"U-Net (5, 64)\",,,,,,1,2,1,1,16,512,32,"
+            "gpipe,full,fp32,14420,,,,\n"
+            "v,s,Tesla P40,2,1,PCIe 3.0 x16,torchgpipe,V-Net,,,,,,1,2,1,1,16,512,32,"
+            "gpipe,full,fp32,14420,,,,\n"),
+        SWITCHFOLD_SOURCE_DIR);
+    ASSERT_EQ(rows[0].why, "");
+    EXPECT_EQ(parameters(*rows[0].network), 232'687'328U);
+    EXPECT_EQ(rows[0].plan.partition.size(), 2U);
+    EXPECT_EQ(rows[1].why, "no network V-Net here");
+}
+
+TEST_F(TrainingRows, ComparesWhichOfTwoMethodsLearnsBetter) {
+    SuiteResult result;
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.jobs = 2;
+    const auto table = write(
+        "id,model,schedule,stages,quantity,value\n"
+        "a,Net,data_parallel,2,best_validation_accuracy_percent,90.1\n"
+        "b,Net,1f1b_async latest,2,best_validation_accuracy_percent,88.5\n"
+        "c,Net,1f1b_async stash,2,best_validation_accuracy_percent,92\n"
+        "d,Other,data_parallel,2,best_validation_accuracy_percent,95.1\n"
+        "e,Other,\"1f1b_async latest, then sequential\",2,best_validation_accuracy_percent,90\n"
+        "f,Other,1f1b_async latest,2,best_validation_accuracy_percent,95.3\n");
+    compare_learning(table, options, result);
+    ASSERT_EQ(result.cases.size(), 3U);
+    EXPECT_EQ(result.cases[0].id, "Net, 2 stages: synchronous over 1f1b_async latest");
+    EXPECT_EQ(result.cases[0].simulated, 1);
+    EXPECT_EQ(result.cases[1].id, "Net, 2 stages: 1f1b_async stash over synchronous");
+    EXPECT_EQ(result.cases[1].simulated, -1) << "stale gradients do not learn better";
+    ASSERT_EQ(result.unmatched.size(), 3U);
+    EXPECT_EQ(result.unmatched[0].id, "e");
+    EXPECT_EQ(result.unmatched[1].id, "d");
+    EXPECT_EQ(result.unmatched[2].id, "f");
+}
+
+class FoldedRows : public TrainingRows {
+protected:
+    /// Steps that differ in their micro-batches: two GPUs share each layer, four have replicas.
+    [[nodiscard]] std::vector<StepRow> rows() const {
+        std::string text = kSteps;
+        for (const char* batch : {"1", "2"})
+            text += fmt::format(
+                "b{0},s,A100-SXM4-80GB,8,1,NVLink,Megatron-LM,GPT,2,512,8,1024,256,2,1,4,1,{0},8,,"
+                "tensor_parallel,none,16-bit,10,,,,\n",
+                batch);
+        return read_step_rows(write(text), SWITCHFOLD_SOURCE_DIR);
+    }
+    static std::pair<std::vector<double>, std::uint64_t>
+    simulated(const std::vector<PlannedStepRow>& rows) {
+        SuiteOptions options;
+        std::uint64_t events = 0;
+        options.progress = [&](const WorkerProgress& p) { events = std::max(events, p.events); };
+        std::vector<double> seconds = simulated_steps(rows, options);
+        return {std::move(seconds), events};
+    }
+};
+
+TEST_F(FoldedRows, ThatMeasureEqualCollectivesShareThem) {
+    const std::vector<StepRow> all = rows();
+    const Machines machines(SWITCHFOLD_SOURCE_DIR);
+    std::vector<PlannedStepRow> planned;
+    for (const StepRow& row : all) {
+        ASSERT_EQ(row.why, "");
+        planned.push_back(planned_row(row, machine_of(row, machines).machine->system));
+        planned.back().fold = true;
+    }
+    const auto [both, together] = simulated(planned);
+    const auto [first, of_first] = simulated({planned[0]});
+    const auto [second, of_second] = simulated({planned[1]});
+    EXPECT_EQ(both, (std::vector<double>{first[0], second[0]}));
+    EXPECT_LT(together, of_first + of_second);
 }
 
 }  // namespace

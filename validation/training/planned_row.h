@@ -2,11 +2,12 @@
 #pragma once
 
 #include "sim/intervals/likeness.h"
-#include "sim/pool/progress.h"
 #include "training/plan/step/plan_step.h"
+#include "validation/harness/suite.h"
 #include "validation/training/step_rows.h"
 
 #include <memory>
+#include <vector>
 
 namespace switchfold::validation {
 
@@ -15,6 +16,7 @@ struct PlannedStepRow {
     const StepRow* row = nullptr;
     std::shared_ptr<const SystemParams> system;
     std::shared_ptr<const PlannedStep> step;
+    bool fold = false;
 };
 
 [[nodiscard]] PlannedStepRow planned_row(const StepRow& row, const SystemParams& system);
@@ -22,8 +24,10 @@ struct PlannedStepRow {
 /// What is like the time of a generated training step.
 [[nodiscard]] intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system);
 
-/// Seconds of a step, simulated in this process; folded if `fold` is set.
-[[nodiscard]] double
-simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress);
+/// Seconds of each row's step, simulated. Folded rows of one machine that divide one network alike
+/// differ in their batches: they are one job, in which collectives that several of them measure are
+/// simulated once.
+[[nodiscard]] std::vector<double>
+simulated_steps(const std::vector<PlannedStepRow>& rows, const SuiteOptions& options);
 
 }  // namespace switchfold::validation
