@@ -115,7 +115,8 @@ private:
     void append_learning() const {
         std::ofstream(root() / "validation/data/reference/training/schedules.csv", std::ios::app)
             << "x,s,data_parallel,2,,,,,,,best_validation_accuracy_percent,92\n"
-               "y,s,1f1b_async latest,2,,,,,,,best_validation_accuracy_percent,90\n";
+               "y,s,1f1b_async latest,2,,,,,,,best_validation_accuracy_percent,90\n"
+               "z,s,1f1b_async stash,2,,,,,,,best_validation_accuracy_percent,91\n";
     }
     /// The header and the first rows with that text of a table of the repository.
     void

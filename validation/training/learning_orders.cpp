@@ -130,7 +130,11 @@ Case order_case(const Pair& pair, const LossByMethod& loss) {
     c.id = fmt::format(
         "{}, {} stages: {} over {}", pair.better->model, pair.stages, pair.better->method,
         pair.worse->method);
-    c.group = fmt::format("order of methods, {} stages", pair.stages);
+    const bool all_stale =
+        pair.better->method != kSynchronous && pair.worse->method != kSynchronous;
+    c.group = fmt::format(
+        "order of {}, {} stages", all_stale ? "asynchronous methods" : "synchronous and others",
+        pair.stages);
     c.quantity = "better one";
     c.unit = "1";
     c.measured = 1;
