@@ -157,9 +157,10 @@ void compare_device_sets(
     }
     std::vector<NumberJob> jobs;
     for (const Wanted& wanted : all)
-        jobs.push_back({wanted.row->id, [&wanted](const JobProgress& progress) {
-                            return step_seconds(wanted, progress);
-                        }});
+        jobs.push_back(
+            {wanted.row->id,
+             [&wanted](const JobProgress& progress) { return step_seconds(wanted, progress); },
+             static_cast<double>(wanted.row->gpus)});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::pair<double, double>>
         one_gpu;  // measured, simulated: steps per second

@@ -146,7 +146,8 @@ void compare_placements(
             {fmt::format("{} on {}", std::get<0>(step), fmt::join(std::get<2>(step), "/")),
              [step, &system](const JobProgress& progress) {
                  return placed_seconds(step, system, progress);
-             }});
+             },
+             std::accumulate(std::get<2>(step).begin(), std::get<2>(step).end(), 0.0)});
     };
     for (const ElasticRow& row : rows) {
         if (!is_of_placement(row))

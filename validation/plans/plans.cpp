@@ -3,6 +3,7 @@
 #include "training/plan/fold/folded_step.h"
 #include "training/plan/search/plan_space.h"
 #include "validation/harness/data.h"
+#include "validation/harness/number_jobs.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
 #include "validation/plans/plan_rows.h"
@@ -26,6 +27,7 @@ constexpr double kWrong = 0.30;       ///< share of tasks without the very best 
 struct ComparedPlan {
     const PlanRow* row = nullptr;
     PlannedStepRow planned;
+    bool fold = false;
 };
 
 std::vector<ComparedPlan>
@@ -41,7 +43,7 @@ comparable(const std::vector<PlanRow>& rows, const Machines& machines, SuiteResu
             if (why.empty()) {
                 ComparedPlan compared{&row, planned_row(row.step, match.machine->system)};
                 // Folding makes a step of many micro-batches as fast to simulate as one of few.
-                compared.planned.fold =
+                compared.fold =
                     folds_by_passes(*compared.planned.step) &&
                     why_not_folded(
                         *compared.planned.step, gpus_of_machine(*compared.planned.system))
@@ -68,7 +70,7 @@ Case plan_case(const ComparedPlan& compared, double seconds) {
     c.machine = compared.planned.system->name;
     c.how = fmt::format(
         "{} on {}{}", name_of(row.plan), compared.planned.system->name,
-        compared.planned.fold ? ", folded" : "");
+        compared.fold ? ", folded" : "");
     return c;
 }
 
@@ -120,10 +122,15 @@ SuiteResult run_plans(const SuiteOptions& options) {
     const std::vector<PlanRow> rows = read_plan_rows(*data, options.root);
     const Machines machines(options.root);
     const std::vector<ComparedPlan> all = comparable(rows, machines, result);
-    std::vector<PlannedStepRow> steps;
+    std::vector<NumberJob> jobs;
     for (const ComparedPlan& compared : all)
-        steps.push_back(compared.planned);
-    const std::vector<double> seconds = simulated_steps(steps, options);
+        jobs.push_back(
+            {compared.row->step.id,
+             [&compared](const JobProgress& progress) {
+                 return simulated_seconds(compared.planned, compared.fold, progress);
+             },
+             work_of(compared.planned)});
+    const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::vector<JudgedPlan> plans;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const PlanRow& row = *all[i].row;

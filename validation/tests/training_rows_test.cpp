@@ -2,20 +2,14 @@
 #include "core/error.h"
 #include "core/tests/temporary_folder.h"
 #include "validation/training/learning_orders.h"
-#include "validation/training/planned_row.h"
 #include "validation/training/schedule_rows.h"
 #include "validation/training/step_rows.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace switchfold::validation::training_rows_test {
 namespace {
@@ -203,44 +197,6 @@ TEST_F(TrainingRows, ComparesWhichOfTwoMethodsLearnsBetter) {
     EXPECT_EQ(result.unmatched[0].id, "e");
     EXPECT_EQ(result.unmatched[1].id, "d");
     EXPECT_EQ(result.unmatched[2].id, "f");
-}
-
-class FoldedRows : public TrainingRows {
-protected:
-    /// Steps that differ in their micro-batches: two GPUs share each layer, four have replicas.
-    [[nodiscard]] std::vector<StepRow> rows() const {
-        std::string text = kSteps;
-        for (const char* batch : {"1", "2"})
-            text += fmt::format(
-                "b{0},s,A100-SXM4-80GB,8,1,NVLink,Megatron-LM,GPT,2,512,8,1024,256,2,1,4,1,{0},8,,"
-                "tensor_parallel,none,16-bit,10,,,,\n",
-                batch);
-        return read_step_rows(write(text), SWITCHFOLD_SOURCE_DIR);
-    }
-    static std::pair<std::vector<double>, std::uint64_t>
-    simulated(const std::vector<PlannedStepRow>& rows) {
-        SuiteOptions options;
-        std::uint64_t events = 0;
-        options.progress = [&](const WorkerProgress& p) { events = std::max(events, p.events); };
-        std::vector<double> seconds = simulated_steps(rows, options);
-        return {std::move(seconds), events};
-    }
-};
-
-TEST_F(FoldedRows, ThatMeasureEqualCollectivesShareThem) {
-    const std::vector<StepRow> all = rows();
-    const Machines machines(SWITCHFOLD_SOURCE_DIR);
-    std::vector<PlannedStepRow> planned;
-    for (const StepRow& row : all) {
-        ASSERT_EQ(row.why, "");
-        planned.push_back(planned_row(row, machine_of(row, machines).machine->system));
-        planned.back().fold = true;
-    }
-    const auto [both, together] = simulated(planned);
-    const auto [first, of_first] = simulated({planned[0]});
-    const auto [second, of_second] = simulated({planned[1]});
-    EXPECT_EQ(both, (std::vector<double>{first[0], second[0]}));
-    EXPECT_LT(together, of_first + of_second);
 }
 
 }  // namespace

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "sim/intervals/likeness.h"
+#include "sim/pool/progress.h"
 #include "training/plan/step/plan_step.h"
-#include "validation/harness/suite.h"
 #include "validation/training/step_rows.h"
 
 #include <memory>
-#include <vector>
 
 namespace switchfold::validation {
 
@@ -16,7 +15,6 @@ struct PlannedStepRow {
     const StepRow* row = nullptr;
     std::shared_ptr<const SystemParams> system;
     std::shared_ptr<const PlannedStep> step;
-    bool fold = false;
 };
 
 [[nodiscard]] PlannedStepRow planned_row(const StepRow& row, const SystemParams& system);
@@ -24,10 +22,11 @@ struct PlannedStepRow {
 /// What is like the time of a generated training step.
 [[nodiscard]] intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system);
 
-/// Seconds of each row's step, simulated. Folded rows of one machine that divide one network alike
-/// differ in their batches: they are one job, in which collectives that several of them measure are
-/// simulated once.
-[[nodiscard]] std::vector<double>
-simulated_steps(const std::vector<PlannedStepRow>& rows, const SuiteOptions& options);
+/// About what its simulation takes, against others'.
+[[nodiscard]] double work_of(const PlannedStepRow& planned);
+
+/// Seconds of a step, simulated in this process; folded if `fold` is set.
+[[nodiscard]] double
+simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress);
 
 }  // namespace switchfold::validation

@@ -6,6 +6,7 @@
 #include "training/plan/fold/folded_step.h"
 #include "training/plan/step/plan_memory.h"
 #include "training/plan/step/plan_step.h"
+#include "validation/harness/number_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/training/planned_row.h"
 #include "validation/training/speedups.h"
@@ -75,11 +76,18 @@ void compare_steps(
         if (!why.empty())
             result.unmatched.push_back({row.id, why});
     }
-    for (PlannedStepRow& p : planned)
-        p.fold = p.row->gpus > kMostRanks &&
-                 (p.row->gpus > kMostUnfolded || folds_by_passes(*p.step)) &&
-                 why_not_folded(p).empty();
-    const std::vector<double> seconds = simulated_steps(planned, options);
+    std::vector<NumberJob> jobs;
+    for (const PlannedStepRow& p : planned)
+        jobs.push_back(
+            {p.row->id,
+             [&p](const JobProgress& progress) {
+                 const bool fold = p.row->gpus > kMostRanks &&
+                                   (p.row->gpus > kMostUnfolded || folds_by_passes(*p.step)) &&
+                                   why_not_folded(p).empty();
+                 return simulated_seconds(p, fold, progress);
+             },
+             work_of(p)});
+    const std::vector<double> seconds = run_number_jobs(jobs, options);
     for (std::size_t i = 0; i < planned.size(); ++i) {
         const StepRow& row = *planned[i].row;
         Case c;
