@@ -46,7 +46,7 @@ std::string why_no_set(const ElasticRow& row) {
     if (is("elasticflow_scaling_BERT"))
         return "does not say which BERT, nor its sequence length";
     if (is("elasticflow_scaling_DeepSpeech2"))
-        return "is of a network that is not described layer by layer";
+        return "states no length of its utterances, by which the time of recurrent layers goes";
     return "names no machine that there is";
 }
 
@@ -157,9 +157,10 @@ void compare_device_sets(
     }
     std::vector<NumberJob> jobs;
     for (const Wanted& wanted : all)
-        jobs.push_back({wanted.row->id, [&wanted](const JobProgress& progress) {
-                            return step_seconds(wanted, progress);
-                        }});
+        jobs.push_back(
+            {wanted.row->id,
+             [&wanted](const JobProgress& progress) { return step_seconds(wanted, progress); },
+             static_cast<double>(wanted.row->gpus)});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::map<std::string, std::pair<double, double>>
         one_gpu;  // measured, simulated: steps per second

@@ -69,7 +69,7 @@ double placed_seconds(const Step& step, const SystemParams& system, const JobPro
 
 std::string why_no_placement(const ElasticRow& row) {
     if (placed_network(row).empty())
-        return "is of a network that is not described layer by layer";
+        return "states no length of its utterances, by which the time of recurrent layers goes";
     return "has a placement that does not fit its GPUs and machines";
 }
 
@@ -146,7 +146,8 @@ void compare_placements(
             {fmt::format("{} on {}", std::get<0>(step), fmt::join(std::get<2>(step), "/")),
              [step, &system](const JobProgress& progress) {
                  return placed_seconds(step, system, progress);
-             }});
+             },
+             std::accumulate(std::get<2>(step).begin(), std::get<2>(step).end(), 0.0)});
     };
     for (const ElasticRow& row : rows) {
         if (!is_of_placement(row))

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -193,14 +194,25 @@ private:
         wanted.nodes = count(columns.nodes);
         if (wanted.gpus == 0)
             throw RowProblem{fmt::format("{} is empty; expected a number from 1", columns.gpus)};
-        const MachineMatch match = context_.system.empty() ? machines_->find(wanted)
-                                                           : fit_machine(context_.system, wanted);
+        const MachineMatch& match = match_of(wanted);
         if (!match.machine)
             throw RowProblem{match.why};
         values.set(
             "/system", std::filesystem::absolute(match.machine->file).string(), "the machine");
         for (const Override& change : match.machine->overrides)
             values.set("/system" + change.pointer, change.value, "the machine");
+    }
+
+    /// Rows of a table are of few machines.
+    const MachineMatch& match_of(const WantedMachine& wanted) {
+        const std::string key = fmt::format(
+            "{}\n{}\n{} {}", wanted.gpu, wanted.interconnect, wanted.gpus,
+            wanted.nodes.value_or(0));
+        const auto [at, fresh] = matches_.try_emplace(key);
+        if (fresh)
+            at->second = context_.system.empty() ? machines_->find(wanted)
+                                                 : fit_machine(context_.system, wanted);
+        return at->second;
     }
 
     void measured(const CsvRecord& record, MeasuredExperiment& row) const {
@@ -232,7 +244,8 @@ private:
     const TableContext& context_;
     NamedPlaces places_;
     std::optional<Machines> machines_;
-    std::vector<MeasuredFigure> figures_;  ///< by measured column of the map
+    std::map<std::string, MachineMatch> matches_;  ///< by what rows say of their machines
+    std::vector<MeasuredFigure> figures_;          ///< by measured column of the map
     Json base_;  ///< what rows begin from, and the file that its paths are relative to
     std::filesystem::path base_file_;
     std::set<std::string> ids_;

@@ -7,7 +7,6 @@
 #include "sim/runner.h"
 #include "sim/sweep/digest.h"
 #include "sim/workload/kernel_model.h"
-#include "sim/workload/prepared_variant.h"
 #include "validation/machines/bounds.h"
 #include "validation/machines/machines.h"
 #include "workloads/graph/collective.h"
@@ -27,6 +26,7 @@ namespace {
 constexpr std::uint32_t kMostSeconds = 120;  ///< of a row, if the user states no limit
 constexpr std::size_t kMostToldProblems = 10;
 constexpr const char* kNotEnded = "did not end: ";
+constexpr const char* kRefused = "refused: ";
 
 /// An experiment that one or more rows measured.
 struct RowRun {
@@ -34,9 +34,19 @@ struct RowRun {
     std::string digest;
     std::string label;  ///< the first row's id
     std::optional<RunRecord> record;
-    std::string why;  ///< reason why there is no record; empty if there is one
+    std::string why;                ///< reason why there is no record; empty if there is one
+    std::vector<Problem> problems;  ///< of its workload, with which nothing runs
 };
 
+/// What came of a row before anything was compared.
+struct RowState {
+    std::optional<std::size_t> run;
+    std::string why;  ///< reason why it is left out; empty if it is not
+    std::vector<Problem> problems;
+};
+
+/// The record, or a list of what is wrong with the workload: making it is most of a short row's
+/// work, and is done where the row is simulated.
 std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& report) {
     RunOptions options;
     options.in_process = true;
@@ -44,12 +54,26 @@ std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& repo
         if (p.phase == WorkPhase::kSimulating)
             report(p.share, p.events);
     };
-    return encode(record_of(run_experiment(loaded, options)));
+    try {
+        return encode(record_of(run_experiment(loaded, options)));
+    } catch (const ConfigError& error) {
+        Json problems = Json::array();
+        for (const Problem& problem : error.problems())
+            problems.push_back({problem.file, problem.pointer, problem.message});
+        return kRefused + problems.dump();
+    }
 }
 
-std::string texts_of(const ConfigError& error, bool with_file) {
+std::vector<Problem> problems_in(const std::string& bytes) {
+    std::vector<Problem> problems;
+    for (const Json& problem : Json::parse(bytes.substr(std::string_view(kRefused).size())))
+        problems.push_back({problem[0], problem[1], problem[2]});
+    return problems;
+}
+
+std::string texts_of(const std::vector<Problem>& problems, bool with_file) {
     std::string text;
-    for (const Problem& problem : error.problems())
+    for (const Problem& problem : problems)
         text += fmt::format(
             "{}{}", text.empty() ? "" : "; ",
             with_file ? problem.text() : fmt::format("{}: {}", problem.pointer, problem.message));
@@ -68,10 +92,12 @@ public:
 
     void run() {
         for (const MeasuredExperiment& row : rows_)
-            load(row);
+            states_.push_back(load(row));
         simulate();
         for (std::size_t i = 0; i < rows_.size(); ++i)
-            if (const auto at = run_of_[i])
+            tell(rows_[i], states_[i]);
+        for (std::size_t i = 0; i < rows_.size(); ++i)
+            if (const auto at = states_[i].run; at && runs_[*at].problems.empty())
                 compare(rows_[i], runs_[*at]);
     }
 
@@ -83,35 +109,33 @@ private:
         result_.unmatched.push_back({row.id, lines_ ? line + why : std::move(why)});
     }
 
-    void load(const MeasuredExperiment& row) {
-        run_of_.emplace_back();
-        if (!row.why.empty()) {
-            leave_out(row, row.why);
-            if (problems_.size() < kMostToldProblems)
-                problems_.push_back({row.id, fmt::format("line {}", row.line), row.why});
+    /// Leaves the row out if it cannot be read or run.
+    void tell(const MeasuredExperiment& row, const RowState& state) {
+        const bool runs = state.run && runs_[*state.run].problems.empty();
+        if (runs)
             return;
-        }
+        const std::vector<Problem>& problems =
+            state.run ? runs_[*state.run].problems : state.problems;
+        leave_out(row, state.why.empty() ? texts_of(problems, lines_) : state.why);
+        for (const Problem& problem : problems)
+            if (problems_.size() < kMostToldProblems && told_.insert(problem.text()).second)
+                problems_.push_back(problem);
+    }
+
+    RowState load(const MeasuredExperiment& row) {
+        if (!row.why.empty())
+            return {{}, row.why, {{row.id, fmt::format("line {}", row.line), row.why}}};
         try {
             LoadedExperiment loaded = load_row(row);
-            if (std::string why = why_too_fast(row, loaded); !why.empty()) {
-                leave_out(row, why);
-                return;
-            }
-            // Traces are not read here, since they may be large.
-            for (const Variant& variant : variants_of(loaded))
-                if (const auto& workload = variant.experiment->workload;
-                    workload && !computes(*workload))
-                    static_cast<void>(prepare_workload(loaded, variant));
+            if (std::string why = why_too_fast(row, loaded); !why.empty())
+                return {{}, std::move(why), {}};
             std::string digest = digests_.of(loaded);
             const auto [at, fresh] = index_.try_emplace(digest, runs_.size());
             if (fresh)
-                runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}});
-            run_of_.back() = at->second;
+                runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}, {}});
+            return {at->second, {}, {}};
         } catch (const ConfigError& error) {
-            leave_out(row, texts_of(error, lines_));
-            for (const Problem& problem : error.problems())
-                if (problems_.size() < kMostToldProblems && told_.insert(problem.text()).second)
-                    problems_.push_back(problem);
+            return {{}, {}, error.problems()};
         }
     }
 
@@ -192,6 +216,10 @@ private:
             RowRun& run = runs_[of[job]];
             if (done.code == ExitCode::kInternal)
                 rethrow(jobs[job], done);
+            if (done.code == ExitCode::kDone && done.bytes.starts_with(kRefused)) {
+                run.problems = problems_in(done.bytes);
+                return;
+            }
             if (done.code == ExitCode::kDone) {
                 run.record = decode_record(done.bytes);
                 options_.kept.keep(ended_key(run), done.bytes);
@@ -296,8 +324,8 @@ private:
     std::optional<Machines> machines_;  ///< of the repository's own tables
     DigestMaker digests_;
     std::vector<RowRun> runs_;
-    std::map<std::string, std::size_t> index_;        ///< of a digest's run
-    std::vector<std::optional<std::size_t>> run_of_;  ///< by row
+    std::map<std::string, std::size_t> index_;  ///< of a digest's run
+    std::vector<RowState> states_;              ///< by row
     std::set<std::string> told_;
 };
 

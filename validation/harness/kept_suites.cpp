@@ -43,8 +43,9 @@ std::string digest_of_inputs(const SuiteOptions& options) {
     for (const auto& path :
          {options.root / "configs", options.root / kShippedData / "reference",
           options.root / kShippedData / "traces", options.root / kShippedData / "models",
-          options.root / "validation/maps", options.root / "validation/h200/data",
-          options.measurements, options.data.value_or(""), options.map})
+          options.root / kShippedData / "networks", options.root / "validation/maps",
+          options.root / "validation/h200/data", options.measurements, options.data.value_or(""),
+          options.map})
         digests += fmt::format("{}={}\n", path.string(), digest_of_files(path));
     // A system may be made of other files.
     if (!options.system.empty())

@@ -3,18 +3,33 @@
 
 #include "sim/pool/value_jobs.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 namespace switchfold::validation {
 
 std::vector<double>
 run_number_jobs(const std::vector<NumberJob>& jobs, const SuiteOptions& options) {
+    std::vector<std::size_t> order(jobs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return jobs[i].work; });
     std::vector<Job> all;
-    for (const NumberJob& job : jobs)
-        all.push_back({job.label, [&job](const JobProgress& progress) {
-                           return value_bytes(job.run(progress));
-                       }});
-    return values_of<double>(all, [&](std::span<const Job> started, const JobEnded& ended) {
-        run_jobs(started, options.jobs, options.progress, ended);
-    });
+    for (const std::size_t i : order)
+        all.push_back(
+            {jobs[i].label,
+             [&job = jobs[i]](const JobProgress& progress) {
+                 return value_bytes(job.run(progress));
+             },
+             jobs[i].work});
+    const auto numbers =
+        values_of<double>(all, [&](std::span<const Job> started, const JobEnded& ended) {
+            run_jobs(started, options.jobs, options.progress, ended);
+        });
+    std::vector<double> in_order(jobs.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+        in_order[order[i]] = numbers[i];
+    return in_order;
 }
 
 }  // namespace switchfold::validation

@@ -124,9 +124,12 @@ SuiteResult run_plans(const SuiteOptions& options) {
     const std::vector<ComparedPlan> all = comparable(rows, machines, result);
     std::vector<NumberJob> jobs;
     for (const ComparedPlan& compared : all)
-        jobs.push_back({compared.row->step.id, [&compared](const JobProgress& progress) {
-                            return simulated_seconds(compared.planned, compared.fold, progress);
-                        }});
+        jobs.push_back(
+            {compared.row->step.id,
+             [&compared](const JobProgress& progress) {
+                 return simulated_seconds(compared.planned, compared.fold, progress);
+             },
+             work_of(compared.planned)});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     std::vector<JudgedPlan> plans;
     for (std::size_t i = 0; i < all.size(); ++i) {

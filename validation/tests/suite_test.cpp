@@ -2,11 +2,16 @@
 #include "validation/harness/suite.h"
 
 #include "core/json.h"
+#include "core/tests/temporary_folder.h"
+#include "validation/harness/number_jobs.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <set>
+#include <string>
+#include <vector>
 
 namespace switchfold::validation::suite_test {
 namespace {
@@ -38,6 +43,24 @@ std::set<std::string> keys(const Json& object) {
     for (const auto& [key, value] : object.items())
         out.insert(key);
     return out;
+}
+
+TEST(Suite, LongJobsRunFirstAndNumbersKeepTheirOrder) {
+    const TemporaryFolder folder;
+    const auto log = folder.path() / "log";
+    std::vector<NumberJob> jobs;
+    for (const double work : {1.0, 3.0, 2.0})
+        jobs.push_back(
+            {"job",
+             [&log, work](const JobProgress&) {
+                 std::ofstream(log, std::ios::app) << work;
+                 return work;
+             },
+             work});
+    EXPECT_EQ(run_number_jobs(jobs, {}), (std::vector<double>{1, 3, 2}));
+    std::string ran;
+    std::ifstream(log) >> ran;
+    EXPECT_EQ(ran, "321");
 }
 
 TEST(Suite, MeanErrorsOfGroupsInTheirOrder) {

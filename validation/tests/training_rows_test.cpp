@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/tests/temporary_folder.h"
+#include "validation/training/learning_orders.h"
 #include "validation/training/schedule_rows.h"
 #include "validation/training/step_rows.h"
 
@@ -157,6 +158,45 @@ TEST_F(TrainingRows, TellsBadNumbersWithTheirLine) {
             std::string::npos)
             << error.what();
     }
+}
+
+TEST_F(TrainingRows, FindsTablesOfNetworksThatTheProgramDoesNotName) {
+    const auto rows = read_step_rows(
+        write(
+            std::string(kSteps) +
+            "u,s,Tesla P40,2,1,PCIe 3.0 x16,torchgpipe,\"U-Net (5, 64)\",,,,,,1,2,1,1,16,512,32,"
+            "gpipe,full,fp32,14420,,,,\n"
+            "v,s,Tesla P40,2,1,PCIe 3.0 x16,torchgpipe,V-Net,,,,,,1,2,1,1,16,512,32,"
+            "gpipe,full,fp32,14420,,,,\n"),
+        SWITCHFOLD_SOURCE_DIR);
+    ASSERT_EQ(rows[0].why, "");
+    EXPECT_EQ(parameters(*rows[0].network), 232'687'328U);
+    EXPECT_EQ(rows[1].why, "no network V-Net here");
+}
+
+TEST_F(TrainingRows, ComparesWhichOfTwoMethodsLearnsBetter) {
+    SuiteResult result;
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    options.jobs = 2;
+    const auto table = write(
+        "id,model,schedule,stages,quantity,value\n"
+        "a,Net,data_parallel,2,best_validation_accuracy_percent,90.1\n"
+        "b,Net,1f1b_async latest,2,best_validation_accuracy_percent,88.5\n"
+        "c,Net,1f1b_async stash,2,best_validation_accuracy_percent,92\n"
+        "d,Other,data_parallel,2,best_validation_accuracy_percent,95.1\n"
+        "e,Other,\"1f1b_async latest, then sequential\",2,best_validation_accuracy_percent,90\n"
+        "f,Other,1f1b_async latest,2,best_validation_accuracy_percent,95.3\n");
+    compare_learning(table, options, result);
+    ASSERT_EQ(result.cases.size(), 3U);
+    EXPECT_EQ(result.cases[0].id, "Net, 2 stages: synchronous over 1f1b_async latest");
+    EXPECT_EQ(result.cases[0].simulated, 1);
+    EXPECT_EQ(result.cases[1].id, "Net, 2 stages: 1f1b_async stash over synchronous");
+    EXPECT_EQ(result.cases[1].simulated, -1) << "stale gradients do not learn better";
+    ASSERT_EQ(result.unmatched.size(), 3U);
+    EXPECT_EQ(result.unmatched[0].id, "e");
+    EXPECT_EQ(result.unmatched[1].id, "d");
+    EXPECT_EQ(result.unmatched[2].id, "f");
 }
 
 }  // namespace

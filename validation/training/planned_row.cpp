@@ -25,6 +25,11 @@ intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system
     return like;
 }
 
+double work_of(const PlannedStepRow& planned) {
+    return static_cast<double>(planned.row->gpus) *
+           static_cast<double>(planned.row->network->layers.size());
+}
+
 double simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress) {
     SimulateOptions options;
     options.progress = progress;

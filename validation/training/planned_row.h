@@ -22,6 +22,9 @@ struct PlannedStepRow {
 /// What is like the time of a generated training step.
 [[nodiscard]] intervals::Likeness step_likeness(const StepRow& row, const SystemParams& system);
 
+/// About what its simulation takes, against others'.
+[[nodiscard]] double work_of(const PlannedStepRow& planned);
+
 /// Seconds of a step, simulated in this process; folded if `fold` is set.
 [[nodiscard]] double
 simulated_seconds(const PlannedStepRow& planned, bool fold, const JobProgress& progress);

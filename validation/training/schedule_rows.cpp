@@ -6,6 +6,7 @@
 #include "training/plan/schedule/generators.h"
 #include "training/plan/schedule/replay.h"
 #include "training/plan/schedule/weight_age.h"
+#include "validation/training/learning_orders.h"
 
 #include <fmt/format.h>
 
@@ -36,7 +37,8 @@ public:
                          column)});
         if (problems_.empty())
             for (const CsvRecord& record : table_.records)
-                row(record);
+                if (!states_learning(record))
+                    row(record);
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
         verdicts();
@@ -116,6 +118,10 @@ private:
 
     std::string whole_number(const CsvRecord& record, Case& c) {
         const std::string& quantity = record["quantity"];
+        if (record["kind"] == "derived" && quantity.starts_with("rmse"))
+            return "was derived from a formula, not measured";
+        if (quantity == "loss_gap_to_synchronous")
+            return "is of gradients that are all equally late, which those of no pipeline are";
         const std::uint32_t stages = count(record, "stages", 0);
         const std::uint32_t stage = count(record, "stage", 0);
         if (record["schedule"] != "1f1b_async" || stages == 0 || stage >= stages)

@@ -9,6 +9,7 @@
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/plan_workload.h"
 #include "training/network/decoder.h"
+#include "training/network/table.h"
 #include "training/network/zoo/zoo.h"
 #include "training/plan/step/plan_step.h"
 #include "validation/experiments/row_values.h"
@@ -18,6 +19,8 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
+#include <system_error>
 #include <utility>
 
 namespace switchfold::validation {
@@ -29,12 +32,23 @@ constexpr std::uint32_t kVocabulary = 51'200;  // Megatron-LM's, padded; used if
 /// words, rounded down; nothing is padded (src/model/gpt_modeling.py).
 constexpr std::uint32_t kUnpaddedVocabulary = 50'257;
 constexpr const char* kMap = "validation/maps/training_steps.json";
+constexpr const char* kNetworks = "validation/data/networks";
 constexpr std::string_view kWorkload = "/workload";
 constexpr std::string_view kVtrain = "VIA-Research/vTrain";
 constexpr std::string_view kVtrainCluster = "hgx_a100_hdr_4_nics";
 /// Qi et al. state none either. Their published scripts take a SentencePiece tokenizer, and the
 /// parameters in their models' names (6.2, 14.6, 28.3 billion) leave 27,000 to 35,000 words.
 constexpr std::uint32_t kForkVocabulary = 32'000;
+
+/// Layer tables of networks that were measured and have no name in the program.
+std::map<std::string, std::filesystem::path> network_tables(const std::filesystem::path& root) {
+    std::map<std::string, std::filesystem::path> tables;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(root / kNetworks, none))
+        if (entry.path().extension() == ".csv")
+            tables.emplace(entry.path().stem().string(), entry.path());
+    return tables;
+}
 
 class StepRowReader {
 public:
@@ -43,6 +57,7 @@ public:
         label_(std::move(label)),
         map_(read_params_file<TableMap>(root / kMap)),
         places_(root, map_.places),
+        tables_(network_tables(root)),
         workload_(map_.experiment.json.at("workload")) {
         workload_.erase("type");
     }
@@ -230,6 +245,9 @@ private:
         for (const std::string_view name : network_names())
             if (bare(name) == bare(model))
                 r.network = find_network(name);
+        for (const auto& [name, file] : tables_)
+            if (!r.network && bare(name) == bare(model))
+                r.network = read_network_table(file);
         if (!r.network)
             r.why = fmt::format("no network {} here", model);
     }
@@ -247,6 +265,7 @@ private:
     std::string label_;
     TableMap map_;
     NamedPlaces places_;
+    std::map<std::string, std::filesystem::path> tables_;  ///< of networks, by their names
     Json workload_;  ///< what the plans of all rows begin from
     std::vector<Problem> problems_;
 };

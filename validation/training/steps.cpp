@@ -78,13 +78,15 @@ void compare_steps(
     }
     std::vector<NumberJob> jobs;
     for (const PlannedStepRow& p : planned)
-        jobs.push_back({p.row->id, [&p](const JobProgress& progress) {
-                            const bool fold =
-                                p.row->gpus > kMostRanks &&
-                                (p.row->gpus > kMostUnfolded || folds_by_passes(*p.step)) &&
-                                why_not_folded(p).empty();
-                            return simulated_seconds(p, fold, progress);
-                        }});
+        jobs.push_back(
+            {p.row->id,
+             [&p](const JobProgress& progress) {
+                 const bool fold = p.row->gpus > kMostRanks &&
+                                   (p.row->gpus > kMostUnfolded || folds_by_passes(*p.step)) &&
+                                   why_not_folded(p).empty();
+                 return simulated_seconds(p, fold, progress);
+             },
+             work_of(p)});
     const std::vector<double> seconds = run_number_jobs(jobs, options);
     for (std::size_t i = 0; i < planned.size(); ++i) {
         const StepRow& row = *planned[i].row;

@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
+#include "validation/training/learning_orders.h"
 #include "validation/training/schedule_rows.h"
 #include "validation/training/steps.h"
 
@@ -80,8 +81,10 @@ SuiteResult run_training(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    if (tables.schedules)
+    if (tables.schedules) {
         compare_schedules(*tables.schedules, result);
+        compare_learning(*tables.schedules, options, result);
+    }
     for (const std::filesystem::path& steps : tables.steps)
         compare_steps(steps, options, result);
     return result;
