@@ -89,6 +89,20 @@ class Intervals(Folder):
                 self.assertLess(value, high)
             self.assertIn("measured collectives", row["intervals_like"])
 
+    def test_what_was_measured_on_the_very_machine_is_asked_alone(self):
+        mine = self.folder / "mine.json"
+        mine.write_text(json.dumps({"$base": COLLECTIVE["system"], "name": "mine"}))
+        path = self.experiment(scenarios=[RING], system=str(mine))
+        wide = self.run_json(path)["scenarios"][0]["intervals"]["iteration_us"]
+        rows = [(self.root / "validation/data/residuals.csv").read_text().splitlines()[0]]
+        rows += [f"collective,all_reduce,,Hopper,switched,0,0,8,1,mine,logs,{0.002 * i},unseen" for i in range(9)]
+        (self.folder / "mine.residuals.csv").write_text("\n".join(rows) + "\n")
+        narrow = self.run_json(path)["scenarios"][0]["intervals"]["iteration_us"]
+        self.assertIn("measured collectives of this machine", narrow["like"])
+        self.assertLess(ratio(narrow) - 1, 0.2 * (ratio(wide) - 1))
+        (self.folder / "mine.residuals.csv").write_text("kind,operation\n")
+        self.refused("run", path, says=["mine.residuals.csv", "has no column"])
+
     def test_a_search_for_plans_tells_how_well_a_step_is_known(self):
         path = self.folder / "plans.json"
         path.write_text(json.dumps({

@@ -148,6 +148,7 @@ Range Residuals::range(const Likeness& likeness, double share) const {
     range.high = std::max(1.0, std::exp(near.quantile(residuals_, 1 - tail)));
     range.measurements = near.alike;
     range.machines = near.alike_machines;
+    range.own = near.own;
     range.nearest = what_is_near(near, residuals_);
     return range;
 }
@@ -164,6 +165,7 @@ Range Residuals::range_of_pairs(const Likeness& likeness) const {
     range.high = std::exp(*spread);
     range.measurements = near.alike;
     range.machines = near.alike_machines;
+    range.own = near.own;
     range.nearest = what_is_near(near, residuals_);
     return range;
 }

@@ -30,6 +30,7 @@ struct Range {
     std::size_t measurements = 0;  ///< alike, or as nearly as there are
     std::size_t machines = 0;      ///< that they are from
     std::string nearest;           ///< a sentence: what is like it, or that nothing is
+    bool own = false;              ///< of the very machine that is asked about
     /// Whether anything like it was measured. If not, low and high say nothing.
     [[nodiscard]] bool measured() const { return measurements > 0; }
 };

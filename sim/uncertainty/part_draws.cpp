@@ -54,10 +54,13 @@ double IntervalBasis::all() const {
 
 std::string measured_text(
     const std::string& kind, const intervals::Range& least, const intervals::Range& most) {
+    const std::string measured = fmt::format(
+        "{} measured {}{}", count_text(least.measurements, most.measurements), noun_of(kind),
+        most.measurements == 1 ? "" : "s");
+    if (least.own && most.own)
+        return measured + " of this machine";
     return fmt::format(
-        "{} measured {}{} on {} kind{} of machine",
-        count_text(least.measurements, most.measurements), noun_of(kind),
-        most.measurements == 1 ? "" : "s", count_text(least.machines, most.machines),
+        "{} on {} kind{} of machine", measured, count_text(least.machines, most.machines),
         most.machines == 1 ? "" : "s");
 }
 
