@@ -209,6 +209,7 @@ std::vector<std::string> Fabric::links_down() const {
 void Fabric::take_down(std::uint32_t edge) {
     if (std::exchange(topology_.edges[edge].down, true))
         return;
+    reductions_.reset();
     paths_ = std::make_unique<PathFinder>(topology_);
     to_host_.clear();
     for (auto& [key, connection] : connections_)

@@ -5,7 +5,7 @@
 #include "interconnect/endpoint.h"
 #include "interconnect/link.h"
 #include "interconnect/path_finder.h"
-#include "interconnect/reduction_tree.h"
+#include "interconnect/reduction_planner.h"
 #include "interconnect/switch.h"
 #include "interconnect/topology.h"
 #include "interconnect/values.h"
@@ -217,6 +217,7 @@ private:
     [[noreturn]] void no_way(const Connection& connection) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
     std::uint16_t take_group_id();
+    ReductionPlan plan_group(std::span<const std::uint32_t> ranks);
     std::string add_plane(ReductionGroup& group, const ReductionTree& tree, ElementType type);
 
     Topology topology_;
@@ -224,6 +225,7 @@ private:
     LinkContext context_;
     ValuePool values_;
     std::unique_ptr<PathFinder> paths_;
+    std::unique_ptr<ReductionPlanner> reductions_;  ///< made by the first group
     FabricListener* listener_ = nullptr;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::shared_ptr<LinkKind>>
         link_kinds_;  ///< by class and lanes

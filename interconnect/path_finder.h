@@ -34,6 +34,8 @@ public:
     /// nearly equally often, in a fixed order. Empty if there is none.
     [[nodiscard]] std::vector<Path>
     shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit = 0);
+    /// Over all edges that were not down at construction.
+    [[nodiscard]] const Adjacency& neighbours() const { return neighbours_; }
 
 private:
     /// Nodes that a search may pass through.

@@ -81,9 +81,15 @@ std::string Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, 
     return refused;
 }
 
+ReductionPlan Fabric::plan_group(std::span<const std::uint32_t> ranks) {
+    if (!reductions_)
+        reductions_ = std::make_unique<ReductionPlanner>(topology_, paths_->neighbours());
+    return reductions_->plan(ranks);
+}
+
 std::unique_ptr<ReductionGroup>
 Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused) {
-    const ReductionPlan plan = plan_reduction(topology_, ranks);
+    const ReductionPlan plan = plan_group(ranks);
     if (plan.trees.empty())
         throw SimulationError(name(), scheduler_.now(), plan.why_not);
     auto group = std::make_unique<ReductionGroup>();
@@ -108,7 +114,7 @@ std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
     // One rank alone has no trees; in such a domain any two have those of all.
     std::vector<std::uint32_t> ranks(std::max<std::size_t>(2, turns.size()));
     std::iota(ranks.begin(), ranks.end(), first);
-    const std::vector<ReductionTree> trees = plan_reduction(topology_, ranks).trees;
+    const std::vector<ReductionTree> trees = plan_group(ranks).trees;
     std::vector<std::uint32_t> weights;
     for (const ReductionTree& tree : trees)
         weights.push_back(tree.weight);

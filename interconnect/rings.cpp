@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/rings.h"
 
+#include "interconnect/hop.h"
 #include "interconnect/relay.h"
 #include "interconnect/ring_search/lane_table.h"
 #include "interconnect/ring_search/searches.h"
 
+#include <unordered_map>
 #include <utility>
 
 namespace switchfold {
@@ -32,26 +34,30 @@ std::vector<Ring> rings_on(const LaneTable& lanes) {
 
 std::vector<std::vector<std::uint32_t>>
 find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    std::vector<std::uint32_t> position(topology.nodes.size(), UINT32_MAX);
+    return find_rings(topology, adjacency_of(topology), ranks);
+}
+
+std::vector<std::vector<std::uint32_t>> find_rings(
+    const Topology& topology, const Adjacency& neighbours,
+    const std::vector<std::uint32_t>& ranks) {
+    std::unordered_map<std::uint32_t, std::uint32_t> position;
     for (std::uint32_t i = 0; i < ranks.size(); ++i)
         position[ranks[i]] = i;
     LaneTable lanes(ranks.size());
     bool direct = false;
     bool through_switch = false;
-    for (const TopologyEdge& edge : topology.edges) {
-        if (edge.down)
-            continue;
-        const std::uint32_t a = position[edge.a];
-        const std::uint32_t b = position[edge.b];
-        if (a != UINT32_MAX && b != UINT32_MAX) {
-            lanes.join(a, b, edge.lanes);
+    for (std::uint32_t i = 0; i < ranks.size(); ++i)
+        for (const Neighbour& other : neighbours[ranks[i]]) {
+            const auto there = position.find(other.node);
+            if (there == position.end()) {
+                through_switch =
+                    through_switch || topology.nodes[other.node].kind != NodeKind::kGpu;
+                continue;
+            }
             direct = true;
-        } else if (
-            topology.nodes[edge.a].kind != NodeKind::kGpu ||
-            topology.nodes[edge.b].kind != NodeKind::kGpu) {
-            through_switch = through_switch || a != UINT32_MAX || b != UINT32_MAX;
+            if (i < there->second)  // each edge once
+                lanes.join(i, there->second, topology.edges[edge_of(other.hop)].lanes);
         }
-    }
     if (!direct) {
         std::vector<Ring> rings;
         if (through_switch || ranks.size() == 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/adjacency.h"
 #include "interconnect/topology.h"
 
 #include <cstdint>
@@ -16,5 +17,8 @@ namespace switchfold {
 ///   graph/search.cc).
 [[nodiscard]] std::vector<std::vector<std::uint32_t>>
 find_rings(const Topology& topology, const std::vector<std::uint32_t>& ranks);
+/// The same with the neighbours of the topology's nodes, for one who asks of many groups.
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> find_rings(
+    const Topology& topology, const Adjacency& neighbours, const std::vector<std::uint32_t>& ranks);
 
 }  // namespace switchfold

@@ -43,8 +43,9 @@ auto parts(S& simulated) {
         simulated.time_us);
 }
 
-/// What auto chooses, without simulating.
-RanAllReduce chosen_all_reduce(const SystemParams& system, std::uint64_t bytes) {
+/// What auto chooses for each size, without simulating.
+std::vector<RanAllReduce>
+chosen_all_reduces(const SystemParams& system, const std::vector<std::uint64_t>& sizes) {
     Simulation simulation;
     MachineOptions options;
     options.ranks = gpus_of(system);
@@ -52,13 +53,20 @@ RanAllReduce chosen_all_reduce(const SystemParams& system, std::uint64_t bytes) 
     std::iota(world.ranks.begin(), world.ranks.end(), 0U);
     options.groups = {world};
     Machine machine(simulation, system, options);
-    const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
-    const ChoiceWords words = library_of(choice).words(choice);
-    return {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0};
+    std::vector<RanAllReduce> chosen;
+    for (const std::uint64_t bytes : sizes) {
+        const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
+        const ChoiceWords words = library_of(choice).words(choice);
+        chosen.push_back(
+            {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0});
+    }
+    // A machine goes fast only after a run (Simulation::run()).
+    simulation.run([](Time, std::uint64_t) { return false; });
+    return chosen;
 }
 
-/// The same as a run of a scenario whose all-reduces are auto says; only the choice if it takes too
-/// many events.
+/// The same as a run of a scenario whose all-reduces are auto says; nothing if it takes too many
+/// events.
 RanAllReduce
 ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t most_events) {
     const ExecutionGraph graph = single_collective(
@@ -74,7 +82,30 @@ ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t mo
         const CollectiveResult& all = results.front();
         return {all.algorithm, all.protocol, all.channels, true, all.time_us};
     } catch (const TooLong&) {
-        return chosen_all_reduce(system, bytes);
+        return {};
+    }
+}
+
+/// Adds what would run where no run told, from one machine for all sizes.
+void add_choices(
+    const SystemParams& system, const RunJobs& run, std::vector<DescribedAllReduce>& described) {
+    std::vector<std::uint64_t> sizes;
+    std::vector<DescribedAllReduce*> untold;
+    for (DescribedAllReduce& one : described)
+        if (!one.simulated && one.failure.empty()) {
+            sizes.push_back(one.bytes);
+            untold.push_back(&one);
+        }
+    if (sizes.empty())
+        return;
+    const Job job{
+        "choice of all-reduces",
+        [&](const JobProgress&) { return value_bytes(chosen_all_reduces(system, sizes)); }, 1};
+    const auto chosen = values_of<std::vector<RanAllReduce>>({&job, 1}, run);
+    for (std::size_t i = 0; i < untold.size(); ++i) {
+        untold[i]->algorithm = chosen.front()[i].algorithm;
+        untold[i]->protocol = chosen.front()[i].protocol;
+        untold[i]->blocks = chosen.front()[i].blocks;
     }
 }
 
@@ -145,6 +176,7 @@ std::vector<DescribedAllReduce> describe_all_reduces(
         one.simulated = got.simulated;
         one.time_us = got.time_us;
     });
+    add_choices(system, run, described);
     return described;
 }
 

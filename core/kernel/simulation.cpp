@@ -53,6 +53,12 @@ Simulation::~Simulation() {
 }
 
 Time Simulation::run(const Progress& progress) {
+    // However it ends: whoever stops a run by an exception destroys as many modules.
+    struct AtEnd {
+        std::array<std::unique_ptr<sc_core::sc_module>, 2>& first;
+        ~AtEnd() { first = {}; }
+    };
+    const AtEnd at_end{first_};
     Scheduler& scheduler = *scheduler_;
     scheduler.set_horizon(Time(UINT64_MAX));
     if (!progress) {
@@ -80,7 +86,6 @@ Time Simulation::run(const Progress& progress) {
                 break;
         }
     }
-    first_ = {};
     if (scheduler.failure())
         std::rethrow_exception(scheduler.failure());
     return scheduler.last_event() + scheduler.skipped();

@@ -87,6 +87,19 @@ TEST(DescribedAllReduces, LongOnesAreABound) {
     }
 }
 
+TEST(DescribedAllReduces, OneMachineChoosesForAllLongOnes) {
+    std::vector<std::size_t> jobs;
+    const RunJobs counted = [&](std::span<const Job> all, const JobEnded& ended) {
+        jobs.push_back(all.size());
+        run_jobs_quietly(all, ended);
+    };
+    const auto described = describe_all_reduces(
+        system_of("v100_pcie"), {kKiB, 64 * kKiB, 1024 * kKiB}, 20, counted);
+    EXPECT_EQ(jobs, (std::vector<std::size_t>{3, 1}));
+    for (const DescribedAllReduce& one : described)
+        EXPECT_NE(one.algorithm, "");
+}
+
 TEST(DescribedAllReduces, TheTableHasALineASize) {
     const RunJobs none = [](std::span<const Job> jobs, const JobEnded& ended) {
         for (std::size_t i = 0; i < jobs.size(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/hop.h"
-#include "interconnect/reduction_tree.h"
+#include "interconnect/reduction_planner.h"
 #include "models/collectives/choice/flow_images.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@ namespace {
 
 /// The trees of a domain, each of one switch that attaches all ranks by equal links; none if there
 /// are others.
-std::vector<ReductionTree>
-equal_trees(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
-    std::vector<ReductionTree> trees = plan_reduction(topology, ranks).trees;
+std::vector<ReductionTree> equal_trees(
+    const Topology& topology, ReductionPlanner& planner, const std::vector<std::uint32_t>& ranks) {
+    std::vector<ReductionTree> trees = planner.plan(ranks).trees;
     const auto class_of = [&](const ReductionTree& tree) {
         return topology.nodes[tree.nodes.front().node].switch_class;
     };
@@ -32,8 +32,9 @@ equal_trees(const Topology& topology, const std::vector<std::uint32_t>& ranks) {
 
 /// Notes in the fold that the first of these ranks stands for all. \returns whether it can.
 bool fold_into_first(
-    const Topology& topology, const std::vector<std::uint32_t>& ranks, RankFold& fold) {
-    const std::vector<ReductionTree> trees = equal_trees(topology, ranks);
+    const Topology& topology, ReductionPlanner& planner, const std::vector<std::uint32_t>& ranks,
+    RankFold& fold) {
+    const std::vector<ReductionTree> trees = equal_trees(topology, planner, ranks);
     for (const std::uint32_t rank : ranks) {
         fold.image_of_rank[rank] = ranks.front();
         if (!RankFold::set(fold.image_of_node[rank].node, ranks.front()))
@@ -55,7 +56,8 @@ std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t rank
     if (ranks < 2)
         return std::nullopt;
     RankFold fold(topology, ranks);
-    if (!fold_into_first(topology, fold.kept(), fold))
+    ReductionPlanner planner(topology);
+    if (!fold_into_first(topology, planner, fold.kept(), fold))
         return std::nullopt;
     return fold;
 }
@@ -80,10 +82,11 @@ std::optional<RankFold> fold_heads(
     }
     if (!images.finish())
         return std::nullopt;
+    ReductionPlanner planner(topology);
     for (const auto& members : layout.machines) {
         // A folded group is one of consecutive ranks.
         if (members.back() - members.front() + 1 != heads ||
-            !fold_into_first(topology, members, fold))
+            !fold_into_first(topology, planner, members, fold))
             return std::nullopt;
     }
     return fold;

@@ -15,12 +15,12 @@ namespace {
 
 /// Rings inside one machine, as positions in the group.
 std::vector<std::vector<std::uint32_t>> rings_inside(
-    const Topology& topology, const std::vector<std::uint32_t>& ranks,
+    const Topology& topology, const Adjacency& neighbours, const std::vector<std::uint32_t>& ranks,
     const std::vector<std::uint32_t>& members) {
     std::vector<std::uint32_t> here;
     for (const std::uint32_t member : members)
         here.push_back(ranks[member]);
-    std::vector<std::vector<std::uint32_t>> rings = find_rings(topology, here);
+    std::vector<std::vector<std::uint32_t>> rings = find_rings(topology, neighbours, here);
     if (rings.empty())
         rings.push_back(here);  // no direct ring: neighbours by rank, over any links
     for (auto& ring : rings)
@@ -84,13 +84,14 @@ std::uint32_t rails_of(
 
 std::vector<std::vector<std::uint32_t>> ring_orders(
     const Topology& topology, const std::vector<std::uint32_t>& ranks, const GroupLayout& layout) {
+    const Adjacency neighbours = adjacency_of(topology);
     if (layout.machines.size() == 1)
-        return rings_inside(topology, ranks, layout.machines.front());
+        return rings_inside(topology, neighbours, ranks, layout.machines.front());
     std::vector<std::vector<MachinePath>> inside;
     const std::size_t rails = rails_of(topology, ranks, layout);
     std::size_t most = rails;
     for (const auto& members : layout.machines) {
-        inside.push_back(rings_inside(topology, ranks, members));
+        inside.push_back(rings_inside(topology, neighbours, ranks, members));
         most = std::max(most, inside.back().size());
     }
     std::vector<std::vector<std::uint32_t>> orders(most);

@@ -3,7 +3,7 @@
 
 #include "interconnect/hop.h"
 #include "interconnect/path_finder.h"
-#include "interconnect/reduction_tree.h"
+#include "interconnect/reduction_planner.h"
 #include "interconnect/topology_analysis.h"
 
 #include <fmt/format.h>
@@ -233,14 +233,15 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
         return "the group has not as many GPUs on every machine";
     if (layout.machines.front().size() == 1)
         return "the group has one GPU a machine, so nothing is to be reduced inside";
+    ReductionPlanner planner(topology);
     for (const auto& members : layout.machines) {
-        std::string reason = why_no_reduction(topology, ranks_of(ranks, members));
+        std::string reason = planner.why_not(ranks_of(ranks, members));
         if (!reason.empty())
             return reason;
     }
     if (algorithm == Algorithm::kCollnet)
         for (const auto& rail : rails_across(layout)) {
-            const std::string reason = why_no_reduction(topology, ranks_of(ranks, rail));
+            const std::string reason = planner.why_not(ranks_of(ranks, rail));
             if (!reason.empty())
                 return fmt::format("in the network {}", reason);
         }
