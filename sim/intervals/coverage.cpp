@@ -51,6 +51,28 @@ private:
     std::vector<double> widths_;
 };
 
+/// Rows that are the same case on the same machine, and therefore have one range.
+std::vector<std::vector<const Residual*>> equal_cases(const std::vector<Residual>& all) {
+    const auto key = [](const Residual& r) {
+        return std::tie(
+            r.machine, r.of.kind, r.of.operation, r.of.algorithm, r.of.generation, r.of.fabric,
+            r.of.bytes, r.of.us, r.of.ranks, r.of.machines);
+    };
+    std::vector<const Residual*> sorted;
+    for (const Residual& r : all)
+        sorted.push_back(&r);
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const Residual* a, const Residual* b) {
+        return key(*a) < key(*b);
+    });
+    std::vector<std::vector<const Residual*>> out;
+    for (const Residual* r : sorted) {
+        if (out.empty() || key(*out.back().front()) != key(*r))
+            out.emplace_back();
+        out.back().push_back(r);
+    }
+    return out;
+}
+
 /// Two algorithms on one machine.
 struct Pair {
     const Residual* one;
@@ -86,19 +108,20 @@ std::vector<std::vector<Coverage>>
 leave_machines_out(const Residuals& residuals, std::span<const Nominal> nominal) {
     const std::vector<Residual>& all = residuals.all();
     std::vector<std::map<std::string, Counting>> kinds(nominal.size());
-    for (const Residual& r : all) {
-        const Neighbourhood near = neighbourhood_of(r.of, all, r.machine);
+    for (const std::vector<const Residual*>& equal : equal_cases(all)) {
+        const Residual& one = *equal.front();
+        const Neighbourhood near = neighbourhood_of(one.of, all, one.machine);
         for (std::size_t i = 0; i < nominal.size(); ++i) {
-            Counting& kind = kinds[i][r.of.kind];
-            if (near.rows.empty()) {
-                kind.unmeasured(r.machine);
-                continue;
-            }
+            Counting& kind = kinds[i][one.of.kind];
             const double tail = (1 - nominal[i].share) / 2;
-            kind.add(
-                r.machine, r.log_ratio,
-                nominal[i].stretch * std::min(0.0, near.quantile(all, tail)),
-                nominal[i].stretch * std::max(0.0, near.quantile(all, 1 - tail)));
+            for (const Residual* r : equal)
+                if (near.rows.empty())
+                    kind.unmeasured(r->machine);
+                else
+                    kind.add(
+                        r->machine, r->log_ratio,
+                        nominal[i].stretch * std::min(0.0, near.quantile(all, tail)),
+                        nominal[i].stretch * std::max(0.0, near.quantile(all, 1 - tail)));
         }
     }
     std::vector<std::vector<Coverage>> out(nominal.size());
