@@ -3,6 +3,7 @@
 #include "app/log.h"
 #include "app/progress.h"
 #include "app/shipped_residuals.h"
+#include "sim/long_run.h"
 #include "sim/output/writers.h"
 #include "sim/runner.h"
 
@@ -52,7 +53,14 @@ int run_one(const RunArguments& arguments, const Log& log) {
             line.clear();
             log.step(text);
         };
-        options.progress = [&](const WorkerProgress& progress) { line.show(progress); };
+        LongRunNotice notice(loaded.experiment);
+        options.progress = [&](const WorkerProgress& progress) {
+            if (const auto said = notice.of(progress); said && !log.quiet()) {
+                line.clear();
+                fmt::print(stderr, "note: {}\n", *said);
+            }
+            line.show(progress);
+        };
         result = run_experiment(loaded, options);
     }
     const std::string text = arguments.json ? to_result_json(result) : to_table(result);

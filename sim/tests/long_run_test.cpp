@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/long_run.h"
+
+#include <gtest/gtest.h>
+
+namespace switchfold::long_run_test {
+namespace {
+
+WorkerProgress at(double elapsed_s, double share) {
+    WorkerProgress progress;
+    progress.elapsed_s = elapsed_s;
+    progress.share = share;
+    return progress;
+}
+
+TEST(LongRunNotice, IsSilentWhileARunMayEndWithinMinutes) {
+    const Experiment experiment;
+    LongRunNotice notice(experiment);
+    EXPECT_FALSE(notice.of(at(1, 0)));
+    EXPECT_FALSE(notice.of(at(20, 0.1)));
+    EXPECT_FALSE(notice.of(at(200, 0.5)));
+}
+
+TEST(LongRunNotice, SaysOnceHowLongAtThisPace) {
+    Experiment experiment;
+    experiment.causes = false;
+    experiment.exact = true;
+    LongRunNotice notice(experiment);
+    const auto said = notice.of(at(20, 0.02));
+    ASSERT_TRUE(said);
+    EXPECT_NE(said->find("(2.0 % in 20 s)"), std::string::npos) << *said;
+    EXPECT_NE(said->find("about 16 minutes more"), std::string::npos) << *said;
+    EXPECT_NE(said->find("/exact"), std::string::npos) << *said;
+    EXPECT_EQ(said->find("/causes"), std::string::npos) << *said;
+    EXPECT_FALSE(notice.of(at(30, 0.02)));
+}
+
+TEST(LongRunNotice, WithoutAPaceItPromisesNoTime) {
+    const Experiment experiment;
+    LongRunNotice notice(experiment);
+    EXPECT_FALSE(notice.of(at(30, 0)));
+    const auto said = notice.of(at(60, 0));
+    ASSERT_TRUE(said);
+    EXPECT_NE(said->find("less than 0.2 % in 60 s"), std::string::npos) << *said;
+    EXPECT_EQ(said->find("minutes more"), std::string::npos) << *said;
+}
+
+TEST(LongRunNotice, OfThePreparationAsWell) {
+    const Experiment experiment;
+    WorkerProgress progress = at(20, 0.01);
+    progress.phase = WorkPhase::kLearning;
+    LongRunNotice notice(experiment);
+    EXPECT_FALSE(notice.of(progress));
+    progress.phase = WorkPhase::kPreparing;
+    const auto said = notice.of(progress);
+    ASSERT_TRUE(said);
+    EXPECT_NE(said->find("preparing the workload takes about 33 minutes"), std::string::npos)
+        << *said;
+}
+
+TEST(LongRunNotice, WhatPlansCanDo) {
+    Experiment experiment;
+    TrainingWorkloadParams training;
+    training.plan = PlanParams{};
+    training.plan->accumulate = 64;
+    experiment.workload = training;
+    LongRunNotice unfolded(experiment);
+    const std::string all = unfolded.of(at(20, 0.01)).value();
+    EXPECT_NE(all.find("/workload/plan/fold"), std::string::npos) << all;
+    EXPECT_NE(all.find("/workload/plan/accumulate, 64"), std::string::npos) << all;
+    EXPECT_NE(all.find("transfer_unit, 4 KiB"), std::string::npos) << all;
+    training.plan->fold = true;
+    training.plan->accumulate = 8;
+    experiment.workload = training;
+    LongRunNotice folded(experiment);
+    const std::string few = folded.of(at(20, 0.01)).value();
+    EXPECT_EQ(few.find("/workload/plan/fold"), std::string::npos) << few;
+    EXPECT_EQ(few.find("accumulate"), std::string::npos) << few;
+}
+
+}  // namespace
+}  // namespace switchfold::long_run_test
