@@ -17,6 +17,8 @@ namespace {
 constexpr std::array kBandwidths{0.5, 0.7, 1.0, 1.4, 2.0};
 /// So many machines' likenesses are enough.
 constexpr double kEnough = 4;
+/// Machines whose likenesses add up to less say nothing: the range would be wider than any use.
+constexpr double kLeastAlike = 0.2;
 /// Nothing that differs by more is asked.
 constexpr double kFarthest = 4;
 /// What one machine alone widens.
@@ -237,6 +239,8 @@ Neighbourhood neighbourhood_of(
         if (out.machines >= kEnough)
             break;
     }
+    if (out.machines < kLeastAlike)
+        return out;
     out.rows = voices.shares();
     std::tie(out.alike, out.alike_machines) = voices.alike();
     complete(out, residuals);

@@ -30,7 +30,7 @@ struct Neighbour {
 /// machine speaks as its most alike table, and its tables share that. The bandwidth is the smallest
 /// of a fixed list at which the machines' likenesses add up to enough: where few machines are
 /// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
-/// median.
+/// median; where they are too unlike for any use, nothing is said.
 ///
 /// Where the machine itself was measured at enough cases that are nearly the same, only these are
 /// asked, each with a voice of its own.

@@ -65,6 +65,17 @@ TEST(Residuals, AMachinesOwnMeasurementsAreAskedAlone) {
     EXPECT_GT(others.with_own(own).range(far).machines, 1U);
 }
 
+TEST(Residuals, WhatIsTooFarIsUnmeasuredNotWide) {
+    const Residuals one({residual("m", 0.1)});
+    Likeness near = residual("", 0).of;
+    near.ranks = 64;
+    EXPECT_TRUE(one.range(near).measured());
+    Likeness far = near;
+    far.ranks = 16384;
+    far.machines = 2048;
+    EXPECT_FALSE(one.range(far).measured());
+}
+
 TEST(Residuals, WhatIsWrittenIsRead) {
     std::vector<Residual> rows{residual("a, \"b\"", 0.125), residual("c", -0.5)};
     rows[1].of.kind = "kernel";
