@@ -18,7 +18,7 @@ constexpr std::array kBandwidths{0.5, 0.7, 1.0, 1.4, 2.0};
 /// So many machines' likenesses are enough.
 constexpr double kEnough = 4;
 /// Machines whose likenesses add up to less say nothing: the range would be wider than any use.
-constexpr double kLeastAlike = 0.2;
+constexpr double kLeastAlike = 0.1;
 /// Nothing that differs by more is asked.
 constexpr double kFarthest = 4;
 /// What one machine alone widens.
