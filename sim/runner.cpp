@@ -41,7 +41,10 @@ namespace {
 class Runner {
 public:
     Runner(const LoadedExperiment& loaded, const RunOptions& options) :
-        loaded_(loaded), experiment_(loaded_.experiment), options_(options) {}
+        loaded_(loaded),
+        experiment_(loaded_.experiment),
+        options_(options),
+        intervals_(with_own_residuals(options.intervals, experiment_.system.path)) {}
 
     ExperimentResult run() {
         const HostClock clock;
@@ -350,9 +353,7 @@ private:
 
     /// Intervals of all figures. Speed-ups are relative to what tell_speedups() and loops take.
     void tell_intervals(ExperimentResult& result) const {
-        const IntervalSource source =
-            with_own_residuals(options_.intervals, experiment_.system.path);
-        const intervals::Residuals* residuals = source.residuals.get();
+        const intervals::Residuals* residuals = intervals_.residuals.get();
         std::vector<IntervalCase> cases;
         std::map<std::size_t, std::size_t> case_of;  // by simulation
         const auto case_of_run = [&](const PreparedVariant& variant, const ExecutionGraph& graph,
@@ -383,7 +384,7 @@ private:
                 case_of_run(shared.prepared, shared.prepared.serial, shared.baseline);
             cases[case_of.at(planned_[i].main)].baseline = baseline;
         }
-        add_intervals(cases, source, result);
+        add_intervals(cases, intervals_, result);
     }
 
     /// Times without overlap; 0 if nothing computes or nothing runs so.
@@ -547,6 +548,7 @@ private:
     LoadedExperiment loaded_;
     const Experiment& experiment_;
     const RunOptions& options_;
+    IntervalSource intervals_;             ///< read first, so that a bad table is noticed at once
     std::deque<Shared> variants_;          ///< referred to by runs
     std::vector<std::size_t> variant_of_;  ///< by scenario
     std::vector<std::string> left_out_notes_;

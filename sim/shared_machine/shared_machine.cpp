@@ -76,7 +76,9 @@ struct Shared {
 class SharedMachine {
 public:
     SharedMachine(const LoadedExperiment& loaded, const RunOptions& options) :
-        loaded_(loaded), options_(options) {}
+        loaded_(loaded),
+        options_(options),
+        intervals_(with_own_residuals(options.intervals, loaded.experiment.system.path)) {}
 
     ExperimentResult run() {
         const HostClock clock;
@@ -306,7 +308,7 @@ private:
             tell_uncrowded(shared, w, outcome, own, s);
         if (tenant.has_serial())
             tell_slowdowns_of(i, w, share, own, now, s);
-        if (options_.intervals.residuals)
+        if (intervals_.residuals)
             parts = parts_of_run(own.graph, own.outcome, shared.sharing->system, tenant.workload);
         return s;
     }
@@ -380,7 +382,7 @@ private:
             for (const Tenant& tenant : shared.sharing->tenants) {
                 const std::size_t own = at++;
                 cases[own].figures = &result.scenarios[own];
-                if (!options_.intervals.residuals || !tenant.has_serial())
+                if (!intervals_.residuals || !tenant.has_serial())
                     continue;
                 const auto [known, fresh] = baselines.try_emplace(&tenant, cases.size());
                 cases[own].baseline = known->second;
@@ -389,8 +391,7 @@ private:
                         tenant.serial, once_[tenant.serial_once], shared.sharing->system,
                         tenant.workload);
             }
-        add_intervals(
-            cases, with_own_residuals(options_.intervals, loaded_.experiment.system.path), result);
+        add_intervals(cases, intervals_, result);
     }
 
     /// Report on all workloads that share the machine.
@@ -444,6 +445,7 @@ private:
 
     LoadedExperiment loaded_;
     const RunOptions& options_;
+    IntervalSource intervals_;  ///< read first, so that a bad table is noticed at once
     std::deque<Sharing> sharings_;
     std::vector<Shared> scenarios_;
     std::vector<std::string> left_out_notes_;
