@@ -134,7 +134,12 @@ void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log) {
         "whose columns describe this system");
     command->add_option(
         "--trace", arguments->traces, "Traces: their matrix products and copies are used");
-    command->add_option("--out", arguments->out, "The system to write")->required();
+    command
+        ->add_option(
+            "--out", arguments->out,
+            "The system to write; beside it, for intervals, how far the points lie that were left "
+            "out")
+        ->required();
     command->add_option(
         "--points-out", arguments->points_out,
         "A CSV file of all points: measured, and simulated before and after");

@@ -46,7 +46,7 @@ std::string why_no_set(const ElasticRow& row) {
     if (is("elasticflow_scaling_BERT"))
         return "does not say which BERT, nor its sequence length";
     if (is("elasticflow_scaling_DeepSpeech2"))
-        return "states no length of its utterances, by which the time of recurrent layers goes";
+        return kNoUtterances;
     return "names no machine that there is";
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold::validation {
@@ -31,6 +32,11 @@ struct ElasticRow {
     std::uint32_t batch = 0;
     double value = 0;  ///< NaN if it is not a number
 };
+
+/// A network of recurrent layers, and why none of its rows is compared.
+inline constexpr std::string_view kRecurrent = "DeepSpeech2";
+inline constexpr const char* kNoUtterances =
+    "states no length of its utterances, by which the time of recurrent layers goes";
 
 /// Throws ConfigError "file: line N: ..." with all problems.
 [[nodiscard]] std::vector<ElasticRow>

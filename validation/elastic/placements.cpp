@@ -69,7 +69,8 @@ double placed_seconds(const Step& step, const SystemParams& system, const JobPro
 
 std::string why_no_placement(const ElasticRow& row) {
     if (placed_network(row).empty())
-        return "states no length of its utterances, by which the time of recurrent layers goes";
+        return row.model == kRecurrent ? kNoUtterances
+                                       : "is of a network that is not described layer by layer";
     return "has a placement that does not fit its GPUs and machines";
 }
 
