@@ -160,9 +160,8 @@ private:
         const FigureInterval& error = *result_.ratio_error;
         const double next = result_.simulated[1].seconds / best();
         const auto told = std::count_if(
-            result_.simulated.begin() + 1, result_.simulated.end(), [&](const auto& plan) {
-                return plan.seconds / best() * *error.low > 1;
-            });
+            result_.simulated.begin() + 1, result_.simulated.end(),
+            [&](const auto& plan) { return plan.seconds / best() * *error.low > 1; });
         const auto near = static_cast<std::ptrdiff_t>(result_.simulated.size()) - 1 - told;
         return fmt::format(
             "gains: plan 2 takes {:.3f} times the best's time, {:.3f} to {:.3f} in 90 % of such "

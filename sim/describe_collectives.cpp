@@ -60,7 +60,7 @@ chosen_all_reduces(const SystemParams& system, const std::vector<std::uint64_t>&
         chosen.push_back(
             {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0});
     }
-    // A machine goes fast only after a run (Simulation::run()).
+    // Only after a run a machine is destroyed fast (Simulation::run()).
     simulation.run([](Time, std::uint64_t) { return false; });
     return chosen;
 }

@@ -31,6 +31,15 @@ public:
         ++coverage_.cases;
         ++coverage_.unmeasured;
     }
+    /// A case with the range that these measurements give it.
+    void
+    add(const Residual& of, const Neighbourhood& near, std::span<const Residual> measured,
+        const Nominal& nominal) {
+        const double tail = (1 - nominal.share) / 2;
+        add(of.machine, of.log_ratio,
+            nominal.stretch * std::min(0.0, near.quantile(measured, tail)),
+            nominal.stretch * std::max(0.0, near.quantile(measured, 1 - tail)));
+    }
     void add(const std::string& machine, double log_ratio, double low, double high) {
         machines_.insert(machine);
         ++coverage_.cases;
@@ -113,15 +122,11 @@ leave_machines_out(const Residuals& residuals, std::span<const Nominal> nominal)
         const Neighbourhood near = neighbourhood_of(one.of, all, one.machine);
         for (std::size_t i = 0; i < nominal.size(); ++i) {
             Counting& kind = kinds[i][one.of.kind];
-            const double tail = (1 - nominal[i].share) / 2;
             for (const Residual* r : equal)
                 if (near.rows.empty())
                     kind.unmeasured(r->machine);
                 else
-                    kind.add(
-                        r->machine, r->log_ratio,
-                        nominal[i].stretch * std::min(0.0, near.quantile(all, tail)),
-                        nominal[i].stretch * std::max(0.0, near.quantile(all, 1 - tail)));
+                    kind.add(*r, near, all, nominal[i]);
         }
     }
     std::vector<std::vector<Coverage>> out(nominal.size());
@@ -168,7 +173,6 @@ halve_machines(const Residuals& residuals, const std::string& kind, const Nomina
     for (const Residual& r : residuals.all())
         if (r.of.kind == kind)
             machines[r.machine].push_back(&r);
-    const double tail = (1 - nominal.share) / 2;
     Counting cases;
     for (auto& [machine, rows] : machines) {
         // Neighbouring sizes of an operation go to different halves.
@@ -188,10 +192,7 @@ halve_machines(const Residuals& residuals, const std::string& kind, const Nomina
             if (!near.own)
                 cases.unmeasured(machine);
             else
-                cases.add(
-                    machine, rows[i]->log_ratio,
-                    nominal.stretch * std::min(0.0, near.quantile(own, tail)),
-                    nominal.stretch * std::max(0.0, near.quantile(own, 1 - tail)));
+                cases.add(*rows[i], near, own, nominal);
         }
     }
     return cases.result("own");

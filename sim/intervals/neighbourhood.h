@@ -48,8 +48,8 @@ struct Neighbourhood {
     /// Log ratio below which a share of measured values lie.
     [[nodiscard]] double quantile(std::span<const Residual> residuals, double share) const;
     /// ln of the factor within which a share of measured ratios of two rows of one table lie, times
-    /// the simulated ratio or over it: rows of as many ranks, of which what both share cancels. None
-    /// if no table has two.
+    /// the simulated ratio or over it: rows of as many ranks, of which what both share cancels.
+    /// None if no table has two.
     [[nodiscard]] std::optional<double>
     spread_of_pairs(std::span<const Residual> residuals, double share) const;
     [[nodiscard]] double widened(double log_ratio) const {

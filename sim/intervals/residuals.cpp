@@ -158,7 +158,8 @@ Range Residuals::range_of_pairs(const Likeness& likeness) const {
     const std::optional<double> spread = near.spread_of_pairs(residuals_, kShare);
     Range range;
     if (!spread) {
-        range.nearest = fmt::format("no two cases like {} were measured together", to_text(likeness));
+        range.nearest =
+            fmt::format("no two cases like {} were measured together", to_text(likeness));
         return range;
     }
     range.low = std::exp(-*spread);

@@ -93,8 +93,8 @@ TEST(DescribedAllReduces, OneMachineChoosesForAllLongOnes) {
         jobs.push_back(all.size());
         run_jobs_quietly(all, ended);
     };
-    const auto described = describe_all_reduces(
-        system_of("v100_pcie"), {kKiB, 64 * kKiB, 1024 * kKiB}, 20, counted);
+    const auto described =
+        describe_all_reduces(system_of("v100_pcie"), {kKiB, 64 * kKiB, 1024 * kKiB}, 20, counted);
     EXPECT_EQ(jobs, (std::vector<std::size_t>{3, 1}));
     for (const DescribedAllReduce& one : described)
         EXPECT_NE(one.algorithm, "");

@@ -55,8 +55,9 @@ public:
     Roofline() : system_(load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json", {})) {}
 
     void expect_below(const ExecutionGraph& step, const GpuParams& gpu, std::string_view what) {
-        expect_below_alone(kernels_of(step), gpu, what);
-        expect_below_simulated(kernels_of(step), gpu, what);
+        const ExecutionGraph kernels = kernels_of(step);
+        expect_below_alone(kernels, gpu, what);
+        expect_below_simulated(kernels, gpu, what);
     }
 
     void

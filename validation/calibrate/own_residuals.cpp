@@ -5,41 +5,45 @@
 #include "validation/calibrate/calibrate.h"
 
 #include <cmath>
+#include <optional>
 #include <string>
-#include <utility>
+#include <variant>
 #include <vector>
 
 namespace switchfold::validation {
 
 namespace {
 
-intervals::Likeness like(const CollectivePoint& point, const SystemParams& /*system*/, double /*us*/) {
-    intervals::Likeness like = likeness_on(point.run.system, "collective", point.run.ranks);
-    like.operation = to_string(point.run.kind);
-    like.bytes = static_cast<double>(point.run.bytes.count());
-    return like;
-}
+/// What is like a point on the calibrated system, which takes so long.
+class LikenessOfPoint {
+public:
+    LikenessOfPoint(const SystemParams& system, double us) : system_(system), us_(us) {}
 
-intervals::Likeness like_kernel(std::string operation, const SystemParams& system, double us) {
-    intervals::Likeness like = likeness_on(system, "kernel", 1);
-    like.operation = std::move(operation);
-    like.us = us;
-    return like;
-}
+    std::optional<intervals::Likeness> operator()(const CollectivePoint& point) const {
+        return likeness_of(point.run);
+    }
+    std::optional<intervals::Likeness> operator()(const KernelPoint& point) const {
+        return kernel(std::holds_alternative<MatrixProduct>(point.shape) ? "product" : "attention");
+    }
+    std::optional<intervals::Likeness> operator()(const TracedPoint& /*point*/) const {
+        return kernel("product");
+    }
+    /// Intervals keep the times of copies.
+    std::optional<intervals::Likeness> operator()(const CopyPoint& /*point*/) const {
+        return std::nullopt;
+    }
 
-intervals::Likeness like(const KernelPoint& point, const SystemParams& system, double us) {
-    return like_kernel(
-        std::holds_alternative<MatrixProduct>(point.shape) ? "product" : "attention", system, us);
-}
+private:
+    [[nodiscard]] intervals::Likeness kernel(const char* operation) const {
+        intervals::Likeness like = likeness_on(system_, "kernel", 1);
+        like.operation = operation;
+        like.us = us_;
+        return like;
+    }
 
-intervals::Likeness like(const TracedPoint& /*point*/, const SystemParams& system, double us) {
-    return like_kernel("product", system, us);
-}
-
-/// Of copies no errors are known: intervals keep their times.
-intervals::Likeness like(const CopyPoint& /*point*/, const SystemParams& /*system*/, double /*us*/) {
-    return {};
-}
+    const SystemParams& system_;
+    double us_;
+};
 
 }  // namespace
 
@@ -48,10 +52,13 @@ std::string own_residuals_text(const Calibration& calibration, const Calibration
     std::vector<intervals::Residual> residuals;
     for (const PointTimes& times : calibration.times) {
         const CalibrationPoint& point = calibration.data.points[times.point];
-        if (point.fitted || point.told() == Told::kCopies)
+        if (point.fitted)
+            continue;
+        const auto like = std::visit(LikenessOfPoint(system, times.after), point.what);
+        if (!like)
             continue;
         intervals::Residual& r = residuals.emplace_back();
-        r.of = std::visit([&](const auto& what) { return like(what, system, times.after); }, point.what);
+        r.of = *like;
         r.machine = calibration.system;
         r.table = "calibration";
         r.log_ratio = std::log(point.measured_us / times.after);

@@ -2,6 +2,7 @@
 #include "validation/collectives/collective_plan.h"
 
 #include "sim/machine/graph_run.h"
+#include "sim/machine/likeness.h"
 #include "validation/collectives/benchmark_launches.h"
 
 #include <fmt/format.h>
@@ -224,6 +225,14 @@ private:
 };
 
 }  // namespace
+
+intervals::Likeness likeness_of(const PlannedRun& run, const std::string& algorithm) {
+    intervals::Likeness like = likeness_on(run.system, "collective", run.ranks);
+    like.operation = to_string(run.kind);
+    like.algorithm = algorithm;
+    like.bytes = static_cast<double>(run.bytes.count());
+    return like;
+}
 
 CollectivePlan plan_collectives(
     const std::vector<MeasuredRow>& rows, const Machines& machines,

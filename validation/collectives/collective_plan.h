@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/experiment.h"
+#include "sim/intervals/likeness.h"
 #include "validation/collectives/collective_tables.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
@@ -24,6 +25,10 @@ struct PlannedRun {
     Bytes bytes;
     Datatype datatype = Datatype::kFloat32;
 };
+
+/// What is like its time. `algorithm`: as in results, empty if that is not known.
+[[nodiscard]] intervals::Likeness
+likeness_of(const PlannedRun& run, const std::string& algorithm = {});
 
 /// A comparable row.
 struct PlannedRow {

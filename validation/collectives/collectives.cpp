@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/json.h"
-#include "sim/machine/likeness.h"
 #include "sim/pool/pool.h"
 #include "validation/collectives/benchmark_loop.h"
 #include "validation/collectives/collective_plan.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
+#include "validation/harness/longest_first.h"
 #include "validation/machines/bounds.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace switchfold::validation {
 
@@ -51,14 +50,9 @@ struct Simulated {
 };
 
 std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
-    // Longest first, so that short ones fill the cores at the end.
-    std::vector<std::size_t> order(plan.runs.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    const auto weight = [&](std::size_t i) {
+    const std::vector<std::size_t> order = longest_first(plan.runs.size(), [&](std::size_t i) {
         return plan.runs[i].bytes.count() * plan.runs[i].ranks;
-    };
-    std::stable_sort(
-        order.begin(), order.end(), [&](auto a, auto b) { return weight(a) > weight(b); });
+    });
     std::vector<Job> jobs;
     for (const std::size_t i : order)
         jobs.push_back(collective_job(plan.runs[i]));
@@ -76,14 +70,6 @@ std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOpti
             done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::string>(), {}};
     });
     return simulated;
-}
-
-intervals::Likeness likeness_of(const PlannedRun& run, const std::string& algorithm) {
-    intervals::Likeness like = likeness_on(run.system, "collective", run.ranks);
-    like.operation = to_string(run.kind);
-    like.algorithm = algorithm;
-    like.bytes = static_cast<double>(run.bytes.count());
-    return like;
 }
 
 Case collective_case(

@@ -2,18 +2,14 @@
 #include "validation/harness/number_jobs.h"
 
 #include "sim/pool/value_jobs.h"
-
-#include <algorithm>
-#include <functional>
-#include <numeric>
+#include "validation/harness/longest_first.h"
 
 namespace switchfold::validation {
 
 std::vector<double>
 run_number_jobs(const std::vector<NumberJob>& jobs, const SuiteOptions& options) {
-    std::vector<std::size_t> order(jobs.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return jobs[i].work; });
+    const std::vector<std::size_t> order =
+        longest_first(jobs.size(), [&](std::size_t i) { return jobs[i].work; });
     std::vector<Job> all;
     for (const std::size_t i : order)
         all.push_back(

@@ -72,7 +72,8 @@ TEST(Coverage, RangesOfPairsLeaveOutWhatTablesShare) {
     for (int m = 0; m < kMachines; ++m)
         for (int i = 0; i < kRows; ++i)
             rows.push_back(residual(
-                "m" + std::to_string(m), (m % 2 == 0 ? 0.2 : -0.2) + 0.01 * (i * 3 % 7 - 3), "ring"));
+                "m" + std::to_string(m), (m % 2 == 0 ? 0.2 : -0.2) + 0.01 * (i * 3 % 7 - 3),
+                "ring"));
     const Residuals residuals(rows);
     const Coverage pairs = leave_machines_out_of_pairs(residuals, "collective", {});
     EXPECT_EQ(pairs.cases, static_cast<std::size_t>(kMachines * kRows / 2));
