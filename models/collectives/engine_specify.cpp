@@ -121,6 +121,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         specify_exchange(collective, policy, group.machine, spec);
         return spec;
     }
+    if (spec.kind == CollectiveKind::kSendReceive)
+        spec.root = CollectiveSpec::kEveryRank;
     spec.choice = library.choose(params_, policy, call, there);
     if (spec.choice.algorithm == Algorithm::kTopologyTree)
         spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.of<PeerCopyPolicy>().trees);

@@ -113,6 +113,7 @@ struct ArithmeticParams {
     double integer_ratio = 0.5;
     FlopRate half_rate;
     FlopRate float8_rate;
+    bool block_scales = false;
     FlopRate tf32_rate;
     MatrixUnits units = MatrixUnits::kNone;
     bool winograd = true;
@@ -144,6 +145,9 @@ struct ArithmeticParams {
                 "float8_rate", &ArithmeticParams::float8_rate,
                 "Rate of the matrix units on dense 8-bit numbers; 0: unsupported.", FlopRate(0),
                 kMost),
+            field(
+                "block_scales", &ArithmeticParams::block_scales,
+                "The matrix units apply a scale for 32 elements of 8 bits (MXFP8)."),
             field(
                 "tf32_rate", &ArithmeticParams::tf32_rate,
                 "Rate of the matrix units on dense 32-bit numbers, rounded; 0: unsupported.",

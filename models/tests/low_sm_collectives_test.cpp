@@ -48,6 +48,9 @@ CollectivePolicies of_kind(CollectiveKind kind, const CollectivePolicy& policy) 
     case CollectiveKind::kGather:
         policies.gather = policy;
         break;
+    case CollectiveKind::kSendReceive:
+        policies.send_receive = policy;
+        break;
     default:
         policies.scatter = policy;
         break;
@@ -135,7 +138,7 @@ RC_GTEST_PROP(SymmetricProperty, AFailingSwitchLeavesARing, ()) {
 RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
     const auto kind = *rc::gen::element(
         CollectiveKind::kAllGather, CollectiveKind::kAllToAll, CollectiveKind::kBroadcast,
-        CollectiveKind::kGather, CollectiveKind::kScatter);
+        CollectiveKind::kGather, CollectiveKind::kScatter, CollectiveKind::kSendReceive);
     const bool multicast =
         (kind == CollectiveKind::kAllGather || kind == CollectiveKind::kBroadcast) &&
         *rc::gen::arbitrary<bool>();

@@ -314,6 +314,23 @@ struct PlanParams : ParallelPlan {
                 "remainder, the lower 16 bits (store_param_remainders of Apex's "
                 "DistributedFusedAdam, which NeMo 1 sets)."),
             field(
+                "tensor_overlap", &PlanParams::tensor_overlap,
+                "With sequence: products run piece by piece beside the messages that bring their "
+                "inputs or take their sums, a piece a tensor-parallel rank (Transformer Engine's "
+                "userbuffers, PyTorch's asynchronous tensor parallelism)."),
+            field(
+                "moments", &PlanParams::moments,
+                "Type of the optimizer's moments: float32, float16 or bfloat16 (DeepSeek-V3)."),
+            field(
+                "float8_weights", &PlanParams::float8_weights,
+                "With a precision of 8 bits: the optimizer writes weights of 8 bits, ranks that "
+                "share them gather these, and there is no copy of 16 bits (Megatron-LM's "
+                "fp8_param_gather)."),
+            field(
+                "float8_dispatch", &PlanParams::float8_dispatch,
+                "Tokens travel to experts, and gradients of their results, with 8 bits and a scale "
+                "for 128 elements (DeepSeek-V3); results travel back with 16."),
+            field(
                 "launches", &PlanParams::launches,
                 "Host times to launch a kernel or call a collective, or the file with them "
                 "(configs/launches). Absent: the GPU never waits for the host, as with CUDA "

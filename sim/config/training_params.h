@@ -17,7 +17,18 @@
 namespace switchfold {
 
 enum class TrainingStrategy : std::uint8_t { kDataParallel, kOptimizerSharded, kFullySharded };
-enum class Precision : std::uint8_t { kHalf, kSingle };
+enum class Precision : std::uint8_t {
+    kHalf,
+    kSingle,
+    kFloat8Delayed,
+    kFloat8Current,
+    kMicroFloat8,
+    kFloat8Blockwise
+};
+
+[[nodiscard]] constexpr bool rounds_products(Precision precision) {
+    return precision != Precision::kHalf && precision != Precision::kSingle;
+}
 
 template <>
 struct EnumNames<TrainingStrategy> {
@@ -28,8 +39,13 @@ struct EnumNames<TrainingStrategy> {
 };
 template <>
 struct EnumNames<Precision> {
-    static constexpr std::array<std::pair<Precision, std::string_view>, 2> kNames{
-        {{Precision::kHalf, "half"}, {Precision::kSingle, "single"}}};
+    static constexpr std::array<std::pair<Precision, std::string_view>, 6> kNames{
+        {{Precision::kHalf, "half"},
+         {Precision::kSingle, "single"},
+         {Precision::kFloat8Delayed, "fp8_delayed"},
+         {Precision::kFloat8Current, "fp8_current"},
+         {Precision::kMicroFloat8, "mxfp8"},
+         {Precision::kFloat8Blockwise, "fp8_blockwise"}}};
 };
 
 /// A decoder of the GPT family, by its shape.
@@ -96,7 +112,11 @@ struct TrainingWorkloadParams {
             field("batch", &TrainingWorkloadParams::batch, "Samples per rank.", 1U, 1U << 20U),
             field(
                 "precision", &TrainingWorkloadParams::precision,
-                "Precision of weights and activations: 2 or 4 bytes per element."),
+                "Precision of weights and activations: half or single, 2 or 4 bytes per element. "
+                "With a plan also half with the products of linear layers in 8 bits, by recipe: "
+                "fp8_delayed and fp8_current (a scale a tensor, of earlier steps or its own), "
+                "mxfp8 (a scale for 32 elements, Blackwell), fp8_blockwise (for 128 elements, as "
+                "DeepSeek-V3); docs/plans.md."),
             field("gradient", &TrainingWorkloadParams::gradient, "Type of communicated gradients."),
             field(
                 "bucket", &TrainingWorkloadParams::bucket,
@@ -127,6 +147,18 @@ struct TrainingWorkloadParams {
     void check(ParamChecker& checker) const {
         if (!kernel_times.empty() && !plan)
             checker.error("/kernel_times", "is read for a plan alone; expected a plan");
+        if (rounds_products(precision) && !plan)
+            checker.error(
+                "/precision", "is of a plan's products; expected half or single, or a plan");
+        if (plan && plan->float8_weights && !rounds_products(precision))
+            checker.error(
+                "/plan/float8_weights",
+                "is of products of 8 bits, and precision has none; expected fp8_delayed, "
+                "fp8_current, mxfp8 or fp8_blockwise there");
+        if (plan && plan->moments != Datatype::kFloat32 && plan->moments != Datatype::kFloat16 &&
+            plan->moments != Datatype::kBfloat16)
+            checker.error(
+                "/plan/moments", "is no type of moments; expected float32, float16 or bfloat16");
         const int named = (network.has_value() ? 1 : 0) + (table.empty() ? 0 : 1) +
                           (transformer.has_value() ? 1 : 0);
         if (named == 0)

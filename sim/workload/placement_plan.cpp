@@ -3,6 +3,7 @@
 
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
+#include "sim/workload/product_precision.h"
 #include "sim/workload/training_workload.h"
 #include "training/placement/placement_memory.h"
 #include "training/placement/planned_cut.h"
@@ -119,6 +120,8 @@ std::optional<PreparedPlan> prepare_cut(
             "/placement", "is for GPUs that are alike, and ranks have several kinds; expected one");
     if (const std::string why = why_no_kernel_times(gpu); !why.empty())
         problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+    if (std::string lacks = why_no_products(gpu, workload.precision); !lacks.empty())
+        problems.emplace_back("", std::move(lacks));
     if (!problems.empty())
         return {};
     Network network = network_of(workload, folder);

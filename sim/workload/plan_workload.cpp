@@ -6,6 +6,7 @@
 #include "sim/workload/memory_check.h"
 #include "sim/workload/memory_settings.h"
 #include "sim/workload/placement_plan.h"
+#include "sim/workload/product_precision.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/pinning/mebibytes.h"
 #include "training/memory/step/memory_step.h"
@@ -234,7 +235,8 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
     plan.first_bucket = workload.first_bucket;
     plan.gradient = workload.gradient;
     plan.datatype =
-        workload.precision == Precision::kHalf ? Datatype::kBfloat16 : Datatype::kFloat32;
+        workload.precision == Precision::kSingle ? Datatype::kFloat32 : Datatype::kBfloat16;
+    plan.products = recipe_of(workload.precision);
     return plan;
 }
 
@@ -259,6 +261,8 @@ std::vector<std::optional<KernelTimes>> kernel_times_of(
         const GpuParams& gpu = *gpus.kinds()[kind];
         if (const std::string why = why_no_kernel_times(gpu); !why.empty())
             problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        else if (std::string lacks = why_no_products(gpu, workload.precision); !lacks.empty())
+            problems.emplace_back("", std::move(lacks));
         else
             times[kind] = kernel_times(gpu, workload.kernel_times, folder);
     }
@@ -356,6 +360,8 @@ std::optional<PreparedPlan> prepare_plan(
             prepared.notes.end(), prepared.divided->notes.begin(), prepared.divided->notes.end());
     }
     if (const std::string told = told_normalisation(plan, network); !told.empty())
+        prepared.notes.push_back(told);
+    if (const std::string told = told_products(workload.precision, plan, network); !told.empty())
         prepared.notes.push_back(told);
     prepared.step =
         std::make_unique<PlannedStep>(std::move(network), KernelTimes(first), std::move(plan));

@@ -44,7 +44,7 @@ StrategyMemory StrategyCheck::memory(std::uint32_t batch) const {
     options.shards = shards_of(workload_.strategy);
     options.ranks = static_cast<std::uint32_t>(step_.ranks.size());
     options.batch = batch;
-    options.element = workload_.precision == Precision::kHalf ? 2 : 4;
+    options.element = workload_.precision == Precision::kSingle ? 4 : 2;
     options.channel_buffers = channels_.count();
     return strategy_memory(network_, step_, options);
 }

@@ -70,7 +70,7 @@ ExecutionGraph training_step(
     const GpuRates rates = gpu_rates(gpu);
     options.flops = rates.matrix;
     options.bytes = rates.mixed_bandwidth;
-    options.activation_bytes = workload.precision == Precision::kHalf ? 2 : 4;
+    options.activation_bytes = workload.precision == Precision::kSingle ? 4 : 2;
     options.gradient = workload.gradient;
     if (workload.strategy == TrainingStrategy::kFullySharded)
         return fully_sharded_step(layers, {options, workload.unit});

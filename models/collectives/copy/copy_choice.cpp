@@ -24,6 +24,7 @@ bool copy_knows(CollectiveKind kind) {
     case CollectiveKind::kBroadcast:
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:
+    case CollectiveKind::kSendReceive:
         return true;
     default:
         return false;
@@ -33,13 +34,12 @@ bool copy_knows(CollectiveKind kind) {
 std::string why_no_copy(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
-    if (call.kind == CollectiveKind::kSendReceive)
-        return "a send and receive is no collective of copy engines";
     if (!copy_knows(call.kind))
         return fmt::format(
             "copy engines add nothing, so they do no {}; symmetric kernels do it with few SMs",
             to_string(call.kind));
-    if (params.nccl_version < kFirstWithCopies)
+    // Frameworks copy to a neighbour without NCCL (userbuffers, symmetric memory).
+    if (params.nccl_version < kFirstWithCopies && call.kind != CollectiveKind::kSendReceive)
         return fmt::format(
             "NCCL has them from 2.28 on, and nccl_version is {}", params.nccl_version);
     if (machine.machines > 1)

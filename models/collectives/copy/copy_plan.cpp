@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/copy/copy_plan.h"
 
+#include "models/collectives/running_collective.h"
 #include "models/collectives/share.h"
 
 #include <algorithm>
@@ -27,6 +28,10 @@ std::vector<PlannedCopy> copies_of(const CopyCall& call, std::uint32_t position)
             break;
         case CollectiveKind::kAllToAll:
             copies.push_back({peer, peer * share, position * share, share});
+            break;
+        case CollectiveKind::kSendReceive:
+            if (place == 1 && (root || call.root == CollectiveSpec::kEveryRank))
+                copies.push_back({peer, 0, 0, call.bytes});
             break;
         case CollectiveKind::kBroadcast:
             if (root)
@@ -59,8 +64,9 @@ std::vector<std::vector<PlannedCopy>> plan_copies(const CopyCall& call, std::uin
     // All members have equally many rounds, even those without copies.
     if (call.ranks <= kManyCopies || call.multicast || call.bytes < kManyBytes)
         return {std::move(copies)};
-    const std::uint64_t longest =
-        call.kind == CollectiveKind::kBroadcast ? call.bytes : call.bytes / call.ranks;
+    const bool whole =
+        call.kind == CollectiveKind::kBroadcast || call.kind == CollectiveKind::kSendReceive;
+    const std::uint64_t longest = whole ? call.bytes : call.bytes / call.ranks;
     std::vector<std::vector<PlannedCopy>> rounds((longest + kCopyPiece - 1) / kCopyPiece);
     for (const PlannedCopy& copy : copies)
         for (std::uint64_t done = 0; done < copy.bytes; done += kCopyPiece) {

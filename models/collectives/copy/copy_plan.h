@@ -21,7 +21,7 @@ struct PlannedCopy {
 struct CopyCall {
     CollectiveKind kind = CollectiveKind::kAllGather;
     std::uint32_t ranks = 0;
-    std::uint32_t root = 0;   ///< position of the rank that broadcasts, gathers or scatters
+    std::uint32_t root = 0;   ///< position of the rank that broadcasts, gathers, scatters or sends
     std::uint64_t bytes = 0;  ///< as counted by nccl-tests
     std::uint32_t element_bytes = 1;
     bool multicast = false;

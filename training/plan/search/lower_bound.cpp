@@ -287,8 +287,13 @@ private:
                 d.arithmetic += seconds;
                 if (!gathers)
                     continue;
-                d.end += collective(CollectiveKind::kAllGather, parameters * element, team(stage));
-                d.port += port(CollectiveKind::kAllGather, parameters * element, ranks);
+                const double bytes =
+                    parameters * element - (plan_.float8_weights
+                                                ? work_.rounded_parameters(stage, false) *
+                                                      (element - rounded_bytes(plan_.products))
+                                                : 0);
+                d.end += collective(CollectiveKind::kAllGather, bytes, team(stage));
+                d.port += port(CollectiveKind::kAllGather, bytes, ranks);
             }
         }
     }

@@ -33,7 +33,8 @@ std::uint32_t LayerWork::alignment_of_outputs(std::uint32_t layer, std::uint64_t
         std::gcd(columns * size_of(plan_.datatype).count(), std::uint64_t{kWholePiece}));
 }
 
-void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const {
+void LayerWork::product(
+    std::uint32_t layer, LayerPass which, Work& work, std::uint32_t pieces) const {
     static constexpr std::array<const char*, 3> kWhat{
         "forward", "input gradient", "weight gradient"};
     const Layer& l = network_.layers[layer];
@@ -41,7 +42,7 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
     const std::optional<MatrixShape> shape = product_of(l);
     if (!shape) {
         // A table without shapes: assume a square product with the stated work.
-        const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch);
+        const double side = std::cbrt(static_cast<double>(l.macs) * plan_.micro_batch / pieces);
         const std::uint64_t s = whole(side);
         kernel(
             layer, what, times_.estimate(MatrixProduct{s, s, s, 1, plan_.datatype, plan_.tf32}),
@@ -55,6 +56,7 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
     else if (splits_by_columns(l) || of_experts(l))
         columns /= plan_.tensor;
     double rows = static_cast<double>(shape->rows) * plan_.micro_batch / plan_.context;
+    rows /= pieces;
     if (l.split == TensorSplit::kNone && plan_.sequence && l.out_shape.size() == 2)
         rows /= plan_.tensor;  // each rank has tokens of its own
     double count = static_cast<double>(shape->count);
@@ -62,15 +64,15 @@ void LayerWork::product(std::uint32_t layer, LayerPass which, Work& work) const 
         count /= plan_.expert;
         rows *= plan_.expert;
     }
+    const Datatype operands = rounds(layer) ? Datatype::kFloat8 : plan_.datatype;
     MatrixProduct product{whole(rows),  whole(columns), whole(depth),
-                          whole(count), plan_.datatype, plan_.tf32};
+                          whole(count), operands,       plan_.tf32};
     const std::uint32_t alignment = alignment_of_outputs(layer, product.n);
     if (which == LayerPass::kInputGradient) {
         std::swap(product.n, product.k);
         product.left_alignment = alignment;
     } else if (which == LayerPass::kWeightGradient) {
-        product = {whole(depth),  whole(columns), whole(rows),
-                   product.count, plan_.datatype, plan_.tf32};
+        product = {whole(depth), whole(columns), whole(rows), product.count, operands, plan_.tf32};
         product.right_alignment = alignment;
     }
     if (which == LayerPass::kWeightGradient && plan_.accumulation == GradientSums::kFused &&

@@ -38,6 +38,8 @@ void LayerWork::other(std::uint32_t layer, bool backward, Work& work) const {
         k = l.type == "batchnorm" ? batch_norm(out, element_, backward)
             : apex                ? apex_norm(out, element_, backward)
                                   : norm(out, element_, backward);
+        if (!backward && rounded_[layer].norm)
+            k.written -= out * (element_ - rounded_element());
     } else if (l.type == "softmax_loss") {
         k = softmax_loss(out, element_, backward);
     } else if (l.type == "embedding") {

@@ -47,7 +47,8 @@ LayerWork::LayerWork(const Network& network, const KernelTimes& times, const Par
     leader_(network.layers.size()),
     fused_gates_(
         plan.gate == GateKernels::kFused ? gates_of(network)
-                                         : std::vector<bool>(network.layers.size(), false)) {
+                                         : std::vector<bool>(network.layers.size(), false)),
+    rounded_(rounded_layers(network, plan.products)) {
     std::map<std::vector<std::uint32_t>, std::uint32_t> first;
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
         leader_[i] = i;
@@ -167,20 +168,34 @@ void LayerWork::measured(
 }
 
 /// Sends tokens to their experts' ranks or back. `layer` is the dispatch, or the input of a
-/// combine.
-void LayerWork::exchange(std::uint32_t layer, const char* what, Work& work) const {
-    if (plan_.expert > 1)
-        collective(
-            layer, what, CollectiveKind::kAllToAll,
-            full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1), Sharing::kExpert, work);
+/// combine. `to_experts`: towards their products, which may read 8 bits.
+void LayerWork::exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const {
+    if (plan_.expert == 1)
+        return;
+    const bool rounded = to_experts && plan_.float8_dispatch;
+    const double bytes = full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1);
+    work.push_back(CollectiveItem{
+        fmt::format("{} {}", network_.layers[layer].name, what), CollectiveKind::kAllToAll,
+        Bytes(whole(rounded ? bytes / element_ * rounded_bytes(ProductRecipe::kBlockwise) : bytes)),
+        rounded ? Datatype::kFloat8 : plan_.datatype, Sharing::kExpert, false});
+}
+
+void LayerWork::gather(
+    std::uint32_t layer, const char* what, double bytes, Work& work, std::uint32_t copies,
+    bool beside) const {
+    const bool rounded = rounds(layer);
+    work.push_back(CollectiveItem{
+        fmt::format("{} {}", network_.layers[layer].name, what), CollectiveKind::kAllGather,
+        Bytes(whole(rounded ? copies * bytes / element_ * rounded_element() : bytes)),
+        rounded ? Datatype::kFloat8 : plan_.datatype, Sharing::kTensor, beside});
 }
 
 /// Collectives of tensor-parallel ranks before a layer that needs the whole input.
 void LayerWork::before_products(std::uint32_t layer, Work& work) const {
-    if (plan_.sequence && gathers_input(layer))
-        collective(
-            layer, "input", CollectiveKind::kAllGather, full_input_bytes(layer), Sharing::kTensor,
-            work);
+    round_input(layer, work);
+    if (plan_.sequence && gathers_input(layer) && !in_pieces(layer))
+        gather(layer, "input", full_input_bytes(layer), work);
+    round_weights(layer, work);
 }
 
 void LayerWork::forward(std::uint32_t layer, Work& work) const {
@@ -192,19 +207,23 @@ void LayerWork::forward(std::uint32_t layer, Work& work) const {
     if (l.type == "softmax_loss")
         work.push_back(CallsItem{plan_.launch_times.loss});
     if (l.type == "combine")
-        exchange(l.inputs.front(), "tokens back", work);
+        exchange(l.inputs.front(), "tokens back", false, work);
     if (l.forward_us)
         measured(layer, *l.forward_us, "forward", work);
+    else if (in_pieces(layer) && gathers_input(layer))
+        gathered_product(layer, LayerPass::kForward, "input", full_input_bytes(layer), work);
+    else if (in_pieces(layer) && sums_output(layer))
+        summed_product(layer, work);
     else if (is_product(layer))
         product(layer, LayerPass::kForward, work);
     else if (l.type == "attention")
         attention(layer, false, work);
     else
         other(layer, false, work);
-    if (sums_output(layer))
+    if (sums_output(layer) && !in_pieces(layer))
         collective(layer, "output", summing(), full_output_bytes(layer), Sharing::kTensor, work);
     if (l.type == "dispatch") {
-        exchange(layer, "tokens to experts", work);
+        exchange(layer, "tokens to experts", true, work);
         if (plan_.tensor > 1 && plan_.sequence)
             collective(
                 layer, "tokens of all ranks", CollectiveKind::kAllGather, full_output_bytes(layer),
@@ -229,37 +248,43 @@ void LayerWork::after_input_gradient(std::uint32_t layer, bool beside, Work& wor
 
 void LayerWork::own_input_gradient(std::uint32_t layer, Work& work) const {
     const Layer& l = network_.layers[layer];
-    if (plan_.sequence && sums_output(layer))
-        collective(
-            layer, "gradient of the output", CollectiveKind::kAllGather, full_output_bytes(layer),
-            Sharing::kTensor, work);
+    round_gradient(layer, work);
+    const bool pieces = in_pieces(layer) && sums_output(layer);
+    if (plan_.sequence && sums_output(layer) && !pieces)
+        gather(
+            layer, "gradient of the output", full_output_bytes(layer), work,
+            scales_follow_sums(plan_.products) ? 2 : 1);
     if (l.type == "dispatch") {
         if (plan_.tensor > 1)
             collective(
                 layer, "gradient of the tokens", summing(), full_output_bytes(layer),
                 Sharing::kTensor, work);
-        exchange(layer, "gradients back", work);
+        exchange(layer, "gradients back", false, work);
     }
     const bool needed = !l.inputs.empty();  // the gradient of the network's input is not needed
     if (l.backward_us)
         measured(layer, *l.backward_us / (is_product(layer) ? 2 : 1), "input gradient", work);
-    else if (is_product(layer) && needed)
-        product(layer, LayerPass::kInputGradient, work);
-    else if (l.type == "attention")
+    else if (is_product(layer) && needed) {
+        round_weights(layer, work);
+        if (pieces)
+            gathered_product(
+                layer, LayerPass::kInputGradient, "gradient of the output",
+                full_output_bytes(layer), work);
+        else
+            product(layer, LayerPass::kInputGradient, work);
+    } else if (l.type == "attention")
         attention(layer, true, work);
     else if (!is_product(layer))
         other(layer, true, work);
     sum_of_squares(layer, work);
     if (l.type == "combine")
-        exchange(l.inputs.front(), "gradients to experts", work);
+        exchange(l.inputs.front(), "gradients to experts", true, work);
 }
 
 /// Repeats the gather of the input for the weight gradient, since the gathered input is not kept.
 void LayerWork::gather_again(std::uint32_t layer, bool beside, Work& work) const {
     if (plan_.sequence && gathers_input(layer))
-        collective(
-            layer, "input again", CollectiveKind::kAllGather, full_input_bytes(layer),
-            Sharing::kTensor, work, beside);
+        gather(layer, "input again", full_input_bytes(layer), work, 1, beside);
 }
 
 /// Adds a micro-batch's gradients to those of earlier ones: reads both, writes the sum.

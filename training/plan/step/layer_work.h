@@ -3,6 +3,7 @@
 
 #include "training/network/network.h"
 #include "training/plan/step/parallel_plan.h"
+#include "training/plan/step/rounded_layers.h"
 #include "training/plan/step/work_item.h"
 #include "workloads/kernels/attention.h"
 #include "workloads/kernels/kernel_times.h"
@@ -50,10 +51,27 @@ public:
     /// Whether the layer is a gate's function that the product behind it computes: it has no
     /// kernel, and its output is never in memory (GateKernels::kFused).
     [[nodiscard]] bool is_fused_gate(std::uint32_t layer) const { return fused_gates_[layer]; }
+    /// Parameters of a layer whose products round weights to 8 bits; 0 of other layers.
+    [[nodiscard]] double rounded_parameters(std::uint32_t layer) const;
+    /// Bytes of a layer's weights where ranks that share them gather them.
+    [[nodiscard]] double gathered_bytes(std::uint32_t layer) const;
+    /// Bytes of an element that was rounded to 8 bits, with its part of a scale.
+    [[nodiscard]] double rounded_element() const;
+    /// Whether the layer's products read operands of 8 bits.
+    [[nodiscard]] bool rounds(std::uint32_t layer) const { return rounded_[layer].product; }
     /// Whether ranks of an expert-parallel group hold different parameters of the layer.
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
 private:
+    void round(std::uint32_t layer, std::string_view what, double elements, Work& work) const;
+    void round_input(std::uint32_t layer, Work& work) const;
+    void round_gradient(std::uint32_t layer, Work& work) const;
+    void round_weights(std::uint32_t layer, Work& work) const;
+    /// Gathers what tensor-parallel ranks have parts of, `bytes` in the type of activations, with 8
+    /// bits if a product reads it so. `copies`: in so many directions.
+    void gather(
+        std::uint32_t layer, const char* what, double bytes, Work& work, std::uint32_t copies = 1,
+        bool beside = false) const;
     [[nodiscard]] bool closes_experts(std::uint32_t layer) const;
     [[nodiscard]] bool has_partial_sums(std::uint32_t layer) const;
     [[nodiscard]] std::uint32_t
@@ -70,7 +88,15 @@ private:
     void kernel(
         std::uint32_t layer, std::string_view what, const KernelEstimate& estimate,
         Work& work) const;
-    void product(std::uint32_t layer, LayerPass which, Work& work) const;
+    /// `pieces`: into so many its rows are divided; one of them.
+    void product(std::uint32_t layer, LayerPass which, Work& work, std::uint32_t pieces = 1) const;
+    /// Whether messages of tensor-parallel ranks run beside pieces of the layer's products.
+    [[nodiscard]] bool in_pieces(std::uint32_t layer) const;
+    void
+    pass_on(std::uint32_t layer, const char* what, double bytes, bool rounded, Work& work) const;
+    void gathered_product(
+        std::uint32_t layer, LayerPass which, const char* what, double bytes, Work& work) const;
+    void summed_product(std::uint32_t layer, Work& work) const;
     /// The kernels of Winograd's algorithm, if it applies.
     [[nodiscard]] std::optional<std::vector<WinogradKernel>>
     winograd(std::uint32_t layer, LayerPass which, std::uint32_t summed_bytes) const;
@@ -86,7 +112,7 @@ private:
     void collective(
         std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, Sharing sharing,
         Work& work, bool beside = false) const;
-    void exchange(std::uint32_t layer, const char* what, Work& work) const;
+    void exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void sum_of_squares(std::uint32_t layer, Work& work) const;
     void gather_again(std::uint32_t layer, bool beside, Work& work) const;
@@ -104,6 +130,7 @@ private:
     /// all of them.
     std::vector<std::uint32_t> leader_;
     std::vector<bool> fused_gates_;
+    std::vector<RoundedLayer> rounded_;
 };
 
 }  // namespace switchfold

@@ -4,6 +4,7 @@
 #include "core/units.h"
 #include "training/plan/schedule/pipeline_schedule.h"
 #include "training/plan/step/launch_times.h"
+#include "training/plan/step/product_recipe.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <algorithm>
@@ -112,6 +113,10 @@ struct ParallelPlan {
     std::uint32_t expert = 1;    ///< data-parallel ranks that divide a layer's experts
     bool sequence = false;       ///< tensor-parallel ranks also divide activations between their
                                  ///< products (sequence parallelism)
+    /// With `sequence`: products run piece by piece beside the messages that bring their inputs or
+    /// take their sums, one piece a tensor-parallel rank (Transformer Engine's userbuffers,
+    /// PyTorch's asynchronous tensor parallelism).
+    bool tensor_overlap = false;
     Sharding sharding = Sharding::kNone;
     std::uint32_t micro_batch = 1;  ///< samples
     std::uint32_t accumulate = 1;   ///< micro-batches per step and replica
@@ -163,6 +168,12 @@ struct ParallelPlan {
     Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations
     Datatype gradient = Datatype::kFloat32;   ///< of gradients in collectives
     bool tf32 = false;                        ///< 32-bit products round their operands to TF32
+    ProductRecipe products = ProductRecipe::kNone;  ///< how they round 16-bit operands to 8 bits
+    /// ProductRecipe: the optimizer writes weights of 8 bits, and these are gathered; no copy of 16
+    /// bits exists.
+    bool float8_weights = false;
+    bool float8_dispatch = false;           ///< tokens travel to experts with 8 bits
+    Datatype moments = Datatype::kFloat32;  ///< of the optimizer
     OptimizerKind optimizer = OptimizerKind::kAdam;
     LaunchTimes launch_times;
 };
@@ -192,10 +203,10 @@ struct ParallelPlan {
 /// what 16-bit weights lack of 32 bits, or the whole copy of 32 bits.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {
     const double moments = plan.optimizer == OptimizerKind::kAdam ? 2 : 1;
-    return moments * kSingleBytes + (element_bytes(plan.datatype) == kSingleBytes ? 0
-                                     : plan.masters == MasterWeights::kWhole
-                                         ? kSingleBytes
-                                         : kSingleBytes - element_bytes(plan.datatype));
+    return moments * element_bytes(plan.moments) +
+           (element_bytes(plan.datatype) == kSingleBytes ? 0
+            : plan.masters == MasterWeights::kWhole      ? kSingleBytes
+                                                    : kSingleBytes - element_bytes(plan.datatype));
 }
 
 }  // namespace switchfold

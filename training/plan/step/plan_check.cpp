@@ -34,6 +34,11 @@ public:
         experts();
         if (plan_.sequence && plan_.tensor == 1)
             problem("/sequence", "shares nothing among one tensor-parallel rank");
+        if (plan_.tensor_overlap && !plan_.sequence)
+            problem(
+                "/tensor_overlap", "runs products beside the gathers and scatters of sequence, and "
+                                   "all-reduces have no "
+                                   "parts that one product needs; expected sequence true");
         if (plan_.sharding != Sharding::kNone && plan_.data * plan_.context == 1)
             problem("/sharding", "shares nothing among one data-parallel rank");
         if (plan_.recompute_every > 1 && plan_.recompute != Recompute::kFull)

@@ -4,6 +4,8 @@
 #include "training/plan/schedule/in_flight.h"
 #include "training/plan/schedule/weight_age.h"
 
+#include <algorithm>
+
 namespace switchfold {
 
 namespace {
@@ -28,6 +30,24 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
     return 1;
 }
 
+/// Bytes that a stage's weights of 8 bits take beyond its weights in the type of activations, which
+/// they replace if the optimizer writes them. Sharded weights are rounded when they are gathered.
+double rounded_bytes_held(const PlannedStep& step, std::uint32_t stage) {
+    const ParallelPlan& plan = step.plan();
+    if (plan.sharding == Sharding::kParameters && !plan.float8_weights)
+        return 0;
+    const double replicas = static_cast<double>(replicas_at_work(plan)) * plan.context;
+    const double shards = plan.sharding == Sharding::kParameters ? replicas : 1;
+    const double rounded =
+        step.work().rounded_parameters(stage, false) / shards +
+        step.work().rounded_parameters(stage, true) / std::max(1.0, shards / plan.expert);
+    const std::uint32_t copies = plan.sharding == Sharding::kParameters
+                                     ? 1
+                                     : copies_of(plan.products, step.times().gpu().kernels);
+    return rounded * (copies * rounded_bytes(plan.products) -
+                      (plan.float8_weights ? element_bytes(plan.datatype) : 0));
+}
+
 }  // namespace
 
 std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
@@ -45,9 +65,10 @@ std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
         MemoryBytes& memory = devices[device];
         for (const std::uint32_t stage : schedule.stages_on(device)) {
-            memory[MemoryClass::kWeights] += held(stage, Sharding::kParameters) *
-                                             element_bytes(plan.datatype) *
-                                             versions_of(plan, schedule, stage);
+            memory[MemoryClass::kWeights] +=
+                (held(stage, Sharding::kParameters) * element_bytes(plan.datatype) +
+                 rounded_bytes_held(step, stage)) *
+                versions_of(plan, schedule, stage);
             memory[MemoryClass::kGradients] +=
                 held(stage, Sharding::kGradients) * element_bytes(plan.gradient);
             memory[MemoryClass::kMoments] +=

@@ -419,6 +419,9 @@ void RankWriter::update(const Pass& pass) {
                                            ? 1
                                            : static_cast<double>(team(weights).ranks.size()));
     const double element = element_bytes(plan.datatype);
+    const auto rounded = [&](const Weights& weights) {
+        return parts_.work.rounded_parameters(weights.stage, weights.experts);
+    };
     const Index first = writer_.next();
     for (const UpdateKernel& update : update_kernels(plan, held))
         writer_.kernel(
@@ -436,7 +439,35 @@ void RankWriter::update(const Pass& pass) {
         for (const Weights& weights : kinds)
             reduce_before_update(
                 "gather weights", CollectiveKind::kAllGather,
-                bytes_of(parameters(weights) * element), plan.datatype, team(weights));
+                bytes_of(
+                    parameters(weights) * element -
+                    (plan.float8_weights
+                         ? rounded(weights) * (element - rounded_bytes(plan.products))
+                         : 0)),
+                plan.datatype, team(weights));
+    if (plan.sharding != Sharding::kParameters && !plan.float8_weights)
+        round_weights(rounded(kinds[0]) + rounded(kinds[1]));
+}
+
+/// Weights keep until the next update what they are rounded to.
+void RankWriter::round_weights(double parameters) {
+    if (parameters == 0)
+        return;
+    const ParallelPlan& plan = parts_.plan;
+    const double element = element_bytes(plan.datatype);
+    MemoryKernel cast;
+    cast.read = parameters * element;
+    cast.written = parameters * rounded_bytes(plan.products) *
+                   copies_of(plan.products, parts_.times.gpu().kernels);
+    cast.flops = parameters;
+    MemoryKernel largest;
+    largest.kernel_class = KernelClass::kReduction;
+    largest.read = parameters * element;
+    largest.flops = parameters;
+    if (finds_largest_first(plan.products))
+        writer_.kernel(
+            0, "largest weights", Phase::kOptimizer, parts_.times.estimate(largest).kernel);
+    writer_.kernel(0, "weights to 8 bits", Phase::kOptimizer, parts_.times.estimate(cast).kernel);
 }
 
 }  // namespace switchfold

@@ -78,6 +78,7 @@ private:
     void predict(std::size_t lane, const Pass& pass, Phase phase);
     void before_updates(std::size_t at);
     void update(const Pass& pass);
+    void round_weights(double parameters);
     void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective over all gradients, which the update waits for.

@@ -11,8 +11,14 @@ namespace switchfold {
 
 namespace {
 
-/// Tensors, identified by the layer that produces them: one read by several layers is kept once.
-using Tensors = std::set<std::uint32_t>;
+/// A tensor, identified by the layer that produces it, as that wrote it or rounded to 8 bits.
+struct Tensor {
+    std::uint32_t layer = 0;
+    bool rounded = false;
+    auto operator<=>(const Tensor&) const = default;
+};
+/// One read by several layers is kept once.
+using Tensors = std::set<Tensor>;
 
 class StageReads {
 public:
@@ -41,9 +47,9 @@ public:
         if (plan_.recompute == Recompute::kFull)
             for (const RecomputedLayers& part : memory.again)
                 add_inputs(part, kept);
-        const auto is_kept = [&](std::uint32_t tensor) { return kept.contains(tensor); };
+        const auto is_kept = [&](const Tensor& tensor) { return kept.contains(tensor); };
         Tensors for_weights = read_for_weights(first_, end_);
-        std::erase_if(for_weights, [&](std::uint32_t tensor) { return !is_kept(tensor); });
+        std::erase_if(for_weights, [&](const Tensor& tensor) { return !is_kept(tensor); });
         memory.kept.until_input_gradient = bytes(kept) + masks;
         memory.kept.until_weight_gradient = bytes(for_weights);
         for (RecomputedLayers& part : memory.again) {
@@ -97,9 +103,9 @@ private:
         if (keeps.input)
             for (const std::uint32_t input : l.inputs)
                 if (!layers_.is_fused_gate(input))
-                    tensors.insert(input);
+                    tensors.insert({input, layers_.rounds(layer)});
         if (keeps.output)
-            tensors.insert(layer);
+            tensors.insert({layer});
     }
 
     /// Bytes of a layer's mask: one per element.
@@ -115,21 +121,23 @@ private:
         for (std::uint32_t i = part.first; i < part.end; ++i)
             for (const std::uint32_t input : network_.layers[i].inputs)
                 if (input < part.first)
-                    tensors.insert(input);
+                    tensors.insert({input});
     }
 
     [[nodiscard]] Tensors read_for_weights(std::uint32_t first, std::uint32_t end) const {
         Tensors tensors;
         for (std::uint32_t i = first; i < end; ++i)
             if (layers_.is_product(i))
-                tensors.insert(network_.layers[i].inputs.begin(), network_.layers[i].inputs.end());
+                for (const std::uint32_t input : network_.layers[i].inputs)
+                    tensors.insert({input, layers_.rounds(i)});
         return tensors;
     }
 
     [[nodiscard]] double bytes(const Tensors& tensors) const {
         double sum = 0;
-        for (const std::uint32_t tensor : tensors)
-            sum += layers_.output_bytes(tensor);
+        for (const Tensor& tensor : tensors)
+            sum += layers_.output_bytes(tensor.layer) *
+                   (tensor.rounded ? layers_.rounded_element() / element_bytes(plan_.datatype) : 1);
         return sum;
     }
 

@@ -55,8 +55,7 @@ void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, W
     GatherItem item;
     for (std::uint32_t i = layer; same_unit(i, layer); upwards ? --i : ++i) {
         Bytes& bytes = layers_.shared_by_experts(i) ? item.experts : item.bytes;
-        bytes += Bytes(
-            static_cast<std::uint64_t>(layers_.parameters(i) * element_bytes(plan_.datatype)));
+        bytes += Bytes(static_cast<std::uint64_t>(layers_.gathered_bytes(i)));
         if (i == (upwards ? first(stage) : end(stage) - 1))
             break;
     }
@@ -172,6 +171,14 @@ double StageWork::parameters(std::uint32_t stage) const {
         sum += layers_.parameters(i);
     if (const auto shared = shared_layer(stage))
         sum += layers_.parameters(*shared);
+    return sum;
+}
+
+double StageWork::rounded_parameters(std::uint32_t stage, bool experts) const {
+    double sum = 0;
+    for (std::uint32_t i = first(stage); i < end(stage); ++i)
+        if (layers_.shared_by_experts(i) == experts)
+            sum += layers_.rounded_parameters(i);
     return sum;
 }
 

@@ -38,6 +38,9 @@ public:
     [[nodiscard]] double parameters(std::uint32_t stage) const;
     /// Those of them that differ between expert-parallel ranks.
     [[nodiscard]] double expert_parameters(std::uint32_t stage) const;
+    /// Parameters whose products round them to 8 bits, of those that do or do not differ between
+    /// expert-parallel ranks.
+    [[nodiscard]] double rounded_parameters(std::uint32_t stage, bool experts) const;
     /// The layer in another stage that owns weights used by this stage (an embedding at the head).
     [[nodiscard]] std::optional<std::uint32_t> shared_layer(std::uint32_t stage) const;
     [[nodiscard]] std::uint32_t stage_of(std::uint32_t layer) const;

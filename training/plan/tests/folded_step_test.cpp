@@ -181,6 +181,8 @@ TEST(FoldedStep, GroupsMustLieOnMachinesAlike) {
     EXPECT_EQ(why_not_folded(step_of(p), 8), "");
     EXPECT_EQ(
         why_not_folded(step_of(p), 6), "its groups of 4 ranks lie differently on machines of 6");
+    // One machine holds all.
+    EXPECT_EQ(why_not_folded(step_of(p), ranks_of(p) + 1), "");
 }
 
 }  // namespace

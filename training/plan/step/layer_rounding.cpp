@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operands of products that are rounded to 8 bits.
+#include "training/plan/step/layer_split.h"
+#include "training/plan/step/layer_work.h"
+
+#include <fmt/format.h>
+
+namespace switchfold {
+
+double LayerWork::rounded_element() const {
+    return rounded_bytes(plan_.products);
+}
+
+/// Reads a tensor for its largest value, if its scale is its own, and writes its copies of 8 bits.
+void LayerWork::round(
+    std::uint32_t layer, std::string_view what, double elements, Work& work) const {
+    if (finds_largest_first(plan_.products)) {
+        MemoryKernel largest;
+        largest.kernel_class = KernelClass::kReduction;
+        largest.read = elements * element_;
+        largest.flops = elements;
+        kernel(layer, fmt::format("largest {}", what), times_.estimate(largest), work);
+    }
+    MemoryKernel cast;
+    cast.kernel_class = KernelClass::kElementwise;
+    cast.read = elements * element_;
+    cast.written = elements * rounded_element() * copies_of(plan_.products, times_.gpu().kernels);
+    cast.flops = elements;
+    kernel(layer, fmt::format("{} to 8 bits", what), times_.estimate(cast), work);
+}
+
+/// Ranks round their part of an input before they gather it.
+void LayerWork::round_input(std::uint32_t layer, Work& work) const {
+    if (!rounded_[layer].input)
+        return;
+    const double part =
+        plan_.sequence && splits_by_columns(network_.layers[layer]) ? 1.0 / plan_.tensor : 1.0;
+    const double elements = in_elements(layer) * part;
+    if (!rounded_[network_.layers[layer].inputs.front()].norm)
+        return round(layer, "input", elements, work);
+    if (copies_of(plan_.products, times_.gpu().kernels) == 1)
+        return;
+    MemoryKernel transpose;
+    transpose.kernel_class = KernelClass::kCopyLayout;
+    transpose.read = elements;
+    transpose.written = elements;
+    kernel(layer, "input transposed", times_.estimate(transpose), work);
+}
+
+void LayerWork::round_gradient(std::uint32_t layer, Work& work) const {
+    if (!rounded_[layer].product)
+        return;
+    const double part = plan_.sequence && sums_output(layer) ? 1.0 / plan_.tensor : 1.0;
+    round(layer, "gradient", out_elements(layer) * part, work);
+}
+
+/// Weights that were gathered in the type of activations are rounded in each pass.
+void LayerWork::round_weights(std::uint32_t layer, Work& work) const {
+    if (rounded_[layer].product && plan_.sharding == Sharding::kParameters && !plan_.float8_weights)
+        round(layer, "weights", parameters(layer), work);
+}
+
+double LayerWork::rounded_parameters(std::uint32_t layer) const {
+    return rounded_[layer].product ? parameters(layer) : 0;
+}
+
+double LayerWork::gathered_bytes(std::uint32_t layer) const {
+    return parameters(layer) * element_ -
+           (plan_.float8_weights ? rounded_parameters(layer) * (element_ - rounded_element()) : 0);
+}
+
+}  // namespace switchfold
