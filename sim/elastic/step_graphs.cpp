@@ -85,8 +85,6 @@ PlanProblems why_not_run(
             "changes members between steps, when all weights are of one update, and {} never "
             "flushes; expected a schedule that does",
             plan.schedule));
-    if (plan.fold)
-        refuse("simulates every rank of the plan; expected fold false");
     if (kinds > 1 || plan.global_batch > 0)
         refuse("divides samples over equal GPUs by itself; expected one kind of GPU, and no "
                "global_batch in the plan");

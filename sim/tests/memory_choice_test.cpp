@@ -203,10 +203,6 @@ TEST(MemoryChoice, SaysWhatDoesNotFitAndWhatWould) {
             .find("/workload/plan/recompute_every joins blocks of recompute full"),
         std::string::npos);
     EXPECT_NE(
-        refused("\"vgg16\"", R"("data": 4, "fold": true, "memory": {})")
-            .find("expected fold false"),
-        std::string::npos);
-    EXPECT_NE(
         refused("\"vgg16\"", R"("memory": {"updates": "delayed", "gradient_ring": "1 MiB"})")
             .find("/workload/plan/memory/gradient_ring is 1048576 bytes"),
         std::string::npos);

@@ -313,10 +313,6 @@ TEST(UnequalGpus, WrongKindsAndDivisionsAreRefused) {
         plan(R"("data": 3, "global_batch": 12, "memory": {})").find("/workload/plan/memory: "),
         std::string::npos);
     EXPECT_NE(
-        plan(R"("data": 3, "fold": true, "overlap_gradients": false)")
-            .find("/workload/plan/fold: cannot fold this plan"),
-        std::string::npos);
-    EXPECT_NE(
         plan(R"("pipeline": 3, "partition": "planner")").find("/workload/plan/partition: is for "),
         std::string::npos);
 }

@@ -27,7 +27,6 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
     };
     refuse("/global_batch", params.global_batch > 0, "0: micro_batch and accumulate say it");
     refuse("/memory", params.memory.has_value(), "none");
-    refuse("/fold", params.fold, "false");
     refuse(
         "/partition",
         !params.partition.first.empty() || params.partition.equal || params.partition.planner ||

@@ -187,8 +187,6 @@ void use_memory(
         static_cast<double>(gpu.copy.rate_to_host().count())};
     choice.ranks_a_host = std::max(1U, std::min(prepared.ranks, gpus_a_host));
     PlanProblems found = problems_of(choice, prepared.step->plan());
-    if (params.fold)
-        found.emplace_back("", "plans the memory of every rank; expected fold false");
     if (choice.bytes.count() == 0)
         found.emplace_back(
             "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
@@ -290,11 +288,10 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
 
 /// Reduces a plan of independently training replicas to one replica.
 void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
-    if (divides || params.fold)
+    if (divides)
         found.emplace_back(
             "/average",
-            "is of replicas that are alike and simulated each; expected no global_batch, GPUs of "
-            "one kind, and fold false");
+            "is of replicas that are alike; expected no global_batch, and GPUs of one kind");
     if (schedule_of(plan).asynchronous)
         found.emplace_back(
             "/average", "is of steps, and the schedule never flushes; expected one that does");
@@ -324,8 +321,11 @@ std::optional<PreparedPlan> prepare_plan(
                 "/accumulate",
                 "is given, and global_batch beside it, from which it follows; expected one of the "
                 "two");
-        const MicroBatches parts =
-            micro_batches(even_share(*workload.plan), workload.plan->micro_batch);
+        const std::vector<std::uint32_t>& given = workload.plan->division.samples;
+        const MicroBatches parts = micro_batches(
+            given.empty() ? even_share(*workload.plan)
+                          : *std::max_element(given.begin(), given.end()),
+            workload.plan->micro_batch);
         shared.plan->micro_batch = parts.samples;
         shared.plan->accumulate = parts.count;
         shared.plan->last_micro_batch = parts.last;

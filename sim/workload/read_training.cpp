@@ -129,11 +129,15 @@ private:
             refuse_to_learn(*learning, *prepared);
         out_.unequal = prepared->divided.has_value();
         if (prepared->divided)
-            refuse_unequal(w, *prepared->divided);
-        if (w.plan->fold)
+            refuse_unequal(*prepared->divided);
+        const std::string whole = w.plan->fold ? why_whole(*prepared) : "";
+        if (w.plan->fold && whole.empty())
             fold(*prepared->step);
         else
             out_.graph = prepared->graph();
+        if (!whole.empty())
+            out_.report.notes.push_back(
+                "every rank is simulated, although the plan says fold: " + whole);
         if (!w.plan->fold && !context_.is_placed() && context_.experiment().ranks.empty() &&
             !prepared->divided && !prepared->average && !prepared->memory && !prepared->cut)
             suggest_fold(*prepared->step);
@@ -233,14 +237,29 @@ private:
                 "gives no order of passes that learning follows; expected none");
     }
 
+    /// Why no rank stands for others; empty if some do.
+    [[nodiscard]] std::string why_whole(const PreparedPlan& prepared) const {
+        const Experiment& experiment = context_.experiment();
+        if (context_.is_placed())
+            return "other workloads share the machine, which the ranks that are left out would "
+                   "meet";
+        if (!experiment.ranks.empty())
+            return "the experiment's ranks are not alike";
+        if (experiment.run)
+            return "its members change";
+        if (prepared.cut)
+            return "a placement gives GPUs parts of their own";
+        if (prepared.memory)
+            return "the memory of each is planned";
+        if (prepared.average)
+            return "averaged replicas meet now and then";
+        if (prepared.divided && prepared.divided->steps.size() > 1)
+            return "they have different GPUs or samples, and each does what it alone does";
+        return why_not_folded(*prepared.step, gpus_of_machine(context_.system()));
+    }
+
     /// Rejects settings that require equal ranks.
-    void refuse_unequal(const TrainingWorkloadParams& w, const DividedPlan& divided) const {
-        if (w.plan->fold && divided.steps.size() > 1)
-            context_.fail(
-                "/workload/plan/fold",
-                "cannot fold this plan: its ranks have different GPUs or samples, and each does "
-                "what "
-                "it alone does; expected false");
+    void refuse_unequal(const DividedPlan& divided) const {
         const std::optional<LearningParams>& learning = context_.experiment().learning;
         const auto& steps = divided.by_rank;
         if (learning && !learning->shares.empty() &&
@@ -257,14 +276,6 @@ private:
     }
 
     void fold(const PlannedStep& step) {
-        if (context_.is_placed())
-            context_.fail(
-                "/workload/plan/fold",
-                "is true, and other workloads share the machine, which the ranks that are left out "
-                "would meet; expected false");
-        const std::uint32_t machine = gpus_of_machine(context_.system());
-        if (const std::string why = why_not_folded(step, machine); !why.empty())
-            context_.fail("/workload/plan/fold", "cannot fold this plan: " + why);
         out_.folded = std::make_shared<const FoldedStep>(folded_step(step, context_.system()));
         out_.graph = out_.folded->probe();
         const ParallelPlan& plan = step.plan();

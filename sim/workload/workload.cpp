@@ -145,11 +145,8 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
     }
     if (slow.empty())
         return;
-    if (prepared.folded)
-        context.fail(
-            "/workload/plan/fold",
-            "simulates one rank for others, and the experiment's ranks are not alike; expected "
-            "false, or no ranks");
+    SWITCHFOLD_CHECK(
+        !prepared.folded, "a rank of a folded plan is slower than those it stands for");
     slow_down(prepared.graph, slow);
     prepared.unequal = true;
 }

@@ -42,7 +42,7 @@ def features(source):
         "two directions": plan(pipeline=2, accumulate=4, schedule="dualpipe_v"),
         "without flush": plan(pipeline=2, schedule="1f1b_async", weights="predict", mini_batches=16),
         "placement by layers": plan(placement={"parts": 2}),
-        "a batch divided unequally": plan(data=2, global_batch=12, division=[8, 4], accumulate=None),
+        "a batch divided unequally": plan(data=2, global_batch=24, division=[16, 8], accumulate=None),
         "unequal GPUs": {("system",): {"$base": str(configs / "systems/hgx_h100_host.json"), "name": "unequal",
                                        "gpus": [{"ranks": [1], "gpu": str(configs / "systems/gpus/a100_40gb.json")}]}},
         "memory offloaded": plan(memory={"planner": "offload_all"}),
@@ -57,6 +57,8 @@ def features(source):
             "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
             "changes": [{"at": 20, "add": 2}]}),
         "folded": plan(fold=True),
+        "products in 8 bits": of("workload", "precision", value="fp8_current"),
+        "products in pieces": plan(tensor=2, sequence=True, tensor_overlap=True),
     }
 
 
@@ -99,6 +101,4 @@ NATURE = {
     *_with("without flush", "a batch divided unequally", "replicas averaged", "members that change"),
     # A placement of layers takes the place of a pipeline's stages.
     *_with("placement by layers", "pipeline", "interleaved stages", "zero bubble", "two directions", "without flush"),
-    # One rank cannot stand for another that is unlike.
-    *_with("folded", "a batch divided unequally", "unequal GPUs", "a late and slow rank"),
 }
