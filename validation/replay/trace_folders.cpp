@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/replay/trace_folders.h"
 
+#include "core/byte_codec.h"
 #include "core/error.h"
 #include "sim/pool/pool.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite_codec.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -155,7 +155,7 @@ SuiteResult run_folders(
     std::vector<Job> jobs;
     for (const TraceFolder& folder : folders)
         jobs.push_back({folder.name, [&](const JobProgress& progress) {
-                            return encode(compare(folder, machines, progress));
+                            return value_bytes(compare(folder, machines, progress));
                         }});
     std::vector<JobResult> results(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
@@ -170,7 +170,7 @@ SuiteResult run_folders(
         if (results[i].code == ExitCode::kBadInput)
             result.unmatched.push_back({folders[i].name, results[i].error});
         else
-            append(results[i].bytes, result);
+            append(value_of_bytes<SuiteResult>(results[i].bytes), result);
     }
     return result;
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/harness/suite_codec.h"
+#include "core/byte_codec.h"
+#include "validation/harness/suite.h"
 
 #include <gtest/gtest.h>
 
-namespace switchfold::validation::suite_codec_test {
+namespace switchfold::validation::suite_parts_test {
 namespace {
 
-TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
+TEST(SuiteParts, AppendsWhatWasSentToTheLastBit) {
     SuiteResult sent;
     sent.cases.push_back({"a/1", "a", "time", "us", 0.1, 1.0 / 3, std::nullopt, 2e-300, true, "x"});
     sent.cases.push_back({"a/2", "a", "time", "us", 5, std::nullopt, 7, 6, false, ""});
@@ -16,7 +17,7 @@ TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
     sent.notes = {"one", "two"};
     SuiteResult suite;
     suite.notes = {"zero"};
-    append(encode(sent), suite);
+    append(value_of_bytes<SuiteResult>(value_bytes(sent)), suite);
     ASSERT_EQ(suite.cases.size(), 2U);
     const Case& first = suite.cases[0];
     EXPECT_EQ(first.id, "a/1");
@@ -40,4 +41,4 @@ TEST(SuiteCodec, AppendsWhatWasSentToTheLastBit) {
 }
 
 }  // namespace
-}  // namespace switchfold::validation::suite_codec_test
+}  // namespace switchfold::validation::suite_parts_test
