@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/sqlite.h"
+#include "core/sqlite.h"
 
 #include "core/error.h"
 
@@ -23,16 +23,38 @@ std::string doubled(std::string_view text, char quote) {
     return out + quote;
 }
 
+int flags_of(Sqlite::Mode mode) {
+    switch (mode) {
+    case Sqlite::Mode::kUntrusted:
+        return SQLITE_OPEN_READONLY;
+    case Sqlite::Mode::kRead:
+        return SQLITE_OPEN_READWRITE;
+    case Sqlite::Mode::kWrite:
+        break;
+    }
+    return SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+}
+
 }  // namespace
 
-Sqlite::Sqlite(const std::filesystem::path& path, Mode mode) : path_(path) {
-    const int flags =
-        mode == Mode::kRead ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+Sqlite::Sqlite(const std::filesystem::path& path, Mode mode, const std::filesystem::path& name) :
+    path_(name.empty() ? path : name), mode_(mode) {
+    const int code = sqlite3_open_v2(path.c_str(), &handle_, flags_of(mode), nullptr);
     if (code != SQLITE_OK) {
         const int why = handle_ == nullptr ? ENOMEM : sqlite3_system_errno(handle_);
         sqlite3_close(handle_);
+        if (mode == Mode::kUntrusted)
+            throw ConfigError(
+                path_.string(), "", "cannot be opened; expected a readable SQLite file");
         throw IoError(path_.string(), why == 0 ? EIO : why, "open the database");
+    }
+    if (mode == Mode::kUntrusted) {
+        // Twice the limit of profilers on texts; no longer text is a name.
+        constexpr int kLongestText = 1 << 20;
+        sqlite3_db_config(handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+        sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+        sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLongestText);
+        return;
     }
     constexpr int kPatienceMs = 10'000;
     sqlite3_busy_timeout(handle_, kPatienceMs);
@@ -49,6 +71,11 @@ void Sqlite::run(const std::string& sql) {
 }
 
 void Sqlite::fail(int code) const {
+    if (mode_ == Mode::kUntrusted)
+        throw ConfigError(
+            path_.string(), "",
+            fmt::format(
+                "cannot be read ({}); expected a whole SQLite file", sqlite3_errmsg(handle_)));
     constexpr int kPrimary = 0xff;
     switch (code & kPrimary) {
     case SQLITE_FULL:
@@ -109,6 +136,13 @@ Statement& Statement::bind_all(const std::vector<Json>& values) {
     return *this;
 }
 
+bool Statement::step(std::string& why) {
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        why = sqlite3_errstr(code);
+    return code == SQLITE_ROW;
+}
+
 bool Statement::step() {
     const int code = sqlite3_step(statement_);
     if (code == SQLITE_ROW)
@@ -154,12 +188,25 @@ std::int64_t Statement::integer(int column) const {
 double Statement::real(int column) const {
     return sqlite3_column_double(statement_, column);
 }
-bool Statement::is_null(int column) const {
-    return sqlite3_column_type(statement_, column) == SQLITE_NULL;
+std::string_view Statement::bytes(int column) const {
+    const void* const data = sqlite3_column_blob(statement_, column);
+    return {
+        static_cast<const char*>(data),
+        static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }
-bool Statement::is_number(int column) const {
-    const int type = sqlite3_column_type(statement_, column);
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+Statement::Type Statement::type(int column) const {
+    switch (sqlite3_column_type(statement_, column)) {
+    case SQLITE_INTEGER:
+        return Type::kInteger;
+    case SQLITE_FLOAT:
+        return Type::kReal;
+    case SQLITE_TEXT:
+        return Type::kText;
+    case SQLITE_BLOB:
+        return Type::kBlob;
+    default:
+        return Type::kNull;
+    }
 }
 int Statement::columns() const {
     return sqlite3_column_count(statement_);

@@ -38,16 +38,24 @@ public:
     }
     /// The same for numbers, texts, booleans and nulls.
     Statement& bind_all(const std::vector<Json>& values);
-    /// \returns whether there is a row. Throws IoError.
+    /// \returns whether there is a row. Throws what Sqlite::fail() does.
     bool step();
+    /// The same; of a damaged file it sets `why` instead.
+    bool step(std::string& why);
     /// Steps to the end.
     void run();
 
+    enum class Type : std::uint8_t { kNull, kInteger, kReal, kText, kBlob };
+    [[nodiscard]] Type type(int column) const;
     [[nodiscard]] std::string text(int column) const;
+    /// Bytes of a text or blob, valid until the next step.
+    [[nodiscard]] std::string_view bytes(int column) const;
     [[nodiscard]] std::int64_t integer(int column) const;
     [[nodiscard]] double real(int column) const;
-    [[nodiscard]] bool is_null(int column) const;
-    [[nodiscard]] bool is_number(int column) const;
+    [[nodiscard]] bool is_null(int column) const { return type(column) == Type::kNull; }
+    [[nodiscard]] bool is_number(int column) const {
+        return type(column) == Type::kInteger || type(column) == Type::kReal;
+    }
     [[nodiscard]] int columns() const;
     [[nodiscard]] std::string column_name(int column) const;
 
@@ -74,11 +82,17 @@ private:
     sqlite3_stmt* statement_ = nullptr;
 };
 
-/// An open SQLite file. Errors are IoErrors naming it: a full disk, a file that is not a database.
+/// An open SQLite file. Errors name it: IoError of a full disk, ConfigError of a file that is no
+/// database.
 class Sqlite {
 public:
-    enum class Mode : std::uint8_t { kRead, kWrite };
-    Sqlite(const std::filesystem::path& path, Mode mode);
+    enum class Mode : std::uint8_t {
+        kRead,
+        kWrite,
+        kUntrusted,  ///< another program's, read only: no views, no virtual tables, no long texts
+    };
+    /// `name`: of the file in errors, if `path` is a copy of it.
+    Sqlite(const std::filesystem::path& path, Mode mode, const std::filesystem::path& name = {});
     ~Sqlite();
     Sqlite(const Sqlite&) = delete;
     Sqlite& operator=(const Sqlite&) = delete;
@@ -91,6 +105,7 @@ public:
 
 private:
     std::filesystem::path path_;
+    Mode mode_;
     sqlite3* handle_ = nullptr;
 };
 
