@@ -42,9 +42,12 @@ void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
         fabric_.scheduler(), counts,
         Jump::Beside{
             [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
-    if (remember)
-        recall_ =
-            std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    attach(*jump_);
+    if (!remember)
+        return;
+    recall_ =
+        std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    attach(*recall_);
 }
 
 Time CollectiveEngine::jumped() const {
@@ -147,7 +150,8 @@ void CollectiveEngine::start(
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
-        disturb();
+        tell_of_begin(
+            {collective.kind, collective.group, collective.sequence, most_sent(collective)});
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.kind = collective.kind;  // a dispatch may run as an all-to-all
         slot->record.group = collective.group;
@@ -188,7 +192,7 @@ void CollectiveEngine::start_transfer(
     const Key key{UINT64_MAX, pair, end.tag, sequence};
     auto& slot = running_[key];
     if (!slot) {
-        disturb();
+        tell_of_begin({CollectiveKind::kSendReceive, 0, sequence, end.bytes});
         slot = std::make_unique<Instance>(*this, key, limit(specify(end)));
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;
@@ -296,11 +300,12 @@ void CollectiveEngine::finish(Instance& instance) {
     if (std::string note = instance.running->note(); !note.empty())
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     coarse_ += instance.running->coarse();
-    if (jump_)
-        jump_->forget(*instance.running);
-    if (recall_)
-        recall_->ended(instance);
-    records_.push_back(instance.record);
+    const CollectiveRecord& record = instance.record;
+    const CollectiveSeen seen{record.kind, record.group,           record.sequence, record.bytes,
+                              &record,     instance.running.get(), &instance};
+    for (Probe* probe : probes_)
+        probe->on_collective_end(seen, clock_.now());
+    records_.push_back(record);
     // A collective with pending events is kept until they have occurred.
     auto ended = running_.extract(Key(instance.key));
     if (!ended.mapped()->running->quiet())

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/kernel/modules.h"
+#include "models/probe.h"
 #include "models/replay/rank_replay.h"
 #include "sim/machine/component_statistics.h"
 #include "sim/machine/folded_ranks.h"
@@ -29,11 +30,11 @@ using Replays = Modules<RankReplay>;
 
 /// Samples the timeline's counters, for the first rank. `copies`: ranks that a simulated one stands
 /// for.
-class Sampler {
+class Sampler final : public Probe {
 public:
     Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler, std::size_t copies) :
         machine_(machine), outcome_(outcome), scheduler_(scheduler), copies_(copies) {}
-    void sample(Time now) {
+    void on_slice(Time now) override {
         if (now <= last_)
             return;
         const double us = to_microseconds(now);
@@ -84,6 +85,19 @@ private:
     std::uint64_t wire_ = 0;
     std::map<std::string, double> values_;
 };
+
+void attach(
+    const std::vector<Probe*>& probes, PacketProbes& of_packets, Machine& machine,
+    const Replays& replays) {
+    for (Probe* probe : probes) {
+        machine.collectives().attach(*probe);
+        for (const auto& replay : replays)
+            replay->attach(*probe);
+    }
+    if (!of_packets.empty())
+        for (const auto& link : machine.fabric().links())
+            link->watch(of_packets);
+}
 
 void note_cut_kernels(Machine& machine, Outcome& outcome) {
     const GpuStatistics& statistics = machine.gpu(0).statistics();
@@ -224,14 +238,21 @@ Outcome simulate(
     HostThread host_thread;
     for (const auto& replay : replays)
         replay->share(host_thread);
-    for (const auto& replay : replays)
-        replay->start();
     Sampler sampler(
         machine, outcome, simulation.scheduler(), whole.ranks.size() / simulated.size());
+    std::vector<Probe*> probes = options.probes;
+    if (options.counters)
+        probes.push_back(&sampler);
+    PacketProbes of_packets(probes);
+    attach(probes, of_packets, machine, replays);
+    for (Probe* probe : probes)
+        probe->on_simulation_begin(options.label);
+    for (const auto& replay : replays)
+        replay->start();
     Guard guard(system, whole, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
-        if (options.counters)
-            sampler.sample(now);
+        for (Probe* probe : probes)
+            probe->on_slice(now);
         if (!guard.goes_on(now, events))
             return false;
         if (options.progress)

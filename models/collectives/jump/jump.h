@@ -6,6 +6,7 @@
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
+#include "models/probe.h"
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +24,7 @@ class RunningCollective;
 /// A jump ends before the next fault and the collective's last turns, and when another collective
 /// arrives, a kernel starts to draw from a member's memory, or a host copy starts to move over
 /// links. Nothing is skipped beside kernels that draw, nor after a collective's first such copy.
-class Jump final : private EventHandler, private TurnListener {
+class Jump final : public Probe, private EventHandler, private TurnListener {
 public:
     /// Other activity, reported by the machine.
     struct Beside {
@@ -37,6 +38,9 @@ public:
     /// repeat itself.
     void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
     void forget(const RunningCollective& collective);
+    void on_collective_end(const CollectiveSeen& collective, Time /*now*/) override {
+        forget(*collective.running);
+    }
     [[nodiscard]] bool watching() const { return collective_ != nullptr; }
     /// Total simulated time skipped.
     [[nodiscard]] Time jumped() const { return jumped_; }

@@ -7,6 +7,7 @@
 #include "models/collectives/jump/past_run.h"
 #include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/rank_port.h"
+#include "models/probe.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@ protected:
 /// its first member is done ends that: it moves the rest of its data, and has to fill its pipeline
 /// for that. Those like it are then simulated until one, later two, four and so on were
 /// undisturbed. So is one whose members join at other distances than the example's.
-class Recall final : private EventHandler, private DrawListener {
+class Recall final : public Probe, private EventHandler, private DrawListener {
 public:
     using Ports = std::vector<RankPort*>;
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
@@ -61,11 +62,14 @@ public:
     void told(
         const MemberListener& of, std::uint32_t position, std::uint32_t left, std::uint32_t all,
         Time end);
-    /// It has ended, and is an example if it was undisturbed.
-    void ended(const MemberListener& of);
-
-    /// Something else begins to move data.
-    void disturb();
+    /// It is an example if it was undisturbed.
+    void on_collective_end(const CollectiveSeen& collective, Time /*now*/) override {
+        ended(*collective.members);
+    }
+    void on_collective_begin(const CollectiveSeen& /*collective*/, Time /*now*/) override {
+        disturb();
+    }
+    void on_host_copy(Time /*now*/) override { disturb(); }
     /// Simulated time that recalled collectives took.
     [[nodiscard]] Time recalled() const { return recalled_; }
 
@@ -91,6 +95,9 @@ private:
     enum class Tag : std::uint8_t { kTold, kDisturbed };
     void on_event(std::uint64_t tag) override;
     void on_kernel_draws() override { disturb(); }
+    /// Something else begins to move data.
+    void disturb();
+    void ended(const MemberListener& of);
     void post(Tag tag, Time at);
     void tell();
     void give_way();
