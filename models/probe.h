@@ -35,8 +35,8 @@ struct CollectiveSeen {
 
 /// Watches a simulation, without changing it: derive from it, override what is of interest, and
 /// attach it (SimulateOptions::probes, RunOptions::probes). The timeline's counters, the period
-/// detector (Jump) and the memo of collectives (Recall) are attached in the same way. Times are
-/// those of the simulated machine.
+/// detector (FastForward) and the memo of collectives (CollectiveMemo) are attached in the same
+/// way. Times are those of the simulated machine.
 ///
 /// What a simulation leaves out, no probe sees: ranks that others stand for, and packets of
 /// repetitions and of collectives that pass as earlier ones did. "exact" in an experiment simulates

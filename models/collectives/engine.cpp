@@ -34,24 +34,25 @@ CollectiveEngine::~CollectiveEngine() {
 
 CollectiveEnvironment CollectiveEngine::environment() const {
     const bool functional = functional_seed_ != 0;
-    return {fabric_, params_, ports_, functional, jump_ != nullptr && !functional};
+    return {fabric_, params_, ports_, functional, fast_forward_ != nullptr && !functional};
 }
 
-void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
-    jump_ = std::make_unique<Jump>(
+void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember) {
+    fast_forward_ = std::make_unique<FastForward>(
         fabric_.scheduler(), counts,
-        Jump::Beside{
+        FastForward::Beside{
             [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
-    attach(*jump_);
+    attach(*fast_forward_);
     if (!remember)
         return;
-    recall_ =
-        std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
-    attach(*recall_);
+    memo_ = std::make_unique<CollectiveMemo>(
+        fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    attach(*memo_);
 }
 
 Time CollectiveEngine::jumped() const {
-    return (jump_ ? jump_->jumped() : Time()) + (recall_ ? recall_->recalled() : Time());
+    return (fast_forward_ ? fast_forward_->jumped() : Time()) +
+           (memo_ ? memo_->recalled() : Time());
 }
 
 std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) const {
@@ -62,7 +63,7 @@ std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) co
 }
 
 void CollectiveEngine::watch_one() {
-    if (!jump_ || jump_->watching() || running_.size() != 1)
+    if (!fast_forward_ || fast_forward_->watching() || running_.size() != 1)
         return;
     const Instance& instance = *running_.begin()->second;
     // In an exchange with a late rank, a part has not begun yet.
@@ -71,7 +72,7 @@ void CollectiveEngine::watch_one() {
     if (instance.joined < instance.members.size())
         return;
     const std::vector<RankPort*> ports = ports_of(instance.spec);
-    jump_->watch(*instance.running, {ports.begin(), ports.end()});
+    fast_forward_->watch(*instance.running, {ports.begin(), ports.end()});
 }
 
 bool CollectiveEngine::undisturbed() const {
@@ -103,8 +104,8 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     std::uint32_t channels = 0;
     if (instance.running) {
         instance.running->abandon();
-        if (jump_)
-            jump_->forget(*instance.running);
+        if (fast_forward_)
+            fast_forward_->forget(*instance.running);
         retired_.push_back(std::move(instance.running));
         channels = spec.choice.channels;  // the kernel is already on the GPU
     }

@@ -7,9 +7,9 @@
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
-#include "models/collectives/jump/jump.h"
-#include "models/collectives/jump/recall.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/shortcuts/collective_memo.h"
+#include "models/collectives/shortcuts/fast_forward.h"
 #include "models/probe.h"
 
 #include <systemc>
@@ -60,7 +60,7 @@ public:
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
     /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
     /// collective may also be taken to move as an earlier one like it did; not where links change.
-    void allow_jumps(TrafficCounts& counts, bool remember);
+    void allow_shortcuts(TrafficCounts& counts, bool remember);
     /// The probe hears of collectives and of host copies. It must outlive the engine's runs.
     void attach(Probe& probe) { probes_.push_back(&probe); }
     ~CollectiveEngine() override;
@@ -215,9 +215,9 @@ private:
     /// By what the trace ran, and what runs here.
     std::map<std::pair<std::string, std::string>, OtherKernel> other_kernels_;
     Bytes coarse_;
-    std::vector<Probe*> probes_;      ///< jump_ and recall_ first
-    std::unique_ptr<Jump> jump_;      ///< null: nothing is skipped
-    std::unique_ptr<Recall> recall_;  ///< null: every collective moves its data itself
+    std::vector<Probe*> probes_;                 ///< fast_forward_ and memo_ first
+    std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped
+    std::unique_ptr<CollectiveMemo> memo_;       ///< null: every collective moves its data itself
     std::vector<std::unique_ptr<RunningCollective>>
         retired_;  ///< gave up; packets may still arrive
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
-#include "models/collectives/jump/turn_log.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/period_detector.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>

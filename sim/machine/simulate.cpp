@@ -203,7 +203,7 @@ bool repeats_itself(const SystemParams& system) {
 Outcome simulate(
     const SystemParams& system, const ExecutionGraph& whole, const CollectivePolicies& policies,
     const SimulateOptions& options) {
-    std::optional<RankFold> fold;
+    std::optional<RankSymmetry> fold;
     if (!options.exact && options.functional_seed == 0)
         fold = fold_of(system, whole, policies, options.approximate);
     const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
@@ -226,7 +226,7 @@ Outcome simulate(
     MachineCounts counts(machine);
     if (!options.exact && repeats_itself(system))
         // A recalled collective's traffic would come to the timeline's counters at its end.
-        machine.collectives().allow_jumps(counts, system.faults.empty() && !options.counters);
+        machine.collectives().allow_shortcuts(counts, system.faults.empty() && !options.counters);
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/foldable.h"
+#include "models/collectives/shortcuts/foldable.h"
 
 namespace switchfold {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/tree_fold.h"
+#include "models/collectives/shortcuts/tree_symmetry.h"
 
 #include "interconnect/path_finder.h"
-#include "models/collectives/choice/flow_images.h"
 #include "models/collectives/fifo/step.h"
+#include "models/collectives/shortcuts/flow_images.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -75,11 +75,11 @@ fold_members(const GroupLayout& layout, const std::vector<Parents>& trees, std::
 namespace {
 
 /// The fold onto the first `kept` members of each machine.
-std::optional<RankFold> fold_onto(
+std::optional<RankSymmetry> fold_onto(
     const Topology& topology, PathFinder& finder, const GroupLayout& layout,
     const std::vector<Parents>& trees, std::uint32_t kept) {
     const auto ranks = static_cast<std::uint32_t>(layout.machine_of.size());
-    RankFold fold(topology, ranks);
+    RankSymmetry fold(topology, ranks);
     // Times step where one more packet no longer fits a window. A fold steps at another size: there
     // it is off by the step. Where links inside machines are the limit, channels fall out of step
     // in another way: 7.9 % at most in docs/performance.md.
@@ -112,7 +112,7 @@ std::optional<RankFold> fold_onto(
 
 }  // namespace
 
-std::optional<RankFold>
+std::optional<RankSymmetry>
 fold_trees(const Topology& topology, const GroupLayout& layout, const std::vector<Parents>& trees) {
     if (!layout.even())
         return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/likeness.h"
+#include "models/collectives/shortcuts/collective_key.h"
 
 #include "models/collectives/library.h"
 #include "models/collectives/running_collective.h"
@@ -7,9 +7,9 @@
 namespace switchfold {
 
 // Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
-Likeness likeness(const CollectiveSpec& spec) {
+CollectiveKey key_of(const CollectiveSpec& spec) {
     const Choice& choice = spec.choice;
-    Likeness like{
+    CollectiveKey like{
         kNobodyLate,
         static_cast<std::uint64_t>(spec.kind),
         spec.bytes.count(),
@@ -29,9 +29,9 @@ Likeness likeness(const CollectiveSpec& spec) {
     return like;
 }
 
-Likeness with_late(Likeness likeness, std::uint32_t position) {
-    likeness.front() = position;
-    return likeness;
+CollectiveKey with_late(CollectiveKey key, std::uint32_t position) {
+    key.front() = position;
+    return key;
 }
 
 }  // namespace switchfold

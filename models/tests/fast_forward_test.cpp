@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::jump_test {
+namespace switchfold::fast_forward_test {
 namespace {
 
 /// A one-time event of the outside world; it ends a jump.
@@ -42,7 +42,7 @@ Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
     TestMachine machine(c.topology, TestMachine::params(), c.policy);
     LinkBytes bytes(machine.fabric);
     if (jumps)
-        machine.engine->allow_jumps(bytes, true);
+        machine.engine->allow_shortcuts(bytes, true);
     WorldClock clock(machine.simulation.scheduler());
     Once once;
     if (disturb)
@@ -87,7 +87,7 @@ Both expect_the_same(const Case& c, const std::string& what, const Disturb& dist
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
 
-TEST(Jump, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
+TEST(FastForward, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
     for (const std::uint64_t mebibytes : {8192U, 12000U}) {
         const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
         const auto [exact, jumping] = expect_the_same(c, "ring");
@@ -96,7 +96,7 @@ TEST(Jump, ALongRingTakesTheSameTimeForAFractionOfTheEvents) {
     }
 }
 
-TEST(Jump, EveryAlgorithmTakesTheSameTime) {
+TEST(FastForward, EveryAlgorithmTakesTheSameTime) {
     const Topology two = TestMachine::cluster(2, 4);
     const Topology one = TestMachine::hgx(8).build();
     expect_the_same(all_reduce(one, Algorithm::kTree, 256 * kMiB), "tree in a machine");
@@ -106,7 +106,7 @@ TEST(Jump, EveryAlgorithmTakesTheSameTime) {
     expect_the_same(all_reduce(two, Algorithm::kInSwitchTree, 128 * kMiB), "NVLS tree");
 }
 
-TEST(Jump, LongCollectivesOfEachKindDoJump) {
+TEST(FastForward, LongCollectivesOfEachKindDoJump) {
     const Topology two = TestMachine::cluster(2, 4);
     const Topology one = TestMachine::hgx(8).build();
     // A chain's chunks in Simple fill the FIFOs of every hop for most of such a transfer.
@@ -124,7 +124,7 @@ TEST(Jump, LongCollectivesOfEachKindDoJump) {
     }
 }
 
-TEST(Jump, StepsOfALongLoopAreLeftOutInsideItsHalves) {
+TEST(FastForward, StepsOfALongLoopAreLeftOutInsideItsHalves) {
     // One loop of 94 steps, half of which reduce and half copy.
     const Case c = all_reduce(TestMachine::hgx(48).build(), Algorithm::kRing, 48 * kMiB);
     const Outcome exact = run_once(c, false);
@@ -137,7 +137,7 @@ TEST(Jump, StepsOfALongLoopAreLeftOutInsideItsHalves) {
     expect_the_same(scatter, "reduce-scatter");
 }
 
-TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
+TEST(FastForward, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
     for (const InSwitchMode mode : {InSwitchMode::kPull, InSwitchMode::kCommand})
         for (const std::uint32_t gpus : {4U, 7U}) {
             Case c = all_reduce(
@@ -158,7 +158,7 @@ TEST(Jump, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
 
 // The network's switch reduces as well, and each GPU's NIC is what all heads wait for: blocks move
 // in bursts, each at its own moment.
-TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
+TEST(FastForward, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
     ClusterTopology cluster = TestMachine::cluster_of(2, 4);
     SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(cluster.network);
     network.node = TestMachine::hgx(4).node;
@@ -170,7 +170,7 @@ TEST(Jump, PullsOfRegisteredBuffersAcrossMachinesLeaveOutHunks) {
 }
 
 // The first all-reduce of a run is refused while it is made: the ring in its place may jump.
-TEST(Jump, ARingInPlaceOfARefusedPullJumps) {
+TEST(FastForward, ARingInPlaceOfARefusedPullJumps) {
     SwitchedTopology topology = TestMachine::hgx(8);
     topology.node.reduction->when_full = WhenFull::kRefuse;
     topology.node.reduction->entries = 8;
@@ -180,7 +180,7 @@ TEST(Jump, ARingInPlaceOfARefusedPullJumps) {
     expect_the_same(refused, "refused");
 }
 
-TEST(Jump, LongExchangesLeaveOutChunks) {
+TEST(FastForward, LongExchangesLeaveOutChunks) {
     Case c{TestMachine::cluster(2, 4), {}, {}};
     c.policy.channels = 16;
     c.operation.kind = CollectiveKind::kAllToAll;
@@ -192,7 +192,7 @@ TEST(Jump, LongExchangesLeaveOutChunks) {
     expect_the_same(c, "exchange");
 }
 
-TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
+TEST(FastForward, PullsOfManyHeadsTravelInLargerPackets) {
     const Case c = all_reduce(TestMachine::hgx(64).build(), Algorithm::kInSwitch, 128 * kMiB);
     const Outcome exact = run_once(c, false);
     const Outcome coarse = run_once(c, true);
@@ -201,7 +201,7 @@ TEST(Jump, PullsOfManyHeadsTravelInLargerPackets) {
     EXPECT_EQ(coarse.bytes, exact.bytes);
 }
 
-TEST(Jump, WhatDriftsSlowlyIsWatchedForLonger) {
+TEST(FastForward, WhatDriftsSlowlyIsWatchedForLonger) {
     // The posts of two members drift against each other's polls, and leap once in many loops.
     Case c = all_reduce(TestMachine::hgx(2).build(), Algorithm::kInSwitch, 24'084'480);
     c.policy.protocol = Protocol::kSimple;
@@ -217,7 +217,7 @@ TEST(Jump, WhatDriftsSlowlyIsWatchedForLonger) {
     expect_the_same(tree, "tree over machines of two");
 }
 
-TEST(Jump, WhatIsUnderWayAtTheStartIsNotCountedAsRepeating) {
+TEST(FastForward, WhatIsUnderWayAtTheStartIsNotCountedAsRepeating) {
     Case c = all_reduce(TestMachine::hgx(4).build(), Algorithm::kInSwitch, 30'622'720);
     c.policy.channels = 4;
     c.operation.kind = CollectiveKind::kAllGather;
@@ -225,7 +225,7 @@ TEST(Jump, WhatIsUnderWayAtTheStartIsNotCountedAsRepeating) {
     expect_the_same(c, "all-gather");
 }
 
-TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
+TEST(FastForward, SmallCollectivesAreCarriedOutWhole) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
         const Case c = all_reduce(TestMachine::hgx(4).build(), algorithm, kMiB);
         EXPECT_EQ(run_once(c, true).time, run_once(c, false).time);
@@ -233,12 +233,12 @@ TEST(Jump, SmallCollectivesAreCarriedOutWhole) {
     }
 }
 
-TEST(Jump, FunctionalModeLeavesNothingOut) {
+TEST(FastForward, FunctionalModeLeavesNothingOut) {
     CollectivePolicy policy;
     policy.algorithm = Algorithm::kRing;
     TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy, 7);
     LinkBytes bytes(machine.fabric);
-    machine.engine->allow_jumps(bytes, true);
+    machine.engine->allow_shortcuts(bytes, true);
     CollectiveOperation operation;
     operation.bytes = Bytes(64 * kMiB);
     machine.run(operation);
@@ -246,7 +246,7 @@ TEST(Jump, FunctionalModeLeavesNothingOut) {
     EXPECT_TRUE(machine.engine->wrong_results().empty());
 }
 
-TEST(Jump, AnEventOfTheWorldComesAtItsTime) {
+TEST(FastForward, AnEventOfTheWorldComesAtItsTime) {
     const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 1024 * kMiB);
     Time seen;
     const Outcome jumping = run_once(c, true, [&](TestMachine&, WorldClock& clock, Once& once) {
@@ -257,7 +257,7 @@ TEST(Jump, AnEventOfTheWorldComesAtItsTime) {
     EXPECT_GT(jumping.time, microseconds(3333));
 }
 
-TEST(Jump, AFaultEndsIt) {
+TEST(FastForward, AFaultEndsIt) {
     // From the middle of the run a cable has a third of its rate. The rest repeats at another pace
     // and takes longer.
     const Case c = all_reduce(TestMachine::hgx(4).build(), Algorithm::kRing, 512 * kMiB);
@@ -277,7 +277,7 @@ TEST(Jump, AFaultEndsIt) {
         all_reduce(TestMachine::hgx(4).build(), Algorithm::kInSwitch, 256 * kMiB), "cut NVLS", cut);
 }
 
-TEST(Jump, AnotherCollectiveEndsIt) {
+TEST(FastForward, AnotherCollectiveEndsIt) {
     // A smaller collective in the middle shares the links for a while, so the long one ends later.
     const Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, 16384 * kMiB);
     struct Nobody final : CollectiveListener {
@@ -301,7 +301,7 @@ TEST(Jump, AnotherCollectiveEndsIt) {
     EXPECT_GT(to_seconds(jumping.time), 1.03 * to_seconds(alone));
 }
 
-TEST(Jump, WaitingForALatePeerIsNotLeftOut) {
+TEST(FastForward, WaitingForALatePeerIsNotLeftOut) {
     for (const CollectiveKind kind : {CollectiveKind::kAllReduce, CollectiveKind::kAllToAll}) {
         const std::uint64_t mebibytes = kind == CollectiveKind::kAllReduce ? 8192 : 1024;
         Case c = all_reduce(TestMachine::hgx(8).build(), Algorithm::kRing, mebibytes * kMiB);
@@ -344,4 +344,4 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold::jump_test
+}  // namespace switchfold::fast_forward_test

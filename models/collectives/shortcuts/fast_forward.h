@@ -3,9 +3,9 @@
 
 #include "core/kernel/scheduler.h"
 #include "core/units.h"
-#include "models/collectives/jump/traffic_counts.h"
-#include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/period_detector.h"
+#include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/probe.h"
 
 #include <cstdint>
@@ -24,14 +24,14 @@ class RunningCollective;
 /// A jump ends before the next fault and the collective's last turns, and when another collective
 /// arrives, a kernel starts to draw from a member's memory, or a host copy starts to move over
 /// links. Nothing is skipped beside kernels that draw, nor after a collective's first such copy.
-class Jump final : public Probe, private EventHandler, private TurnListener {
+class FastForward final : public Probe, private EventHandler, private WindowListener {
 public:
     /// Other activity, reported by the machine.
     struct Beside {
         std::function<bool()> undisturbed;            ///< the collective is alone now
         std::function<std::uint64_t()> copied_bytes;  ///< bytes of host copies over links so far
     };
-    Jump(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
+    FastForward(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
         scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
 
     /// Watches a single collective, whose members have these ports; no effect if it does not

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/turn_log.h"
+#include "models/collectives/shortcuts/period_detector.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <optional>
 
-namespace switchfold::turn_log_test {
+namespace switchfold::period_detector_test {
 namespace {
 
 /// Parts that end turns at given times (ps), with a log that is evaluated after each window.
-struct Parts : TurnListener {
+struct Parts : WindowListener {
     Parts(std::uint64_t cycle, std::uint64_t most) : log(cycle, cycle, most) {
-        TurnListener* self = this;
+        WindowListener* self = this;
         log.set_listener(self);
     }
     void on_window() override { over = true; }
@@ -39,12 +39,12 @@ struct Parts : TurnListener {
         }
         return std::nullopt;
     }
-    TurnLog log;
+    PeriodDetector log;
     bool over = false;
     std::uint64_t now = 0;
 };
 
-TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
+TEST(PeriodDetector, SeesThatAllPartsRepeatThemselves) {
     Parts parts(1, 64);
     for (std::uint32_t lane : {0U, 0U, 1U})
         parts.log.add(lane);
@@ -60,7 +60,7 @@ TEST(TurnLog, SeesThatAllPartsRepeatThemselves) {
     EXPECT_NEAR(found->counted, 2, 1e-9);  // work in flight settles in the first window
 }
 
-TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
+TEST(PeriodDetector, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
     Parts parts(1, 64);
     parts.log.add(0);
     parts.log.add(0);
@@ -72,7 +72,7 @@ TEST(TurnLog, TurnsThatDifferInTurnRepeatThemselvesOverSeveral) {
         43000.0 / 4 * 0.003);
 }
 
-TEST(TurnLog, AStretchEndsWithItsSection) {
+TEST(PeriodDetector, AStretchEndsWithItsSection) {
     // Two sections of sixty turns, the second slower. A repetition never spans both.
     Parts parts(1, 8);
     parts.log.set_section(60);
@@ -91,7 +91,7 @@ TEST(TurnLog, AStretchEndsWithItsSection) {
     EXPECT_FALSE(few.run(500, 2, [](auto, auto, auto now) { return now + 10000U; }));
 }
 
-TEST(TurnLog, OfLanesInASectionTheSlowestSetsThePace) {
+TEST(PeriodDetector, OfLanesInASectionTheSlowestSetsThePace) {
     Parts parts(1, 8);
     parts.log.set_section(1000);
     parts.log.add(0);
@@ -106,14 +106,14 @@ TEST(TurnLog, OfLanesInASectionTheSlowestSetsThePace) {
     EXPECT_LE(static_cast<double>(found->trusted) * window * 0.002, 1.6);
 }
 
-TEST(TurnLog, WhatBecomesSlowerDoesNotRepeatItself) {
+TEST(PeriodDetector, WhatBecomesSlowerDoesNotRepeatItself) {
     Parts parts(1, 16);
     parts.log.add(0);
     EXPECT_FALSE(
         parts.run(2000, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 100; }));
 }
 
-TEST(TurnLog, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
+TEST(PeriodDetector, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
     Parts parts(1, 16);
     parts.log.add(0);
     parts.log.add(0);
@@ -124,7 +124,7 @@ TEST(TurnLog, PartsOfALaneThatDriftApartAreNotTrustedForLong) {
     EXPECT_LE(found->trusted, 40U);
 }
 
-TEST(TurnLog, JitterAveragesOut) {
+TEST(PeriodDetector, JitterAveragesOut) {
     Parts parts(1, 64);
     constexpr std::uint32_t kParts = 40;
     for (std::uint32_t part = 0; part < kParts; ++part)
@@ -138,7 +138,7 @@ TEST(TurnLog, JitterAveragesOut) {
         static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 20);
 }
 
-TEST(TurnLog, WindowsAreWholeCycles) {
+TEST(PeriodDetector, WindowsAreWholeCycles) {
     Parts parts(15, 60);
     parts.log.add(0);
     const auto found = parts.run(
@@ -149,4 +149,4 @@ TEST(TurnLog, WindowsAreWholeCycles) {
 }
 
 }  // namespace
-}  // namespace switchfold::turn_log_test
+}  // namespace switchfold::period_detector_test

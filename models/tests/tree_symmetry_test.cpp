@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/tree_fold.h"
+#include "models/collectives/shortcuts/tree_symmetry.h"
 
 #include "models/collectives/fifo/step.h"
 
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold::tree_fold_test {
+namespace switchfold::tree_symmetry_test {
 namespace {
 
 constexpr std::uint32_t kMachines = 3;
@@ -81,4 +81,4 @@ TEST(FoldedTrees, UnlikeChainsStayApart) {
 }
 
 }  // namespace
-}  // namespace switchfold::tree_fold_test
+}  // namespace switchfold::tree_symmetry_test

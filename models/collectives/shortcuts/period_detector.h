@@ -7,13 +7,13 @@
 
 namespace switchfold {
 
-class TurnListener {
+class WindowListener {
 public:
-    /// A window of turns has ended; call TurnLog::close_window() before time advances.
+    /// A window of turns has ended; call PeriodDetector::close_window() before time advances.
     virtual void on_window() = 0;
 
 protected:
-    ~TurnListener() = default;
+    ~WindowListener() = default;
 };
 
 /// A motion that repeats itself.
@@ -21,7 +21,7 @@ struct Repetition {
     std::uint64_t period = 0;   ///< ps per window
     std::vector<double> turns;  ///< by lane, per period
     double seen = 0;            ///< periods observed so far
-    double counted = 0;         ///< of these, the ones since TurnLog::count_from_now()
+    double counted = 0;         ///< of these, the ones since PeriodDetector::count_from_now()
     double apart = 0;           ///< turns by which parts of a lane moved against each other
     std::uint64_t trusted = 0;  ///< further periods that may be assumed to repeat
 };
@@ -33,13 +33,13 @@ struct Repetition {
 /// turns of all parts over the window's length. A stretch of windows repeats itself if its mean
 /// pace is known well enough and its parts do not drift apart: a part that runs ahead of another
 /// must wait for it eventually, and the motion then changes. Pure logic, without a clock.
-class TurnLog {
+class PeriodDetector {
 public:
     /// Windows are multiples of `cycle` turns, initially `window` and up to `most` turns.
-    TurnLog(std::uint64_t cycle, std::uint64_t window, std::uint64_t most) :
+    PeriodDetector(std::uint64_t cycle, std::uint64_t window, std::uint64_t most) :
         cycle_(cycle), window_(window), most_(most) {}
 
-    void set_listener(TurnListener* listener) { listener_ = listener; }
+    void set_listener(WindowListener* listener) { listener_ = listener; }
     /// Adds parts to a lane. \returns the index of the first.
     std::uint32_t add(std::uint32_t lane, std::uint32_t parts = 1);
     /// A part has ended a turn, or some of equal length, at `now` (ps).
@@ -120,7 +120,7 @@ private:
     std::uint64_t section_ = 0;            ///< turns per section; 0: no sections
     std::vector<std::uint64_t> left_out_;  ///< turns, by lane
     std::uint64_t window_end_ = 1;         ///< turns of the first part
-    TurnListener* listener_ = nullptr;
+    WindowListener* listener_ = nullptr;
     bool rests_early_ = false;
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;

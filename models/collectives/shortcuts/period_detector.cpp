@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/turn_log.h"
+#include "models/collectives/shortcuts/period_detector.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +44,7 @@ constexpr double kTrust = 8;
 
 }  // namespace
 
-std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
+std::uint32_t PeriodDetector::add(std::uint32_t lane, std::uint32_t parts) {
     lanes_ = std::max(lanes_, lane + 1);
     left_out_.resize(lanes_, 0);
     const auto first = static_cast<std::uint32_t>(counters_.size());
@@ -54,7 +54,7 @@ std::uint32_t TurnLog::add(std::uint32_t lane, std::uint32_t parts) {
     return first;
 }
 
-double TurnLog::progress(const Counter& counter, std::uint64_t now) {
+double PeriodDetector::progress(const Counter& counter, std::uint64_t now) {
     const auto turns = static_cast<double>(counter.turns);
     if (counter.turns < 2)
         return turns;
@@ -64,7 +64,7 @@ double TurnLog::progress(const Counter& counter, std::uint64_t now) {
     return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
 }
 
-TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
+PeriodDetector::Moved PeriodDetector::moved(const Mark& from, const Mark& to) const {
     struct Range {
         double sum = 0;
         double least = HUGE_VAL;
@@ -91,7 +91,7 @@ TurnLog::Moved TurnLog::moved(const Mark& from, const Mark& to) const {
     return all;
 }
 
-bool TurnLog::goes_on() const {
+bool PeriodDetector::goes_on() const {
     if (stretch_.size() < 3)
         return true;
     const Mark& first = stretch_.front();
@@ -100,7 +100,7 @@ bool TurnLog::goes_on() const {
     return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
 }
 
-bool TurnLog::known_to(double share) const {
+bool PeriodDetector::known_to(double share) const {
     const std::size_t windows = stretch_.size() - 1;
     if (windows < kFewestWindows)
         return false;
@@ -115,7 +115,7 @@ bool TurnLog::known_to(double share) const {
     return std::sqrt(squares / (count - 1) / count) <= share * mean;
 }
 
-std::optional<Repetition> TurnLog::repetition() const {
+std::optional<Repetition> PeriodDetector::repetition() const {
     if (!known_to(kKnown))
         return std::nullopt;
     const Mark& first = stretch_.front();
@@ -168,7 +168,7 @@ std::optional<Repetition> TurnLog::repetition() const {
     return found;
 }
 
-std::optional<std::uint64_t> TurnLog::section() const {
+std::optional<std::uint64_t> PeriodDetector::section() const {
     if (section_ == 0)
         return 0;
     std::uint64_t least = UINT64_MAX;
@@ -183,12 +183,12 @@ std::optional<std::uint64_t> TurnLog::section() const {
     return (least - 1) / section_;
 }
 
-void TurnLog::begin_stretch() {
+void PeriodDetector::begin_stretch() {
     stretch_.erase(stretch_.begin(), stretch_.end() - 1);
     skipped_ = 0;
 }
 
-std::optional<Repetition> TurnLog::close_window(std::uint64_t now, bool disturbed) {
+std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool disturbed) {
     Mark mark;
     mark.at = now;
     for (const Counter& counter : counters_)

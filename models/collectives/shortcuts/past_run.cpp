@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/past_run.h"
+#include "models/collectives/shortcuts/past_run.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
-#include "models/collectives/choice/flow_images.h"
+#include "models/collectives/shortcuts/flow_images.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,10 +28,10 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
 }
 
 /// The fold onto ranks 0 to `kept` - 1. `paths`: by ring and place.
-std::optional<RankFold> fold_onto(
+std::optional<RankSymmetry> fold_onto(
     const Topology& topology, PathFinder& finder, const Rings& rings,
     const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
-    RankFold fold(topology, static_cast<std::uint32_t>(rings.front().size()));
+    RankSymmetry fold(topology, static_cast<std::uint32_t>(rings.front().size()));
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
         fold.image_of_rank[rank] = rank % kept;
     FlowImages images(topology, fold);
@@ -54,7 +54,7 @@ std::optional<RankFold> fold_onto(
 
 }  // namespace
 
-std::optional<RankFold> fold_rings(const Topology& topology, const Rings& rings) {
+std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& rings) {
     const auto ranks = static_cast<std::uint32_t>(rings.front().size());
     PathFinder finder(topology);
     std::vector<std::vector<Paths>> paths;  // by ring and place; found when first needed

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/jump.h"
+#include "models/collectives/shortcuts/fast_forward.h"
 
 #include "models/collectives/running_collective.h"
 
@@ -20,12 +20,12 @@ constexpr double kApart = 0.0075;
 
 }  // namespace
 
-void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
+void FastForward::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
     auto* repeating = dynamic_cast<Repeating*>(&collective);
-    TurnLog* turns = repeating != nullptr ? repeating->turns() : nullptr;
+    PeriodDetector* turns = repeating != nullptr ? repeating->turns() : nullptr;
     if (turns == nullptr)
         return;
-    TurnListener* self = this;
+    WindowListener* self = this;
     turns->set_listener(self);
     collective_ = repeating;
     owed_.assign(turns->lanes(), 0);
@@ -36,22 +36,22 @@ void Jump::watch(RunningCollective& collective, std::vector<const RankPort*> por
     copies_moved();
 }
 
-void Jump::forget(const RunningCollective& collective) {
+void FastForward::forget(const RunningCollective& collective) {
     if (collective_ != nullptr && dynamic_cast<const Repeating*>(&collective) == collective_)
         stop();
 }
 
-void Jump::stop() {
+void FastForward::stop() {
     collective_->turns()->set_listener(nullptr);
     collective_ = nullptr;
 }
 
-void Jump::on_window() {
+void FastForward::on_window() {
     // The part that ended its turn is still handling an event.
     scheduler_.at(scheduler_.now(), *this, 0);
 }
 
-bool Jump::kernels_drew() {
+bool FastForward::kernels_drew() {
     bool drew = false;
     for (std::size_t i = 0; i < ports_.size(); ++i) {
         const double bytes = ports_[i]->kernel_draw().bytes;
@@ -61,18 +61,18 @@ bool Jump::kernels_drew() {
     return drew;
 }
 
-bool Jump::copies_moved() {
+bool FastForward::copies_moved() {
     const std::uint64_t before = std::exchange(copied_, beside_.copied_bytes());
     return copied_ != before;
 }
 
-bool Jump::kernels_draw() const {
+bool FastForward::kernels_draw() const {
     return std::any_of(ports_.begin(), ports_.end(), [](const RankPort* port) {
         return port->kernel_draw().rate > 0;
     });
 }
 
-void Jump::on_event(std::uint64_t /*tag*/) {
+void FastForward::on_event(std::uint64_t /*tag*/) {
     if (collective_ == nullptr || !collective_->turns()->window_over())
         return;
     // A collective disturbed by copies runs at another pace until it has resynchronised, which
@@ -87,13 +87,13 @@ void Jump::on_event(std::uint64_t /*tag*/) {
         skip(*repetition);
 }
 
-double Jump::whole_turns(std::uint32_t lane, double turns, double periods) const {
+double FastForward::whole_turns(std::uint32_t lane, double turns, double periods) const {
     const auto cycle = static_cast<double>(collective_->turns()->cycle());
     const double wanted = periods * turns + owed_[lane];
     return std::max(0.0, std::round(wanted / cycle) * cycle);
 }
 
-void Jump::skip(const Repetition& repetition) {
+void FastForward::skip(const Repetition& repetition) {
     const std::uint64_t window = collective_->turns()->window();
     std::uint64_t most = repetition.trusted;
     for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {

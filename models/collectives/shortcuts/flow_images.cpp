@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/flow_images.h"
+#include "models/collectives/shortcuts/flow_images.h"
 
 #include "interconnect/hop.h"
 
@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-FlowImages::FlowImages(const Topology& topology, RankFold& fold) :
+FlowImages::FlowImages(const Topology& topology, RankSymmetry& fold) :
     topology_(topology),
     fold_(fold),
     uses_(2 * topology.edges.size()),
@@ -42,7 +42,7 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
         const std::uint32_t hop = path.hops[i];
         const std::uint32_t other = image.hops[i];
         if (!alike(hop, other) || !fold_.set_hop(hop, other) ||
-            !RankFold::set(
+            !RankSymmetry::set(
                 fold_.image_of_node[topology_.end_of(hop)].node, topology_.end_of(other)))
             return false;
         uses_[hop].push_back(use);
@@ -69,7 +69,7 @@ bool FlowImages::same_uses(std::uint32_t hop) {
 
 bool FlowImages::finish() {
     for (std::uint32_t hop = 0; hop < uses_.size(); ++hop)
-        if (fold_.image_of_hop[hop] != RankFold::kIdle && !same_uses(hop))
+        if (fold_.image_of_hop[hop] != RankSymmetry::kIdle && !same_uses(hop))
             return false;
     for (std::uint32_t node = 0; node < visits_.size(); ++node) {
         if (visits_[node] == 0)

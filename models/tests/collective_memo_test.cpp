@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace switchfold::recall_test {
+namespace switchfold::collective_memo_test {
 namespace {
 
 constexpr std::uint64_t kMiB = 1ULL << 20U;
@@ -29,7 +29,7 @@ class Repeats : CollectiveListener {
 public:
     Repeats(const Topology& topology, Algorithm algorithm, bool remember) :
         machine_(topology, TestMachine::params(), policy_of(algorithm)), bytes_(machine_.fabric) {
-        machine_.engine->allow_jumps(bytes_, remember);
+        machine_.engine->allow_shortcuts(bytes_, remember);
     }
 
     struct Taken {
@@ -106,7 +106,7 @@ double relative(Time a, Time b) {
     return to_seconds(a) / to_seconds(b);
 }
 
-TEST(Recall, ACollectiveLikeAnEarlierOneTakesItsTimeAndBytesWithoutPackets) {
+TEST(CollectiveMemo, ACollectiveLikeAnEarlierOneTakesItsTimeAndBytesWithoutPackets) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     const auto first = repeats.call(of(64 * kMiB));
     for (int i = 0; i < 3; ++i) {
@@ -119,7 +119,7 @@ TEST(Recall, ACollectiveLikeAnEarlierOneTakesItsTimeAndBytesWithoutPackets) {
     EXPECT_GE(repeats.machine().engine->jumped(), first.time * 2);
 }
 
-TEST(Recall, OnlyTheSameCollectiveIsRecalled) {
+TEST(CollectiveMemo, OnlyTheSameCollectiveIsRecalled) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     repeats.call(of(64 * kMiB));
     EXPECT_GT(repeats.call(of(65 * kMiB)).events, 10'000U);
@@ -127,14 +127,14 @@ TEST(Recall, OnlyTheSameCollectiveIsRecalled) {
     EXPECT_LT(repeats.call(of(65 * kMiB)).events, 100U);
 }
 
-TEST(Recall, NothingIsRecalledWhereItMayNotBe) {
+TEST(CollectiveMemo, NothingIsRecalledWhereItMayNotBe) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, false);
     const auto first = repeats.call(of(64 * kMiB));
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
     EXPECT_EQ(repeats.machine().engine->jumped(), Time());
 }
 
-TEST(Recall, BesideAKernelThatDrawsNothingIsLearntOrRecalled) {
+TEST(CollectiveMemo, BesideAKernelThatDrawsNothingIsLearntOrRecalled) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     repeats.machine().ports[3]->draw(1e12);
     const auto first = repeats.call(of(64 * kMiB));
@@ -146,7 +146,7 @@ TEST(Recall, BesideAKernelThatDrawsNothingIsLearntOrRecalled) {
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
 }
 
-TEST(Recall, AKernelThatBeginsToDrawSpoilsAnExample) {
+TEST(CollectiveMemo, AKernelThatBeginsToDrawSpoilsAnExample) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     const auto first = repeats.call(of(16 * kMiB));  // usual_ of another size, shorter
     IdealPort& port = *repeats.machine().ports[5];
@@ -156,7 +156,7 @@ TEST(Recall, AKernelThatBeginsToDrawSpoilsAnExample) {
     EXPECT_LT(repeats.call(of(64 * kMiB)).events, 100U);
 }
 
-TEST(Recall, WhoIsDisturbedMovesWhatIsLeft) {
+TEST(CollectiveMemo, WhoIsDisturbedMovesWhatIsLeft) {
     const Topology topology = TestMachine::hgx(8).build();
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
         Repeats repeats(topology, algorithm, true);
@@ -179,7 +179,7 @@ TEST(Recall, WhoIsDisturbedMovesWhatIsLeft) {
     }
 }
 
-TEST(Recall, WhoIsDisturbedOftenIsSimulated) {
+TEST(CollectiveMemo, WhoIsDisturbedOftenIsSimulated) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     IdealPort& port = *repeats.machine().ports[5];
     const auto recalled = [&] { return repeats.call(of(64 * kMiB)).events < 100U; };
@@ -196,7 +196,7 @@ TEST(Recall, WhoIsDisturbedOftenIsSimulated) {
     }
 }
 
-TEST(Recall, AnotherCollectiveAndAHostCopyDisturb) {
+TEST(CollectiveMemo, AnotherCollectiveAndAHostCopyDisturb) {
     const auto run = [](bool remember) {
         Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, remember);
         repeats.call(of(256 * kMiB));
@@ -211,7 +211,7 @@ TEST(Recall, AnotherCollectiveAndAHostCopyDisturb) {
     EXPECT_GT(disturbed.events, first.events / 3);
 }
 
-TEST(Recall, OneWithALateMemberIsAnExampleForSuchOnly) {
+TEST(CollectiveMemo, OneWithALateMemberIsAnExampleForSuchOnly) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     const Time late = microseconds(2000);
     const auto first = repeats.call(of(64 * kMiB), late);
@@ -224,7 +224,7 @@ TEST(Recall, OneWithALateMemberIsAnExampleForSuchOnly) {
     EXPECT_GT(repeats.call(of(64 * kMiB), microseconds(20)).events, first.events / 2);
 }
 
-TEST(Recall, MembersThatComeAlmostAtOnceAreTogether) {
+TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     // 10 us are more than the first member needs to begin and little of what the whole takes.
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     const auto first = repeats.call(of(1024 * kMiB), microseconds(10));
@@ -288,4 +288,4 @@ RC_GTEST_PROP(RecallProperty, CallsTakeTheSameTimeWithIt, ()) {
 }
 
 }  // namespace
-}  // namespace switchfold::recall_test
+}  // namespace switchfold::collective_memo_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/choice/rank_fold.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
 
 #include "interconnect/hop.h"
 
@@ -7,14 +7,14 @@
 
 namespace switchfold {
 
-RankFold::RankFold(const Topology& topology, std::uint32_t ranks) :
+RankSymmetry::RankSymmetry(const Topology& topology, std::uint32_t ranks) :
     image_of_rank(ranks),
     image_of_hop(2 * topology.edges.size(), kIdle),
     image_of_node(topology.nodes.size()) {
     std::iota(image_of_rank.begin(), image_of_rank.end(), 0U);
 }
 
-std::vector<std::uint32_t> RankFold::kept() const {
+std::vector<std::uint32_t> RankSymmetry::kept() const {
     std::vector<std::uint32_t> all;
     for (std::uint32_t rank = 0; rank < ranks(); ++rank)
         if (image_of_rank[rank] == rank)
@@ -22,13 +22,13 @@ std::vector<std::uint32_t> RankFold::kept() const {
     return all;
 }
 
-bool RankFold::set(std::uint32_t& image, std::uint32_t value) {
+bool RankSymmetry::set(std::uint32_t& image, std::uint32_t value) {
     if (image == kIdle)
         image = value;
     return image == value;
 }
 
-bool RankFold::set_hop(std::uint32_t hop, std::uint32_t image) {
+bool RankSymmetry::set_hop(std::uint32_t hop, std::uint32_t image) {
     return set(image_of_hop[hop], image) && set(image_of_hop[reversed(hop)], reversed(image));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/traffic_counts.h"
+#include "models/collectives/shortcuts/traffic_counts.h"
 
 namespace switchfold {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/jump/recall.h"
+#include "models/collectives/shortcuts/collective_memo.h"
 
 #include "models/collectives/running_collective.h"
 
@@ -14,7 +14,7 @@ constexpr std::uint32_t kMostCaution = 1U << 20U;
 
 }  // namespace
 
-void Recall::listen(const Ports& ports) {
+void CollectiveMemo::listen(const Ports& ports) {
     for (RankPort* port : ports_)
         port->tell_of_draws(nullptr);
     ports_ = ports;
@@ -23,24 +23,24 @@ void Recall::listen(const Ports& ports) {
         port->tell_of_draws(&self);
 }
 
-bool Recall::undisturbed(const Ports& ports) const {
+bool CollectiveMemo::undisturbed(const Ports& ports) const {
     return alone_() && std::none_of(ports.begin(), ports.end(), [](const RankPort* port) {
                return port->kernel_draw().rate > 0;
            });
 }
 
-bool Recall::recall(
-    const Likeness& likeness, const PastRun::Joining& joining, const Ports& ports,
-    MemberListener& members, RecallListener& listener) {
+bool CollectiveMemo::recall(
+    const CollectiveKey& key, const PastRun::Joining& joining, const Ports& ports,
+    MemberListener& members, MemoListener& listener) {
     if (passing_ || watched_ != nullptr || !undisturbed(ports))
         return false;
-    const auto found = past_.find(likeness);
+    const auto found = past_.find(key);
     if (found == past_.end() || !found->second.suits(joining)) {
-        record(likeness, joining, ports, members);
+        record(key, joining, ports, members);
         return false;
     }
     const PastRun& run = found->second;
-    passing_ = {likeness, run, scheduler_.now(), 0, &members, &listener};
+    passing_ = {key, run, scheduler_.now(), 0, &members, &listener};
     may_be_disturbed_ = true;
     ++generation_;
     listen(ports);
@@ -48,21 +48,21 @@ bool Recall::recall(
     return true;
 }
 
-void Recall::record(
-    Likeness likeness, const PastRun::Joining& joining, const Ports& ports,
+void CollectiveMemo::record(
+    CollectiveKey key, const PastRun::Joining& joining, const Ports& ports,
     const MemberListener& of) {
-    Recording recording{std::move(likeness), world(scheduler_.now()), counts_.all(), {}};
+    Recording recording{std::move(key), world(scheduler_.now()), counts_.all(), {}};
     recording.run.joining = joining;
     recordings_[&of] = std::move(recording);
     watched_ = &of;
     listen(ports);
 }
 
-void Recall::post(Tag tag, Time at) {
+void CollectiveMemo::post(Tag tag, Time at) {
     scheduler_.at(at, *this, generation_ << 1U | static_cast<std::uint64_t>(tag));
 }
 
-void Recall::on_event(std::uint64_t tag) {
+void CollectiveMemo::on_event(std::uint64_t tag) {
     if (!passing_ || tag >> 1U != generation_)
         return;
     if (static_cast<Tag>(tag & 1U) == Tag::kTold)
@@ -71,7 +71,7 @@ void Recall::on_event(std::uint64_t tag) {
         give_way();
 }
 
-void Recall::tell() {
+void CollectiveMemo::tell() {
     Passing& passing = *passing_;
     const Time now = scheduler_.now();
     const auto& told = passing.run.told;
@@ -95,12 +95,12 @@ void Recall::tell() {
     passing_.reset();
 }
 
-void Recall::give_way() {
+void CollectiveMemo::give_way() {
     const Passing passing = std::move(*passing_);
     passing_.reset();
     listen({});
-    past_.erase(passing.likeness);
-    Caution& caution = caution_[passing.likeness];
+    past_.erase(passing.key);
+    Caution& caution = caution_[passing.key];
     caution.left = caution.next;
     caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
     const Time passed = scheduler_.now() - passing.joined;
@@ -110,7 +110,7 @@ void Recall::give_way() {
     passing.listener->on_disturbed(1 - share);
 }
 
-void Recall::told(
+void CollectiveMemo::told(
     const MemberListener& of, std::uint32_t position, std::uint32_t left, std::uint32_t all,
     Time end) {
     const auto found = recordings_.find(&of);
@@ -124,7 +124,7 @@ void Recall::told(
     }
 }
 
-void Recall::ended(const MemberListener& of) {
+void CollectiveMemo::ended(const MemberListener& of) {
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
         return;
@@ -133,9 +133,9 @@ void Recall::ended(const MemberListener& of) {
     PastRun::Joining& joining = recording.run.joining;
     if (joining.late && joining.spread <= recording.run.ignored()) {
         joining.late = false;
-        recording.likeness = with_late(std::move(recording.likeness), kNobodyLate);
+        recording.key = with_late(std::move(recording.key), kNobodyLate);
     }
-    if (const auto caution = caution_.find(recording.likeness);
+    if (const auto caution = caution_.find(recording.key);
         caution != caution_.end() && caution->second.left > 0) {
         --caution->second.left;
         return;
@@ -145,10 +145,10 @@ void Recall::ended(const MemberListener& of) {
         recording.run.told.begin(), recording.run.told.end(),
         [](const auto& a, const auto& b) { return a.at < b.at; });
     if (recording.run.suits(recording.run.joining))
-        past_.try_emplace(std::move(recording.likeness), std::move(recording.run));
+        past_.try_emplace(std::move(recording.key), std::move(recording.run));
 }
 
-void Recall::disturb() {
+void CollectiveMemo::disturb() {
     if (watched_ != nullptr) {
         recordings_.erase(watched_);
         watched_ = nullptr;

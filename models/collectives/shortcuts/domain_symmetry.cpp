@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/hop.h"
 #include "interconnect/reduction_planner.h"
-#include "models/collectives/choice/flow_images.h"
+#include "models/collectives/shortcuts/flow_images.h"
 
 #include <algorithm>
 
@@ -33,11 +33,11 @@ std::vector<ReductionTree> equal_trees(
 /// Notes in the fold that the first of these ranks stands for all. \returns whether it can.
 bool fold_into_first(
     const Topology& topology, ReductionPlanner& planner, const std::vector<std::uint32_t>& ranks,
-    RankFold& fold) {
+    RankSymmetry& fold) {
     const std::vector<ReductionTree> trees = equal_trees(topology, planner, ranks);
     for (const std::uint32_t rank : ranks) {
         fold.image_of_rank[rank] = ranks.front();
-        if (!RankFold::set(fold.image_of_node[rank].node, ranks.front()))
+        if (!RankSymmetry::set(fold.image_of_node[rank].node, ranks.front()))
             return false;
     }
     for (const ReductionTree& tree : trees) {
@@ -52,23 +52,23 @@ bool fold_into_first(
 
 }  // namespace
 
-std::optional<RankFold> fold_domain(const Topology& topology, std::uint32_t ranks) {
+std::optional<RankSymmetry> fold_domain(const Topology& topology, std::uint32_t ranks) {
     if (ranks < 2)
         return std::nullopt;
-    RankFold fold(topology, ranks);
+    RankSymmetry fold(topology, ranks);
     ReductionPlanner planner(topology);
     if (!fold_into_first(topology, planner, fold.kept(), fold))
         return std::nullopt;
     return fold;
 }
 
-std::optional<RankFold> fold_heads(
+std::optional<RankSymmetry> fold_heads(
     const Topology& topology, const GroupLayout& layout,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between) {
     const auto heads = static_cast<std::uint32_t>(layout.machines.front().size());
     if (heads < 2 || !layout.even())
         return std::nullopt;
-    RankFold fold(topology, static_cast<std::uint32_t>(layout.machine_of.size()));
+    RankSymmetry fold(topology, static_cast<std::uint32_t>(layout.machine_of.size()));
     fold.error = 0.07;
     PathFinder finder(topology);
     FlowImages images(topology, fold);

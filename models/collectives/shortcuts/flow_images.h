@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/path_finder.h"
-#include "models/collectives/choice/rank_fold.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace switchfold {
 /// in a fold which links and nodes resemble which.
 class FlowImages {
 public:
-    FlowImages(const Topology& topology, RankFold& fold);
+    FlowImages(const Topology& topology, RankSymmetry& fold);
 
     /// A flow along `ways` resembles that of kept ranks along `images`. `key` names the latter:
     /// several flows of the whole have the same. \returns whether their links can resemble each
@@ -29,7 +29,7 @@ private:
     [[nodiscard]] bool same_uses(std::uint32_t hop);
 
     const Topology& topology_;
-    RankFold& fold_;
+    RankSymmetry& fold_;
     std::vector<std::vector<std::uint64_t>> uses_;          ///< by hop: flows and their ways
     std::vector<std::vector<std::uint64_t>> uses_by_kept_;  ///< likewise
     std::vector<std::uint32_t> visits_;                     ///< by node: paths into it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which groups can be simulated on a few of their ranks, and which kept part stands for which.
-#include "models/collectives/choice/rank_fold.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
 
 #include "interconnect/hop.h"
 #include "interconnect/topologies/switched.h"
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace switchfold::rank_fold_test {
+namespace switchfold::rank_symmetry_test {
 namespace {
 
 Topology switched(std::uint32_t gpus, std::vector<std::uint32_t> lanes = {2, 2, 1}) {
@@ -36,7 +36,7 @@ std::vector<std::vector<std::uint32_t>> rings_of(const Topology& topology) {
     return ring_orders(topology, ranks, lay_out(topology, ranks));
 }
 
-std::optional<RankFold> fold(const Topology& topology) {
+std::optional<RankSymmetry> fold(const Topology& topology) {
     return fold_rings(topology, rings_of(topology));
 }
 
@@ -54,7 +54,7 @@ TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
     }
     for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
         const std::uint32_t image = found->image_of_hop[hop];
-        ASSERT_NE(image, RankFold::kIdle);
+        ASSERT_NE(image, RankSymmetry::kIdle);
         EXPECT_EQ(topology.edges[edge_of(image)].lanes, topology.edges[edge_of(hop)].lanes);
         EXPECT_EQ(runs_from_b(image), runs_from_b(hop));
     }
@@ -121,7 +121,7 @@ TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {
     }
     // If only a part of the domain takes part, the other ranks and their links are idle.
     EXPECT_EQ(fold_domain(topology, 20)->image_of_node[19].node, 0U);
-    EXPECT_EQ(fold_domain(topology, 20)->image_of_node[20].node, RankFold::kIdle);
+    EXPECT_EQ(fold_domain(topology, 20)->image_of_node[20].node, RankSymmetry::kIdle);
 }
 
 TEST(DomainFold, ASwitchThatARankCannotReachIsIdle) {
@@ -131,7 +131,7 @@ TEST(DomainFold, ASwitchThatARankCannotReachIsIdle) {
     ASSERT_TRUE(found);
     const std::uint32_t switch_of = std::max(cut.edges[20].a, cut.edges[20].b);
     for (std::uint32_t node = 36; node < cut.nodes.size(); ++node)
-        EXPECT_EQ(found->image_of_node[node].node, node == switch_of ? RankFold::kIdle : node);
+        EXPECT_EQ(found->image_of_node[node].node, node == switch_of ? RankSymmetry::kIdle : node);
 }
 
 TEST(DomainFold, NeedsSwitchesAndLinksOfOneKind) {
@@ -167,7 +167,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> both_ways(std::uint32_t mac
     return edges;
 }
 
-std::optional<RankFold> heads(const Topology& topology, std::uint32_t machines) {
+std::optional<RankSymmetry> heads(const Topology& topology, std::uint32_t machines) {
     std::vector<std::uint32_t> ranks(topology.gpus());
     std::iota(ranks.begin(), ranks.end(), 0U);
     return fold_heads(topology, lay_out(topology, ranks), both_ways(machines));
@@ -184,7 +184,7 @@ TEST(HeadsFold, OneRankOfEachMachineIsKept) {
     }
     for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
         const std::uint32_t image = found->image_of_hop[hop];
-        ASSERT_NE(image, RankFold::kIdle);
+        ASSERT_NE(image, RankSymmetry::kIdle);
         EXPECT_EQ(topology.edges[edge_of(image)].lanes, topology.edges[edge_of(hop)].lanes);
         EXPECT_EQ(runs_from_b(image), runs_from_b(hop));
     }
@@ -265,4 +265,4 @@ TEST(HeadsFold, CarriesTheBytesOfEveryRank) {
 }
 
 }  // namespace
-}  // namespace switchfold::rank_fold_test
+}  // namespace switchfold::rank_symmetry_test

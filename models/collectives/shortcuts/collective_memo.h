@@ -3,10 +3,10 @@
 
 #include "core/kernel/scheduler.h"
 #include "core/units.h"
-#include "models/collectives/jump/likeness.h"
-#include "models/collectives/jump/past_run.h"
-#include "models/collectives/jump/traffic_counts.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/collective_key.h"
+#include "models/collectives/shortcuts/past_run.h"
+#include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/probe.h"
 
 #include <cstddef>
@@ -21,14 +21,14 @@ namespace switchfold {
 
 class MemberListener;
 
-class RecallListener {
+class MemoListener {
 public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
     /// share in [0, 1].
     virtual void on_disturbed(double left) = 0;
 
 protected:
-    ~RecallListener() = default;
+    ~MemoListener() = default;
 };
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
@@ -36,24 +36,24 @@ protected:
 /// its first member is done ends that: it moves the rest of its data, and has to fill its pipeline
 /// for that. Those like it are then simulated until one, later two, four and so on were
 /// undisturbed. So is one whose members join at other distances than the example's.
-class Recall final : public Probe, private EventHandler, private DrawListener {
+class CollectiveMemo final : public Probe, private EventHandler, private DrawListener {
 public:
     using Ports = std::vector<RankPort*>;
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
-    Recall(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
+    CollectiveMemo(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
         scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
 
-    [[nodiscard]] bool knows(const Likeness& likeness) const { return past_.contains(likeness); }
+    [[nodiscard]] bool knows(const CollectiveKey& key) const { return past_.contains(key); }
     /// How long a member of such a collective may wait for the others without a difference.
-    [[nodiscard]] Time patience(const Likeness& likeness) const {
-        const auto found = past_.find(likeness);
+    [[nodiscard]] Time patience(const CollectiveKey& key) const {
+        const auto found = past_.find(key);
         return found == past_.end() ? Time() : found->second.ignored();
     }
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
-        const Likeness& likeness, const PastRun::Joining& joining, const Ports& ports,
-        MemberListener& members, RecallListener& listener);
+        const CollectiveKey& key, const PastRun::Joining& joining, const Ports& ports,
+        MemberListener& members, MemoListener& listener);
     /// A recalled one's members may be told by this alone.
     [[nodiscard]] bool passes(const MemberListener& members) const {
         return passing_ && passing_->members == &members && !telling_;
@@ -76,19 +76,19 @@ public:
 private:
     /// A collective that may become an example.
     struct Recording {
-        Likeness likeness;
+        CollectiveKey key;
         Time joined;                ///< its last member
         std::vector<double> begun;  ///< counts at that time
         PastRun run;
     };
     /// A recalled collective.
     struct Passing {
-        Likeness likeness;
+        CollectiveKey key;
         PastRun run;
         Time joined;
         std::size_t next = 0;  ///< of what its members are told
         MemberListener* members = nullptr;
-        RecallListener* listener = nullptr;
+        MemoListener* listener = nullptr;
     };
     /// A recording includes what its collective jumps over.
     [[nodiscard]] Time world(Time time) const { return time + scheduler_.skipped(); }
@@ -102,7 +102,7 @@ private:
     void tell();
     void give_way();
     void record(
-        Likeness likeness, const PastRun::Joining& joining, const Ports& ports,
+        CollectiveKey key, const PastRun::Joining& joining, const Ports& ports,
         const MemberListener& of);
     /// Hears of kernels that begin to draw from these; of none if there are none.
     void listen(const Ports& ports);
@@ -111,13 +111,13 @@ private:
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    std::map<Likeness, PastRun> past_;
+    std::map<CollectiveKey, PastRun> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;
         std::uint32_t next = 0;  ///< after the next such disturbance
     };
-    std::map<Likeness, Caution> caution_;
+    std::map<CollectiveKey, Caution> caution_;
     std::map<const MemberListener*, Recording> recordings_;
     const MemberListener* watched_ = nullptr;  ///< the recording that anything would spoil now
     std::optional<Passing> passing_;
