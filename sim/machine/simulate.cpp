@@ -279,14 +279,14 @@ Outcome simulate(
     for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)
         if (fold->image_of_rank[rank] != rank)
             outcome.times[rank] = outcome.times[fold->image_of_rank[rank]];
-    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size() - simulated.size());
+    outcome.folded_ranks = static_cast<double>(whole.ranks.size() - simulated.size());
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
-    outcome.jumped_ps = machine.collectives().jumped().count();
-    outcome.coarse_bytes = machine.collectives().coarse().count();
+    outcome.jumped_us = to_microseconds(machine.collectives().jumped());
+    outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
     note_cut_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(

@@ -7,17 +7,29 @@
 
 namespace switchfold {
 
+namespace {
+
+/// All figures that a simulation counts, as one member of its record.
+struct CountedFigures {
+    static void each(const Outcome& outcome, const auto& visit) {
+        visit(static_cast<const SimulationFigures&>(outcome));
+    }
+    static void each(Outcome& outcome, const auto& visit) {
+        visit(static_cast<SimulationFigures&>(outcome));
+    }
+};
+
+}  // namespace
+
 // CollectiveRecord is complete here alone.
 template <>
 struct RecordFields<Outcome> {
     static constexpr auto list() {
         using O = Outcome;
         return list_of(
-            member("times", &O::times), member("collectives", &O::collectives),
+            CountedFigures(), member("times", &O::times), member("collectives", &O::collectives),
             member("statistics", &O::statistics), member("counters", &O::counters),
-            member("notes", &O::notes), member("end_ps", &O::end_ps),
-            member("jumped_ps", &O::jumped_ps), member("coarse_bytes", &O::coarse_bytes),
-            member("folded_ranks", &O::folded_ranks), member("events", &O::events));
+            member("notes", &O::notes), member("end_ps", &O::end_ps), member("events", &O::events));
     }
 };
 
