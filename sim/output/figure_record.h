@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/record_json.h"
+#include "core/record_python.h"
 #include "sim/output/figures.h"
 
 #include <optional>
@@ -33,6 +34,11 @@ struct FigureMembers {
             figure.set(scenario, number);
         }
     }
+    void describe(PythonTypes& /*types*/, PythonRecord& record) const {
+        for (const Figure& figure : kFigures)
+            record.always.emplace_back(
+                figure.key, figure.is_optional() ? "Optional[float]" : "float");
+    }
 
 private:
     static OrderedJson figure_json(const Figure& figure, double value) {
@@ -60,6 +66,10 @@ struct CausesByPhase {
         const JsonNode by_phase = node[kKey];
         for (const SlowedPart& part : kSlowedParts)
             read_json(by_phase[part.key], scenario.*part.causes);
+    }
+    void describe(PythonTypes& types, PythonRecord& record) const {
+        record.always.emplace_back(
+            kKey, "Dict[str, " + types.type<std::optional<SlowdownByCause>>() + "]");
     }
 };
 

@@ -34,12 +34,19 @@ struct RecordFields<ScenarioResult> {
 struct ScenariosAndLegend {
     void write(const ExperimentResult& result, OrderedJson& out) const;
     void read(const JsonNode& node, ExperimentResult& result) const;
+    void describe(PythonTypes& types, PythonRecord& record) const {
+        record.always.emplace_back("scenarios", types.type<std::vector<ScenarioResult>>());
+        record.always.emplace_back("statistics", types.type<std::vector<StatisticTable>>());
+    }
 };
 
 /// Which program's results these are. Another program's are refused.
 struct SchemaOfResult {
     void write(const ExperimentResult& result, OrderedJson& out) const;
     void read(const JsonNode& node, ExperimentResult& result) const;
+    void describe(PythonTypes& /*types*/, PythonRecord& record) const {
+        record.always.emplace_back("schema", "str");
+    }
 };
 
 template <>
@@ -52,5 +59,8 @@ struct RecordFields<ExperimentResult> {
             ScenariosAndLegend(), member("host", &R::host));
     }
 };
+
+/// A Python module with the types of result.json.
+[[nodiscard]] std::string python_result_types();
 
 }  // namespace switchfold
