@@ -58,11 +58,7 @@ std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& fold
         auto format = format_of(file);
         if (format == TraceFormat::kChakraGroups)
             format = TraceFormat::kChakra;
-        const bool alone =
-            format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
-            format != TraceFormat::kCapture && format != TraceFormat::kNcclInspector &&
-            format != TraceFormat::kFlightRecorder && format != TraceFormat::kRocprof;
-        if (alone) {
+        if (!format || !may_lack_rank(*format)) {
             parts.push_back({file});
             continue;
         }
