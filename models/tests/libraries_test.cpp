@@ -79,11 +79,17 @@ RC_GTEST_PROP(Libraries, ExactlyOneServesAPolicyAndKnowsWhatItChose, ()) {
 /// What a library says is what the engine does: a named policy that it refuses stops the
 /// simulation with its reason, and any other runs by it.
 RC_GTEST_PROP(Libraries, WhatIsNotRefusedRunsByTheLibrary, ()) {
-    const CollectiveKind kind = any_kind();
-    CollectivePolicy policy;
-    policy.kernels = any_word<Kernels>();
-    policy.algorithm = any_word<Algorithm>();
-    RC_PRE(makes_sense(kind, policy));
+    const auto kind = *rc::gen::element(
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather);
+    // Most draws make no sense; a precondition would give up now and then.
+    const auto policy = *rc::gen::suchThat(
+        rc::gen::exec([] {
+            CollectivePolicy any;
+            any.kernels = any_word<Kernels>();
+            any.algorithm = any_word<Algorithm>();
+            return any;
+        }),
+        [&](const CollectivePolicy& any) { return makes_sense(kind, any); });
     const auto machines = *rc::gen::element(1U, 2U);
     const Topology topology =
         machines == 1 ? TestMachine::hgx(4).build() : TestMachine::cluster(2, 2);
@@ -99,7 +105,7 @@ RC_GTEST_PROP(Libraries, WhatIsNotRefusedRunsByTheLibrary, ()) {
         policies.all_gather = policy;
         break;
     default:
-        RC_DISCARD("one of the three");
+        break;
     }
     const CollectiveParams params = newest();
     CollectiveOperation operation;
