@@ -2,7 +2,7 @@
 #include "app/planner_report.h"
 
 #include "core/gibibytes.h"
-#include "core/json.h"
+#include "core/record_json.h"
 #include "core/units.h"
 #include "sim/planner/plan_files.h"
 #include "sim/uncertainty/figure_intervals.h"
@@ -218,15 +218,7 @@ private:
                               double value) {
             if (!error)
                 return;
-            const FigureInterval of = scaled(*error, value);
-            const auto end = [](const std::optional<double>& at) {
-                return at ? OrderedJson(*at) : OrderedJson(nullptr);
-            };
-            out["intervals"][key] = {
-                {"low", end(of.low)},
-                {"high", end(of.high)},
-                {"measured", of.measured},
-                {"like", of.like}};
+            out["intervals"][key] = record_json(scaled(*error, value));
         };
         tell("step_s", result_.step_error, plan.seconds);
         if (&plan != &result_.simulated.front()) {

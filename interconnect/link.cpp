@@ -224,6 +224,12 @@ void Link::hold_up_reverse(std::uint32_t bytes) {
     reverse_->wire_bytes_ = carried;
 }
 
+void Link::watch(PacketWatch& watch) {
+    SWITCHFOLD_CHECK(watched_ == nullptr, "link {} is watched twice", name());
+    watched_ = std::make_unique<WatchedSink>(*sink_, watch, kind_->context.scheduler);
+    sink_ = watched_.get();
+}
+
 void Link::add_overhead(std::uint32_t bytes) {
     occupy(kind_->context.scheduler.now().count(), bytes);
 }

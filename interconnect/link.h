@@ -10,6 +10,7 @@
 #include "interconnect/link_statistics.h"
 #include "interconnect/packet.h"
 #include "interconnect/packet_sink.h"
+#include "interconnect/packet_watch.h"
 
 #include <systemc>
 
@@ -79,6 +80,8 @@ public:
         port_ = port;
         cut_through_ = cut_through;
     }
+    /// From now on the watch sees what arrives at the far end. Links have one watch at most.
+    void watch(PacketWatch& watch);
     [[nodiscard]] std::uint32_t port() const { return port_; }
     void set_reverse(Link& reverse) { reverse_ = &reverse; }
     [[nodiscard]] Link& reverse() { return *reverse_; }
@@ -190,6 +193,7 @@ private:
     LinkStatistics statistics_;   ///< except counters updated with every packet
     Link* reverse_ = nullptr;
     std::unique_ptr<Errors> errors_;
+    std::unique_ptr<WatchedSink> watched_;
     std::shared_ptr<LinkKind> own_kind_;
 };
 

@@ -33,15 +33,15 @@ struct RanAllReduce {
     std::uint32_t blocks = 0;
     bool simulated = false;
     double time_us = 0;
-};
 
-template <class S>
-requires std::same_as<std::remove_const_t<S>, RanAllReduce>
-auto parts(S& simulated) {
-    return std::tie(
-        simulated.algorithm, simulated.protocol, simulated.blocks, simulated.simulated,
-        simulated.time_us);
-}
+    static constexpr auto fields() {
+        using R = RanAllReduce;
+        return list_of(
+            member("algorithm", &R::algorithm), member("protocol", &R::protocol),
+            member("blocks", &R::blocks), member("simulated", &R::simulated),
+            member("time_us", &R::time_us));
+    }
+};
 
 /// What auto chooses for each size, without simulating.
 std::vector<RanAllReduce>
@@ -166,10 +166,7 @@ std::vector<DescribedAllReduce> describe_all_reduces(
         }
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        RanAllReduce got;
-        ByteReader reader(result.bytes);
-        reader.get(got);
-        reader.end();
+        const auto got = value_of_bytes<RanAllReduce>(result.bytes);
         one.algorithm = got.algorithm;
         one.protocol = got.protocol;
         one.blocks = got.blocks;

@@ -171,11 +171,12 @@ private:
     /// Adds a run of the scenario with some mechanisms on.
     std::size_t
     add(const PreparedVariant& variant, const ScenarioParams& scenario, MechanismSet on,
-        bool counters, bool together = false) {
+        bool counters, bool together = false, std::vector<Probe*> probes = {}) {
         SimulateOptions options = simulate_options(*variant.experiment, scenario);
         options.contention = contention_with(on);
         options.counters = counters;
         options.peers_together = together;
+        options.probes = std::move(probes);
         const ExecutionGraph& graph =
             on == kAllMechanisms ? variant.graph_of(scenario) : variant.start;
         jobs_.push_back(
@@ -257,7 +258,8 @@ private:
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
             planned_.back().main =
-                add(prepared_of(i), scenarios[i], kAllMechanisms, options_.timeline);
+                add(prepared_of(i), scenarios[i], kAllMechanisms, options_.timeline, false,
+                    options_.probes);
         }
         for (std::size_t i = 0; i < scenarios.size(); ++i)
             planned_[i].together =
@@ -560,6 +562,8 @@ private:
 }  // namespace
 
 ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions& options) {
+    SWITCHFOLD_CHECK(
+        options.probes.empty() || options.in_process, "a probe would watch from another process");
     const bool many_core = workload_of<ManyCoreParams>(loaded.experiment) != nullptr;
     if (options.rank_timelines && (many_core || !loaded.experiment.workloads.empty()))
         throw ConfigError(

@@ -10,8 +10,11 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace switchfold {
+
+class Probe;  // models/probe.h
 
 struct RunOptions {
     unsigned jobs = 1;
@@ -23,6 +26,9 @@ struct RunOptions {
     IntervalSource intervals;
     std::function<void(const WorkerProgress&)> progress;
     std::function<void(const std::string&)> log;  ///< receives one line per step of the work
+    /// Watch the scenarios' own simulations, not those that find causes and baselines beside them.
+    /// Only with in_process: other processes have copies of them.
+    std::vector<Probe*> probes;
 };
 
 /// Runs an experiment's scenarios and, if a folder is given, writes the files. Throws ConfigError,

@@ -54,8 +54,10 @@ SimulateOptions simulate_options(const Experiment& experiment, const ScenarioPar
 Job simulation(
     std::string label, const SystemParams& system, const ExecutionGraph& graph,
     const CollectivePolicies& policies, const SimulateOptions& options) {
-    return {std::move(label), [&system, &graph, policies, options](const JobProgress& progress) {
-                SimulateOptions told = options;
+    SimulateOptions labelled = options;
+    labelled.label = label;
+    return {std::move(label), [&system, &graph, policies, labelled](const JobProgress& progress) {
+                SimulateOptions told = labelled;
                 told.progress = progress;
                 const Outcome outcome = simulate(system, graph, policies, told);
                 progress(1, outcome.events);

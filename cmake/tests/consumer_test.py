@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The installed headers and libraries suffice for other programs: installs them into a folder, then builds and runs a
-project there that adds a reduction policy and a topology family, alone and in experiments' files.
+project there that adds a reduction policy and a topology family, alone and in experiments' files, and a probe.
 
 usage: consumer_test.py CMAKE BUILD_DIRECTORY COMPILER SANITIZERS
 """
@@ -65,6 +65,23 @@ def check_experiments(program, folder):
         assert '/dimension: unknown key, did you mean "dimensions"?' in str(refused), refused
 
 
+def check_probe(program, folder):
+    """A probe sees every packet and kernel of an exact simulation, as the statistics count them, and changes nothing."""
+    path = folder / "watched.json"
+    network = {"transformer": {"blocks": 2, "hidden": 512, "sequence": 128}}
+    path.write_text(json.dumps({
+        "name": "watched", "system": str(SYSTEMS / "hgx_h100.json"), "exact": True,
+        "workload": {"type": "training", "strategy": "data_parallel", "ranks": 4, "batch": 1, **network},
+        "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}), encoding="utf-8")
+    said = run(program, path)
+    print(said, end="")
+    seen = re.search(r"probe: (\d+) packets over (\d+) links, (\d+) bytes, (\d+) kernels, (\d+) collectives", said)
+    counted = re.search(r"links: (\d+) packets, (\d+) bytes", said)
+    assert seen and counted, said
+    assert seen[1] == counted[1] and seen[3] == counted[2] and int(seen[1]) > 0, said
+    assert int(seen[4]) > 0 and int(seen[5]) > 0, said
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -85,6 +102,7 @@ def main():
         assert '/dimension: unknown key, did you mean "dimensions"?' in said, said
         print(said, end="")
         check_experiments(folder / "build/run_experiment", folder)
+        check_probe(folder / "build/count", folder)
 
 
 if __name__ == "__main__":

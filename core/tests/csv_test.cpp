@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/csv.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <sstream>
 
 namespace switchfold::csv_test {
 namespace {
@@ -42,6 +45,25 @@ TEST(Csv, SaysOnWhichLineWhatIsWrong) {
     EXPECT_NE(
         error_of("a,b\n1,\"x\n").find("t.csv: line 2: holds a quote that does not end"),
         std::string::npos);
+}
+
+TEST(Csv, AStreamIsReadRecordByRecord) {
+    std::istringstream in(" a , b\n\n  \n\"x, \ny\" ,1\r\nz,\"2\n");
+    CsvReader reader(
+        [&](std::string& line) { return static_cast<bool>(std::getline(in, line)); },
+        CsvReader::Cells::kTrimmed);
+    std::vector<std::string> cells{"left", "over", "cells"};
+    ASSERT_TRUE(reader.next(cells));
+    EXPECT_EQ(cells, (std::vector<std::string>{"a", "b"}));
+    ASSERT_TRUE(reader.next(cells));
+    EXPECT_EQ(cells, (std::vector<std::string>{"x, \ny", "1"}));
+    EXPECT_EQ(reader.line(), 4U);
+    EXPECT_TRUE(reader.whole());
+    ASSERT_TRUE(reader.next(cells));
+    EXPECT_EQ(cells.front(), "z");
+    EXPECT_EQ(reader.line(), 6U);
+    EXPECT_FALSE(reader.whole());
+    EXPECT_FALSE(reader.next(cells));
 }
 
 RC_GTEST_PROP(Csv, AnyFieldsComeBackAsTheyWere, ()) {

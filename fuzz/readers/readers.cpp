@@ -122,43 +122,65 @@ void read_one_chakra(const std::filesystem::path& path) {
     look_at(workload);
 }
 
+using Path = std::filesystem::path;
+
+/// A reader, by the name of its folder of the corpus.
+struct Row {
+    std::string_view name;
+    void (*read)(const Path& file, std::string_view bytes);
+};
+constexpr Row kReaders[] = {
+    {"kineto",
+     [](const Path& file, std::string_view /*bytes*/) {
+         look_at(read_kineto({{file}, kMost}));
+     }},
+    {"own", [](const Path& file, std::string_view /*bytes*/) { look_at(read_trace(file, kMost)); }},
+    {"nsight",
+     [](const Path& file, std::string_view /*bytes*/) {
+         look_at(read_nsight(file, {0, 0, kMost}));
+     }},
+    {"chakra", [](const Path& file, std::string_view /*bytes*/) { read_one_chakra(file); }},
+    {"nccl_tests",
+     [](const Path& file, std::string_view /*bytes*/) { look_at(read_nccl_tests(file, kMost)); }},
+    {"nccl_json",
+     [](const Path& file, std::string_view /*bytes*/) { look_at(read_nccl_json(file, kMost)); }},
+    {"nccl_inspector",
+     [](const Path& file, std::string_view /*bytes*/) {
+         look_at(join_ranks(read_nccl_inspector({file}, kMost)));
+     }},
+    {"flight_recorder",
+     [](const Path& file, std::string_view /*bytes*/) {
+         look_at(join_ranks(read_flight_recorder({file}, kMost)));
+     }},
+    {"rocprof",
+     [](const Path& file, std::string_view /*bytes*/) {
+         look_at(read_rocprof(file, {0, 0, kMost}));
+     }},
+    {"execution_trace",
+     [](const Path& file, std::string_view /*bytes*/) { read_beside_kineto(file); }},
+    {"capture", [](const Path& /*file*/, std::string_view bytes) { read_capture_files(bytes); }},
+    {"layer_table",
+     [](const Path& file, std::string_view /*bytes*/) { check(read_network_table(file)); }},
+    {"profile_graph",
+     [](const Path& file, std::string_view /*bytes*/) { check(read_profile_graph(file, 8)); }},
+    {"kernel_table", [](const Path& file, std::string_view /*bytes*/) {
+         static_cast<void>(KernelTimes(test_data::hopper(), file));
+     }}};
+
 void read_as(std::string_view reader, std::string_view bytes) {
-    if (reader == "capture") {
-        read_capture_files(bytes);
-        return;
-    }
-    const File file("trace", bytes);
-    if (reader == "kineto")
-        look_at(read_kineto({{file.path()}, kMost}));
-    else if (reader == "own")
-        look_at(read_trace(file.path(), kMost));
-    else if (reader == "nsight")
-        look_at(read_nsight(file.path(), {0, 0, kMost}));
-    else if (reader == "chakra")
-        read_one_chakra(file.path());
-    else if (reader == "nccl_tests")
-        look_at(read_nccl_tests(file.path(), kMost));
-    else if (reader == "nccl_json")
-        look_at(read_nccl_json(file.path(), kMost));
-    else if (reader == "nccl_inspector")
-        look_at(join_ranks(read_nccl_inspector({file.path()}, kMost)));
-    else if (reader == "flight_recorder")
-        look_at(join_ranks(read_flight_recorder({file.path()}, kMost)));
-    else if (reader == "rocprof")
-        look_at(read_rocprof(file.path(), {0, 0, kMost}));
-    else if (reader == "execution_trace")
-        read_beside_kineto(file.path());
-    else if (reader == "layer_table")
-        check(read_network_table(file.path()));
-    else if (reader == "profile_graph")
-        check(read_profile_graph(file.path(), 8));
-    else if (reader == "kernel_table")
-        static_cast<void>(KernelTimes(test_data::hopper(), file.path()));
-    else
-        SWITCHFOLD_CHECK(false, "no reader is called {}", reader);
+    const auto* const row = std::ranges::find(kReaders, reader, &Row::name);
+    SWITCHFOLD_CHECK(row != std::end(kReaders), "no reader is called {}", reader);
+    row->read(File("trace", bytes).path(), bytes);
 }
 
 }  // namespace
+
+std::vector<std::string_view> readers() {
+    std::vector<std::string_view> names;
+    for (const Row& row : kReaders)
+        names.push_back(row.name);
+    return names;
+}
 
 bool try_reader(std::string_view reader, std::string_view bytes) {
     try {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <string_view>
+#include <vector>
 
 namespace switchfold::fuzz {
 
-/// One fuzzer, one corpus folder and one dictionary each.
-inline constexpr std::array<std::string_view, 14> kReaders{"kineto",         "own",
-                                                           "nsight",         "chakra",
-                                                           "nccl_tests",     "nccl_json",
-                                                           "nccl_inspector", "flight_recorder",
-                                                           "rocprof",        "execution_trace",
-                                                           "capture",        "layer_table",
-                                                           "profile_graph",  "kernel_table"};
+/// Names of all readers. Each has a folder of the corpus, from which its fuzzer takes its name, and
+/// a dictionary.
+[[nodiscard]] std::vector<std::string_view> readers();
 
 /// Reads the bytes as a file of this kind. \returns whether they were accepted; false if they were
 /// rejected as a user error. Any other exception is a bug. An accepted workload must also pass all

@@ -34,21 +34,25 @@ CollectiveEngine::~CollectiveEngine() {
 
 CollectiveEnvironment CollectiveEngine::environment() const {
     const bool functional = functional_seed_ != 0;
-    return {fabric_, params_, ports_, functional, jump_ != nullptr && !functional};
+    return {fabric_, params_, ports_, functional, fast_forward_ != nullptr && !functional};
 }
 
-void CollectiveEngine::allow_jumps(TrafficCounts& counts, bool remember) {
-    jump_ = std::make_unique<Jump>(
+void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember) {
+    fast_forward_ = std::make_unique<FastForward>(
         fabric_.scheduler(), counts,
-        Jump::Beside{
+        FastForward::Beside{
             [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
-    if (remember)
-        recall_ =
-            std::make_unique<Recall>(fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    attach(*fast_forward_);
+    if (!remember)
+        return;
+    memo_ = std::make_unique<CollectiveMemo>(
+        fabric_.scheduler(), counts, [this] { return undisturbed(); });
+    attach(*memo_);
 }
 
 Time CollectiveEngine::jumped() const {
-    return (jump_ ? jump_->jumped() : Time()) + (recall_ ? recall_->recalled() : Time());
+    return (fast_forward_ ? fast_forward_->jumped() : Time()) +
+           (memo_ ? memo_->recalled() : Time());
 }
 
 std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) const {
@@ -59,7 +63,7 @@ std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) co
 }
 
 void CollectiveEngine::watch_one() {
-    if (!jump_ || jump_->watching() || running_.size() != 1)
+    if (!fast_forward_ || fast_forward_->watching() || running_.size() != 1)
         return;
     const Instance& instance = *running_.begin()->second;
     // In an exchange with a late rank, a part has not begun yet.
@@ -68,7 +72,7 @@ void CollectiveEngine::watch_one() {
     if (instance.joined < instance.members.size())
         return;
     const std::vector<RankPort*> ports = ports_of(instance.spec);
-    jump_->watch(*instance.running, {ports.begin(), ports.end()});
+    fast_forward_->watch(*instance.running, {ports.begin(), ports.end()});
 }
 
 bool CollectiveEngine::undisturbed() const {
@@ -100,8 +104,8 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     std::uint32_t channels = 0;
     if (instance.running) {
         instance.running->abandon();
-        if (jump_)
-            jump_->forget(*instance.running);
+        if (fast_forward_)
+            fast_forward_->forget(*instance.running);
         retired_.push_back(std::move(instance.running));
         channels = spec.choice.channels;  // the kernel is already on the GPU
     }
@@ -147,7 +151,8 @@ void CollectiveEngine::start(
     const Key key{collective.group, collective.sequence, 0, 0};
     auto& slot = running_[key];
     if (!slot) {
-        disturb();
+        tell_of_begin(
+            {collective.kind, collective.group, collective.sequence, most_sent(collective)});
         slot = std::make_unique<Instance>(*this, key, limit(specify(collective)));
         slot->record.kind = collective.kind;  // a dispatch may run as an all-to-all
         slot->record.group = collective.group;
@@ -188,7 +193,7 @@ void CollectiveEngine::start_transfer(
     const Key key{UINT64_MAX, pair, end.tag, sequence};
     auto& slot = running_[key];
     if (!slot) {
-        disturb();
+        tell_of_begin({CollectiveKind::kSendReceive, 0, sequence, end.bytes});
         slot = std::make_unique<Instance>(*this, key, limit(specify(end)));
         slot->record.sequence = sequence;
         slot->record.sender = end.sender;
@@ -296,11 +301,12 @@ void CollectiveEngine::finish(Instance& instance) {
     if (std::string note = instance.running->note(); !note.empty())
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     coarse_ += instance.running->coarse();
-    if (jump_)
-        jump_->forget(*instance.running);
-    if (recall_)
-        recall_->ended(instance);
-    records_.push_back(instance.record);
+    const CollectiveRecord& record = instance.record;
+    const CollectiveSeen seen{record.kind, record.group,           record.sequence, record.bytes,
+                              &record,     instance.running.get(), &instance};
+    for (Probe* probe : probes_)
+        probe->on_collective_end(seen, clock_.now());
+    records_.push_back(record);
     // A collective with pending events is kept until they have occurred.
     auto ended = running_.extract(Key(instance.key));
     if (!ended.mapped()->running->quiet())

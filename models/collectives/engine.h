@@ -7,9 +7,10 @@
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
-#include "models/collectives/jump/jump.h"
-#include "models/collectives/jump/recall.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/shortcuts/collective_memo.h"
+#include "models/collectives/shortcuts/fast_forward.h"
+#include "models/probe.h"
 
 #include <systemc>
 
@@ -59,7 +60,9 @@ public:
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
     /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
     /// collective may also be taken to move as an earlier one like it did; not where links change.
-    void allow_jumps(TrafficCounts& counts, bool remember);
+    void allow_shortcuts(TrafficCounts& counts, bool remember);
+    /// The probe hears of collectives and of host copies. It must outlive the engine's runs.
+    void attach(Probe& probe) { probes_.push_back(&probe); }
     ~CollectiveEngine() override;
     CollectiveEngine(const CollectiveEngine&) = delete;
     CollectiveEngine& operator=(const CollectiveEngine&) = delete;
@@ -119,11 +122,13 @@ private:
     [[nodiscard]] CollectiveSpec limit(CollectiveSpec spec) const;
     void on_event(std::uint64_t tag) override;
     void on_link_down(const Link& there, const Link& back) override;
-    void on_host_copy() override { disturb(); }
-    /// Something begins to move data beside a recalled collective, or one that may be an example.
-    void disturb() {
-        if (recall_)
-            recall_->disturb();
+    void on_host_copy() override {
+        for (Probe* probe : probes_)
+            probe->on_host_copy(clock_.now());
+    }
+    void tell_of_begin(const CollectiveSeen& collective) {
+        for (Probe* probe : probes_)
+            probe->on_collective_begin(collective, clock_.now());
     }
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
     [[nodiscard]] CollectiveEnvironment environment() const;
@@ -210,8 +215,9 @@ private:
     /// By what the trace ran, and what runs here.
     std::map<std::pair<std::string, std::string>, OtherKernel> other_kernels_;
     Bytes coarse_;
-    std::unique_ptr<Jump> jump_;      ///< null: nothing is skipped
-    std::unique_ptr<Recall> recall_;  ///< null: every collective moves its data itself
+    std::vector<Probe*> probes_;                 ///< fast_forward_ and memo_ first
+    std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped
+    std::unique_ptr<CollectiveMemo> memo_;       ///< null: every collective moves its data itself
     std::vector<std::unique_ptr<RunningCollective>>
         retired_;  ///< gave up; packets may still arrive
 };

@@ -21,7 +21,7 @@ namespace switchfold {
 /// A collective, from the arrival of its first rank to the end of its last.
 class CollectiveEngine::Instance final : public MemberListener,
                                          public ResidentListener,
-                                         private RecallListener {
+                                         private MemoListener {
 public:
     /// Smaller collectives are simulated faster than counted.
     static constexpr Bytes kWorthRecalling = mebibytes(1);
@@ -52,12 +52,12 @@ public:
                 spec.bytes.count() / spec.element_bytes, spec.element);
         running = owner.make_running(*this);
         // Every exchange of experts has tokens of its own, and so have parts that differ.
-        worth_recalling = owner.recall_ != nullptr && spec.bytes >= kWorthRecalling &&
+        worth_recalling = owner.memo_ != nullptr && spec.bytes >= kWorthRecalling &&
                           spec.experts == nullptr && spec.parts == nullptr && !record.as_traced &&
                           (!exchange() || spec.peers_late == Time());
         if (worth_recalling) {
-            like = likeness(spec);
-            held = owner.recall_->knows(like);
+            like = key_of(spec);
+            held = owner.memo_->knows(like);
         }
         if (!before.empty())
             give_values();
@@ -99,7 +99,7 @@ public:
     }
     /// Members that join so closely count as together.
     [[nodiscard]] Time together_within() const {
-        return std::max(before_work(), engine.recall_->patience(like));
+        return std::max(before_work(), engine.memo_->patience(like));
     }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
@@ -111,8 +111,8 @@ public:
                 last_but_one = std::max(last_but_one, member.joined_at);
         const Time now = engine.fabric_.scheduler().now();
         const bool late = now > first_joined + together_within();
-        RecallListener& self = *this;
-        if (!engine.recall_->recall(
+        MemoListener& self = *this;
+        if (!engine.memo_->recall(
                 late ? with_late(like, position) : like,
                 {late, now - first_joined, now - last_but_one}, engine.ports_of(spec), *this, self))
             return false;
@@ -153,7 +153,7 @@ public:
     }
     /// Whether its members hear from the recalled one only, not from what they had begun.
     [[nodiscard]] bool passes() const {
-        return engine.recall_ != nullptr && engine.recall_->passes(*this);
+        return engine.memo_ != nullptr && engine.memo_->passes(*this);
     }
     [[nodiscard]] bool exchange() const {
         return spec.kind == CollectiveKind::kAllToAll && !record.as_traced;
@@ -170,7 +170,7 @@ public:
             return;
         members[position].done = true;
         if (worth_recalling)
-            engine.recall_->told(*this, position, 0, 0, end);
+            engine.memo_->told(*this, position, 0, 0, end);
         const Time after = kernel_shape(engine.params_, spec).launch_latency / 2;
         engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
     }
@@ -181,7 +181,7 @@ public:
         if (left == 1 && spec.peers_late > Time())
             record.stalled = std::max(record.stalled, engine.clock_.of(end));
         if (worth_recalling)
-            engine.recall_->told(*this, position, left, all, end);
+            engine.memo_->told(*this, position, left, all, end);
         // Each block serves some of the rounds and leaves with the last of them.
         const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
         if (stay < members[position].blocks)
@@ -215,7 +215,7 @@ public:
     std::size_t ended = 0;
     Time first_joined;
     bool worth_recalling = false;  ///< or an example to be
-    Likeness like;                 ///< if it is
+    CollectiveKey like;            ///< if it is
     bool held = false;             ///< for a while nobody begins, since all may join in it
 };
 

@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-class TurnLog;
+class PeriodDetector;
 
 /// What a running collective also is if its work repeats itself: turns, lane by lane, of which some
 /// may be left out. A collective that is not one is simulated to its end.
@@ -18,7 +18,7 @@ public:
     Repeating& operator=(Repeating&&) = delete;
 
     /// Log of its turns; null if this one is not to be skipped.
-    [[nodiscard]] virtual TurnLog* turns() = 0;
+    [[nodiscard]] virtual PeriodDetector* turns() = 0;
     /// Number of turns of `lane`, a multiple of `unit`, that can be skipped while enough remain to
     /// finish correctly.
     [[nodiscard]] virtual std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const = 0;

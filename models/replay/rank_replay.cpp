@@ -82,6 +82,8 @@ void RankReplay::run(std::uint32_t index) {
         [&](const auto& body) {
             using Body = std::remove_cvref_t<decltype(body)>;
             if constexpr (std::is_same_v<Body, KernelOperation>) {
+                for (Probe* probe : probes_)
+                    probe->on_kernel_begin({rank_, index, body}, times_[index].start);
                 gpu_.launch(launch_of(index, body, priority), *this);
             } else if constexpr (std::is_same_v<Body, CollectiveOperation>) {
                 if (body.given > Time() && !body.holds_blocks)
@@ -110,6 +112,9 @@ void RankReplay::end(std::uint32_t index) {
     states_[index] = State::kEnded;
     times_[index].end = clock_.now();
     ++ended_;
+    if (const auto* kernel = std::get_if<KernelOperation>(&graph_->operations[index].body))
+        for (Probe* probe : probes_)
+            probe->on_kernel_end({rank_, index, *kernel}, times_[index].end);
     for (std::uint32_t s = first_successor_[index]; s < first_successor_[index + 1]; ++s)
         if (--waiting_for_[successors_[s]] == 0)
             ready(successors_[s]);

@@ -5,6 +5,7 @@
 #include "models/collectives/collective_service.h"
 #include "models/gpu/copy_engine.h"
 #include "models/gpu/gpu.h"
+#include "models/probe.h"
 #include "models/replay/host_thread.h"
 #include "models/replay/operation_times.h"
 #include "workloads/graph/execution_graph.h"
@@ -33,6 +34,8 @@ public:
 
     /// The thread of delays that ranks share; before start(). Otherwise the rank has its own.
     void share(HostThread& thread) { host_ = &thread; }
+    /// The probe hears of the rank's kernels. It must outlive the run.
+    void attach(Probe& probe) { probes_.push_back(&probe); }
     /// Posts the first operations; call once before the run.
     void start();
 
@@ -74,6 +77,7 @@ private:
         first_successor_;  ///< index into successors_, with one past the end at the back
     std::vector<std::uint32_t> successors_;
     std::size_t ended_ = 0;
+    std::vector<Probe*> probes_;
 };
 
 }  // namespace switchfold

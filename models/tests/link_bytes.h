@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
-#include "models/collectives/jump/traffic_counts.h"
+#include "models/collectives/shortcuts/traffic_counts.h"
 
 #include <cstdint>
 #include <vector>

@@ -13,6 +13,7 @@ import weakref
 from functools import cached_property
 from typing import Any, Dict, Iterator, List, Mapping, Optional
 
+from . import result_types
 from .errors import InputError, Problem
 from .program import PathLike, call
 from .tables import Table, read_csv, table
@@ -46,8 +47,8 @@ class Result:
     def __init__(self, folder: "PathLike | Folder") -> None:
         self._holder = folder if isinstance(folder, Folder) else Folder(folder)
         content = self._holder.file("result.json", "the folder of a finished run").read_bytes()
-        self.raw: Dict[str, Any] = json.loads(content)
-        """The content of result.json."""
+        self.raw: "result_types.Experiment" = json.loads(content)
+        """The content of result.json; `result_types` has its keys."""
 
     @property
     def folder(self) -> pathlib.Path:
@@ -59,7 +60,7 @@ class Result:
         """The experiment's name."""
         return self.raw["experiment"]
 
-    def __getitem__(self, scenario: str) -> Dict[str, Any]:
+    def __getitem__(self, scenario: str) -> "result_types.Scenario":
         """The entry of the scenario with this name in result.json."""
         for one in self.raw["scenarios"]:
             if one["name"] == scenario:

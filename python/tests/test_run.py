@@ -18,6 +18,27 @@ class Runs(unittest.TestCase):
     def setUpClass(cls):
         cls.example = switchfold.run(EXAMPLE, {"/causes": False}, timeline=True)
 
+    def test_result_types_name_the_keys(self):
+        from switchfold import result_types as types
+
+        def fits(value, of, beside=()):
+            self.assertEqual(set(of.__annotations__) - set(value) - set(self.may_lack(of)), set(), of.__name__)
+            self.assertEqual(set(value) - set(of.__annotations__) - set(beside), set(), of.__name__)
+
+        for raw in (self.example.raw, switchfold.run(collective()).raw):
+            kinds = [one["kind"] for one in raw["statistics"]]
+            fits(raw, types.Experiment)
+            fits(raw["workload"], types.Workload)
+            for scenario in raw["scenarios"]:
+                fits(scenario, types.Scenario, kinds)
+                for one in scenario["collectives"]:
+                    fits(one, types.Collective)
+
+    @staticmethod
+    def may_lack(of):
+        """Python 3.9 and later say which keys a TypedDict may lack, here those of the class with a body."""
+        return of.__optional_keys__
+
     def test_scenarios_are_rows(self):
         scenarios = {row["name"]: row for row in rows(self.example.scenarios)}
         self.assertEqual(list(scenarios), ["serial", "ring", "in_switch"])

@@ -2,6 +2,7 @@
 #include "sim/config/load.h"
 
 #include "core/fnv.h"
+#include "core/named_path.h"
 #include "models/collectives/choice/named_policies.h"
 #include "sim/config/block_checks.h"
 #include "sim/config/changed_system.h"
@@ -287,9 +288,7 @@ private:
     void check_file(
         const std::string& pointer, const std::filesystem::path& written, std::string_view what,
         const Tell& tell) {
-        const auto path = written.is_absolute()
-                              ? written
-                              : (loaded_.file.parent_path() / written).lexically_normal();
+        const auto path = path_named_in(loaded_.file, written);
         std::error_code ignored;
         if (!std::filesystem::is_regular_file(path, ignored))
             tell(problem(

@@ -2,6 +2,7 @@
 #include "sim/config/neural_network_params.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 #include "core/params_reader.h"
 #include "core/params_writer.h"
 #include "training/network/profile.h"
@@ -78,8 +79,7 @@ OrderedJson SchemaOf<NeuralNetworkParams>::make() {
 }
 
 Network make_network(const NeuralNetworkParams& params, const std::filesystem::path& folder) {
-    const std::filesystem::path file = params.file();
-    const auto path = file.is_absolute() ? file : (folder / file).lexically_normal();
+    const auto path = path_from(folder, params.file());
     if (!params.shape) {
         auto named = find_network(params.text);
         return named ? *std::move(named) : read_network_table(path);

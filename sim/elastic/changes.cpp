@@ -2,6 +2,7 @@
 #include "sim/elastic/changes.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 #include "models/collectives/choice/named_policies.h"
 #include "models/collectives/library.h"
 #include "sim/elastic/change_jobs.h"
@@ -89,7 +90,7 @@ private:
             const std::vector<elastic::Failure> failures =
                 f.file.empty() ? elastic::draw_failures(
                                      gpus, f.per_gpu_day, params_.time, scenario_.experiment->seed)
-                               : elastic::read_failures(folder / f.file);
+                               : elastic::read_failures(path_from(folder, f.file));
             changes_ = elastic::with_failures(
                 first_, changes_, failures,
                 {f.method, f.rejoin, f.repair, f.spares / graphs_.gpus().each()}, graphs_.gpus(),

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/energy/kernel_rows.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "sim/output/writers.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -18,33 +18,6 @@
 namespace switchfold {
 
 namespace {
-
-/// Reads one record: fields may be quoted and then hold commas, quotes and line ends (RFC 4180).
-/// \returns false at the end of the file.
-bool read_record(std::istream& in, std::vector<std::string>& fields, std::uint64_t& line) {
-    fields.assign(1, {});
-    bool quoted = false;
-    bool any = false;
-    for (std::string text; std::getline(in, text);) {
-        ++line;
-        any = true;
-        for (std::size_t i = 0; i < text.size(); ++i) {
-            const char c = text[i];
-            if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"')
-                fields.back() += text[++i];
-            else if (c == '"')
-                quoted = !quoted;
-            else if (c == ',' && !quoted)
-                fields.emplace_back();
-            else
-                fields.back() += c;
-        }
-        if (!quoted)
-            return true;
-        fields.back() += '\n';
-    }
-    return any;
-}
 
 template <class T>
 std::optional<T> number(std::string_view text) {
@@ -89,18 +62,19 @@ void for_each_kernel_row(
     std::ifstream in(table, std::ios::binary);
     if (!in)
         throw IoError(table.string(), errno == 0 ? ENOENT : errno, "read it");
-    std::string header;
-    std::getline(in, header);
-    if (header + "\n" != kernel_csv_header())
+    CsvReader reader([&](std::string& line) { return static_cast<bool>(std::getline(in, line)); });
+    std::vector<std::string> fields;
+    reader.next(fields);
+    if (fmt::format("{}\n", fmt::join(fields, ",")) != kernel_csv_header())
         throw ConfigError(
             table.string(), "", "has another header; expected kernels.csv of this version");
-    std::vector<std::string> fields;
-    for (std::uint64_t line = 1; read_record(in, fields, line);) {
+    while (reader.next(fields)) {
         const auto row = row_of(fields);
         if (!row || !take(*row))
             throw ConfigError(
                 table.string(), "",
-                fmt::format("line {} is no kernel of this run; expected its own table", line));
+                fmt::format(
+                    "line {} is no kernel of this run; expected its own table", reader.line()));
     }
 }
 

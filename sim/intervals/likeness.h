@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,6 +27,15 @@ struct Likeness {
     std::uint32_t ranks = 1;
     std::uint32_t machines = 1;
     bool operator==(const Likeness&) const = default;
+
+    static constexpr auto fields() {
+        using L = Likeness;
+        return list_of(
+            member("kind", &L::kind), member("operation", &L::operation),
+            member("algorithm", &L::algorithm), member("generation", &L::generation),
+            member("fabric", &L::fabric), member("bytes", &L::bytes), member("us", &L::us),
+            member("ranks", &L::ranks), member("machines", &L::machines));
+    }
 };
 
 /// Architecture of a GPU: "Hopper" of "NVIDIA H100 SXM5 80 GB", "H200", "GH200" and "H20"; "CDNA 3"

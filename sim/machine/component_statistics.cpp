@@ -117,7 +117,7 @@ SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
 }
 
 /// Gives the parts that were not simulated the counts of those that they resemble.
-void unfold(TrafficStatistics& all, Machine& machine, const RankFold& fold) {
+void unfold(TrafficStatistics& all, Machine& machine, const RankSymmetry& fold) {
     const TrafficStatistics simulated = all;
     std::vector<std::uint32_t> links;                  // into the ports of the units, in order
     std::map<std::uint32_t, std::size_t> unit_behind;  // of such a link
@@ -132,13 +132,13 @@ void unfold(TrafficStatistics& all, Machine& machine, const RankFold& fold) {
     }
     for (std::size_t hop = 0; hop < all.links.size(); ++hop) {
         const std::uint32_t image = fold.image_of_hop[hop];
-        all.links[hop] = image == RankFold::kIdle ? LinkStatistics() : simulated.links[image];
+        all.links[hop] = image == RankSymmetry::kIdle ? LinkStatistics() : simulated.links[image];
     }
     const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
     for (std::size_t i = 0; i < all.switches.size(); ++i) {
-        const RankFold::NodeImage& image = fold.image_of_node[gpus + i];
+        const RankSymmetry::NodeImage& image = fold.image_of_node[gpus + i];
         all.switches[i] = SwitchStatistics();
-        if (image.node != RankFold::kIdle)
+        if (image.node != RankSymmetry::kIdle)
             all.switches[i] = times(simulated.switches[image.node - gpus], image.times);
     }
     all.memory.resize(fold.ranks());
@@ -202,7 +202,8 @@ TrafficStatistics MachineCounts::counted() const {
 }
 
 std::vector<StatisticTable> collect_statistics(
-    Machine& machine, const MachineCounts& counts, Time end, const std::optional<RankFold>& fold) {
+    Machine& machine, const MachineCounts& counts, Time end,
+    const std::optional<RankSymmetry>& fold) {
     Tables tables;
     TrafficStatistics all = counts.counted();
     if (fold)

@@ -6,8 +6,8 @@
 #include "interconnect/link_statistics.h"
 #include "interconnect/reduction_unit.h"
 #include "interconnect/switch.h"
-#include "models/collectives/choice/rank_fold.h"
-#include "models/collectives/jump/traffic_counts.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
+#include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/memory/memory_system.h"
 
 #include <cstdint>
@@ -43,6 +43,6 @@ private:
 /// fold, what was not simulated has the statistics of what resembles it.
 [[nodiscard]] std::vector<StatisticTable> collect_statistics(
     Machine& machine, const MachineCounts& counts, Time end,
-    const std::optional<RankFold>& fold = std::nullopt);
+    const std::optional<RankSymmetry>& fold = std::nullopt);
 
 }  // namespace switchfold

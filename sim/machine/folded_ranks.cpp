@@ -3,12 +3,12 @@
 
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/foldable.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/foldable.h"
 #include "sim/config/block_checks.h"
 
 #include <algorithm>
@@ -203,7 +203,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t ma
 
 }  // namespace
 
-std::optional<RankFold> fold_of(
+std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     bool approximate) {
     if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
@@ -234,7 +234,7 @@ std::optional<RankFold> fold_of(
         topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())));
 }
 
-ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold) {
+ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold) {
     const std::vector<std::uint32_t> kept = fold.kept();
     ExecutionGraph folded = graph;
     folded.ranks.resize(kept.back() + 1);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/collectives/choice/policies.h"
-#include "models/collectives/choice/rank_fold.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
 #include "sim/config/experiment.h"
 #include "sim/machine/outcome.h"
 
@@ -14,11 +14,11 @@ namespace switchfold {
 /// kernels, and collectives over all of them. These are rings or long all-reduces through the
 /// switches of a domain, of at least 32 ranks; if `approximate`, also trees over machines, with or
 /// without all-reduces in the switches of each. Nothing if it does not fold.
-[[nodiscard]] std::optional<RankFold> fold_of(
+[[nodiscard]] std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     bool approximate);
 
 /// The graph of the kept ranks. \pre fold_of() it.
-[[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankFold& fold);
+[[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold);
 
 }  // namespace switchfold

@@ -14,16 +14,13 @@ namespace switchfold {
 struct CollectiveRecord;  // defined in models/collectives/engine.h, which needs SystemC
 
 /// The outcome of one simulation; can be sent between processes.
-struct Outcome {
+struct Outcome : SimulationFigures {
     std::vector<std::vector<OperationTimes>> times;  ///< [rank][operation]
     std::vector<CollectiveRecord> collectives;       ///< converted by collective_results()
     std::vector<StatisticTable> statistics;
     std::vector<CounterSample> counters;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;
-    std::uint64_t jumped_ps = 0;     ///< of it, left out of long collectives as a repetition
-    std::uint64_t coarse_bytes = 0;  ///< payload that travelled in packets of several rounds
-    std::uint32_t folded_ranks = 0;  ///< not simulated: each does what a simulated one does
     std::uint64_t events = 0;
 
     // Defined where CollectiveRecord is complete.

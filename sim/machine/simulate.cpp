@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/kernel/modules.h"
+#include "models/probe.h"
 #include "models/replay/rank_replay.h"
 #include "sim/machine/component_statistics.h"
 #include "sim/machine/folded_ranks.h"
@@ -29,11 +30,11 @@ using Replays = Modules<RankReplay>;
 
 /// Samples the timeline's counters, for the first rank. `copies`: ranks that a simulated one stands
 /// for.
-class Sampler {
+class Sampler final : public Probe {
 public:
     Sampler(Machine& machine, Outcome& outcome, const Scheduler& scheduler, std::size_t copies) :
         machine_(machine), outcome_(outcome), scheduler_(scheduler), copies_(copies) {}
-    void sample(Time now) {
+    void on_slice(Time now) override {
         if (now <= last_)
             return;
         const double us = to_microseconds(now);
@@ -84,6 +85,19 @@ private:
     std::uint64_t wire_ = 0;
     std::map<std::string, double> values_;
 };
+
+void attach(
+    const std::vector<Probe*>& probes, PacketProbes& of_packets, Machine& machine,
+    const Replays& replays) {
+    for (Probe* probe : probes) {
+        machine.collectives().attach(*probe);
+        for (const auto& replay : replays)
+            replay->attach(*probe);
+    }
+    if (!of_packets.empty())
+        for (const auto& link : machine.fabric().links())
+            link->watch(of_packets);
+}
 
 void note_cut_kernels(Machine& machine, Outcome& outcome) {
     const GpuStatistics& statistics = machine.gpu(0).statistics();
@@ -189,7 +203,7 @@ bool repeats_itself(const SystemParams& system) {
 Outcome simulate(
     const SystemParams& system, const ExecutionGraph& whole, const CollectivePolicies& policies,
     const SimulateOptions& options) {
-    std::optional<RankFold> fold;
+    std::optional<RankSymmetry> fold;
     if (!options.exact && options.functional_seed == 0)
         fold = fold_of(system, whole, policies, options.approximate);
     const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
@@ -212,7 +226,7 @@ Outcome simulate(
     MachineCounts counts(machine);
     if (!options.exact && repeats_itself(system))
         // A recalled collective's traffic would come to the timeline's counters at its end.
-        machine.collectives().allow_jumps(counts, system.faults.empty() && !options.counters);
+        machine.collectives().allow_shortcuts(counts, system.faults.empty() && !options.counters);
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
@@ -224,14 +238,21 @@ Outcome simulate(
     HostThread host_thread;
     for (const auto& replay : replays)
         replay->share(host_thread);
-    for (const auto& replay : replays)
-        replay->start();
     Sampler sampler(
         machine, outcome, simulation.scheduler(), whole.ranks.size() / simulated.size());
+    std::vector<Probe*> probes = options.probes;
+    if (options.counters)
+        probes.push_back(&sampler);
+    PacketProbes of_packets(probes);
+    attach(probes, of_packets, machine, replays);
+    for (Probe* probe : probes)
+        probe->on_simulation_begin(options.label);
+    for (const auto& replay : replays)
+        replay->start();
     Guard guard(system, whole, options.limits, machine, replays);
     const Time end = simulation.run([&](Time now, std::uint64_t events) {
-        if (options.counters)
-            sampler.sample(now);
+        for (Probe* probe : probes)
+            probe->on_slice(now);
         if (!guard.goes_on(now, events))
             return false;
         if (options.progress)
@@ -258,14 +279,14 @@ Outcome simulate(
     for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)
         if (fold->image_of_rank[rank] != rank)
             outcome.times[rank] = outcome.times[fold->image_of_rank[rank]];
-    outcome.folded_ranks = static_cast<std::uint32_t>(whole.ranks.size() - simulated.size());
+    outcome.folded_ranks = static_cast<double>(whole.ranks.size() - simulated.size());
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
-    outcome.jumped_ps = machine.collectives().jumped().count();
-    outcome.coarse_bytes = machine.collectives().coarse().count();
+    outcome.jumped_us = to_microseconds(machine.collectives().jumped());
+    outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
     note_cut_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(

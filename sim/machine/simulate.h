@@ -7,8 +7,12 @@
 #include "sim/pool/progress.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace switchfold {
+
+class Probe;  // models/probe.h
 
 struct SimulateOptions {
     Contention contention;
@@ -21,6 +25,8 @@ struct SimulateOptions {
     bool exact = false;                   ///< skip no repetitions, and simulate every rank
     bool approximate = false;             ///< fold what is a few percent off then too
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
+    std::vector<Probe*> probes;           ///< watch it, and must outlive it
+    std::string label;                    ///< that probes are told
 };
 
 /// Options common to all simulations of an experiment: its limits, and what they may leave out.

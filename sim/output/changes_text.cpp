@@ -14,10 +14,6 @@ namespace switchfold {
 
 namespace {
 
-double digits(double value) {
-    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-}
-
 std::string seconds_text(double seconds) {
     constexpr double kMinutes = 600;
     constexpr double kMilli = 1e3;
@@ -43,25 +39,6 @@ std::string transfer_text(const ChangeResult& change) {
         change.joining->window_s * kMilli, change.joining->fits ? "" : ", too long");
 }
 
-OrderedJson joining_json(const std::optional<JoiningStepResult>& joining) {
-    if (!joining)
-        return nullptr;
-    return {{"step_s", digits(joining->step_s)},     {"step_alone_s", digits(joining->alone_s)},
-            {"window_s", digits(joining->window_s)}, {"transfer_s", digits(joining->transfer_s)},
-            {"wait_s", digits(joining->wait_s)},     {"fits", joining->fits}};
-}
-
-OrderedJson checkpoint_json(const CheckpointStepResult& step) {
-    return {
-        {"members", step.members},
-        {"step_s", digits(step.step_s)},
-        {"step_alone_s", digits(step.alone_s)},
-        {"window_s", digits(step.window_s)},
-        {"copied_s", digits(step.copied_s)},
-        {"wait_s", digits(step.wait_s)},
-        {"written_s", digits(step.written_s)}};
-}
-
 /// Table of steps that copy state to hosts; empty if there are none.
 std::string checkpoints_table(const ExperimentResult& result) {
     std::vector<std::vector<std::string>> rows{
@@ -81,36 +58,6 @@ std::string checkpoints_table(const ExperimentResult& result) {
     return "\n" + align_columns(rows) +
            "copied, written: from the begin of the step until hosts, and until the storage have "
            "the state.\n";
-}
-
-OrderedJson change_json(const ChangeResult& change) {
-    OrderedJson phases = OrderedJson::array();
-    for (const ChangePhaseResult& phase : change.phases)
-        phases.push_back(
-            {{"name", phase.name},
-             {"seconds", digits(phase.seconds)},
-             {"beside_training", phase.beside},
-             {"simulated", phase.simulated}});
-    return {
-        {"method", change.method},
-        {"cause", change.cause},
-        {"added", change.added},
-        {"removed", change.removed},
-        {"members_before", change.from},
-        {"members_after", change.to},
-        {"asked_s", digits(change.asked_s)},
-        {"stopped_s", digits(change.stopped_s)},
-        {"resumed_s", digits(change.resumed_s)},
-        {"pause_s", digits(change.pause_s)},
-        {"time_to_size_s", digits(change.to_size_s)},
-        {"gpu_seconds_lost", digits(change.gpu_seconds_lost)},
-        {"slowdown_of_joining_step_s", digits(change.slowdown_s)},
-        {"lost_training_s", digits(change.lost_s)},
-        {"lost_steps", change.lost_steps},
-        {"waited_for_earlier_change_s", digits(change.late_s)},
-        {"over_before_the_end", change.reached},
-        {"joining_step", joining_json(change.joining)},
-        {"phases", std::move(phases)}};
 }
 
 }  // namespace
@@ -137,42 +84,6 @@ std::string changes_table(const ExperimentResult& result) {
               "size; slower step:\nthe one beside which a join's state travels; state: its time "
               "of the time in which it is constant.\n";
     return out + checkpoints_table(result);
-}
-
-OrderedJson changes_json(const ChangesResult& run) {
-    OrderedJson changes = OrderedJson::array();
-    for (const ChangeResult& change : run.changes)
-        changes.push_back(change_json(change));
-    OrderedJson checkpoint_steps = OrderedJson::array();
-    for (const CheckpointStepResult& step : run.checkpoint_steps)
-        checkpoint_steps.push_back(checkpoint_json(step));
-    OrderedJson stretches = OrderedJson::array();
-    for (const RunStretchResult& s : run.stretches)
-        stretches.push_back(
-            {{"begin_s", digits(s.begin_s)},
-             {"end_s", digits(s.end_s)},
-             {"members", s.members},
-             {"kind", s.kind},
-             {"steps", s.steps},
-             {"step_us", digits(s.step_us)},
-             {"samples_per_s", digits(s.samples_per_s)}});
-    return {
-        {"steps", run.steps},
-        {"time_s", digits(run.end_s)},
-        {"samples_per_s", digits(run.samples_per_s)},
-        {"share_of_time_training", digits(run.share_of_training)},
-        {"paused_s", digits(run.paused_s)},
-        {"checkpoints_s", digits(run.checkpoints_s)},
-        {"checkpoints", run.checkpoints},
-        {"checkpoints_waited_for_storage_s", digits(run.storage_s)},
-        {"lost_training_s", digits(run.lost_s)},
-        {"gpu_seconds_held", digits(run.gpu_seconds_held)},
-        {"gpu_seconds_lost_to_changes", digits(run.gpu_seconds_lost)},
-        {"state_bytes", run.state_bytes},
-        {"simulations", run.simulations},
-        {"checkpoint_steps", std::move(checkpoint_steps)},
-        {"changes", std::move(changes)},
-        {"stretches", std::move(stretches)}};
 }
 
 std::string changes_csv_header() {

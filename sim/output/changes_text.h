@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/json.h"
 #include "sim/output/result.h"
 
 #include <string>
@@ -12,8 +11,6 @@ namespace switchfold {
 /// Cost of changes in each scenario, one row per change, and steps that copy state to hosts; empty
 /// if there are none. Totals of the runs are figures of the scenarios.
 [[nodiscard]] std::string changes_table(const ExperimentResult& result);
-/// Numbers are rounded to six digits.
-[[nodiscard]] OrderedJson changes_json(const ChangesResult& run);
 
 /// Header line of changes.csv, and one line.
 [[nodiscard]] std::string changes_csv_header();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
+
 #include <functional>
 #include <map>
 #include <optional>
@@ -18,6 +20,13 @@ struct FigureInterval {
     std::string like;  ///< the measurements it is based on, as in "212 measured collectives on 19
                        ///< machines"
     bool operator==(const FigureInterval&) const = default;
+
+    static constexpr auto fields() {
+        using F = FigureInterval;
+        return list_of(
+            member("low", &F::low, Form::kAsOwner), member("high", &F::high, Form::kAsOwner),
+            member("measured", &F::measured), member("like", &F::like));
+    }
 };
 
 /// By the figure's key.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +15,13 @@ namespace switchfold {
 struct SeedMean {
     double mean = 0;
     std::optional<double> half_width;
+
+    static constexpr auto fields() {
+        using R = SeedMean;
+        return list_of(
+            member("mean", &R::mean, Form::kSixDigits),
+            member("half_width", &R::half_width, Form::kSixDigits));
+    }
 };
 
 /// Training from one seed.
@@ -22,13 +31,31 @@ struct LearningSeedResult {
     std::optional<std::uint32_t> steps_to_target;
     std::optional<double> seconds_to_target;
     std::optional<std::uint32_t> diverged_at;  ///< step
+
+    static constexpr auto fields() {
+        using R = LearningSeedResult;
+        return list_of(
+            member("seed", &R::seed), member("final_loss", &R::final_loss, Form::kSixDigits),
+            member("steps_to_target", &R::steps_to_target),
+            member("seconds_to_target", &R::seconds_to_target, Form::kSixDigits),
+            member("diverged_at_step", &R::diverged_at));
+    }
 };
 
-/// Mean over the seeds that have not diverged.
+/// Mean over the seeds that have not diverged, and half the width of its interval.
 struct LearningPointResult {
     std::uint32_t step = 0;
     double seconds = 0;
-    SeedMean loss;
+    double loss = 0;
+    std::optional<double> half_width;
+
+    static constexpr auto fields() {
+        using R = LearningPointResult;
+        return list_of(
+            member("step", &R::step), member("seconds", &R::seconds, Form::kSixDigits),
+            member("loss", &R::loss, Form::kSixDigits),
+            member("half_width", &R::half_width, Form::kSixDigits));
+    }
 };
 
 /// Root-mean-square distance to a target: of the weights that passes used, and of those before
@@ -36,6 +63,13 @@ struct LearningPointResult {
 struct WeightDistance {
     double used = 0;
     double stale = 0;
+
+    static constexpr auto fields() {
+        using R = WeightDistance;
+        return list_of(
+            member("used", &R::used, Form::kSixDigits),
+            member("stale", &R::stale, Form::kSixDigits));
+    }
 };
 
 struct LearningStageResult {
@@ -51,6 +85,20 @@ struct LearningStageResult {
     WeightDistance forward_to_round_trip;
     WeightDistance backward_to_batch_order;
     WeightDistance backward_to_round_trip;
+
+    static constexpr auto fields() {
+        using R = LearningStageResult;
+        return list_of(
+            member("forward_missed", &R::forward_missed, Form::kSixDigits),
+            member("backward_missed", &R::backward_missed, Form::kSixDigits),
+            member("updates_between", &R::between, Form::kSixDigits),
+            member("copies_of_weights", &R::copies), member("parameters", &R::parameters),
+            member("moments", &R::moments),
+            member("rmse_forward_to_batch_order", &R::forward_to_batch_order),
+            member("rmse_forward_to_round_trip", &R::forward_to_round_trip),
+            member("rmse_backward_to_batch_order", &R::backward_to_batch_order),
+            member("rmse_backward_to_round_trip", &R::backward_to_round_trip));
+    }
 };
 
 /// Weights used by a pass; for the first passes of the first seed.
@@ -80,6 +128,14 @@ struct LearningComparison {
     std::optional<SeedMean> steps_ratio;    ///< ratio of steps to the target
     std::optional<SeedMean> seconds_ratio;  ///< ratio of simulated seconds to the target
     std::optional<SeedMean> gap_closed;     ///< share of the gap to scenario gap_of that is closed
+
+    static constexpr auto fields() {
+        using R = LearningComparison;
+        return list_of(
+            member("with", &R::with), member("loss_less", &R::loss_less),
+            member("loss_ratio", &R::loss_ratio), member("steps_ratio", &R::steps_ratio),
+            member("seconds_ratio", &R::seconds_ratio), member("gap_closed", &R::gap_closed));
+    }
 };
 
 /// Members after a change.
@@ -89,6 +145,13 @@ struct MembershipRow {
     std::uint32_t joined = 0;
     std::uint32_t left = 0;
     bool identical = false;  ///< weights and moments of all members are bitwise equal
+
+    static constexpr auto fields() {
+        using R = MembershipRow;
+        return list_of(
+            member("step", &R::step), member("members", &R::members), member("joined", &R::joined),
+            member("left", &R::left), member("bit_identical", &R::identical));
+    }
 };
 
 /// Effect of a scenario's simulated times on the loss of a small network.
@@ -114,6 +177,19 @@ struct LearningResult {
     std::vector<LossRow> losses;                   ///< for learning.csv
     std::vector<VersionRow> versions;              ///< for versions.csv
     std::vector<std::string> notes;
+
+    static constexpr auto fields() {
+        using R = LearningResult;
+        return list_of(
+            member("weights", &R::weights), member("learning_rate", &R::learning_rate),
+            member("target", &R::target), member("step_us", &R::step_us, Form::kSixDigits),
+            member("final_loss", &R::final_loss), member("steps_to_target", &R::steps_to_target),
+            member("seconds_to_target", &R::seconds_to_target),
+            member("seeds_that_reached_the_target", &R::reached),
+            member("seeds_that_diverged", &R::diverged), member("comparison", &R::comparison),
+            member("membership", &R::membership), member("seeds", &R::seeds),
+            member("curve", &R::curve), member("stages", &R::stages));
+    }
 };
 
 }  // namespace switchfold

@@ -16,40 +16,6 @@ namespace switchfold {
 
 namespace {
 
-OrderedJson json_digits(double value) {
-    if (!std::isfinite(value))
-        return nullptr;
-    return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
-}
-
-OrderedJson optional_json(const auto& value) {
-    return value ? OrderedJson(*value) : OrderedJson(nullptr);
-}
-
-OrderedJson mean_json(const std::optional<SeedMean>& value) {
-    if (!value)
-        return nullptr;
-    return {
-        {"mean", json_digits(value->mean)},
-        {"half_width", value->half_width ? json_digits(*value->half_width) : OrderedJson(nullptr)}};
-}
-
-OrderedJson distance_json(const WeightDistance& distance) {
-    return {{"used", json_digits(distance.used)}, {"stale", json_digits(distance.stale)}};
-}
-
-OrderedJson comparison_json(const std::optional<LearningComparison>& comparison) {
-    if (!comparison)
-        return nullptr;
-    return {
-        {"with", comparison->with},
-        {"loss_less", mean_json(comparison->loss_less)},
-        {"loss_ratio", mean_json(comparison->loss_ratio)},
-        {"steps_ratio", mean_json(comparison->steps_ratio)},
-        {"seconds_ratio", mean_json(comparison->seconds_ratio)},
-        {"gap_closed", mean_json(comparison->gap_closed)}};
-}
-
 /// Rounded to significant digits; large numbers are written out.
 std::string rounded(double value, int digits) {
     std::string text = fmt::format("{:.{}g}", value, digits);
@@ -176,62 +142,6 @@ std::string learning_table(const ExperimentResult& result) {
         "miss; simulated time.\n",
         first->seeds.size(), first->seeds.size() == 1 ? "" : "s");
     return "\n" + align_columns(rows) + about + lines + comparison_table(result);
-}
-
-OrderedJson learning_json(const LearningResult& learning) {
-    OrderedJson seeds = OrderedJson::array();
-    for (const LearningSeedResult& seed : learning.seeds)
-        seeds.push_back(
-            {{"seed", seed.seed},
-             {"final_loss", json_digits(seed.final_loss)},
-             {"steps_to_target", optional_json(seed.steps_to_target)},
-             {"seconds_to_target",
-              seed.seconds_to_target ? json_digits(*seed.seconds_to_target) : OrderedJson(nullptr)},
-             {"diverged_at_step", optional_json(seed.diverged_at)}});
-    OrderedJson curve = OrderedJson::array();
-    for (const LearningPointResult& point : learning.curve)
-        curve.push_back(
-            {{"step", point.step},
-             {"seconds", json_digits(point.seconds)},
-             {"loss", json_digits(point.loss.mean)},
-             {"half_width",
-              point.loss.half_width ? json_digits(*point.loss.half_width) : OrderedJson(nullptr)}});
-    OrderedJson stages = OrderedJson::array();
-    for (const LearningStageResult& stage : learning.stages)
-        stages.push_back(
-            {{"forward_missed", json_digits(stage.forward_missed)},
-             {"backward_missed", json_digits(stage.backward_missed)},
-             {"updates_between", json_digits(stage.between)},
-             {"copies_of_weights", stage.copies},
-             {"parameters", stage.parameters},
-             {"moments", stage.moments},
-             {"rmse_forward_to_batch_order", distance_json(stage.forward_to_batch_order)},
-             {"rmse_forward_to_round_trip", distance_json(stage.forward_to_round_trip)},
-             {"rmse_backward_to_batch_order", distance_json(stage.backward_to_batch_order)},
-             {"rmse_backward_to_round_trip", distance_json(stage.backward_to_round_trip)}});
-    OrderedJson membership = OrderedJson::array();
-    for (const MembershipRow& row : learning.membership)
-        membership.push_back(
-            {{"step", row.step},
-             {"members", row.members},
-             {"joined", row.joined},
-             {"left", row.left},
-             {"bit_identical", row.identical}});
-    return {
-        {"weights", learning.weights},
-        {"learning_rate", learning.learning_rate},
-        {"target", optional_json(learning.target)},
-        {"step_us", json_digits(learning.step_us)},
-        {"final_loss", mean_json(learning.final_loss)},
-        {"steps_to_target", mean_json(learning.steps_to_target)},
-        {"seconds_to_target", mean_json(learning.seconds_to_target)},
-        {"seeds_that_reached_the_target", learning.reached},
-        {"seeds_that_diverged", learning.diverged},
-        {"comparison", comparison_json(learning.comparison)},
-        {"membership", std::move(membership)},
-        {"seeds", std::move(seeds)},
-        {"curve", std::move(curve)},
-        {"stages", std::move(stages)}};
 }
 
 std::string learning_csv_header() {

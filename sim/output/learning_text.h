@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/json.h"
 #include "sim/output/result.h"
 
 #include <string>
@@ -10,7 +9,5 @@ namespace switchfold {
 
 /// Learning results, one row per scenario; empty if none has any.
 [[nodiscard]] std::string learning_table(const ExperimentResult& result);
-/// Numbers are rounded to six digits; non-finite ones become null.
-[[nodiscard]] OrderedJson learning_json(const LearningResult& learning);
 
 }  // namespace switchfold

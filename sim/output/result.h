@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/memory_classes.h"
+#include "core/memory_record.h"
+#include "core/record.h"
 #include "core/statistics.h"
 #include "sim/output/changes_result.h"
 #include "sim/output/learning_result.h"
@@ -22,6 +23,15 @@ struct KernelClassResult {
     double isolated_us = 0;     ///< sum of their isolated times, per rank and step
     double slowdown = 0;        ///< ratio of their time to their isolated time
     std::optional<SlowdownByCause> causes;
+
+    static constexpr auto fields() {
+        using R = KernelClassResult;
+        return list_of(
+            member("class", &R::kernel_class), member("kernels", &R::kernels),
+            member("isolated_us", &R::isolated_us, Form::kMicro),
+            member("slowdown", &R::slowdown, Form::kMicro),
+            member("slowdown_by_cause", &R::causes));
+    }
 };
 
 /// The kernels of one name that lost most time, over forward, backward and optimizer.
@@ -31,6 +41,14 @@ struct WorstKernelResult {
     std::uint64_t kernels = 0;  ///< over all ranks and steps
     double isolated_us = 0;     ///< sum of their isolated times, per rank and step
     double lost_us = 0;         ///< time beyond that
+
+    static constexpr auto fields() {
+        using R = WorstKernelResult;
+        return list_of(
+            member("name", &R::name), member("class", &R::kernel_class),
+            member("kernels", &R::kernels), member("isolated_us", &R::isolated_us, Form::kMicro),
+            member("lost_us", &R::lost_us, Form::kMicro));
+    }
 };
 
 struct CollectiveResult {
@@ -47,6 +65,25 @@ struct CollectiveResult {
     double bus_bandwidth_GBps = 0;
     std::string fallback;            ///< reason why it did not run as requested; empty if it did
     FigureIntervals intervals = {};  ///< of time_us and both bandwidths; for workloads of few
+
+    static constexpr auto fields() {
+        using R = CollectiveResult;
+        return list_of(
+            member("name", &R::name), member("algorithm", &R::algorithm).as_column("ran_algorithm"),
+            member("protocol", &R::protocol).as_column("ran_protocol"),
+            member("fallback", &R::fallback).or_null().as_column("fallback"),
+            member("channels", &R::channels).as_column("ran_channels"),
+            member("ranks", &R::ranks).as_column("ran_ranks"),
+            member("size_bytes", &R::size_bytes).as_column("size_bytes"),
+            member("start_us", &R::start_us, Form::kMicro),
+            member("ready_us", &R::ready_us, Form::kMicro),
+            member("time_us", &R::time_us, Form::kMicro).as_column("time_us"),
+            member("algorithm_bandwidth_GBps", &R::algorithm_bandwidth_GBps, Form::kMicro)
+                .as_column("algorithm_bandwidth_GBps"),
+            member("bus_bandwidth_GBps", &R::bus_bandwidth_GBps, Form::kMicro)
+                .as_column("bus_bandwidth_GBps"),
+            member("intervals", &R::intervals, Form::kMicro).if_any());
+    }
 };
 
 struct KernelRow {
@@ -86,6 +123,13 @@ struct PeakMemoryResult {
     double time_us = 0;
     std::string pass;  ///< pass or concurrent passes at that time; empty if none
     MemoryBytes bytes;
+
+    static constexpr auto fields() {
+        using R = PeakMemoryResult;
+        return list_of(
+            member("rank", &R::rank), member("time_us", &R::time_us, Form::kMicro),
+            member("pass", &R::pass), member("bytes", &R::bytes));
+    }
 };
 
 /// One value of a counter track of the timeline.
@@ -93,6 +137,12 @@ struct CounterSample {
     std::string track;
     double time_us = 0;
     double value = 0;
+
+    static constexpr auto fields() {
+        using R = CounterSample;
+        return list_of(
+            member("track", &R::track), member("time_us", &R::time_us), member("value", &R::value));
+    }
 };
 
 /// A scenario's results if no rank were late.
@@ -100,6 +150,14 @@ struct TogetherResult {
     double iteration_us = 0;
     double exposed_communication_us = 0;
     std::optional<double> backward_slowdown;
+
+    static constexpr auto fields() {
+        using R = TogetherResult;
+        return list_of(
+            member("iteration_us", &R::iteration_us, Form::kMicro),
+            member("exposed_communication_us", &R::exposed_communication_us, Form::kMicro),
+            member("backward_slowdown", &R::backward_slowdown, Form::kMicro));
+    }
 };
 
 /// The workload and its sources.
@@ -118,6 +176,19 @@ struct WorkloadResult {
     std::map<std::string, std::uint64_t> size_sources;
     std::vector<std::string> notes;
     bool operator==(const WorkloadResult&) const = default;
+
+    static constexpr auto fields() {
+        using R = WorkloadResult;
+        return list_of(
+            member("type", &R::type), member("source", &R::source),
+            member("synthetic", &R::synthetic), member("ranks", &R::ranks),
+            member("traced_ranks", &R::traced_ranks), member("steps", &R::steps),
+            member("measured_iteration_us", &R::measured_iteration_us, Form::kMicro),
+            member("events_used", &R::used), member("events_dropped", &R::dropped),
+            member("kernel_durations", &R::duration_sources),
+            member("kernel_bytes", &R::byte_sources), member("collective_sizes", &R::size_sources),
+            member("notes", &R::notes));
+    }
 };
 
 struct ScenarioResult : ScenarioFigures {
@@ -139,6 +210,13 @@ struct HostResult {
     double wall_s = 0;
     std::uint64_t peak_rss_bytes = 0;
     std::uint64_t events = 0;
+
+    static constexpr auto fields() {
+        using R = HostResult;
+        return list_of(
+            member("wall_s", &R::wall_s, Form::kMilli),
+            member("peak_rss_bytes", &R::peak_rss_bytes), member("events", &R::events));
+    }
 };
 
 /// Changes whenever a field of result.json changes its meaning or is removed.

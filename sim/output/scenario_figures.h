@@ -12,8 +12,16 @@
 
 namespace switchfold {
 
+/// Figures that a simulation counts itself. A new one is a member here and a line in kFigures; what
+/// lies between hands all of them over.
+struct SimulationFigures {
+    double jumped_us = 0;     ///< simulated time skipped in collectives, over the whole run
+    double coarse_bytes = 0;  ///< of all ranks, in packets that stand for several
+    double folded_ranks = 0;  ///< not simulated, as each does what another does
+};
+
 /// Key figures of a scenario.
-struct ScenarioFigures {
+struct ScenarioFigures : SimulationFigures {
     std::string name;
     bool overlap = true;
     double iteration_us = 0;
@@ -26,9 +34,6 @@ struct ScenarioFigures {
     double exposed_waiting_us = 0;  ///< part of the exposed communication
     std::optional<double> exposed_copies_us;  ///< none without copies to or from a host
     double communication_blocks = 0;          ///< mean number held by collectives over the run
-    double jumped_us = 0;     ///< simulated time skipped in collectives, over the whole run
-    double coarse_bytes = 0;  ///< of all ranks, in packets that stand for several
-    double folded_ranks = 0;  ///< not simulated, as each does what another does
     std::optional<double> backward_slowdown;  ///< none without a backward pass
     std::optional<double> forward_slowdown;   ///< none without a forward pass
     std::optional<double> optimizer_slowdown;

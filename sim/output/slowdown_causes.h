@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
+
+#include <iterator>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -34,6 +38,16 @@ inline constexpr Cause kCauses[] = {
     {"completion", &SlowdownByCause::completion, "kernels' completions"},
     {"clock", &SlowdownByCause::clock, "clock", true},
     {"other", &SlowdownByCause::other, "other"}};
+
+template <>
+struct RecordFields<SlowdownByCause> {
+    static constexpr auto list() {
+        return []<std::size_t... I>(std::index_sequence<I...>) {
+            return list_of(member(kCauses[I].key, kCauses[I].member, Form::kMicro)...);
+        }
+        (std::make_index_sequence<std::size(kCauses)>());
+    }
+};
 
 /// The causes in a table of these.
 [[nodiscard]] std::vector<const Cause*>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/planner/judge.h"
 
-#include "core/json.h"
+#include "core/byte_codec.h"
 #include "sim/machine/system_queries.h"
 #include "sim/planner/machine_links.h"
 #include "sim/pool/pool.h"
@@ -22,29 +22,6 @@
 namespace switchfold {
 
 namespace {
-
-std::string encode(const std::vector<Judged>& all) {
-    Json json = Json::array();
-    for (const Judged& j : all)
-        json.push_back(
-            {j.refused, j.memory_bytes, j.fits, j.fold, j.bound.arithmetic, j.bound.links,
-             j.bound.path});
-    std::string bytes;
-    Json::to_msgpack(json, bytes);
-    return bytes;
-}
-
-std::vector<Judged> decode_judged(const std::string& bytes) {
-    std::vector<Judged> all;
-    for (const Json& one : Json::from_msgpack(bytes.begin(), bytes.end()))
-        all.push_back(
-            {one[0].get<std::string>(),
-             one[1].get<double>(),
-             one[2].get<bool>(),
-             one[3].get<bool>(),
-             {one[4].get<double>(), one[5].get<double>(), one[6].get<double>()}});
-    return all;
-}
 
 /// Evaluates candidates in sequence.
 class Judge {
@@ -170,7 +147,7 @@ std::vector<Judged> judge_all(
                                                    static_cast<double>(piece.size());
                                 told(share, judged.size());
                             }
-                            return encode(judged);
+                            return value_bytes(judged);
                         }});
     }
     std::vector<std::vector<Judged>> pieces(work.size());
@@ -181,7 +158,7 @@ std::vector<Judged> judge_all(
     run_jobs(work, jobs, told, [&](std::size_t job, const JobResult& result) {
         if (result.code != ExitCode::kDone)
             rethrow(work[job], result);
-        pieces[job] = decode_judged(result.bytes);
+        pieces[job] = value_of_bytes<std::vector<Judged>>(result.bytes);
     });
     std::vector<Judged> all;
     for (std::vector<Judged>& piece : pieces)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
 #include "sim/planner/candidate.h"
 
 #include <span>
@@ -16,6 +17,13 @@ struct Judged {
     bool fits = false;
     bool fold = false;
     PlanBound bound;
+
+    static constexpr auto fields() {
+        using J = Judged;
+        return list_of(
+            member("refused", &J::refused), member("memory_bytes", &J::memory_bytes),
+            member("fits", &J::fits), member("fold", &J::fold), member("bound", &J::bound));
+    }
 };
 
 /// Judges candidates in `jobs` processes. Those that differ only in their scenario must be

@@ -3,6 +3,7 @@
 
 #include "core/csv.h"
 #include "core/error.h"
+#include "core/named_path.h"
 #include "core/params_writer.h"
 #include "sim/output/replaced_file.h"
 
@@ -24,7 +25,7 @@ moved(const std::string& written, const LoadedExperiment& loaded, const fs::path
     if (path.empty() || path.is_absolute())
         return written;
     std::error_code error;
-    const fs::path there = fs::absolute(loaded.file.parent_path() / path, error);
+    const fs::path there = fs::absolute(path_named_in(loaded.file, path), error);
     const fs::path relative =
         there.lexically_normal().lexically_relative(fs::absolute(folder, error).lexically_normal());
     return (relative.empty() ? there.lexically_normal() : relative).string() +

@@ -1,49 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/pool/outcome_codec.h"
 
+#include "core/byte_codec.h"
+#include "core/statistics_record.h"
 #include "models/collectives/engine.h"
-#include "sim/pool/byte_codec.h"
-
-#include <concepts>
-#include <tuple>
-#include <type_traits>
 
 namespace switchfold {
 
-template <class S, class T>
-concept Either = std::same_as<std::remove_const_t<S>, T>;
+namespace {
 
-// In the namespace of the structs, where the codec looks for them.
-auto parts(Either<StatisticTable::Column> auto& c) {
-    return std::tie(c.name, c.unit, c.meaning);
-}
-auto parts(Either<StatisticTable::Row> auto& r) {
-    return std::tie(r.name, r.values);
-}
-auto parts(Either<StatisticTable> auto& t) {
-    return std::tie(t.kind, t.about, t.columns, t.rows);
-}
-auto parts(Either<CounterSample> auto& c) {
-    return std::tie(c.track, c.time_us, c.value);
-}
-auto parts(Either<Outcome> auto& o) {
-    return std::tie(
-        o.times, o.collectives, o.statistics, o.counters, o.notes, o.end_ps, o.jumped_ps,
-        o.coarse_bytes, o.folded_ranks, o.events);
-}
+/// All figures that a simulation counts, as one member of its record.
+struct CountedFigures {
+    static void each(const Outcome& outcome, const auto& visit) {
+        visit(static_cast<const SimulationFigures&>(outcome));
+    }
+    static void each(Outcome& outcome, const auto& visit) {
+        visit(static_cast<SimulationFigures&>(outcome));
+    }
+};
+
+}  // namespace
+
+// CollectiveRecord is complete here alone.
+template <>
+struct RecordFields<Outcome> {
+    static constexpr auto list() {
+        using O = Outcome;
+        return list_of(
+            CountedFigures(), member("times", &O::times), member("collectives", &O::collectives),
+            member("statistics", &O::statistics), member("counters", &O::counters),
+            member("notes", &O::notes), member("end_ps", &O::end_ps), member("events", &O::events));
+    }
+};
 
 std::string encode(const Outcome& outcome) {
-    ByteWriter writer;
-    writer.put(outcome);
-    return writer.take();
+    return value_bytes(outcome);
 }
 
 Outcome decode(std::string_view bytes) {
-    Outcome outcome;
-    ByteReader reader(bytes);
-    reader.get(outcome);
-    reader.end();
-    return outcome;
+    return value_of_bytes<Outcome>(bytes);
 }
 
 }  // namespace switchfold

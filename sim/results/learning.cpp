@@ -90,7 +90,8 @@ void add_curve(const std::vector<TrainingRun>& runs, LearningResult& result) {
         if (losses.empty())
             return;
         const learning::LossPoint& point = longest->losses[i];
-        result.curve.push_back({point.step, point.seconds, mean_of(losses)});
+        const SeedMean loss = mean_of(losses);
+        result.curve.push_back({point.step, point.seconds, loss.mean, loss.half_width});
     }
 }
 

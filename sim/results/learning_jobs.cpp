@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/results/learning_jobs.h"
 
+#include "core/byte_codec.h"
 #include "core/error.h"
-#include "sim/pool/byte_codec.h"
 #include "sim/results/learning.h"
 #include "sim/results/learning_comparison.h"
 #include "sim/results/training.h"
@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <concepts>
 #include <deque>
 #include <numeric>
 #include <tuple>
@@ -216,35 +215,12 @@ std::vector<LearningResult> learn_along(
     return results;
 }
 
-namespace learning {
-
-template <class S>
-requires std::same_as<std::remove_const_t<S>, TrainingRun>
-auto parts(S& run) {
-    return std::tie(
-        run.losses, run.diverged, run.stages, run.versions, run.passes, run.membership, run.digest);
-}
-
-}  // namespace learning
-
-template <class S>
-requires std::same_as<std::remove_const_t<S>, TrainedRun>
-auto parts(S& trained) {
-    return std::tie(trained.run, trained.step_us, trained.notes);
-}
-
 std::string encode(const TrainedRun& trained) {
-    ByteWriter writer;
-    writer.put(trained);
-    return writer.take();
+    return value_bytes(trained);
 }
 
 TrainedRun decode_trained(std::string_view bytes) {
-    ByteReader reader(bytes);
-    TrainedRun trained;
-    reader.get(trained);
-    reader.end();
-    return trained;
+    return value_of_bytes<TrainedRun>(bytes);
 }
 
 }  // namespace switchfold

@@ -36,6 +36,12 @@ struct TrainedRun {
     learning::TrainingRun run;
     double step_us = 0;  ///< not for replicas that average
     std::vector<std::string> notes;
+
+    static constexpr auto fields() {
+        using T = TrainedRun;
+        return list_of(
+            member("run", &T::run), member("step_us", &T::step_us), member("notes", &T::notes));
+    }
 };
 [[nodiscard]] std::string encode(const TrainedRun& trained);
 /// Throws InternalError if the bytes are not a complete run.

@@ -20,9 +20,7 @@ measured_scenario(const ExecutionGraph& graph, const Outcome& outcome, const Pha
     s.exposed_waiting_us = times.exposed_waiting;
     s.exposed_copies_us = times.exposed_copies;
     s.communication_blocks = times.blocks;
-    s.jumped_us = to_microseconds(Time(outcome.jumped_ps));
-    s.coarse_bytes = static_cast<double>(outcome.coarse_bytes);
-    s.folded_ranks = outcome.folded_ranks;
+    static_cast<SimulationFigures&>(s) = outcome;
     if (const auto pace = training_pace(graph, outcome)) {
         s.samples_per_s = pace->samples_per_s;
         s.tflops_per_gpu = pace->tflops_per_gpu;

@@ -57,9 +57,7 @@ share_of(const ExecutionGraph& part, const Outcome& whole, Time begin, std::uint
             share.outcome.collectives.push_back(record);
         }
     share.outcome.end_ps = (end - begin).count();
-    share.outcome.jumped_ps = whole.jumped_ps;
-    share.outcome.coarse_bytes = whole.coarse_bytes;
-    share.outcome.folded_ranks = whole.folded_ranks;
+    static_cast<SimulationFigures&>(share.outcome) = whole;
     return share;
 }
 

@@ -156,6 +156,8 @@ private:
         SimulateOptions options = simulate_options(*sharing.experiment, scenario);
         options.contention = contention_with(on);
         options.counters = counters;
+        if (on == kAllMechanisms)
+            options.probes = options_.probes;
         jobs_.push_back(
             simulation(std::move(label), sharing.system, graph, scenario.policies(), options));
         return jobs_.size() - 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/axis.h"
 
+#include "core/named_path.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +33,7 @@ bool matches(std::string_view name, std::string_view pattern) {
 /// Paths as the experiment's file would name them, independent of the repository's location.
 std::vector<Json> expand_files(const std::string& pattern, const SweepFiles& files) {
     const fs::path written = pattern;
-    const fs::path full = written.is_absolute() ? written : files.sweep.parent_path() / written;
+    const fs::path full = path_named_in(files.sweep, written);
     std::vector<std::string> found;
     std::error_code error;
     for (const fs::directory_entry& entry :

@@ -13,8 +13,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr int kNoProgram = 127;
-
 [[noreturn]] void become(const std::vector<std::string>& words, int output) {
     ::dup2(output, STDOUT_FILENO);
     ::dup2(output, STDERR_FILENO);

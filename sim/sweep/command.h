@@ -6,9 +6,12 @@
 
 namespace switchfold {
 
+/// Status of a program that is not there, as shells have it.
+inline constexpr int kNoProgram = 127;
+
 /// Output of another program.
 struct CommandOutput {
-    int status = 0;    ///< exit status; 127: not found
+    int status = 0;    ///< exit status; kNoProgram: not found
     std::string text;  ///< standard output and error
 };
 

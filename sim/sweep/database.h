@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/sqlite.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/run_record.h"
-#include "sim/sweep/sqlite.h"
 
 #include <chrono>
 #include <cstdint>

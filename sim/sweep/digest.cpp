@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/fnv.h"
+#include "core/named_path.h"
 
 #include <fmt/format.h>
 
@@ -56,8 +57,7 @@ std::string DigestMaker::of(const LoadedExperiment& loaded) {
     Fnv hash;
     hash.add(loaded.digest);
     for (const std::string& written : files) {
-        const std::filesystem::path path = written;
-        const auto full = path.is_absolute() ? path : loaded.file.parent_path() / path;
+        const auto full = path_named_in(loaded.file, written);
         std::string& known = files_[full.string()];
         if (known.empty())
             known = file_digest(full);

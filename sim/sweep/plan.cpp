@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/plan.h"
 
+#include "core/named_path.h"
 #include "core/params_reader.h"
 #include "sim/config/pointers.h"
 #include "sim/sweep/digest.h"
@@ -67,10 +68,7 @@ private:
                 "/experiment",
                 fmt::format(
                     "is {}; expected an experiment, or the path of its file", shown(experiment)));
-        const std::filesystem::path written = experiment.get<std::string>();
-        plan_.files.experiment =
-            written.is_absolute() ? written
-                                  : (plan_.files.sweep.parent_path() / written).lexically_normal();
+        plan_.files.experiment = path_named_in(plan_.files.sweep, experiment.get<std::string>());
         std::error_code ignored;
         if (!std::filesystem::exists(plan_.files.experiment, ignored))
             fail(

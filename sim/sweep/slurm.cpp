@@ -136,7 +136,6 @@ private:
         words.insert(words.end(), slurm_.arguments.begin(), slurm_.arguments.end());
         words.push_back((folder / "job.sh").string());
         const CommandOutput said = run_command(words);
-        constexpr int kNoProgram = 127;
         if (said.status == kNoProgram)
             throw ConfigError(
                 "--executor", "",

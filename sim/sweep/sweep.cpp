@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep.h"
 
+#include "core/byte_codec.h"
 #include "sim/pool/pool.h"
 #include "sim/runner.h"
 #include "sim/sweep/folder_lock.h"
@@ -48,7 +49,7 @@ std::string run_point(
     record.digest = point.digest;
     record.machine = loaded.experiment.system->name;
     record.host.name = host;
-    return encode(record);
+    return value_bytes(record);
 }
 
 RunRecord failed_run(const SweepPoint& point, const JobResult& result, const std::string& host) {
@@ -115,7 +116,8 @@ SweepSummary run_sweep(const SweepPlan& plan, const SweepOptions& options) {
         const bool whole = result.code == ExitCode::kDone;
         told.failed += whole ? 0 : 1;
         database.record(
-            whole ? decode_record(result.bytes) : failed_run(*missing[job], result, host));
+            whole ? value_of_bytes<RunRecord>(result.bytes)
+                  : failed_run(*missing[job], result, host));
     });
     SweepSummary summary = summarise(database, options, missing.size());
     summary.kept = done.size();

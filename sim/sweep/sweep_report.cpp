@@ -2,9 +2,9 @@
 #include "sim/sweep/sweep_report.h"
 
 #include "core/error.h"
+#include "core/sqlite.h"
 #include "sim/output/figures.h"
 #include "sim/sweep/database.h"
-#include "sim/sweep/sqlite.h"
 
 #include <array>
 #include <string_view>

@@ -36,6 +36,7 @@ Outcome any_outcome() {
     for (std::size_t i = count(); i > 0; --i)
         outcome.notes.push_back(text());
     outcome.end_ps = number();
+    outcome.coarse_bytes = static_cast<double>(number());
     outcome.events = number();
     return outcome;
 }
@@ -66,6 +67,7 @@ RC_GTEST_PROP(OutcomeCodec, ReadsBackWhatWasWritten, ()) {
     }
     RC_ASSERT(back.notes == outcome.notes);
     RC_ASSERT(back.end_ps == outcome.end_ps);
+    RC_ASSERT(back.coarse_bytes == outcome.coarse_bytes);
     RC_ASSERT(back.events == outcome.events);
 }
 

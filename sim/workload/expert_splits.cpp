@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/expert_splits.h"
 
+#include "core/named_path.h"
 #include "workloads/profile/whole_run.h"
 #include "workloads/readers/read_traces.h"
 
@@ -43,12 +44,8 @@ public:
 
     std::vector<std::uint32_t> run(std::vector<std::string>& notes) const {
         ReadOptions options;
-        for (const std::string& file : splits_.trace) {
-            const std::filesystem::path path = file;
-            options.files.push_back(
-                path.is_absolute() ? path
-                                   : (context_.file().parent_path() / path).lexically_normal());
-        }
+        for (const std::string& file : splits_.trace)
+            options.files.push_back(path_named_in(context_.file(), file));
         TraceWorkload trace = read_traces(options);
         WholeRun whole = complete_run(trace, trace.graph.provenance.world_size, true);
         if (!whole.problems.empty())

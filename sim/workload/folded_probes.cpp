@@ -52,8 +52,6 @@ public:
                 return {};
             policy = library_for(family.kind, policy).instead(policy);
         }
-        if (policy.kernels != Kernels::kClassic)
-            return {};
         return limited(
             library_for(family.kind, policy).choose(params_, policy, call, group),
             view_.machine.ranks, policies_.most_blocks);
@@ -135,7 +133,7 @@ void FoldedProbes::measure(std::size_t index) {
     whole.clear();
     for (std::size_t i = 0; i < family.bytes.size(); ++i) {
         const std::optional<Choice> choice = there.choice(family, family.bytes[i]);
-        if (choice && choice->algorithm == Algorithm::kRing) {
+        if (choice && is_ring(*choice)) {
             Ring& ring = rings[{choice->protocol, choice->channels}];
             ring.choice = *choice;
             ring.which.push_back(i);

@@ -2,6 +2,7 @@
 #include "sim/workload/kernel_model.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 #include "models/memory/hbm_timing.h"
 
 namespace switchfold {
@@ -80,8 +81,7 @@ kernel_times(const GpuParams& gpu, const std::string& table, const std::filesyst
     const GpuRates rates = gpu_rates(gpu);
     if (table.empty())
         return KernelTimes(rates);
-    const std::filesystem::path path = table;
-    return {rates, path.is_absolute() ? path : (folder / path).lexically_normal()};
+    return {rates, path_from(folder, table)};
 }
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "sim/workload/plan_workload.h"
 
 #include "core/json.h"
+#include "core/named_path.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/memory_settings.h"
@@ -59,7 +60,8 @@ ParallelPlan plan_of(
     const PlanParams& p = *workload.plan;
     ParallelPlan plan = plan_without_network(workload);
     if (p.schedule.ends_with(".json"))
-        plan.given = std::make_shared<PipelineSchedule>(read_schedule(folder / p.schedule));
+        plan.given =
+            std::make_shared<PipelineSchedule>(read_schedule(path_from(folder, p.schedule)));
     if (p.partition.equal && problems_of(plan, network).empty()) {
         const std::uint32_t stages = stages_of(plan);
         plan.partition = equal_partition(network, stages);

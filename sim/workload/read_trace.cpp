@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/named_path.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/collective_sizes.h"
@@ -31,12 +32,8 @@ public:
         if (w.traced_on)
             traced_on_ = &**w.traced_on;
         ReadOptions options;
-        for (const std::string& file : w.files) {
-            const std::filesystem::path path = file;
-            options.files.push_back(
-                path.is_absolute() ? path
-                                   : (context_.file().parent_path() / path).lexically_normal());
-        }
+        for (const std::string& file : w.files)
+            options.files.push_back(path_named_in(context_.file(), file));
         TraceWorkload trace = read_traces(options);
         const std::uint32_t world = trace.graph.provenance.world_size;
         const std::uint32_t ranks = w.ranks == 0 ? world : w.ranks;

@@ -2,6 +2,7 @@
 #include "sim/workload/training_workload.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 #include "sim/workload/kernel_model.h"
 #include "training/network/table.h"
 #include "training/strategies/data_parallel.h"
@@ -51,8 +52,7 @@ Network network_of(const TrainingWorkloadParams& workload, const std::filesystem
     }
     if (workload.network)
         return make_network(*workload.network, folder);
-    const std::filesystem::path table = workload.table;
-    return read_network_table(table.is_absolute() ? table : (folder / table).lexically_normal());
+    return read_network_table(path_from(folder, workload.table));
 }
 
 ExecutionGraph training_step(

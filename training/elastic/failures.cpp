@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/elastic/failures.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/random_stream.h"
 
@@ -163,35 +164,27 @@ std::vector<Failure> read_failures(const std::filesystem::path& path) {
     constexpr double kLongest = 1.8e7;  // longest number of seconds that a Time holds
     std::vector<Failure> failures;
     std::vector<Problem> problems;
-    std::string line;
-    for (std::size_t number = 1; std::getline(file, line); ++number) {
-        if (!line.empty() && line.back() == '\r')
-            line.pop_back();
-        if (number == 1) {
-            if (line != kHeader)
-                problems.push_back(
-                    {path.string(), "line 1",
-                     fmt::format("is \"{}\"; expected the columns {}", line, kHeader)});
-            continue;
-        }
-        if (line.empty())
-            continue;
-        const std::string_view text = line;
-        const std::size_t comma = text.find(',');
+    CsvReader reader(
+        [&](std::string& line) { return static_cast<bool>(std::getline(file, line)); });
+    std::vector<std::string> cells;
+    const bool any = reader.next(cells);
+    const auto fail = [&](std::string what) {
+        problems.push_back({path.string(), fmt::format("line {}", reader.line()), std::move(what)});
+    };
+    const auto shown = [&] { return fmt::format("{}", fmt::join(cells, ",")); };
+    if (any && shown() != kHeader)
+        fail(fmt::format("is \"{}\"; expected the columns {}", shown(), kHeader));
+    while (reader.next(cells)) {
         double at = 0;
         Failure failure;
-        if (comma == std::string_view::npos || !read_number(text.substr(0, comma), at) ||
-            !read_number(text.substr(comma + 1), failure.gpu) || !(at >= 0 && at < kLongest)) {
-            problems.push_back(
-                {path.string(), fmt::format("line {}", number),
-                 fmt::format("is \"{}\"; expected seconds of the run and a GPU", line)});
+        if (cells.size() != 2 || !read_number(cells[0], at) ||
+            !read_number(cells[1], failure.gpu) || !(at >= 0 && at < kLongest)) {
+            fail(fmt::format("is \"{}\"; expected seconds of the run and a GPU", shown()));
             continue;
         }
         failure.at = seconds(at);
         if (!failures.empty() && failure.at < failures.back().at)
-            problems.push_back(
-                {path.string(), fmt::format("line {}", number),
-                 "is before the line above it; expected them in order of time"});
+            fail("is before the line above it; expected them in order of time");
         failures.push_back(failure);
     }
     if (!problems.empty())

@@ -142,7 +142,7 @@ private:
         for (Operation operation : made->operations) {
             for (std::uint32_t& dependency : operation.dependencies)
                 dependency += shift;
-            if (operation.phase == Phase::kOptimizer)
+            if (operation.phase == switchfold::Phase::kOptimizer)
                 for (std::uint32_t i = 0; i < shift; ++i)
                     operation.dependencies.push_back(i);
             all.push_back(std::move(operation));
@@ -245,7 +245,8 @@ void contribute_zero(ExecutionGraph& graph, const Members& joiners) {
         auto made = std::make_shared<RankGraph>(*graph.ranks[joiner]);
         for (Operation& operation : made->operations) {
             const auto* part = std::get_if<CollectiveOperation>(&operation.body);
-            if (operation.phase != Phase::kOptimizer && (part == nullptr || among_joiners(*part)))
+            if (operation.phase != switchfold::Phase::kOptimizer &&
+                (part == nullptr || among_joiners(*part)))
                 operation.body = HostDelayOperation{};
         }
         made->spans.clear();

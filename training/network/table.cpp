@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/network/table.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/text_cells.h"
@@ -58,16 +59,14 @@ constexpr std::size_t kMostLayers = 16'384;
 
 class TableReader {
 public:
-    TableReader(std::string_view text, const std::string& label) :
-        label_(label), lines_(split_text(text, '\n')) {
+    TableReader(std::string_view text, const std::string& label) : label_(label), reader_(text) {
         network_.name = std::filesystem::path(label).stem().string();
     }
 
     Network run() {
         read_header();
-        for (std::size_t n = 1; n < lines_.size(); ++n)
-            if (!lines_[n].empty())
-                read_line(n);
+        while (reader_.next(cells_) && read_line()) {
+        }
         if (network_.layers.empty() && problems_.empty())
             problems_.push_back(
                 {label_, "", "has no layer; expected at least one line below the header"});
@@ -87,7 +86,7 @@ private:
 
     void read_header() {
         line_ = 1;
-        header_ = split_text(lines_.front(), ',');
+        reader_.next(header_);
         for (std::size_t c = 0; c < header_.size(); ++c) {
             const auto* const found = std::find(kColumns.begin(), kColumns.end(), header_[c]);
             if (found == kColumns.end()) {
@@ -106,17 +105,16 @@ private:
         throw_problems();
     }
 
-    void read_line(std::size_t n) {
-        line_ = n + 1;
+    /// \returns false after the last layer that a network may have.
+    bool read_line() {
+        line_ = reader_.line();
         if (network_.layers.size() == kMostLayers) {
             fail(fmt::format("is one layer too many; expected at most {}", kMostLayers));
-            lines_.resize(n);
-            return;
+            return false;
         }
-        cells_ = split_text(lines_[n], ',');
         if (cells_.size() != header_.size()) {
             fail(fmt::format("has {} cells; expected {}", cells_.size(), header_.size()));
-            return;
+            return true;
         }
         const std::size_t before = problems_.size();
         Layer layer;
@@ -139,6 +137,7 @@ private:
         layer.backward_us = time(kBackward);
         read_inputs(layer);
         add(std::move(layer), before);
+        return true;
     }
 
     void read_inputs(Layer& layer) {
@@ -265,7 +264,7 @@ private:
     }
 
     const std::string& label_;
-    std::vector<std::string> lines_;
+    CsvReader reader_;
     std::vector<std::string> header_;
     std::vector<std::string> cells_;
     std::map<TableColumn, std::size_t> at_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/byte_codec.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "sim/pool/pool.h"
 #include "validation/collectives/benchmark_loop.h"
 #include "validation/collectives/collective_plan.h"
@@ -23,6 +23,20 @@ constexpr double kLarge = 0.12;  ///< of times from 1 MiB on
 constexpr double kSmall = 0.25;  ///< of times below
 constexpr std::uint64_t kLargeFrom = 1ULL << 20U;
 
+struct Simulated {
+    double us = 0;
+    std::string how;  ///< algorithm, protocol, thread blocks
+    std::string algorithm;
+    std::string why = {};  ///< reason why it has no time; empty if it has one
+
+    static constexpr auto fields() {
+        using S = Simulated;
+        return list_of(
+            member("us", &S::us), member("how", &S::how), member("algorithm", &S::algorithm),
+            member("why", &S::why));
+    }
+};
+
 Job collective_job(const PlannedRun& run) {
     return {run.label, [&run](const JobProgress& progress) {
                 GraphRunOptions options;
@@ -32,22 +46,14 @@ Job collective_job(const PlannedRun& run) {
                 policy.channels = run.channels;
                 const TimedCollective done = time_planned(run, policy, options);
                 const CollectiveResult& c = done.result;
-                return OrderedJson{
+                return value_bytes(Simulated{
                     done.us,
                     c.algorithm == "in_switch"
                         ? fmt::format("{} {}", c.algorithm, c.channels)
                         : fmt::format("{} {} {}", c.algorithm, c.protocol, c.channels),
-                    c.algorithm}
-                    .dump();
+                    c.algorithm});
             }};
 }
-
-struct Simulated {
-    double us = 0;
-    std::string how;  ///< algorithm, protocol, thread blocks
-    std::string algorithm;
-    std::string why;  ///< reason why it has no time; empty if it has one
-};
 
 std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOptions& options) {
     const std::vector<std::size_t> order = longest_first(plan.runs.size(), [&](std::size_t i) {
@@ -65,9 +71,7 @@ std::vector<Simulated> simulate_plan(const CollectivePlan& plan, const SuiteOpti
         }
         if (result.code != ExitCode::kDone)
             rethrow(jobs[job], result);
-        const OrderedJson done = OrderedJson::parse(result.bytes);
-        simulated[order[job]] = {
-            done[0].get<double>(), done[1].get<std::string>(), done[2].get<std::string>(), {}};
+        simulated[order[job]] = value_of_bytes<Simulated>(result.bytes);
     });
     return simulated;
 }

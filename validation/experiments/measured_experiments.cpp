@@ -2,6 +2,7 @@
 #include "validation/experiments/measured_experiments.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 
 #include <fmt/format.h>
 
@@ -164,8 +165,9 @@ private:
         const std::string& named = record[map_.experiment_column];
         if (named.empty())
             throw RowProblem{"names no experiment"};
-        row.file = context_.table.parent_path() / map_.experiment_folder /
-                   places_.placed(Json(named)).get<std::string>();
+        row.file = path_named_in(
+            context_.table, std::filesystem::path(map_.experiment_folder) /
+                                places_.placed(Json(named)).get<std::string>());
         try {
             row.base = load_json(row.file);
         } catch (const ConfigError& wrong) {

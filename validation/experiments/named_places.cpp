@@ -2,6 +2,7 @@
 #include "validation/experiments/named_places.h"
 
 #include "core/error.h"
+#include "core/named_path.h"
 
 #include <fmt/format.h>
 
@@ -49,8 +50,7 @@ Json NamedPlaces::placed(const Json& value) const {
 
 std::filesystem::path
 NamedPlaces::file(const std::string& text, const std::filesystem::path& from) const {
-    const std::filesystem::path path = placed_text(text);
-    return path.is_absolute() ? path : std::filesystem::absolute(from).parent_path() / path;
+    return path_named_in(std::filesystem::absolute(from), placed_text(text));
 }
 
 std::string NamedPlaces::system(const std::string& text, const std::filesystem::path& from) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experiments/simulated_rows.h"
 
+#include "core/byte_codec.h"
 #include "core/error.h"
 #include "sim/machine/likeness.h"
 #include "sim/pool/pool.h"
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <stdexcept>
 #include <utility>
 
 namespace switchfold::validation {
@@ -25,8 +25,6 @@ namespace {
 
 constexpr std::uint32_t kMostSeconds = 120;  ///< of a row, if the user states no limit
 constexpr std::size_t kMostToldProblems = 10;
-constexpr const char* kNotEnded = "did not end: ";
-constexpr const char* kRefused = "refused: ";
 
 /// An experiment that one or more rows measured.
 struct RowRun {
@@ -45,9 +43,22 @@ struct RowState {
     std::vector<Problem> problems;
 };
 
-/// The record, or a list of what is wrong with the workload: making it is most of a short row's
-/// work, and is done where the row is simulated.
-std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& report) {
+/// What simulating a row's experiment gives, from its job and in what is kept.
+struct RowOutcome {
+    std::optional<RunRecord> record;
+    std::vector<Problem> problems;      ///< with which its workload was refused
+    std::uint32_t not_ended_after = 0;  ///< seconds of processor time, the limit at that time
+
+    static constexpr auto fields() {
+        using R = RowOutcome;
+        return list_of(
+            member("record", &R::record), member("problems", &R::problems),
+            member("not_ended_after", &R::not_ended_after));
+    }
+};
+
+/// Making the workload is most of a short row's work, and is done where the row is simulated.
+RowOutcome outcome_of(const LoadedExperiment& loaded, const JobProgress& report) {
     RunOptions options;
     options.in_process = true;
     options.progress = [&](const WorkerProgress& p) {
@@ -55,20 +66,10 @@ std::string record_bytes(const LoadedExperiment& loaded, const JobProgress& repo
             report(p.share, p.events);
     };
     try {
-        return encode(record_of(run_experiment(loaded, options)));
+        return {record_of(run_experiment(loaded, options)), {}, 0};
     } catch (const ConfigError& error) {
-        Json problems = Json::array();
-        for (const Problem& problem : error.problems())
-            problems.push_back({problem.file, problem.pointer, problem.message});
-        return kRefused + problems.dump();
+        return {{}, error.problems(), 0};
     }
-}
-
-std::vector<Problem> problems_in(const std::string& bytes) {
-    std::vector<Problem> problems;
-    for (const Json& problem : Json::parse(bytes.substr(std::string_view(kRefused).size())))
-        problems.push_back({problem[0], problem[1], problem[2]});
-    return problems;
 }
 
 std::string texts_of(const std::vector<Problem>& problems, bool with_file) {
@@ -181,16 +182,16 @@ private:
         const auto kept = options_.kept.find(ended_key(run));
         if (!kept)
             return false;
-        if (!kept->starts_with(kNotEnded)) {
-            try {
-                run.record = decode_record(*kept);
-            } catch (const std::logic_error&) {
-                return false;  // a file that was cut
-            }
-            return true;
+        RowOutcome outcome;
+        try {
+            outcome = value_of_bytes<RowOutcome>(*kept);
+        } catch (const InternalError&) {
+            return false;  // a file that was cut
         }
-        const auto tried = std::stoul(kept->substr(std::string_view(kNotEnded).size()));
-        if (most_seconds() == 0 || tried < most_seconds())
+        run.record = std::move(outcome.record);
+        if (run.record)
+            return true;
+        if (most_seconds() == 0 || outcome.not_ended_after < most_seconds())
             return false;
         run.why = fmt::format("did not end in {} s of processor time", most_seconds());
         return true;
@@ -204,7 +205,7 @@ private:
                 continue;
             of.push_back(i);
             jobs.push_back({runs_[i].label, [this, i](const JobProgress& report) {
-                                return record_bytes(runs_[i].loaded, report);
+                                return value_bytes(outcome_of(runs_[i].loaded, report));
                             }});
         }
         if (options_.log)
@@ -216,18 +217,17 @@ private:
             RowRun& run = runs_[of[job]];
             if (done.code == ExitCode::kInternal)
                 rethrow(jobs[job], done);
-            if (done.code == ExitCode::kDone && done.bytes.starts_with(kRefused)) {
-                run.problems = problems_in(done.bytes);
-                return;
-            }
             if (done.code == ExitCode::kDone) {
-                run.record = decode_record(done.bytes);
-                options_.kept.keep(ended_key(run), done.bytes);
+                auto outcome = value_of_bytes<RowOutcome>(done.bytes);
+                run.record = std::move(outcome.record);
+                run.problems = std::move(outcome.problems);
+                if (run.record)
+                    options_.kept.keep(ended_key(run), done.bytes);
                 return;
             }
             run.why = done.error;
             if (done.out_of_time)
-                options_.kept.keep(ended_key(run), fmt::format("{}{}", kNotEnded, most_seconds()));
+                options_.kept.keep(ended_key(run), value_bytes(RowOutcome{{}, {}, most_seconds()}));
         });
     }
 

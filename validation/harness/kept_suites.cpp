@@ -1,42 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/kept_suites.h"
 
-#include "core/json.h"
+#include "core/byte_codec.h"
 #include "sim/config/load.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite_codec.h"
 
 #include <fmt/format.h>
 
 namespace switchfold::validation {
-
-namespace {
-
-std::string whole_result(const SuiteResult& result) {
-    OrderedJson verdicts = OrderedJson::array();
-    for (const Verdict& v : result.verdicts)
-        verdicts.push_back({v.what, v.value, v.limit});
-    return OrderedJson{
-        {"parts", encode(result)},
-        {"verdicts", std::move(verdicts)},
-        {"skipped", result.skipped},
-        {"judged", result.judged}}
-        .dump();
-}
-
-SuiteResult read_whole(const Suite& suite, const std::string& bytes) {
-    const OrderedJson json = OrderedJson::parse(bytes);
-    SuiteResult result;
-    result.name = suite.name;
-    append(json["parts"].get<std::string>(), result);
-    for (const OrderedJson& v : json["verdicts"])
-        result.verdicts.push_back({v[0], v[1], v[2]});
-    result.skipped = json["skipped"];
-    result.judged = json["judged"];
-    return result;
-}
-
-}  // namespace
 
 std::string digest_of_inputs(const SuiteOptions& options) {
     std::string digests;
@@ -62,16 +33,16 @@ run_or_take(const Suite& suite, const SuiteOptions& options, const std::string& 
         options.row_seconds ? fmt::format("{}", *options.row_seconds) : "any", inputs);
     if (const auto kept = options.kept.find(key)) {
         try {
-            SuiteResult result = read_whole(suite, *kept);
+            auto result = value_of_bytes<SuiteResult>(*kept);
             if (options.log)
                 options.log("kept from an earlier run");
             return result;
-        } catch (const OrderedJson::exception&) {
+        } catch (const InternalError&) {
             // A file that was cut: run it.
         }
     }
     SuiteResult result = suite.run(options);
-    options.kept.keep(key, whole_result(result));
+    options.kept.keep(key, value_bytes(result));
     return result;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/harness/number_jobs.h"
 
-#include "sim/pool/value_jobs.h"
 #include "validation/harness/longest_first.h"
+#include "validation/harness/suite_jobs.h"
 
 namespace switchfold::validation {
 
@@ -18,10 +18,7 @@ run_number_jobs(const std::vector<NumberJob>& jobs, const SuiteOptions& options)
                  return value_bytes(job.run(progress));
              },
              jobs[i].work});
-    const auto numbers =
-        values_of<double>(all, [&](std::span<const Job> started, const JobEnded& ended) {
-            run_jobs(started, options.jobs, options.progress, ended);
-        });
+    const auto numbers = values_of_suite<double>(all, options);
     std::vector<double> in_order(jobs.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         in_order[order[i]] = numbers[i];

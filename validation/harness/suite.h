@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/error.h"
+#include "core/record.h"
 #include "sim/intervals/likeness.h"
 #include "sim/pool/progress.h"
 #include "validation/harness/kept_results.h"
@@ -45,6 +46,16 @@ struct Case {
     /// Whether the measurement can tell answers apart: its interval, if it has one, holds neither
     /// no effect, nor half, nor twice of what was measured.
     [[nodiscard]] bool tells() const;
+
+    static constexpr auto fields() {
+        using C = Case;
+        return list_of(
+            member("id", &C::id), member("group", &C::group), member("quantity", &C::quantity),
+            member("unit", &C::unit), member("measured", &C::measured), member("low", &C::low),
+            member("high", &C::high), member("simulated", &C::simulated),
+            member("fitted", &C::fitted), member("how", &C::how), member("nothing", &C::nothing),
+            member("like", &C::like), member("machine", &C::machine));
+    }
 };
 
 /// ln of the measured over the simulated time, or of their shares of lost time if the case is of an
@@ -57,6 +68,10 @@ struct Case {
 struct Unmatched {
     std::string id;
     std::string why;
+
+    static constexpr auto fields() {
+        return list_of(member("id", &Unmatched::id), member("why", &Unmatched::why));
+    }
 };
 
 /// A tolerance of the suite: `value` must not exceed `limit` (both are shares, as errors).
@@ -65,6 +80,12 @@ struct Verdict {
     double value = 0;
     double limit = 0;
     [[nodiscard]] bool kept() const { return value <= limit; }
+
+    static constexpr auto fields() {
+        return list_of(
+            member("what", &Verdict::what), member("value", &Verdict::value),
+            member("limit", &Verdict::limit));
+    }
 };
 
 /// What a group's measurements had to do with how the simulator was made.
@@ -109,7 +130,20 @@ struct SuiteResult {
     std::vector<std::string> notes;    ///< caveats for the reader
     std::string skipped;               ///< reason why nothing ran; empty if the suite ran
     bool judged = true;  ///< false: a user's own table, for which no limits are stated
+
+    /// What running the suite gives; judge() makes the groups of it.
+    static constexpr auto fields() {
+        using S = SuiteResult;
+        return list_of(
+            member("name", &S::name), member("cases", &S::cases),
+            member("unmatched", &S::unmatched), member("verdicts", &S::verdicts),
+            member("notes", &S::notes), member("skipped", &S::skipped),
+            member("judged", &S::judged));
+    }
 };
+
+/// Adds the cases, unmatched measurements and notes of a part of the suite.
+void append(SuiteResult part, SuiteResult& suite);
 
 /// Mean absolute relative error; 0 without cases.
 [[nodiscard]] double mape(std::span<const Case* const> cases);

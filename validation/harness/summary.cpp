@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 namespace switchfold::validation {
@@ -41,6 +42,12 @@ std::string_view standing_word(Standing standing) {
         break;
     }
     return "fitted";
+}
+
+void append(SuiteResult part, SuiteResult& suite) {
+    std::ranges::move(part.cases, std::back_inserter(suite.cases));
+    std::ranges::move(part.unmatched, std::back_inserter(suite.unmatched));
+    std::ranges::move(part.notes, std::back_inserter(suite.notes));
 }
 
 double mape(std::span<const Case* const> cases) {

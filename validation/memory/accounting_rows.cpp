@@ -5,7 +5,7 @@
 #include "training/memory/access/network_schedule.h"
 #include "training/memory/accounting/liveness.h"
 #include "training/memory/accounting/zero.h"
-#include "training/network/zoo/zoo.h"
+#include "validation/memory/named_network.h"
 
 #include <fmt/format.h>
 
@@ -19,13 +19,6 @@ namespace {
 
 constexpr double kGB = 1e9;
 constexpr double kMebi = 1024.0 * 1024.0;
-constexpr double kSingle = sizeof(float);
-
-Network network_named(std::string_view name) {
-    auto network = find_network(name);
-    SWITCHFOLD_CHECK(network.has_value(), "no network {}", name);
-    return std::move(*network);
-}
 
 AccessSchedule schedule_of(std::string_view name, std::uint32_t batch) {
     NetworkScheduleOptions options;

@@ -7,7 +7,7 @@
 #include "training/memory/compare/largest_batch.h"
 #include "training/memory/recompute/network_chain.h"
 #include "training/memory/step/planned_memory.h"
-#include "training/network/zoo/zoo.h"
+#include "validation/memory/named_network.h"
 #include "workloads/kernels/memory_kernel.h"
 
 #include <fmt/format.h>
@@ -21,14 +21,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kSingle = sizeof(float);
 constexpr std::string_view kHostAdam = "zero_offload_adam_CPU-Adam_CPU-Adam_";
-
-Network network_named(std::string_view name) {
-    auto network = find_network(name);
-    SWITCHFOLD_CHECK(network.has_value(), "no network {}", name);
-    return std::move(*network);
-}
 
 /// Checkmate's memory: 16e9 bytes less weights and their gradients. Activations, and gradients of
 /// the layer at work, follow from the chain.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/likeness.h"
-#include "sim/pool/pool.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite_codec.h"
+#include "validation/harness/suite_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/overlap/overlap_loops.h"
 #include "validation/overlap/overlap_measured.h"
@@ -196,16 +195,10 @@ SuiteResult run_overlap(const SuiteOptions& options) {
     std::vector<Job> jobs;
     for (const TraceFolder& set : sets)
         jobs.push_back({set.name, [&set, &machines](const JobProgress&) {
-                            return encode(TraceComparison(set, machines).run());
+                            return value_bytes(TraceComparison(set, machines).run());
                         }});
-    std::vector<std::string> results(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        results[job] = result.bytes;
-    });
-    for (const std::string& bytes : results)
-        append(bytes, suite);
+    for (SuiteResult& part : values_of_suite<SuiteResult>(jobs, options))
+        append(std::move(part), suite);
     add_published(options, suite);
     add_loops(options, suite);
     // Steps of which the abstract alone is public.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
-#include "core/json.h"
 #include "sim/machine/likeness.h"
 #include "sim/machine/simulate.h"
-#include "sim/pool/pool.h"
 #include "validation/harness/csv_numbers.h"
 #include "validation/harness/data.h"
+#include "validation/harness/suite_jobs.h"
 #include "validation/machines/machines.h"
 #include "workloads/graph/loops.h"
 
@@ -57,7 +56,17 @@ double product_time(const ContentionLoop& loop, double collectives) {
     return loop.product_alone.value_or((loop.sequential.value_or(0) - collectives) / loop.products);
 }
 
-OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system) {
+/// Times of one collective and one product alone, in us; and of the loops together over their times
+/// alone.
+struct SimulatedLoop {
+    double collective_alone = 0;
+    double product_alone = 0;
+    double collective = 0;
+    double product = 0;
+    double whole = 0;  ///< over one loop after the other
+};
+
+SimulatedLoop simulate_row(const ContentionLoop& loop, const SystemParams& system) {
     // The sequential run always uses kernels on SMs.
     ContentionLoop classic = loop;
     classic.copy_engines = false;
@@ -69,20 +78,18 @@ OrderedJson simulate_row(const ContentionLoop& loop, const SystemParams& system)
     const double products = run_loop(loop, product, system, LoopParts::kProducts).products;
     const LoopTimes together = run_loop(loop, product, system, LoopParts::kBoth);
     return {
-        {"collective_alone", collectives / loop.collectives},
-        {"collective", together.collectives / collectives},
-        {"product_alone", products / loop.products},
-        {"product", together.products / products},
-        {"whole", together.whole() / (classics + products)}};
+        collectives / loop.collectives, products / loop.products,
+        together.collectives / collectives, together.products / products,
+        together.whole() / (classics + products)};
 }
 
 void add_cases(
-    const ContentionLoop& loop, const SystemParams& system, const OrderedJson& simulated,
+    const ContentionLoop& loop, const SystemParams& system, const SimulatedLoop& simulated,
     SuiteResult& suite) {
     const std::string alone = fmt::format(
-        "alone {:.0f} us a collective, {:.0f} us a product",
-        simulated["collective_alone"].get<double>(), simulated["product_alone"].get<double>());
-    const auto add = [&](const char* what, const char* key, std::optional<double> part,
+        "alone {:.0f} us a collective, {:.0f} us a product", simulated.collective_alone,
+        simulated.product_alone);
+    const auto add = [&](const char* what, double SimulatedLoop::*which, std::optional<double> part,
                          std::optional<double> base) {
         if (!part || !base)
             return;
@@ -93,19 +100,19 @@ void add_cases(
         c.nothing = 1;
         c.unit = "1";
         c.measured = *part / *base;
-        c.simulated = simulated[key];
+        c.simulated = simulated.*which;
         c.how = alone;
         // Products lose time to collectives, as in steps; the others are of other effects.
-        if (key == std::string_view("product")) {
+        if (which == &SimulatedLoop::product) {
             c.like = likeness_on(system, "overlap", loop.gpus);
             c.like.operation = "gemm_conv";
             c.machine = system.name;
         }
         suite.cases.push_back(std::move(c));
     };
-    add("product", "product", loop.product_together, loop.product_alone);
-    add("collective", "collective", loop.collective_together, loop.collective_alone);
-    add("together over one after the other", "whole", loop.makespan, loop.sequential);
+    add("product", &SimulatedLoop::product, loop.product_together, loop.product_alone);
+    add("collective", &SimulatedLoop::collective, loop.collective_together, loop.collective_alone);
+    add("together over one after the other", &SimulatedLoop::whole, loop.makespan, loop.sequential);
 }
 
 }  // namespace
@@ -223,14 +230,9 @@ void add_loops(const SuiteOptions& options, SuiteResult& suite) {
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < loops.size(); ++i)
         jobs.push_back({loops[i].id, [&loops, &systems, i](const JobProgress&) {
-                            return simulate_row(loops[i], systems[i]).dump();
+                            return value_bytes(simulate_row(loops[i], systems[i]));
                         }});
-    std::vector<OrderedJson> results(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        results[job] = OrderedJson::parse(result.bytes);
-    });
+    const auto results = values_of_suite<SimulatedLoop>(jobs, options);
     for (std::size_t i = 0; i < loops.size(); ++i) {
         add_cases(loops[i], systems[i], results[i], suite);
         suite.notes.push_back(fmt::format(

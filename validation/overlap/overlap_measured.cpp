@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_measured.h"
 
-#include "core/json.h"
 #include "sim/config/load.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
-#include "sim/pool/pool.h"
+#include "validation/harness/suite_jobs.h"
 #include "validation/overlap/contention_data.h"
 #include "workloads/profile/classify.h"
 
@@ -75,8 +74,24 @@ struct Setting {
     }
 };
 
-/// Times (us) of all kernels, weighted by their number of runs, and each kernel's error.
-OrderedJson simulate_setting(const Setting& setting, const SystemParams& system) {
+/// Times of all kernels beside the mover over their times alone, weighted by their number of runs,
+/// and each kernel's error.
+struct SimulatedSetting {
+    double measured = 0;
+    double low = 0;
+    double high = 0;
+    double simulated = 0;
+    std::vector<double> errors;
+
+    static constexpr auto fields() {
+        using S = SimulatedSetting;
+        return list_of(
+            member("measured", &S::measured), member("low", &S::low), member("high", &S::high),
+            member("simulated", &S::simulated), member("errors", &S::errors));
+    }
+};
+
+SimulatedSetting simulate_setting(const Setting& setting, const SystemParams& system) {
     const auto peak = static_cast<double>(system.gpu->memory.hbm.peak.count());
     const std::vector<CommunicationPhase> phases{phase_of(*setting.run)};
     double alone = 0;
@@ -84,7 +99,7 @@ OrderedJson simulate_setting(const Setting& setting, const SystemParams& system)
     double low = 0;
     double high = 0;
     double simulated = 0;
-    OrderedJson errors = OrderedJson::array();
+    std::vector<double> errors;
     for (const KernelBeside& beside : setting.run->kernels) {
         const KernelAlone& kernel = setting.network->kernels[beside.kernel];
         const double us =
@@ -96,31 +111,26 @@ OrderedJson simulate_setting(const Setting& setting, const SystemParams& system)
         simulated += us * kernel.places;
         errors.push_back(std::abs(us / beside.us - 1));
     }
-    return {
-        {"measured", measured / alone},
-        {"low", low / alone},
-        {"high", high / alone},
-        {"simulated", simulated / alone},
-        {"errors", errors}};
+    return {measured / alone, low / alone, high / alone, simulated / alone, std::move(errors)};
 }
 
-Case overlap_case(const Setting& setting, const SystemParams& system, const OrderedJson& result) {
+Case overlap_case(
+    const Setting& setting, const SystemParams& system, const SimulatedSetting& result) {
     Case c;
     c.id = setting.id();
     c.group = "h200 time-weighted";
     c.quantity = "slowdown";
     c.nothing = 1;
     c.unit = "1";
-    c.measured = result["measured"];
-    c.low = result["low"].get<double>();
-    c.high = result["high"].get<double>();
-    c.simulated = result["simulated"];
+    c.measured = result.measured;
+    c.low = result.low;
+    c.high = result.high;
+    c.simulated = result.simulated;
     c.like = likeness_on(system, "overlap", 1);
     c.like.operation = "kernels";
     c.machine = system.name;
     c.how = fmt::format(
-        "{} kernels beside {:.0f} GB/s", result["errors"].size(),
-        setting.run->bytes_per_second / 1e9);
+        "{} kernels beside {:.0f} GB/s", result.errors.size(), setting.run->bytes_per_second / 1e9);
     return c;
 }
 
@@ -151,19 +161,13 @@ void add_measured(
     std::vector<Job> jobs;
     for (const Setting& setting : settings)
         jobs.push_back({setting.id(), [&setting, &system](const JobProgress&) {
-                            return simulate_setting(setting, system).dump();
+                            return value_bytes(simulate_setting(setting, system));
                         }});
-    std::vector<OrderedJson> results(jobs.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        results[job] = OrderedJson::parse(result.bytes);
-    });
+    const auto results = values_of_suite<SimulatedSetting>(jobs, options);
     std::vector<double> errors;
     for (std::size_t i = 0; i < settings.size(); ++i) {
         suite.cases.push_back(overlap_case(settings[i], system, results[i]));
-        for (const OrderedJson& error : results[i]["errors"])
-            errors.push_back(error);
+        errors.insert(errors.end(), results[i].errors.begin(), results[i].errors.end());
     }
     if (errors.empty())
         return;

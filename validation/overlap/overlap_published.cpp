@@ -2,12 +2,11 @@
 #include "validation/overlap/overlap_published.h"
 
 #include "core/csv.h"
-#include "core/json.h"
 #include "sim/config/load.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
-#include "sim/pool/pool.h"
 #include "validation/harness/data.h"
+#include "validation/harness/suite_jobs.h"
 
 #include <fmt/format.h>
 
@@ -281,14 +280,9 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < scenes.size(); ++i)
         jobs.push_back({std::string(scenes[i].id), [&scenes, &systems, i](const JobProgress&) {
-                            return OrderedJson(simulate_scene(scenes[i], systems[i])).dump();
+                            return value_bytes(simulate_scene(scenes[i], systems[i]));
                         }});
-    std::vector<double> simulated(scenes.size());
-    run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, const JobResult& result) {
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        simulated[job] = OrderedJson::parse(result.bytes).get<double>();
-    });
+    const auto simulated = values_of_suite<double>(jobs, options);
     for (std::size_t i = 0; i < scenes.size(); ++i) {
         Case c;
         c.id = scenes[i].id;

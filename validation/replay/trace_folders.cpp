@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/replay/trace_folders.h"
 
+#include "core/byte_codec.h"
 #include "core/error.h"
 #include "sim/pool/pool.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite_codec.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -58,11 +58,7 @@ std::vector<std::vector<std::filesystem::path>> parts_of(const TraceFolder& fold
         auto format = format_of(file);
         if (format == TraceFormat::kChakraGroups)
             format = TraceFormat::kChakra;
-        const bool alone =
-            format != TraceFormat::kNsight && format != TraceFormat::kChakra &&
-            format != TraceFormat::kCapture && format != TraceFormat::kNcclInspector &&
-            format != TraceFormat::kFlightRecorder && format != TraceFormat::kRocprof;
-        if (alone) {
+        if (!format || !may_lack_rank(*format)) {
             parts.push_back({file});
             continue;
         }
@@ -155,7 +151,7 @@ SuiteResult run_folders(
     std::vector<Job> jobs;
     for (const TraceFolder& folder : folders)
         jobs.push_back({folder.name, [&](const JobProgress& progress) {
-                            return encode(compare(folder, machines, progress));
+                            return value_bytes(compare(folder, machines, progress));
                         }});
     std::vector<JobResult> results(jobs.size());
     run_jobs(jobs, options.jobs, options.progress, [&](std::size_t job, JobResult done) {
@@ -170,7 +166,7 @@ SuiteResult run_folders(
         if (results[i].code == ExitCode::kBadInput)
             result.unmatched.push_back({folders[i].name, results[i].error});
         else
-            append(results[i].bytes, result);
+            append(value_of_bytes<SuiteResult>(results[i].bytes), result);
     }
     return result;
 }

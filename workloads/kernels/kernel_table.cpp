@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/kernels/kernel_table.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/text_cells.h"
 
@@ -31,9 +32,9 @@ constexpr std::array<std::pair<std::string_view, Datatype>, 11> kDatatypes{
 class KernelTableReader {
 public:
     KernelTableReader(std::string_view text, const std::string& label) :
-        lines_(trimmed_cells(text, '\n')),
-        label_(label),
-        header_(trimmed_cells(lines_.front(), ',')) {}
+        reader_(text, CsvReader::Cells::kTrimmed), label_(label) {
+        reader_.next(header_);
+    }
 
     KernelTable run() {
         const bool products = has({"m", "n", "k"});
@@ -49,10 +50,8 @@ public:
                 fail(1, fmt::format("has no column {}; expected it", column));
         stop_if_wrong();
         KernelTable table;
-        for (line_ = 2; line_ <= lines_.size(); ++line_) {
-            if (lines_[line_ - 1].empty())
-                continue;
-            cells_ = trimmed_cells(lines_[line_ - 1], ',');
+        while (reader_.next(cells_)) {
+            line_ = reader_.line();
             if (cells_.size() != header_.size())
                 fail(
                     line_, fmt::format("has {} cells; expected {}", cells_.size(), header_.size()));
@@ -82,8 +81,9 @@ private:
     }
     [[nodiscard]] std::string_view cell(std::string_view column) const {
         const auto at = std::find(header_.begin(), header_.end(), column);
-        return at == header_.end() ? std::string_view()
-                                   : cells_[static_cast<std::size_t>(at - header_.begin())];
+        if (at == header_.end())
+            return {};
+        return cells_[static_cast<std::size_t>(at - header_.begin())];
     }
     std::uint64_t whole(std::string_view column) {
         constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
@@ -140,10 +140,10 @@ private:
         return row;
     }
 
-    std::vector<std::string_view> lines_;
+    CsvReader reader_;
     const std::string& label_;
-    std::vector<std::string_view> header_;
-    std::vector<std::string_view> cells_;
+    std::vector<std::string> header_;
+    std::vector<std::string> cells_;
     std::size_t line_ = 1;
     std::vector<Problem> problems_;
 };

@@ -285,6 +285,21 @@ TraceFormat recognise(const std::filesystem::path& file) {
         "PyTorch's flight recorder (JSON), a log of NCCL's Inspector or of nccl-tests");
 }
 
+bool may_lack_rank(TraceFormat format) {
+    switch (format) {
+    case TraceFormat::kNsight:
+    case TraceFormat::kChakra:
+    case TraceFormat::kChakraGroups:
+    case TraceFormat::kCapture:
+    case TraceFormat::kNcclInspector:
+    case TraceFormat::kFlightRecorder:
+    case TraceFormat::kRocprof:
+        return true;
+    default:
+        return false;
+    }
+}
+
 TraceWorkload read_traces(const ReadOptions& options) {
     if (options.files.empty())
         throw ConfigError("workload", "/files", "names no trace; expected at least one file");

@@ -26,6 +26,10 @@ enum class TraceFormat : std::uint8_t {
     kRocprof,         ///< rocprofv3, JSON
 };
 
+/// Whether a file of the format may not say which rank it is of, so that all of a run are read
+/// together.
+[[nodiscard]] bool may_lack_rank(TraceFormat format);
+
 /// Throws ConfigError if the format is not supported; it names the tool if that is known.
 [[nodiscard]] TraceFormat recognise(const std::filesystem::path& file);
 

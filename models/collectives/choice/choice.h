@@ -65,6 +65,11 @@ struct Choice {
     }
 };
 
+/// Whether it is NCCL's ring.
+[[nodiscard]] inline bool is_ring(const Choice& choice) {
+    return choice.is<NcclChoice>() && choice.algorithm == Algorithm::kRing;
+}
+
 /// Channels for each peer of an exchange of messages between ranks; 0: it is none.
 [[nodiscard]] inline std::uint32_t channels_for_a_peer(const Choice& choice) {
     const auto* nccl = std::get_if<NcclChoice>(&choice.own);

@@ -84,7 +84,7 @@ public:
     void abandon();
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
     /// Makes the blocks count their turns in `turns`, by channel; call before adding any.
-    void count_turns(TurnLog& turns) { context_.turns = &turns; }
+    void count_turns(PeriodDetector& turns) { context_.turns = &turns; }
     /// Turns of a channel's blocks that can be skipped; see Program.
     [[nodiscard]] std::uint64_t skippable(std::uint32_t channel, std::uint64_t unit) const;
     void skip(std::uint32_t channel, std::uint64_t turns);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/exchange.h"
-#include "models/collectives/choice/tree_fold.h"
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/bundle.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/shortcuts/tree_symmetry.h"
 
 #include <algorithm>
 #include <cmath>
@@ -82,7 +82,7 @@ public:
         return network_.blocked(limit);
     }
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
-    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] PeriodDetector* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override {
         return network_.skippable(lane, unit);
     }
@@ -114,7 +114,7 @@ private:
     CollectiveSpec spec_;
     std::uint64_t max_chunk_;
     std::uint32_t bundle_;
-    std::optional<TurnLog> turns_;
+    std::optional<PeriodDetector> turns_;
     BlockNetwork network_;
     std::vector<std::vector<float>> buffers_;
     std::vector<std::vector<float>> results_;

@@ -6,8 +6,8 @@
 #include "models/collectives/fifo/block_pace.h"
 #include "models/collectives/fifo/fifo.h"
 #include "models/collectives/fifo/step.h"
-#include "models/collectives/jump/turn_log.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/period_detector.h"
 
 #include <array>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct BlockContext {
     Transport transport;
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
-    TurnLog* turns = nullptr;  ///< log of repeating turns; null: not counted
+    PeriodDetector* turns = nullptr;  ///< log of repeating turns; null: not counted
     /// Functional mode: each member's buffer and the destination of its results; otherwise null.
     std::vector<std::vector<float>>* buffers = nullptr;
     std::vector<std::vector<float>>* results = nullptr;

@@ -63,7 +63,7 @@ public:
                    return stages->uses(link);
                });
     }
-    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] PeriodDetector* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override;
     void skip(std::uint32_t lane, std::uint64_t loops) override;
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_.own; }
@@ -112,7 +112,7 @@ private:
     HeadPieces pieces_;
     bool fused_;  ///< the warps that reduce also send
     StageBuffers buffers_;
-    std::optional<TurnLog> turns_;
+    std::optional<PeriodDetector> turns_;
     std::vector<std::uint32_t> place_;                   ///< within its machine, by position
     std::vector<std::unique_ptr<SwitchStages>> stages_;  ///< by machine
     std::unique_ptr<BlockNetwork> heads_;                ///< null in one machine

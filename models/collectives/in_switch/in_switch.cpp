@@ -47,7 +47,7 @@ public:
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
     [[nodiscard]] Bytes coarse() const override { return coarse_; }
-    [[nodiscard]] TurnLog* turns() override { return turns_ ? &*turns_ : nullptr; }
+    [[nodiscard]] PeriodDetector* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t
     skippable(std::uint32_t lane, std::uint64_t /*unit*/) const override {
         return registered_ ? skippable_rounds(lane) : loops_.skippable(lane);
@@ -123,7 +123,7 @@ private:
     NvlsLoops loops_;
     std::vector<std::uint32_t> requests_;  ///< by block: packets, where they are of several rounds
     std::vector<std::uint32_t> stores_;
-    std::optional<TurnLog> turns_;
+    std::optional<PeriodDetector> turns_;
     std::uint64_t hunk_ = 0;  ///< rounds of a warp, where pieces are registered buffers
     Bytes footprint_;
     Bytes coarse_;

@@ -53,7 +53,7 @@ std::uint32_t NvlsLoops::busy_channels() const {
         }));
 }
 
-void NvlsLoops::count_turns(TurnLog& turns, bool stores, bool reduces) {
+void NvlsLoops::count_turns(PeriodDetector& turns, bool stores, bool reduces) {
     turns_ = &turns;
     counts_stores_ = stores;
     if (reduces && ports_.size() == 2)

@@ -4,9 +4,9 @@
 #include "core/kernel/scheduler.h"
 #include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/nvls_state.h"
-#include "models/collectives/jump/turn_log.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/period_detector.h"
 
 #include <cstdint>
 #include <string>
@@ -98,7 +98,7 @@ public:
 
     /// Every block counts its loops here, by channel: those that have ended, its stores if
     /// `stores`, and both groups of the reducing half if `reduces`. Before any joins.
-    void count_turns(TurnLog& turns, bool stores, bool reduces);
+    void count_turns(PeriodDetector& turns, bool stores, bool reduces);
     /// Loops of the channel that nobody has begun, but for the last.
     [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const;
     /// The pieces have left out so many of them.
@@ -139,7 +139,7 @@ private:
     NvlsLoopsListener& listener_;
     bool abandoned_ = false;
     std::uint64_t scheduled_ = 0;  ///< events that are still to come
-    TurnLog* turns_ = nullptr;
+    PeriodDetector* turns_ = nullptr;
     bool counts_stores_ = false;
     std::vector<NvlsChannel> channels_;
     std::vector<NvlsBlock> blocks_;

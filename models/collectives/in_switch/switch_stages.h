@@ -83,7 +83,9 @@ public:
         std::uint64_t bytes);
     /// Every member counts its loops here, by channel, by what its warps do; before any
     /// joins.
-    void count_turns(TurnLog& turns) { loops_.count_turns(turns, work_.spread, work_.reduce); }
+    void count_turns(PeriodDetector& turns) {
+        loops_.count_turns(turns, work_.spread, work_.reduce);
+    }
     /// Loops of the channel that nobody has begun, but for the last.
     [[nodiscard]] std::uint64_t skippable(std::uint32_t channel) const {
         return loops_.skippable(channel);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/changes_text.h"
 
+#include "core/record_json.h"
 #include "sim/output/tests/sample.h"
 #include "sim/output/writers.h"
 
@@ -54,7 +55,7 @@ TEST(ChangesText, TheTableHasARowAChangeAndACheckpointStep) {
 }
 
 TEST(ChangesText, JsonKeepsResultsApart) {
-    const OrderedJson run = changes_json(*changed().scenarios[0].changes);
+    const OrderedJson run = record_json(*changed().scenarios[0].changes);
     const OrderedJson& join = run["changes"][0];
     EXPECT_EQ(join["pause_s"], 0.0125);
     EXPECT_EQ(join["time_to_size_s"], 5.5);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/output/learning_text.h"
 
+#include "core/record_json.h"
 #include "sim/output/tests/sample.h"
 #include "sim/output/writers.h"
 
@@ -24,7 +25,7 @@ ExperimentResult learned() {
     one.seconds_to_target = SeedMean{0.05, 0.001};
     one.reached = 1;
     one.seeds = {{7, 0.125, 40, 0.05, {}}};
-    one.curve = {{0, 0, {1, {}}}, {40, 0.05, {0.125, {}}}};
+    one.curve = {{0, 0, 1, {}}, {40, 0.05, 0.125, {}}};
     one.stages.resize(2);
     one.stages[0].forward_missed = 1;
     one.stages[0].forward_to_batch_order = {0.5, 1};
@@ -61,12 +62,12 @@ TEST(LearningTable, SaysMeansAndWhatHasNone) {
 
 TEST(LearningJson, HasNullForWhatIsNoNumber) {
     const ExperimentResult result = learned();
-    const OrderedJson one = learning_json(*result.scenarios[0].learning);
+    const OrderedJson one = record_json(*result.scenarios[0].learning);
     EXPECT_EQ(one["final_loss"]["mean"], 0.125);
     EXPECT_EQ(one["steps_to_target"]["half_width"], nullptr);
     EXPECT_EQ(one["stages"][0]["rmse_forward_to_batch_order"]["used"], 0.5);
     EXPECT_EQ(one["curve"][1]["step"], 40);
-    const OrderedJson two = learning_json(*result.scenarios[1].learning);
+    const OrderedJson two = record_json(*result.scenarios[1].learning);
     EXPECT_EQ(two["final_loss"], nullptr);
     EXPECT_EQ(two["seeds"][0]["final_loss"], nullptr);
     EXPECT_EQ(two["seeds"][0]["diverged_at_step"], 12);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "core/named_path.h"
 #include "training/learning/data/check_files.h"
 #include "training/learning/data/samples.h"
 
@@ -22,12 +23,12 @@ samples_of(const Task& task, std::uint64_t seed, const std::filesystem::path& fo
         return noise(spec, seed);
     case DataKind::kText:
         return text_samples(
-            spec, task.network.tokens, spec.file.empty() ? "" : folder / spec.file, seed);
+            spec, task.network.tokens, spec.file.empty() ? "" : path_from(folder, spec.file), seed);
     case DataKind::kCsv:
-        return csv_samples(spec, folder / spec.file, seed);
+        return csv_samples(spec, path_from(folder, spec.file), seed);
     case DataKind::kFashionMnist:
         return fashion_mnist(
-            spec, spec.file.empty() ? fashion_mnist_folder() : folder / spec.file, seed);
+            spec, spec.file.empty() ? fashion_mnist_folder() : path_from(folder, spec.file), seed);
     }
     return {};
 }
@@ -40,7 +41,7 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
     if (task.network.kind == NetworkKind::kTransformer &&
         samples->features() % task.network.tokens != 0)
         throw ConfigError(
-            task.data.file.empty() ? task.data.file : (folder / task.data.file).string(),
+            task.data.file.empty() ? task.data.file : path_from(folder, task.data.file).string(),
             "/learning/network/tokens",
             fmt::format(
                 "is {}, which does not divide the {} features of a sample", task.network.tokens,
@@ -50,7 +51,7 @@ make_samples(const Task& task, std::uint64_t seed, const std::filesystem::path& 
 
 std::vector<TaskProblem>
 problems_of_files(const Task& task, std::uint64_t seed, const std::filesystem::path& folder) {
-    const std::filesystem::path file = folder / task.data.file;
+    const std::filesystem::path file = path_from(folder, task.data.file);
     std::error_code error;
     switch (task.data.kind) {
     case DataKind::kTeacher:

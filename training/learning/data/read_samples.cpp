@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Samples that files hold.
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/random_stream.h"
 #include "core/text_cells.h"
@@ -23,9 +24,10 @@ constexpr std::uint64_t kMostSampleBytes = 1ULL << 30U;
 
 using Row = std::vector<double>;
 
-Row parse_row(const std::string& line, const std::string& file, std::uint64_t number) {
+Row parse_row(
+    const std::vector<std::string>& cells, const std::string& file, std::uint64_t number) {
     Row row;
-    for (const std::string& cell : split_text(line, ',')) {
+    for (const std::string& cell : cells) {
         const std::optional<double> value = parse_decimal(cell);
         if (!value)
             throw ConfigError(
@@ -38,23 +40,17 @@ Row parse_row(const std::string& line, const std::string& file, std::uint64_t nu
 
 std::vector<Row> read_rows(const std::filesystem::path& file) {
     LineReader lines(file, kMostSampleBytes);
-    std::string line;
+    CsvReader reader([&](std::string& line) { return lines.next(line); });
+    std::vector<std::string> cells;
     std::vector<Row> rows;
-    std::size_t columns = 0;
-    while (lines.next(line)) {
-        if (lines.number() == 1) {
-            columns = split_text(line, ',').size();
-            if (columns < 2)
-                throw ConfigError(
-                    file.string(), "line 1", "has one column; expected inputs and a target");
-            continue;  // the header
-        }
-        if (line.empty())
-            continue;
-        rows.push_back(parse_row(line, file.string(), lines.number()));
+    const std::size_t columns = reader.next(cells) ? cells.size() : 0;
+    if (columns == 1)
+        throw ConfigError(file.string(), "line 1", "has one column; expected inputs and a target");
+    while (reader.next(cells)) {
+        rows.push_back(parse_row(cells, file.string(), reader.line()));
         if (rows.back().size() != columns)
             throw ConfigError(
-                file.string(), fmt::format("line {}", lines.number()),
+                file.string(), fmt::format("line {}", reader.line()),
                 fmt::format("has {} columns; the header has {}", rows.back().size(), columns));
     }
     return rows;

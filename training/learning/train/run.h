@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
+
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -73,6 +75,15 @@ struct TrainingRun {
     std::uint64_t passes = 0;          ///< passes whose versions were requested
     std::vector<MembershipChange> membership;
     std::uint64_t digest = 0;  ///< hash of the final weights' bits
+
+    static constexpr auto fields() {
+        using T = TrainingRun;
+        return list_of(
+            member("losses", &T::losses), member("diverged", &T::diverged),
+            member("stages", &T::stages), member("versions", &T::versions),
+            member("passes", &T::passes), member("membership", &T::membership),
+            member("digest", &T::digest));
+    }
 };
 
 /// The first point at or below the target loss; nothing if none is.

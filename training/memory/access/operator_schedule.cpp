@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/memory/access/operator_schedule.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/text_cells.h"
 #include "workloads/readers/input/whole_file.h"
@@ -16,28 +17,14 @@ namespace switchfold {
 
 namespace {
 
-/// Splits a line at commas; quoted cells may contain commas.
-std::vector<std::string> cells_of(const std::string& line) {
-    std::vector<std::string> cells(1);
-    bool quoted = false;
-    for (const char c : line) {
-        if (c == '"')
-            quoted = !quoted;
-        else if (c == ',' && !quoted)
-            cells.emplace_back();
-        else if (c != '\r')
-            cells.back() += c;
-    }
-    return cells;
-}
-
 /// A table by column name, with the problems found in it.
 class Table {
 public:
     Table(std::string_view text, std::string label, const std::vector<std::string>& needed) :
         label_(std::move(label)) {
-        const std::vector<std::string> lines = split_text(text, '\n');
-        const std::vector<std::string> header = cells_of(lines.front());
+        CsvReader reader(text);
+        std::vector<std::string> header;
+        reader.next(header);
         for (const std::string& column : needed) {
             const auto found = std::find(header.begin(), header.end(), column);
             if (found == header.end())
@@ -46,17 +33,14 @@ public:
                     fmt::format("has no column {}; expected {}", column, fmt::join(needed, ", ")));
             at_[column] = static_cast<std::size_t>(found - header.begin());
         }
-        for (std::size_t n = 1; n < lines.size() && problems_.empty(); ++n) {
-            if (lines[n].empty())
-                continue;
-            rows_.push_back({n + 1, cells_of(lines[n])});
-            if (rows_.back().cells.size() != header.size()) {
+        std::vector<std::string> cells;
+        while (problems_.empty() && reader.next(cells)) {
+            if (cells.size() == header.size())
+                rows_.push_back({reader.line(), cells});
+            else
                 fail(
-                    n + 1,
-                    fmt::format(
-                        "has {} cells; expected {}", rows_.back().cells.size(), header.size()));
-                rows_.pop_back();
-            }
+                    reader.line(),
+                    fmt::format("has {} cells; expected {}", cells.size(), header.size()));
         }
     }
 

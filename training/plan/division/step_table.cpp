@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/plan/division/step_table.h"
 
+#include "core/csv_reader.h"
 #include "core/error.h"
 #include "core/text_cells.h"
 
@@ -19,13 +20,15 @@ constexpr std::uint32_t kMostSamples = 1U << 20U;
 class StepTableReader {
 public:
     StepTableReader(std::string_view text, const std::string& label) :
-        lines_(trimmed_cells(text, '\n')), label_(label) {}
+        reader_(text, CsvReader::Cells::kTrimmed), label_(label) {}
 
     StepTable run() {
         read_header();
-        for (line_ = 2; line_ <= lines_.size(); ++line_)
-            if (!lines_[line_ - 1].empty())
-                read_line(trimmed_cells(lines_[line_ - 1], ','));
+        std::vector<std::string> cells;
+        while (reader_.next(cells)) {
+            line_ = reader_.line();
+            read_line(cells);
+        }
         line_ = 1;
         if (table_.empty() && problems_.empty())
             fail("is followed by no step time; expected at least one");
@@ -42,7 +45,8 @@ private:
             throw ConfigError(std::move(problems_));
     }
     void read_header() {
-        const std::vector<std::string_view> header = trimmed_cells(lines_.front(), ',');
+        std::vector<std::string> header;
+        reader_.next(header);
         columns_ = header.size();
         constexpr std::array<std::string_view, 3> kNames{"gpu", "batch", "seconds"};
         for (std::size_t i = 0; i < kNames.size(); ++i) {
@@ -54,12 +58,12 @@ private:
         }
         stop_if_wrong();
     }
-    void read_line(const std::vector<std::string_view>& cells) {
+    void read_line(const std::vector<std::string>& cells) {
         if (cells.size() != columns_) {
             fail(fmt::format("has {} cells; expected {}", cells.size(), columns_));
             return;
         }
-        const std::string gpu(cells[at_[0]]);
+        const std::string& gpu = cells[at_[0]];
         const std::uint64_t batch = parse_count(cells[at_[1]]).value_or(0);
         const double seconds = parse_decimal(cells[at_[2]]).value_or(0);
         if (gpu.empty())
@@ -76,7 +80,7 @@ private:
             fail(fmt::format("has batch {} of {} again; expected each once", batch, gpu));
     }
 
-    std::vector<std::string_view> lines_;
+    CsvReader reader_;
     const std::string& label_;
     std::array<std::size_t, 3> at_{};
     std::size_t columns_ = 0;

@@ -8,57 +8,41 @@
 
 #include <algorithm>
 
-#include <sqlite3.h>
-
 namespace switchfold::nsight {
 
-namespace {
-// Twice the profiler's own limit on texts; no longer text is a name.
-constexpr int kLongestText = 1 << 20;
-}  // namespace
-
-void Rows::Finalize::operator()(sqlite3_stmt* statement) const {
-    sqlite3_finalize(statement);
-}
-
-Rows::Rows(std::string file, std::string table, sqlite3_stmt* statement) :
-    file_(std::move(file)), table_(std::move(table)), statement_(statement) {}
+Rows::Rows(std::string file, std::string table, std::unique_ptr<Statement> statement) :
+    file_(std::move(file)), table_(std::move(table)), statement_(std::move(statement)) {}
 
 bool Rows::next() {
-    const int code = sqlite3_step(statement_.get());
-    if (code == SQLITE_DONE)
-        return false;
-    ++row_;
-    if (code != SQLITE_ROW)
+    std::string why;
+    const bool any = statement_->step(why);
+    row_ += any || !why.empty() ? 1 : 0;
+    if (!why.empty())
         throw ConfigError(
             file_, fmt::format("{} row {}", table_, row_),
-            fmt::format("cannot be read ({}); expected a whole file", sqlite3_errstr(code)));
-    return true;
+            fmt::format("cannot be read ({}); expected a whole file", why));
+    return any;
 }
 
 void Rows::fail(int column, std::string_view what) const {
     throw ConfigError(
-        file_,
-        fmt::format("{} row {}/{}", table_, row_, sqlite3_column_name(statement_.get(), column)),
+        file_, fmt::format("{} row {}/{}", table_, row_, statement_->column_name(column)),
         std::string(what));
 }
 
 std::optional<std::uint64_t> Rows::number(int column) const {
-    sqlite3_stmt* const s = statement_.get();
-    const int type = sqlite3_column_type(s, column);
-    if (type == SQLITE_NULL)
+    if (statement_->is_null(column))
         return std::nullopt;
-    if (type != SQLITE_INTEGER)
+    if (statement_->type(column) != Statement::Type::kInteger)
         fail(column, "is no whole number; expected one");
-    const sqlite3_int64 value = sqlite3_column_int64(s, column);
+    const std::int64_t value = statement_->integer(column);
     if (value < 0)
         fail(column, fmt::format("is {}; expected a number that is not negative", value));
     return static_cast<std::uint64_t>(value);
 }
 
 std::optional<std::uint64_t> Rows::if_known(int column) const {
-    sqlite3_stmt* const s = statement_.get();
-    if (sqlite3_column_type(s, column) == SQLITE_INTEGER && sqlite3_column_int64(s, column) < 0)
+    if (statement_->type(column) == Statement::Type::kInteger && statement_->integer(column) < 0)
         return std::nullopt;
     return number(column);
 }
@@ -71,64 +55,39 @@ std::uint64_t Rows::needed(int column) const {
 }
 
 std::string_view Rows::bytes(int column) const {
-    sqlite3_stmt* const s = statement_.get();
-    const int type = sqlite3_column_type(s, column);
-    if (type != SQLITE_BLOB && type != SQLITE_TEXT)
+    const Statement::Type type = statement_->type(column);
+    if (type != Statement::Type::kBlob && type != Statement::Type::kText)
         return {};
-    const void* const data = sqlite3_column_blob(s, column);
-    return {
-        static_cast<const char*>(data), static_cast<std::size_t>(sqlite3_column_bytes(s, column))};
+    return statement_->bytes(column);
 }
 
 std::optional<std::string> Rows::text(int column) const {
-    sqlite3_stmt* const s = statement_.get();
-    if (sqlite3_column_type(s, column) != SQLITE_TEXT)
+    if (statement_->type(column) != Statement::Type::kText)
         return std::nullopt;
-    const int size = sqlite3_column_bytes(s, column);
-    return std::string(
-        reinterpret_cast<const char*>(sqlite3_column_text(s, column)),
-        static_cast<std::size_t>(size));
-}
-
-void Database::Close::operator()(sqlite3* database) const {
-    sqlite3_close(database);
+    return statement_->text(column);
 }
 
 Database::Database(const std::filesystem::path& path, std::uint64_t most) : file_(path.string()) {
     const WholeFile whole(path, most);
-    sqlite3* raw = nullptr;
-    const int code = sqlite3_open_v2(whole.path().c_str(), &raw, SQLITE_OPEN_READONLY, nullptr);
-    database_.reset(raw);
-    if (code != SQLITE_OK)
-        throw ConfigError(file_, "", "cannot be opened; expected a readable SQLite file");
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-    sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-    sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kLongestText);
+    database_ = std::make_unique<Sqlite>(whole.path(), Sqlite::Mode::kUntrusted, path);
 }
 
-sqlite3_stmt* Database::prepare(const std::string& sql) const {
-    sqlite3_stmt* statement = nullptr;
-    if (sqlite3_prepare_v2(database_.get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
-        throw ConfigError(
-            file_, "",
-            fmt::format(
-                "cannot be read ({}); expected a whole SQLite file",
-                sqlite3_errmsg(database_.get())));
-    return statement;
+Rows Database::select(const std::string& table, const std::string& sql) const {
+    return {file_, table, std::make_unique<Statement>(*database_, sql)};
 }
 
 bool Database::has(const std::string& table) const {
-    Rows rows(
-        file_, "sqlite_master",
-        prepare(fmt::format(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = '{}' AND sql NOT LIKE "
+    Rows rows = select(
+        "sqlite_master",
+        fmt::format(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = {} AND sql NOT LIKE "
             "'CREATE VIRTUAL%'",
-            table)));
+            sql_text(table)));
     return rows.next();
 }
 
 std::vector<std::string> Database::columns_of(const std::string& table) const {
-    Rows rows(file_, table, prepare(fmt::format("PRAGMA table_info(\"{}\")", table)));
+    Rows rows = select(table, fmt::format("PRAGMA table_info({})", sql_name(table)));
     std::vector<std::string> names;
     while (rows.next())
         names.push_back(rows.text(1).value_or(""));
@@ -145,10 +104,10 @@ Rows Database::rows(const std::string& table, const std::vector<Column>& columns
                 file_, fmt::format("{}/{}", table, column.name),
                 "is no column of the table; expected the export of Nsight Systems");
         list += fmt::format(
-            "{}{} AS \"{}\"", list.empty() ? "" : ", ",
-            found ? fmt::format("\"{}\"", column.name) : "NULL", column.name);
+            "{}{} AS {}", list.empty() ? "" : ", ", found ? sql_name(column.name) : "NULL",
+            sql_name(column.name));
     }
-    return {file_, table, prepare(fmt::format("SELECT {} FROM \"{}\"", list, table))};
+    return select(table, fmt::format("SELECT {} FROM {}", list, sql_name(table)));
 }
 
 }  // namespace switchfold::nsight

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/sqlite.h"
 #include "workloads/readers/input/input_file.h"
 
 #include <cstdint>
@@ -10,9 +11,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-struct sqlite3;
-struct sqlite3_stmt;
 
 namespace switchfold::nsight {
 
@@ -25,7 +23,7 @@ struct Column {
 /// The rows of a table, in file order.
 class Rows {
 public:
-    Rows(std::string file, std::string table, sqlite3_stmt* statement);
+    Rows(std::string file, std::string table, std::unique_ptr<Statement> statement);
     /// \returns false after the last row. Throws ConfigError if the file is damaged.
     bool next();
     /// A non-negative whole number, or nothing if null. Throws ConfigError (table, row, column).
@@ -41,12 +39,9 @@ public:
     [[noreturn]] void fail(int column, std::string_view what) const;
 
 private:
-    struct Finalize {
-        void operator()(sqlite3_stmt* statement) const;
-    };
     std::string file_;
     std::string table_;
-    std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+    std::unique_ptr<Statement> statement_;
     std::uint64_t row_ = 0;
 };
 
@@ -60,14 +55,11 @@ public:
     [[nodiscard]] Rows rows(const std::string& table, const std::vector<Column>& columns) const;
 
 private:
-    struct Close {
-        void operator()(sqlite3* database) const;
-    };
-    [[nodiscard]] sqlite3_stmt* prepare(const std::string& sql) const;
+    [[nodiscard]] Rows select(const std::string& table, const std::string& sql) const;
     [[nodiscard]] std::vector<std::string> columns_of(const std::string& table) const;
 
     std::string file_;
-    std::unique_ptr<sqlite3, Close> database_;
+    std::unique_ptr<Sqlite> database_;
 };
 
 }  // namespace switchfold::nsight

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/shortcuts/foldable.h"
+
+namespace switchfold {
+
+Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice) {
+    const bool reduces = kind == CollectiveKind::kAllReduce;
+    if (!choice.is<NcclChoice>())
+        return Pattern::kNone;
+    switch (choice.algorithm) {
+    case Algorithm::kRing:
+        return reduces || kind == CollectiveKind::kReduceScatter ||
+                       kind == CollectiveKind::kAllGather
+                   ? Pattern::kRings
+                   : Pattern::kNone;
+    case Algorithm::kTree:
+        return reduces ? Pattern::kTrees : Pattern::kNone;
+    case Algorithm::kInSwitch:
+        return reduces && reducible_in_switch(datatype) ? Pattern::kSwitches : Pattern::kNone;
+    case Algorithm::kInSwitchTree:
+        return reduces && reducible_in_switch(datatype) ? Pattern::kSwitchTrees : Pattern::kNone;
+    default:
+        return Pattern::kNone;
+    }
+}
+
+bool may_fold(CollectiveKind kind, const CollectivePolicy& policy) {
+    const bool reduces = kind == CollectiveKind::kAllReduce;
+    return policy.kernels == Kernels::kClassic && policy.mode == InSwitchMode::kPull &&
+           (reduces || policy.algorithm == Algorithm::kRing ||
+            policy.algorithm == Algorithm::kAuto);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/collectives/shortcuts/period_detector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+// A window whose pace deviates from its stretch's by more than this share starts another stretch.
+constexpr double kSamePace = 0.015;
+// A stretch's mean pace is known if its standard error is at most this share of it.
+constexpr double kKnown = 0.0015;
+constexpr std::size_t kFewestWindows = 3;
+// If parts move against each other by more than kAtRest turns, a stretch needs at least
+// kFewestTurns: data between them take that long to settle.
+constexpr double kFewestTurns = 16;
+// Least turns of a stretch inside a section: chunks rotate over a GPU's links, so turns are alike
+// only after as many as it has links.
+constexpr double kFewestInSection = 18;
+constexpr double kAtRest = 0.02;
+// The paces of its halves differ by at most this share: a drifting pace has not settled.
+constexpr double kSettled = 0.0025;
+constexpr std::size_t kMostMarks = 33;
+// Turns by which the parts of a lane may move against each other in a stretch, absolute or as a
+// share of the stretch's turns; and turns by which they may drift apart over everything skipped.
+constexpr double kJitter = 1.0;
+constexpr double kJitterShare = 0.25;
+constexpr double kDrift = 0.2;
+// The same limit on drift with sections, as a share of a section's turns: the error of an end.
+constexpr double kSectionDrift = 0.0015;
+// The spread of pure jitter does not grow with the stretch; tolerance for its apparent growth.
+constexpr double kJitterGrows = 1.4;
+// Lanes whose turns differ by less than this, absolute plus relative, are considered equally fast.
+constexpr double kSameTurns = 0.1;
+constexpr double kSameShare = 0.001;
+// Windows without a repetition after which windows double in length.
+constexpr std::uint32_t kPatience = 20;
+// A motion is trusted to continue for this multiple of the time it was observed, so that slow
+// changes are noticed.
+constexpr double kTrust = 8;
+
+}  // namespace
+
+std::uint32_t PeriodDetector::add(std::uint32_t lane, std::uint32_t parts) {
+    lanes_ = std::max(lanes_, lane + 1);
+    left_out_.resize(lanes_, 0);
+    const auto first = static_cast<std::uint32_t>(counters_.size());
+    counters_.resize(first + parts, Counter{.lane = lane});
+    if (lane == 0)
+        first_ = std::min(first_, first);
+    return first;
+}
+
+double PeriodDetector::progress(const Counter& counter, std::uint64_t now) {
+    const auto turns = static_cast<double>(counter.turns);
+    if (counter.turns < 2)
+        return turns;
+    // Progress within the current turn, extrapolated from the last one.
+    const auto turn = static_cast<double>(
+        std::max<std::uint64_t>(1, (counter.last - counter.before) / counter.together));
+    return turns + std::min(1.0, static_cast<double>(now - counter.last) / turn);
+}
+
+PeriodDetector::Moved PeriodDetector::moved(const Mark& from, const Mark& to) const {
+    struct Range {
+        double sum = 0;
+        double least = HUGE_VAL;
+        double most = -HUGE_VAL;
+        std::uint32_t count = 0;
+    };
+    std::vector<Range> ranges(lanes_);
+    Moved all;
+    for (std::size_t i = 0; i < counters_.size(); ++i) {
+        const double turns = to.progress[i] - from.progress[i];
+        Range& range = ranges[counters_[i].lane];
+        range.sum += turns;
+        range.least = std::min(range.least, turns);
+        range.most = std::max(range.most, turns);
+        ++range.count;
+        all.mean += turns;
+    }
+    all.mean /= static_cast<double>(counters_.size());
+    for (const Range& range : ranges) {
+        all.lane.push_back(range.count == 0 ? 0 : range.sum / range.count);
+        if (range.count > 0)
+            all.spread = std::max(all.spread, range.most - range.least);
+    }
+    return all;
+}
+
+bool PeriodDetector::goes_on() const {
+    if (stretch_.size() < 3)
+        return true;
+    const Mark& first = stretch_.front();
+    const Mark& before = stretch_[stretch_.size() - 2];
+    const double pace = moved(first, before).mean / static_cast<double>(before.at - first.at);
+    return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
+}
+
+bool PeriodDetector::known_to(double share) const {
+    const std::size_t windows = stretch_.size() - 1;
+    if (windows < kFewestWindows)
+        return false;
+    double sum = 0;
+    double squares = 0;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        sum += stretch_[i].pace;
+    const auto count = static_cast<double>(windows);
+    const double mean = sum / count;
+    for (std::size_t i = 1; i < stretch_.size(); ++i)
+        squares += (stretch_[i].pace - mean) * (stretch_[i].pace - mean);
+    return std::sqrt(squares / (count - 1) / count) <= share * mean;
+}
+
+std::optional<Repetition> PeriodDetector::repetition() const {
+    if (!known_to(kKnown))
+        return std::nullopt;
+    const Mark& first = stretch_.front();
+    const Mark& now = stretch_.back();
+    const Mark& middle = stretch_[stretch_.size() / 2];
+    const Moved all = moved(first, now);
+    const Moved half = moved(middle, now);
+    const auto same = [&](double turns) {
+        return std::abs(turns - all.mean) <= kSameTurns + kSameShare * all.mean;
+    };
+    if (all.mean <= 0 || all.lane.front() <= 0 ||
+        all.spread > std::max(kJitter, kJitterShare * all.mean))
+        return std::nullopt;
+    const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
+        return turns.mean / static_cast<double>(to.at - from.at);
+    };
+    const double fewest = rests_early_ && known_to(kKnown / 3) ? kFewestTurns / 3 : kFewestTurns;
+    if (all.mean < fewest_ || (all.spread > kAtRest && all.mean < fewest) ||
+        (section_ != 0 && all.mean < kFewestInSection))
+        return std::nullopt;
+    const double early = pace(moved(first, middle), first, middle);
+    const double late = pace(half, middle, now);
+    if (std::abs(late - early) > kSettled * late)
+        return std::nullopt;
+    const auto window = static_cast<double>(window_);
+    Repetition found;
+    found.apart = all.spread;
+    found.seen = (same(all.lane.front()) ? all.mean : all.lane.front()) / window;
+    double apart = 0;  // turns per period by which lanes move apart
+    if (section_ != 0) {
+        // All lanes skip the same number of turns; the slowest ends last.
+        const auto [slowest, fastest] = std::minmax_element(all.lane.begin(), all.lane.end());
+        found.seen = *slowest / window;
+        apart = (*fastest - *slowest) / found.seen;
+    }
+    found.counted = found.seen * moved(stretch_[1], now).mean / all.mean;
+    found.period = static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(now.at - first.at) / found.seen));
+    for (const double turns : all.lane)
+        found.turns.push_back(
+            section_ != 0 ? window : (same(turns) ? all.mean : turns) / found.seen);
+    const double drift = section_ == 0 ? kDrift : kSectionDrift * static_cast<double>(section_);
+    double periods = kTrust * (found.seen + skipped_);
+    const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
+    if (grown > 0)
+        periods = std::min(periods, drift / (grown * window) - skipped_);
+    if (apart > 0)
+        periods = std::min(periods, drift / apart - skipped_);
+    found.trusted = static_cast<std::uint64_t>(std::max(0.0, periods));
+    return found;
+}
+
+std::optional<std::uint64_t> PeriodDetector::section() const {
+    if (section_ == 0)
+        return 0;
+    std::uint64_t least = UINT64_MAX;
+    std::uint64_t most = 0;
+    for (const Counter& counter : counters_) {
+        const std::uint64_t turns = counter.turns + left_out_[counter.lane];
+        least = std::min(least, turns);
+        most = std::max(most, turns);
+    }
+    if (least == 0 || (least - 1) / section_ != (most - 1) / section_)
+        return std::nullopt;
+    return (least - 1) / section_;
+}
+
+void PeriodDetector::begin_stretch() {
+    stretch_.erase(stretch_.begin(), stretch_.end() - 1);
+    skipped_ = 0;
+}
+
+std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool disturbed) {
+    Mark mark;
+    mark.at = now;
+    for (const Counter& counter : counters_)
+        mark.progress.push_back(progress(counter, now));
+    mark.section = section();
+    std::optional<Repetition> found;
+    if (!stretch_.empty())
+        mark.pace = moved(stretch_.back(), mark).mean /
+                    static_cast<double>(std::max<std::uint64_t>(1, now - stretch_.back().at));
+    stretch_.push_back(std::move(mark));
+    if (stretch_.size() > 1) {
+        const Mark& last = stretch_.back();
+        if (disturbed || !last.section || last.section != stretch_.front().section || !goes_on())
+            begin_stretch();
+        else
+            found = repetition();
+        // Longer windows do not help against what comes from outside.
+        if (!disturbed)
+            fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;
+    }
+    if (stretch_.size() > kMostMarks)
+        stretch_.erase(stretch_.begin() + 2);  // the stretch keeps its first window
+    if (fruitless_ >= kPatience && window_ * 2 <= most_) {
+        window_ *= 2;
+        fruitless_ = 0;
+        begin_stretch();
+    }
+    window_end_ = counters_[first_].turns + window_;
+    return found;
+}
+
+}  // namespace switchfold
