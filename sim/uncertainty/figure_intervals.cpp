@@ -46,7 +46,9 @@ public:
 
     [[nodiscard]] const PartsOfStep& parts() const { return parts_; }
     [[nodiscard]] double busy(const BusyParts& busy, std::size_t draw) const {
-        return alone(busy, draw) + lost(busy.lost_us, alone(busy), draw);
+        return alone(busy, draw) + std::min(
+                                       lost(busy.lost_us, alone(busy), draw),
+                                       std::max(busy.lost_us, most_lost(busy, draw)));
     }
     [[nodiscard]] static double alone(const BusyParts& busy) {
         double us = busy.given_us;
@@ -81,6 +83,13 @@ public:
         return parts_.kinds.empty()
                    ? share
                    : intervals::share_with_error(share, draws_.factor(rows_[parts_.overlap], draw));
+    }
+    /// A phase's slowdown. Kernels lose nothing without communication beside them, and at most all
+    /// of the time in which it is.
+    [[nodiscard]] double slowdown(double share, const BusyParts& busy, std::size_t draw) const {
+        const double us = alone(busy);
+        const double drawn = slowdown(share, draw);
+        return us > 0 ? std::min(drawn, std::max(share, most_lost(busy, draw) / us)) : drawn;
     }
     /// The row of its first kind of collective.
     [[nodiscard]] std::optional<std::size_t> collective() const {
@@ -121,6 +130,12 @@ public:
     }
 
 private:
+    /// The time of communication beside kernels, longer if such collectives may take longer.
+    [[nodiscard]] double most_lost(const BusyParts& busy, std::size_t draw) const {
+        const auto row = collective();
+        return busy.beside_us * (row ? std::max(1.0, draws_.factor(*row, draw)) : 1.0);
+    }
+
     const PartsOfStep& parts_;
     PartDraws& draws_;
     std::vector<std::size_t> rows_;  ///< by index of kind
@@ -151,7 +166,11 @@ private:
             const BusyParts& busy = one.parts.phases[static_cast<std::size_t>(phase.phase)];
             set(figures, phase.time, drawn.of_busy(busy),
                 [&](double /*us*/, std::size_t draw) { return drawn.busy(busy, draw); });
-            tell_slowdown(drawn, phase.slowdown, figures.*phase.low, figures);
+            tell_slowdown(
+                drawn, phase.slowdown, figures.*phase.low, figures,
+                [&](double slowdown, std::size_t draw) {
+                    return drawn.slowdown(slowdown, busy, draw);
+                });
         }
         set(figures, "exposed_communication_us", drawn.of_exposed(),
             [&](double /*us*/, std::size_t draw) { return drawn.exposed(draw); });
@@ -237,11 +256,11 @@ private:
     }
 
     /// No effect stays none; its range by what was not measured on this GPU is part of it.
+    template <class Draw>
     void tell_slowdown(
         const CaseDraws& drawn, std::string_view key, std::optional<double> low,
-        ScenarioFigures& figures) {
-        set(figures, key, drawn.of_overlap(),
-            [&](double slowdown, std::size_t draw) { return drawn.slowdown(slowdown, draw); });
+        ScenarioFigures& figures, Draw draw) {
+        set(figures, key, drawn.of_overlap(), draw);
         const auto found = figures.intervals.find(key);
         if (low && found != figures.intervals.end() && found->second.low)
             found->second.low = std::min(*found->second.low, *low);
@@ -267,8 +286,11 @@ private:
             return *figures.kernel_alone_us * kernel(draw) +
                    drawn.lost(kernel_lost, *figures.kernel_alone_us, draw);
         });
-        tell_slowdown(drawn, "kernel_slowdown", figures.kernel_slowdown_low, figures);
-        tell_slowdown(drawn, "collective_slowdown", std::nullopt, figures);
+        const auto slowdown = [&](double share, std::size_t draw) {
+            return drawn.slowdown(share, draw);
+        };
+        tell_slowdown(drawn, "kernel_slowdown", figures.kernel_slowdown_low, figures, slowdown);
+        tell_slowdown(drawn, "collective_slowdown", std::nullopt, figures, slowdown);
         const std::optional<std::size_t> collective = drawn.collective();
         if (!collective)
             return;

@@ -71,8 +71,10 @@ public:
         for (std::size_t phase = 0; phase < kPhases; ++phase) {
             all.add(sums_[phase]);
             parts.phases[phase] = sums_[phase].over(busy_us_[phase]);
+            parts.phases[phase].beside_us = beside_us_[phase];
         }
         parts.busy = all.over(all_busy_us_);
+        parts.busy.beside_us = all_beside_us_;
         parts.exposed = chains_.take();
         parts.rest_us = parts.iteration_us - all_busy_us_;
         for (const ExposedChain& chain : parts.exposed)
@@ -112,9 +114,22 @@ private:
                     one.waiting = waiting_of(*record, stretch);
             }
         }
-        for (std::size_t phase = 0; phase < kPhases; ++phase)
+        std::vector<Interval> resident;
+        for (const Communication& one : communication)
+            resident.push_back(one.resident);
+        merge_intervals(resident);
+        const auto beside = [&](const std::vector<Interval>& merged) {
+            std::uint64_t ps = 0;
+            for (const Interval& stretch : merged)
+                ps += covered(resident, stretch.start, stretch.end);
+            return static_cast<double>(ps) * us_;
+        };
+        for (std::size_t phase = 0; phase < kPhases; ++phase) {
             busy_us_[phase] += static_cast<double>(merge_intervals(phases[phase])) * us_;
+            beside_us_[phase] += beside(phases[phase]);
+        }
         all_busy_us_ += static_cast<double>(merge_intervals(kernels)) * us_;
+        all_beside_us_ += beside(kernels);
         merge_intervals(busy);
         chains_.add(std::move(communication), busy, us_);
     }
@@ -154,6 +169,8 @@ private:
     KernelSums sums_[kPhases];
     double busy_us_[kPhases] = {};
     double all_busy_us_ = 0;
+    double beside_us_[kPhases] = {};  ///< of that, beside communication
+    double all_beside_us_ = 0;
     ExposedChains chains_;
     std::map<const CollectiveRecord*, std::size_t> kind_of_;
 };

@@ -23,7 +23,8 @@ struct BusyParts {
     double given_us = 0;  ///< alone, as measured on this GPU: without an error of ours
     /// Alone, by index of the kind whose error it has.
     std::vector<std::pair<std::size_t, double>> alone_us;
-    double lost_us = 0;  ///< beyond that, to what runs beside them
+    double lost_us = 0;    ///< beyond that, to what runs beside them
+    double beside_us = 0;  ///< time in which communication is resident beside them
 };
 
 /// Exposed communication, with the collectives that it is the end of (exposed_chains.h).

@@ -53,13 +53,13 @@ PartsOfStep of_collective(double us, PartKind kind = collective()) {
     return parts;
 }
 
-/// A step of kernels alone, of which some are slowed.
+/// A step of kernels alone, of which some are slowed, all beside communication.
 PartsOfStep of_kernels(double given, double alone, double lost) {
     PartsOfStep parts;
     parts.iteration_us = given + alone + lost;
     parts.kinds = {of("kernel"), of("overlap")};
     parts.overlap = 1;
-    parts.busy = {given, {{0, alone}}, lost};
+    parts.busy = {given, {{0, alone}}, lost, given + alone + lost};
     parts.phases[2] = parts.busy;  // backward
     return parts;
 }
@@ -138,6 +138,38 @@ TEST(FigureIntervals, ASlowdownCoversWhatItsUnmeasuredCausesLeave) {
     EXPECT_GT(*plain.intervals.at("backward_slowdown").high, 0.105);
     figures.backward_slowdown_low = 0.02;
     EXPECT_EQ(tell({parts}, figures).intervals.at("backward_slowdown").low, 0.02);
+}
+
+TEST(FigureIntervals, KernelsLoseNoMoreThanTheTimeBesideThem) {
+    // Communication is beside 5 % of the time, and half of that is lost.
+    PartsOfStep parts = of_kernels(0, 100, 2.5);
+    parts.busy.beside_us = 5;
+    parts.phases[2] = parts.busy;
+    ScenarioFigures figures = figures_of(parts);
+    figures.backward_us = 102.5;
+    figures.backward_slowdown = 0.025;
+    std::vector<intervals::Residual> wrong;  // by up to eight times
+    for (int i = 0; i < 20; ++i) {
+        intervals::Residual r;
+        r.of = of("overlap").like;
+        r.machine = "machine" + std::to_string(i);
+        r.table = "table";
+        r.log_ratio = 0.1 * i;
+        r.standing = "unseen";
+        wrong.push_back(r);
+    }
+    std::vector<IntervalCase> cases{{parts, &figures}};
+    tell_intervals(cases, intervals::Residuals(wrong));
+    const FigureInterval& slowdown = figures.intervals.at("backward_slowdown");
+    EXPECT_NEAR(slowdown.high.value(), 0.05, 1e-9);
+    EXPECT_NEAR(slowdown.low.value(), 0.025, 0.01);
+    // What was simulated stays in its own interval.
+    parts.busy.beside_us = 1;
+    parts.phases[2] = parts.busy;
+    figures.intervals.clear();
+    std::vector<IntervalCase> less{{parts, &figures}};
+    tell_intervals(less, intervals::Residuals(wrong));
+    EXPECT_NEAR(figures.intervals.at("backward_slowdown").high.value(), 0.025, 1e-9);
 }
 
 TEST(FigureIntervals, WhatNothingIsLikeIsUnmeasured) {
