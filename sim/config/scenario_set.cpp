@@ -111,8 +111,50 @@ Problem blamed_on_set(
             problem.pointer.empty() ? "/" : problem.pointer, problem.message)};
 }
 
+namespace {
+
+learning::AveragingRule rule_of(AverageMethod method) {
+    switch (method) {
+    case AverageMethod::kPeriodic:
+        return learning::AveragingRule::kPeriodic;
+    case AverageMethod::kOneShot:
+        return learning::AveragingRule::kOneShot;
+    case AverageMethod::kElastic:
+        return learning::AveragingRule::kElastic;
+    case AverageMethod::kElasticAsync:
+        return learning::AveragingRule::kElasticAsync;
+    case AverageMethod::kModelAveraging:
+        return learning::AveragingRule::kModelAveraging;
+    case AverageMethod::kBlockMomentum:
+        return learning::AveragingRule::kBlockMomentum;
+    }
+    return learning::AveragingRule::kNone;
+}
+
+/// What a plan averages is what is learnt from. Learning follows exchanges after a step, not those
+/// beside the next ones, so these stay in the plan and are refused there.
+void average_as_planned(Experiment& experiment) {
+    auto* training =
+        std::get_if<TrainingWorkloadParams>(experiment.workload ? &*experiment.workload : nullptr);
+    if (!experiment.learning || training == nullptr || !training->plan ||
+        !training->plan->average || training->plan->average->overlap)
+        return;
+    LearningAveragingParams& averaging = experiment.learning->averaging;
+    if (averaging.rule != learning::AveragingRule::kNone)
+        return;
+    averaging.rule = rule_of(training->plan->average->method);
+    averaging.every = training->plan->average->every;
+    training->plan->average.reset();
+    training->plan->overlap_gradients = false;  // none travel in a step
+}
+
+}  // namespace
+
 Experiment read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes) {
-    return read_params<Experiment>(written.json, written.file, written.overrides, notes);
+    Experiment experiment =
+        read_params<Experiment>(written.json, written.file, written.overrides, notes);
+    average_as_planned(experiment);
+    return experiment;
 }
 
 std::vector<ScenarioSet> written_sets(const WrittenExperiment& written) {

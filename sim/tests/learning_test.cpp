@@ -66,6 +66,33 @@ TEST(SeedMeans, HaveStudentsInterval) {
     EXPECT_DOUBLE_EQ(*many.half_width, 0);
 }
 
+TEST(Learning, FollowsWhatThePlanAverages) {
+    const std::string replicas = R"("data": 4, "micro_batch": 4)";
+    const std::string after = replicas + R"(, "overlap_gradients": false)";
+    const std::string one = R"({"name": "one"})";
+    const ExperimentResult said =
+        run(replicas + R"(, "average": {"method": "elastic", "every": 4})", kSmall, one);
+    const ExperimentResult learnt =
+        run(after, kSmall + R"(, "averaging": {"type": "elastic", "every": 4})", one);
+    const auto& a = said.scenarios.front();
+    const auto& b = learnt.scenarios.front();
+    EXPECT_EQ(a.iteration_us, b.iteration_us);
+    EXPECT_EQ(a.learning->seeds[0].final_loss, b.learning->seeds[0].final_loss);
+    EXPECT_NE(
+        a.learning->seeds[0].final_loss,
+        run(after, kSmall, one).scenarios.front().learning->seeds[0].final_loss);
+    EXPECT_NE(
+        error_of(replicas + R"(, "average": {"every": 4, "overlap": true})", kSmall)
+            .find("/learning: follows averages after a step"),
+        std::string::npos);
+    EXPECT_NE(
+        error_of(
+            after + R"(, "average": {"every": 4})",
+            kSmall + R"(, "averaging": {"type": "periodic"})")
+            .find("/learning: has an averaging of its own"),
+        std::string::npos);
+}
+
 TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
     const ExperimentResult result =
         run(R"("pipeline": 4, "micro_batch": 4, "schedule": "1f1b_async", "mini_batches": 40)",

@@ -105,8 +105,8 @@ TEST(PlacementPlan, PartsAreANumberOrLayers) {
 
 TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
     const std::string error = error_of(
-        R"("global_batch": 64, "fold": true, "partition": "equal", "memory": {}, "average": {}, "placement": {})");
-    for (const char* key : {"global_batch", "fold", "partition", "memory", "average"})
+        R"("global_batch": 64, "partition": "equal", "memory": {}, "average": {}, "placement": {})");
+    for (const char* key : {"global_batch", "partition", "memory", "average"})
         EXPECT_NE(
             error.find(fmt::format("/workload/plan/{}: does not go with a placement; expected", key)),
             std::string::npos)

@@ -184,14 +184,19 @@ private:
     }
 
     void note_average(const AveragePlan& average) {
-        for (const auto& [pointer, there] :
-             {std::pair{"/learning", context_.experiment().learning.has_value()},
-              std::pair{"/run", context_.experiment().run.has_value()}})
-            if (there)
-                context_.fail(
-                    pointer,
-                    "follows steps that all replicas take together, and the plan has average; "
-                    "expected a plan without (learning has an averaging of its own)");
+        if (context_.experiment().run)
+            context_.fail(
+                "/run",
+                "follows steps that all replicas take together, and the plan has average; expected "
+                "a plan without");
+        if (context_.experiment().learning)
+            context_.fail(
+                "/learning",
+                average.overlap
+                    ? "follows averages after a step, and the plan's overlap the next ones; "
+                      "expected average/overlap false"
+                    : "has an averaging of its own, and the plan has average; expected one of the "
+                      "two");
         const std::uint32_t machines = build_topology(context_.system().topology).machines();
         if (average.method == AverageMethod::kElasticAsync && machines > 1)
             context_.fail(
