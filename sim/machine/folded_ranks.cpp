@@ -5,8 +5,8 @@
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/fifo/step.h"
-#include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/in_switch/nvls_chunk_size.h"
 #include "models/collectives/library.h"
 #include "models/collectives/shortcuts/foldable.h"
 #include "sim/config/block_checks.h"
@@ -105,7 +105,7 @@ public:
         spec.bytes = chosen.collective.bytes;
         spec.layout = group_.layout;
         spec.choice = chosen.choice;
-        return heads_pieces(params_, spec).loops(0);
+        return nvls_chunks_of(params_, spec).loops(0);
     }
 
 private:

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "workloads/profile/event.h"
+#include "workloads/profile/event_kind.h"
 #include "workloads/profile/execution_trace.h"
 #include "workloads/profile/launch_calls.h"
-#include "workloads/profile/meaning.h"
 #include "workloads/profile/raw_trace.h"
 #include "workloads/profile/tally.h"
 

@@ -3,8 +3,8 @@
 
 #include "core/big_vector.h"
 #include "workloads/profile/event.h"
+#include "workloads/profile/event_kind.h"
 #include "workloads/profile/gpu_event.h"
-#include "workloads/profile/meaning.h"
 #include "workloads/profile/texts.h"
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/collectives/fifo/step.h"
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ class StagedProgram final : public Program {
 public:
     using Maker = std::function<std::unique_ptr<Program>(Part)>;
     StagedProgram(
-        PieceGate& gate, const HeadPieces& pieces, std::uint32_t position, std::uint32_t channel,
+        PieceGate& gate, const NvlsChunks& pieces, std::uint32_t position, std::uint32_t channel,
         std::uint32_t head, Maker make) :
         gate_(gate),
         pieces_(pieces),
@@ -85,7 +85,7 @@ public:
 
 private:
     PieceGate& gate_;
-    const HeadPieces& pieces_;
+    const NvlsChunks& pieces_;
     Maker make_;
     std::unique_ptr<Program> inner_;
     Step last_;

@@ -8,7 +8,7 @@ namespace switchfold {
 
 Aggregation::Aggregation(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-    std::vector<std::unique_ptr<ReductionGroup>> groups, const HeadPieces& pieces,
+    std::vector<std::unique_ptr<ReductionGroup>> groups, const NvlsChunks& pieces,
     const StageWarps& warps, Machines machines, StageBuffers& buffers,
     SwitchStagesListener& listener) :
     params_(environment.params),

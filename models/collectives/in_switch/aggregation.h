@@ -26,7 +26,7 @@ public:
     /// end.
     Aggregation(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-        std::vector<std::unique_ptr<ReductionGroup>> groups, const HeadPieces& pieces,
+        std::vector<std::unique_ptr<ReductionGroup>> groups, const NvlsChunks& pieces,
         const StageWarps& warps, Machines machines, StageBuffers& buffers,
         SwitchStagesListener& listener);
 
@@ -73,7 +73,7 @@ private:
     Scheduler& scheduler_;
     const std::vector<RankPort*>& ports_;
     std::vector<std::uint32_t> ranks_;  ///< by position
-    const HeadPieces& pieces_;
+    const NvlsChunks& pieces_;
     StageWarps warps_;
     Machines machines_;
     SwitchStagesListener& listener_;

@@ -6,7 +6,7 @@
 namespace switchfold {
 
 DomainGroups create_folded_groups(
-    Fabric& fabric, std::uint32_t first, const HeadPieces& pieces, std::uint64_t unit,
+    Fabric& fabric, std::uint32_t first, const NvlsChunks& pieces, std::uint64_t unit,
     ElementType element, std::string& refused) {
     // Each head's piece begins so many stripes further than the first's.
     std::vector<std::uint32_t> turns;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 
 #include <cstdint>
 #include <memory>
@@ -29,7 +29,7 @@ struct DomainGroups {
 /// Of a domain in which rank `first` stands for all heads of the pieces, which travel in packets of
 /// `unit` bytes. Empty, with the reason in `refused`, if a switch has no room.
 [[nodiscard]] DomainGroups create_folded_groups(
-    Fabric& fabric, std::uint32_t first, const HeadPieces& pieces, std::uint64_t unit,
+    Fabric& fabric, std::uint32_t first, const NvlsChunks& pieces, std::uint64_t unit,
     ElementType element, std::string& refused);
 
 }  // namespace switchfold

@@ -3,10 +3,10 @@
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/staged_program.h"
 #include "models/collectives/in_switch/aggregation.h"
-#include "models/collectives/in_switch/heads_groups.h"
-#include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_base.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/in_switch/nvls_chunk_size.h"
+#include "models/collectives/in_switch/nvls_tree_groups.h"
 #include "models/collectives/in_switch/switch_stages.h"
 #include "models/collectives/running_collective.h"
 
@@ -109,7 +109,7 @@ private:
     CollectiveSpec spec_;
     GroupLayout layout_;  ///< of the simulated ranks
     MemberListener& listener_;
-    HeadPieces pieces_;
+    NvlsChunks pieces_;
     bool fused_;  ///< the warps that reduce also send
     StageBuffers buffers_;
     std::optional<PeriodDetector> turns_;
@@ -131,7 +131,7 @@ HeadsCollective::HeadsCollective(
     spec_(spec),
     layout_(simulated_layout(spec)),
     listener_(listener),
-    pieces_(heads_pieces(environment.params, spec)),
+    pieces_(nvls_chunks_of(environment.params, spec)),
     fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
     place_(spec.ranks.size()),
     parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
@@ -163,7 +163,7 @@ HeadsCollective::HeadsCollective(
     const std::uint64_t ways = std::uint64_t{spec.choice.channels} * pieces_.heads();
     footprint_ = Bytes(std::min(
         2 * spec.bytes.count(),
-        2 * environment.params.steps * heads_chunk(environment.params, spec) * ways));
+        2 * environment.params.steps * nvls_chunk_size(environment.params, spec) * ways));
 }
 
 StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) const {
@@ -212,7 +212,7 @@ void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     MemberListener& self = *this;
     heads_ = std::make_unique<BlockNetwork>(
         environment, spec_, Protocol::kSimple, shape,
-        std::max(kGrain, heads_chunk(environment.params, spec_)), 1, self);
+        std::max(kGrain, nvls_chunk_size(environment.params, spec_)), 1, self);
     if (environment.functional)
         heads_->use_buffers(buffers_.sums, buffers_.sums);
     if (turns_)
@@ -377,7 +377,7 @@ std::vector<std::string> HeadsCollective::blocked(std::size_t limit) const {
 std::unique_ptr<RunningCollective> make_heads_collective(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& refused) {
-    HeadsGroups groups(environment.fabric);
+    NvlsTreeGroups groups(environment.fabric);
     if (!groups.create(environment.params, spec, refused))
         return nullptr;
     return std::make_unique<HeadsCollective>(

@@ -56,7 +56,7 @@ InSwitchShape in_switch_shape(
     const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
     const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
     return {
-        HeadPieces::contiguous(bytes, channels, ranks, chunk, align),
+        NvlsChunks::contiguous(bytes, channels, ranks, chunk, align),
         chunk,
         workers_of((warps - reduce + 1) / 2),
         std::max(1U, (warps - reduce) / 2),

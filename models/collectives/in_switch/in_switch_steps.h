@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/units.h"
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/warp.h"
 
@@ -14,7 +14,7 @@ namespace switchfold {
 /// How an in-switch all-reduce cuts a buffer, and what its warps can have under way: NCCL's NVLS
 /// (device/all_reduce.h; enqueue.cc:2258-2275).
 struct InSwitchShape {
-    HeadPieces pieces;
+    NvlsChunks pieces;
     std::uint64_t chunk = 0;            ///< of one head, one channel, one loop
     std::uint32_t scatter_workers = 0;  ///< warps that copy
     std::uint32_t gather_workers = 0;

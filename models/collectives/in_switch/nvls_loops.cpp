@@ -21,7 +21,7 @@ constexpr double kFewestOfTwo = 48;
 }  // namespace
 
 NvlsLoops::NvlsLoops(
-    Machine machine, const HeadPieces& pieces, const std::vector<NvlsCopyWarps>& warps, bool copies,
+    Machine machine, const NvlsChunks& pieces, const std::vector<NvlsCopyWarps>& warps, bool copies,
     NvlsLoopsListener& listener) :
     scheduler_(machine.scheduler),
     params_(machine.params),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/kernel/scheduler.h"
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/in_switch/nvls_state.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/rank_port.h"
@@ -53,7 +53,7 @@ public:
     };
     /// `warps` by channel. `copies`: false for registered buffers, which nobody copies.
     NvlsLoops(
-        Machine machine, const HeadPieces& pieces, const std::vector<NvlsCopyWarps>& warps,
+        Machine machine, const NvlsChunks& pieces, const std::vector<NvlsCopyWarps>& warps,
         bool copies, NvlsLoopsListener& listener);
 
     [[nodiscard]] NvlsBlock& block(std::uint32_t member, std::uint32_t channel) {
@@ -134,7 +134,7 @@ private:
     std::vector<RankPort*> ports_;
     Time way_;
     std::uint32_t each_;
-    const HeadPieces& pieces_;
+    const NvlsChunks& pieces_;
     bool copies_;
     NvlsLoopsListener& listener_;
     bool abandoned_ = false;

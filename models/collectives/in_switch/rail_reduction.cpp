@@ -12,7 +12,7 @@ namespace switchfold {
 
 RailReduction::RailReduction(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-    std::unique_ptr<ReductionGroup> group, Rail rail, const HeadPieces& pieces,
+    std::unique_ptr<ReductionGroup> group, Rail rail, const NvlsChunks& pieces,
     StageBuffers& buffers, RailListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),

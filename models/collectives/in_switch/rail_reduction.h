@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/fabric.h"
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/in_switch/switch_stages.h"
 #include "models/collectives/running_collective.h"
 
@@ -38,7 +38,7 @@ public:
     };
     RailReduction(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-        std::unique_ptr<ReductionGroup> group, Rail rail, const HeadPieces& pieces,
+        std::unique_ptr<ReductionGroup> group, Rail rail, const NvlsChunks& pieces,
         StageBuffers& buffers, RailListener& listener);
     ~RailReduction();
     RailReduction(const RailReduction&) = delete;
@@ -85,7 +85,7 @@ private:
     std::unique_ptr<ReductionGroup> group_;
     std::uint32_t client_;
     Rail rail_;
-    const HeadPieces& pieces_;
+    const NvlsChunks& pieces_;
     StageBuffers& buffers_;
     RailListener& listener_;
     std::uint32_t unit_;

@@ -29,7 +29,7 @@ std::vector<NvlsCopyWarps> copy_warps(const std::vector<StageWarps>& channels) {
 
 SwitchStages::SwitchStages(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-    const std::vector<std::uint32_t>& members, DomainGroups groups, const HeadPieces& pieces,
+    const std::vector<std::uint32_t>& members, DomainGroups groups, const NvlsChunks& pieces,
     Work work, StageBuffers& buffers, SwitchStagesListener& listener) :
     fabric_(environment.fabric),
     scheduler_(environment.fabric.scheduler()),

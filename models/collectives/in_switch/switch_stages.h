@@ -3,8 +3,8 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/in_switch/domain_groups.h"
-#include "models/collectives/in_switch/head_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/in_switch/nvls_loops.h"
 #include "models/collectives/in_switch/stage_state.h"
 #include "models/collectives/running_collective.h"
@@ -58,7 +58,7 @@ public:
     /// stands for all in a folded domain; `groups` spans them, and is given back at the end.
     SwitchStages(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
-        const std::vector<std::uint32_t>& members, DomainGroups groups, const HeadPieces& pieces,
+        const std::vector<std::uint32_t>& members, DomainGroups groups, const NvlsChunks& pieces,
         Work work, StageBuffers& buffers, SwitchStagesListener& listener);
     ~SwitchStages();
     SwitchStages(const SwitchStages&) = delete;
@@ -141,7 +141,7 @@ private:
     const CollectiveParams& params_;
     std::vector<std::uint32_t> positions_;  ///< by member
     std::vector<std::uint32_t> ranks_;      ///< by member
-    const HeadPieces& pieces_;
+    const NvlsChunks& pieces_;
     Work work_;
     StageBuffers& buffers_;
     SwitchStagesListener& listener_;

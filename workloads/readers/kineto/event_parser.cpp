@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/kineto/event_parser.h"
 
-#include "workloads/profile/meaning.h"
+#include "workloads/profile/event_kind.h"
 
 #include <fmt/format.h>
 

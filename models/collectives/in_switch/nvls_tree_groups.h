@@ -13,14 +13,14 @@ namespace switchfold {
 
 /// The groups in the switches of all machines, and of all rails where the network reduces. Gives
 /// back at its end what nobody has taken.
-class HeadsGroups {
+class NvlsTreeGroups {
 public:
-    explicit HeadsGroups(Fabric& fabric) : fabric_(fabric) {}
-    ~HeadsGroups();
-    HeadsGroups(const HeadsGroups&) = delete;
-    HeadsGroups& operator=(const HeadsGroups&) = delete;
-    HeadsGroups(HeadsGroups&&) = delete;
-    HeadsGroups& operator=(HeadsGroups&&) = delete;
+    explicit NvlsTreeGroups(Fabric& fabric) : fabric_(fabric) {}
+    ~NvlsTreeGroups();
+    NvlsTreeGroups(const NvlsTreeGroups&) = delete;
+    NvlsTreeGroups& operator=(const NvlsTreeGroups&) = delete;
+    NvlsTreeGroups(NvlsTreeGroups&&) = delete;
+    NvlsTreeGroups& operator=(NvlsTreeGroups&&) = delete;
 
     /// \returns whether the switches took all; else `refused` says why not.
     [[nodiscard]] bool

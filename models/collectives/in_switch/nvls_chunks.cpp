@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 
 #include <algorithm>
 
 namespace switchfold {
 
-void HeadPieces::cut(std::uint64_t bytes, std::uint32_t channels) {
+void NvlsChunks::cut(std::uint64_t bytes, std::uint32_t channels) {
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         parts_.push_back(part_of_channel(bytes, channels, channel, kGrain));
         loops_.push_back((parts_.back().bytes + loop_span() - 1) / loop_span());
@@ -13,23 +13,23 @@ void HeadPieces::cut(std::uint64_t bytes, std::uint32_t channels) {
     skipped_.assign(channels, 0);
 }
 
-HeadPieces HeadPieces::contiguous(
+NvlsChunks NvlsChunks::contiguous(
     std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
     std::uint64_t align) {
-    HeadPieces pieces(heads, chunk, 0);
+    NvlsChunks pieces(heads, chunk, 0);
     pieces.align_ = align;
     pieces.cut(bytes, channels);
     return pieces;
 }
 
-HeadPieces HeadPieces::blocks(
+NvlsChunks NvlsChunks::blocks(
     std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk) {
-    HeadPieces pieces(heads, chunk, std::max<std::uint64_t>(stride, 1));
+    NvlsChunks pieces(heads, chunk, std::max<std::uint64_t>(stride, 1));
     pieces.cut(stride, channels);
     return pieces;
 }
 
-Part HeadPieces::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const {
+Part NvlsChunks::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t head) const {
     const Part& part = parts_[channel];
     const std::uint64_t base = before(channel, loop);
     const std::uint64_t left = part.bytes - base;
@@ -42,13 +42,13 @@ Part HeadPieces::piece(std::uint32_t channel, std::uint64_t loop, std::uint32_t 
     return {part.begin + base + begin, std::min(size, left - begin)};
 }
 
-std::uint32_t HeadPieces::working_heads(std::uint32_t channel, std::uint64_t loop) const {
+std::uint32_t NvlsChunks::working_heads(std::uint32_t channel, std::uint64_t loop) const {
     const std::uint64_t size = piece(channel, loop, 0).bytes;
     const std::uint64_t wanted = (loop_bytes(channel, loop) + size - 1) / size;
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(heads_, wanted));
 }
 
-std::uint64_t HeadPieces::loop_bytes(std::uint32_t channel, std::uint64_t loop) const {
+std::uint64_t NvlsChunks::loop_bytes(std::uint32_t channel, std::uint64_t loop) const {
     const std::uint64_t left = parts_[channel].bytes - before(channel, loop);
     return stride_ != 0 ? heads_ * std::min(chunk_, left)
                         : std::min<std::uint64_t>(heads_ * chunk_, left);

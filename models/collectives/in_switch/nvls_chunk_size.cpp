@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch/heads_pieces.h"
+#include "models/collectives/in_switch/nvls_chunk_size.h"
 
 #include "models/collectives/in_switch/in_switch_steps.h"
 
@@ -7,7 +7,7 @@
 
 namespace switchfold {
 
-std::uint64_t heads_chunk(const CollectiveParams& params, const CollectiveSpec& spec) {
+std::uint64_t nvls_chunk_size(const CollectiveParams& params, const CollectiveSpec& spec) {
     const std::size_t machines = spec.layout.machines.size();
     const std::uint64_t ways =
         std::uint64_t{spec.choice.channels} * spec.layout.machines.front().size();
@@ -37,12 +37,12 @@ std::uint64_t heads_chunk(const CollectiveParams& params, const CollectiveSpec& 
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
 
-HeadPieces heads_pieces(const CollectiveParams& params, const CollectiveSpec& spec) {
+NvlsChunks nvls_chunks_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     const auto heads = static_cast<std::uint32_t>(spec.layout.machines.front().size());
-    const std::uint64_t chunk = heads_chunk(params, spec);
+    const std::uint64_t chunk = nvls_chunk_size(params, spec);
     if (spec.kind == CollectiveKind::kAllReduce)
-        return HeadPieces::contiguous(spec.bytes.count(), spec.choice.channels, heads, chunk);
-    return HeadPieces::blocks(spec.share(), spec.choice.channels, heads, chunk);
+        return NvlsChunks::contiguous(spec.bytes.count(), spec.choice.channels, heads, chunk);
+    return NvlsChunks::blocks(spec.share(), spec.choice.channels, heads, chunk);
 }
 
 }  // namespace switchfold

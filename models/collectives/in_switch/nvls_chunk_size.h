@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/in_switch/head_pieces.h"
+#include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/running_collective.h"
 
 #include <cstdint>
@@ -13,7 +13,8 @@ namespace switchfold {
 
 /// Chunk of one head: NCCL enqueue.cc:2258-2285 for NVLS and, across machines, NVLS tree. It has no
 /// ring over the heads.
-[[nodiscard]] std::uint64_t heads_chunk(const CollectiveParams& params, const CollectiveSpec& spec);
-[[nodiscard]] HeadPieces heads_pieces(const CollectiveParams& params, const CollectiveSpec& spec);
+[[nodiscard]] std::uint64_t
+nvls_chunk_size(const CollectiveParams& params, const CollectiveSpec& spec);
+[[nodiscard]] NvlsChunks nvls_chunks_of(const CollectiveParams& params, const CollectiveSpec& spec);
 
 }  // namespace switchfold

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/collectives/in_switch/heads_groups.h"
+#include "models/collectives/in_switch/nvls_tree_groups.h"
 
-#include "models/collectives/in_switch/heads_pieces.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/collectives/in_switch/nvls_chunk_size.h"
 
 #include <algorithm>
 
 namespace switchfold {
 
-HeadsGroups::~HeadsGroups() {
+NvlsTreeGroups::~NvlsTreeGroups() {
     for (const DomainGroups& groups : machines_)
         groups.remove(fabric_);
     for (const auto& group : rails_)
@@ -16,7 +16,7 @@ HeadsGroups::~HeadsGroups() {
             fabric_.remove_group(*group);
 }
 
-bool HeadsGroups::create(
+bool NvlsTreeGroups::create(
     const CollectiveParams& params, const CollectiveSpec& spec, std::string& refused) {
     for (const auto& members : spec.layout.machines) {
         machines_.push_back(
@@ -34,7 +34,7 @@ bool HeadsGroups::create(
     return true;
 }
 
-std::unique_ptr<ReductionGroup> HeadsGroups::create(
+std::unique_ptr<ReductionGroup> NvlsTreeGroups::create(
     const CollectiveSpec& spec, const std::vector<std::uint32_t>& positions, std::string& refused) {
     std::vector<std::uint32_t> ranks;
     for (const std::uint32_t position : positions)
@@ -42,12 +42,12 @@ std::unique_ptr<ReductionGroup> HeadsGroups::create(
     return fabric_.create_group(ranks, spec.element, refused);
 }
 
-DomainGroups HeadsGroups::fold(
+DomainGroups NvlsTreeGroups::fold(
     const CollectiveParams& params, const CollectiveSpec& spec,
     const std::vector<std::uint32_t>& members, std::string& refused) {
     const std::uint64_t round = stage_warps(params, StageRole::kTreeNode, spec.size()).round;
     return create_folded_groups(
-        fabric_, members.front(), heads_pieces(params, spec), round, spec.element, refused);
+        fabric_, members.front(), nvls_chunks_of(params, spec), round, spec.element, refused);
 }
 
 }  // namespace switchfold

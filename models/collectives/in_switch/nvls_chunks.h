@@ -10,15 +10,15 @@ namespace switchfold {
 
 /// How collectives through the switch cut a buffer: channels, in each loops, in each loop one piece
 /// a head.
-class HeadPieces {
+class NvlsChunks {
 public:
     /// One buffer of `bytes`; in every loop the heads' pieces follow each other. The last loop's
     /// are multiples of `align`.
-    static HeadPieces contiguous(
+    static NvlsChunks contiguous(
         std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
         std::uint64_t align = kGrain);
     /// One block of `stride` bytes a head, as reduce-scatter and all-gather have it.
-    static HeadPieces
+    static NvlsChunks
     blocks(std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
 
     [[nodiscard]] std::uint32_t channels() const {
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] std::uint64_t loop_bytes(std::uint32_t channel, std::uint64_t loop) const;
 
 private:
-    HeadPieces(std::uint32_t heads, std::uint64_t chunk, std::uint64_t stride) :
+    NvlsChunks(std::uint32_t heads, std::uint64_t chunk, std::uint64_t stride) :
         heads_(heads), chunk_(chunk), stride_(stride) {}
     void cut(std::uint64_t bytes, std::uint32_t channels);
     /// Bytes in front of that loop in the channel's part.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/profile/meaning.h"
+#include "workloads/profile/event_kind.h"
 
 #include "core/text.h"
 #include "workloads/profile/classify.h"
