@@ -271,7 +271,6 @@ private:
     }
 
     void update() {
-        const double element = element_bytes(plan_.datatype);
         const bool gathers =
             plan_.sharding == Sharding::kOptimizer || plan_.sharding == Sharding::kGradients;
         for (std::uint32_t device = 0; device < schedule_.devices(); ++device) {
@@ -288,10 +287,7 @@ private:
                 if (!gathers)
                     continue;
                 const double bytes =
-                    parameters * element - (plan_.float8_weights
-                                                ? work_.rounded_parameters(stage, false) *
-                                                      (element - rounded_bytes(plan_.products))
-                                                : 0);
+                    gathered_bytes(plan_, parameters, work_.rounded_parameters(stage, false));
                 d.end += collective(CollectiveKind::kAllGather, bytes, team(stage));
                 d.port += port(CollectiveKind::kAllGather, bytes, ranks);
             }

@@ -2,6 +2,7 @@
 // Operands of products that are rounded to 8 bits.
 #include "training/plan/step/layer_split.h"
 #include "training/plan/step/layer_work.h"
+#include "training/plan/step/rounding_kernels.h"
 
 #include <fmt/format.h>
 
@@ -11,22 +12,13 @@ double LayerWork::rounded_element() const {
     return rounded_bytes(plan_.products);
 }
 
-/// Reads a tensor for its largest value, if its scale is its own, and writes its copies of 8 bits.
 void LayerWork::round(
     std::uint32_t layer, std::string_view what, double elements, Work& work) const {
-    if (finds_largest_first(plan_.products)) {
-        MemoryKernel largest;
-        largest.kernel_class = KernelClass::kReduction;
-        largest.read = elements * element_;
-        largest.flops = elements;
-        kernel(layer, fmt::format("largest {}", what), times_.estimate(largest), work);
-    }
-    MemoryKernel cast;
-    cast.kernel_class = KernelClass::kElementwise;
-    cast.read = elements * element_;
-    cast.written = elements * rounded_element() * copies_of(plan_.products, times_.gpu().kernels);
-    cast.flops = elements;
-    kernel(layer, fmt::format("{} to 8 bits", what), times_.estimate(cast), work);
+    for (const RoundingKernel& one :
+         rounding_kernels(plan_.products, elements, element_, times_.gpu().kernels))
+        kernel(
+            layer, fmt::format("{}{}{}", one.before, what, one.behind), times_.estimate(one.kernel),
+            work);
 }
 
 /// Ranks round their part of an input before they gather it.
@@ -65,8 +57,7 @@ double LayerWork::rounded_parameters(std::uint32_t layer) const {
 }
 
 double LayerWork::gathered_bytes(std::uint32_t layer) const {
-    return parameters(layer) * element_ -
-           (plan_.float8_weights ? rounded_parameters(layer) * (element_ - rounded_element()) : 0);
+    return switchfold::gathered_bytes(plan_, parameters(layer), rounded_parameters(layer));
 }
 
 }  // namespace switchfold

@@ -199,6 +199,15 @@ struct ParallelPlan {
     return plan.attention_dropout ? 2 * element + 1 : element;
 }
 
+/// Bytes of `parameters` where ranks that share them gather them; `rounded` of them have 8 bits in
+/// products.
+[[nodiscard]] inline double
+gathered_bytes(const ParallelPlan& plan, double parameters, double rounded) {
+    const double element = element_bytes(plan.datatype);
+    const double less = plan.float8_weights ? element - rounded_bytes(plan.products) : 0;
+    return parameters * element - rounded * less;
+}
+
 /// Bytes per parameter that an update reads and writes beside weights and gradients: moments, and
 /// what 16-bit weights lack of 32 bits, or the whole copy of 32 bits.
 [[nodiscard]] inline double optimizer_state_bytes(const ParallelPlan& plan) {

@@ -2,6 +2,7 @@
 #include "training/plan/step/rank_writer.h"
 
 #include "training/plan/schedule/pass_needs.h"
+#include "training/plan/step/rounding_kernels.h"
 #include "training/plan/step/update_kernels.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/memory_kernel.h"
@@ -439,11 +440,7 @@ void RankWriter::update(const Pass& pass) {
         for (const Weights& weights : kinds)
             reduce_before_update(
                 "gather weights", CollectiveKind::kAllGather,
-                bytes_of(
-                    parameters(weights) * element -
-                    (plan.float8_weights
-                         ? rounded(weights) * (element - rounded_bytes(plan.products))
-                         : 0)),
+                bytes_of(gathered_bytes(plan, parameters(weights), rounded(weights))),
                 plan.datatype, team(weights));
     if (plan.sharding != Sharding::kParameters && !plan.float8_weights)
         round_weights(rounded(kinds[0]) + rounded(kinds[1]));
@@ -451,23 +448,14 @@ void RankWriter::update(const Pass& pass) {
 
 /// Weights keep until the next update what they are rounded to.
 void RankWriter::round_weights(double parameters) {
+    const ParallelPlan& plan = parts_.plan;
     if (parameters == 0)
         return;
-    const ParallelPlan& plan = parts_.plan;
-    const double element = element_bytes(plan.datatype);
-    MemoryKernel cast;
-    cast.read = parameters * element;
-    cast.written = parameters * rounded_bytes(plan.products) *
-                   copies_of(plan.products, parts_.times.gpu().kernels);
-    cast.flops = parameters;
-    MemoryKernel largest;
-    largest.kernel_class = KernelClass::kReduction;
-    largest.read = parameters * element;
-    largest.flops = parameters;
-    if (finds_largest_first(plan.products))
+    for (const RoundingKernel& one : rounding_kernels(
+             plan.products, parameters, element_bytes(plan.datatype), parts_.times.gpu().kernels))
         writer_.kernel(
-            0, "largest weights", Phase::kOptimizer, parts_.times.estimate(largest).kernel);
-    writer_.kernel(0, "weights to 8 bits", Phase::kOptimizer, parts_.times.estimate(cast).kernel);
+            0, fmt::format("{}weights{}", one.before, one.behind), Phase::kOptimizer,
+            parts_.times.estimate(one.kernel).kernel);
 }
 
 }  // namespace switchfold
