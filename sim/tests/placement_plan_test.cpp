@@ -108,7 +108,8 @@ TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
         R"("global_batch": 64, "partition": "equal", "memory": {}, "average": {}, "placement": {})");
     for (const char* key : {"global_batch", "partition", "memory", "average"})
         EXPECT_NE(
-            error.find(fmt::format("/workload/plan/{}: does not go with a placement; expected", key)),
+            error.find(
+                fmt::format("/workload/plan/{}: does not go with a placement; expected", key)),
             std::string::npos)
             << error;
 }
@@ -116,7 +117,8 @@ TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
 TEST(PlacementPlan, MoreGpusThanTheMachineHas) {
     EXPECT_NE(
         error_of(R"("data": 4, "placement": {"parts": 4})")
-            .find("/workload/plan: is for 16 ranks, data x gpus of the placement, more than the 8 GPUs"),
+            .find("/workload/plan: is for 16 ranks, data x gpus of the placement, more than the 8 "
+                  "GPUs"),
         std::string::npos);
 }
 
