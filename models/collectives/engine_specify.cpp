@@ -82,10 +82,11 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
             spec.peers_late = collective.peers_late;
         return spec;
     }
+    if (spec.kind == CollectiveKind::kSendReceive)
+        spec.root = CollectiveSpec::kEveryRank;
     if (spec.size() < 2) {
         spec.layout = one_domain(1);
         spec.rings = {{0}};
-        spec.root = spec.kind == CollectiveKind::kSendReceive ? CollectiveSpec::kEveryRank : 0;
         spec.choice.channels = 1;
         spec.bytes = Bytes(0);
         return spec;
@@ -121,8 +122,6 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         specify_exchange(collective, policy, group.machine, spec);
         return spec;
     }
-    if (spec.kind == CollectiveKind::kSendReceive)
-        spec.root = CollectiveSpec::kEveryRank;
     spec.choice = library.choose(params_, policy, call, there);
     if (spec.choice.algorithm == Algorithm::kTopologyTree)
         spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.of<PeerCopyPolicy>().trees);

@@ -64,8 +64,6 @@ Bytes CollectiveEngine::most_sent(const CollectiveOperation& collective) const {
 void CollectiveEngine::specify_exchange(
     const CollectiveOperation& collective, CollectivePolicy policy, const MachineView& machine,
     CollectiveSpec& spec) {
-    if (spec.kind == CollectiveKind::kSendReceive)
-        spec.root = CollectiveSpec::kEveryRank;
     if (policy.channels == 0 && traced_with_rings(collective))
         policy.channels = collective.thread_blocks;
     if (collective.exchange == 0)

@@ -130,17 +130,18 @@ private:
         out_.unequal = prepared->divided.has_value();
         if (prepared->divided)
             refuse_unequal(*prepared->divided);
-        const std::string whole = w.plan->fold ? why_whole(*prepared) : "";
+        constexpr std::uint32_t kMany = 64;  // ranks that take long to simulate each
+        const std::string whole =
+            w.plan->fold || planned > kMany ? why_whole(*prepared) : std::string();
         if (w.plan->fold && whole.empty())
             fold(*prepared->step);
         else
             out_.graph = prepared->graph();
-        if (!whole.empty())
+        if (w.plan->fold && !whole.empty())
             out_.report.notes.push_back(
                 "every rank is simulated, although the plan says fold: " + whole);
-        if (!w.plan->fold && !context_.is_placed() && context_.experiment().ranks.empty() &&
-            !prepared->divided && !prepared->average && !prepared->memory && !prepared->cut)
-            suggest_fold(*prepared->step);
+        if (!w.plan->fold && planned > kMany && whole.empty())
+            suggest_fold(planned);
         if (prepared->average)
             note_average(*prepared->average);
         if (context_.experiment().learning)
@@ -309,15 +310,11 @@ private:
     }
 
     /// Names what makes a step of many ranks fast to simulate.
-    void suggest_fold(const PlannedStep& step) {
-        constexpr std::uint32_t kMany = 64;
-        const std::uint32_t ranks = ranks_of(step.plan());
-        if (ranks > kMany && why_not_folded(step, gpus_of_machine(context_.system())).empty())
-            out_.report.notes.push_back(fmt::format(
-                "every one of {} ranks is simulated; /workload/plan/fold true simulates one of "
-                "each "
-                "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
-                ranks));
+    void suggest_fold(std::uint32_t ranks) {
+        out_.report.notes.push_back(fmt::format(
+            "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
+            "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
+            ranks));
     }
 
     const WorkloadContext& context_;

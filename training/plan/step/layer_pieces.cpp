@@ -15,11 +15,11 @@ bool LayerWork::in_pieces(std::uint32_t layer) const {
 
 /// A message of a ring exchange, to the next of the tensor-parallel ranks.
 void LayerWork::pass_on(
-    std::uint32_t layer, const char* what, double bytes, bool rounded, Work& work) const {
-    work.push_back(CollectiveItem{
-        fmt::format("{} {}", network_.layers[layer].name, what), CollectiveKind::kSendReceive,
-        Bytes(whole(rounded ? bytes / element_ * rounded_element() : bytes)),
-        rounded ? Datatype::kFloat8 : plan_.datatype, Sharing::kTensor, true});
+    std::uint32_t layer, const char* what, double bytes, bool to_round, Work& work) const {
+    collective(
+        layer, what, CollectiveKind::kSendReceive,
+        to_round ? rounded(bytes, plan_.products) : Carried{bytes, plan_.datatype},
+        Sharing::kTensor, work, true);
 }
 
 /// A rank multiplies what it has while the next part arrives. `bytes`: of all parts, in the type of

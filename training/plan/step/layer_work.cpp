@@ -151,9 +151,19 @@ void LayerWork::kernel(
 void LayerWork::collective(
     std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, Sharing sharing,
     Work& work, bool beside) const {
+    collective(layer, what, kind, {bytes, plan_.datatype}, sharing, work, beside);
+}
+
+void LayerWork::collective(
+    std::uint32_t layer, const char* what, CollectiveKind kind, const Carried& carried,
+    Sharing sharing, Work& work, bool beside) const {
     work.push_back(CollectiveItem{
-        fmt::format("{} {}", network_.layers[layer].name, what), kind, Bytes(whole(bytes)),
-        plan_.datatype, sharing, beside});
+        fmt::format("{} {}", network_.layers[layer].name, what), kind, Bytes(whole(carried.bytes)),
+        carried.datatype, sharing, beside});
+}
+
+LayerWork::Carried LayerWork::rounded(double bytes, ProductRecipe recipe) const {
+    return {bytes / element_ * rounded_bytes(recipe), Datatype::kFloat8};
 }
 
 void LayerWork::measured(
@@ -172,22 +182,21 @@ void LayerWork::measured(
 void LayerWork::exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const {
     if (plan_.expert == 1)
         return;
-    const bool rounded = to_experts && plan_.float8_dispatch;
     const double bytes = full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1);
-    work.push_back(CollectiveItem{
-        fmt::format("{} {}", network_.layers[layer].name, what), CollectiveKind::kAllToAll,
-        Bytes(whole(rounded ? bytes / element_ * rounded_bytes(ProductRecipe::kBlockwise) : bytes)),
-        rounded ? Datatype::kFloat8 : plan_.datatype, Sharing::kExpert, false});
+    collective(
+        layer, what, CollectiveKind::kAllToAll,
+        to_experts && plan_.float8_dispatch ? rounded(bytes, ProductRecipe::kBlockwise)
+                                            : Carried{bytes, plan_.datatype},
+        Sharing::kExpert, work);
 }
 
 void LayerWork::gather(
     std::uint32_t layer, const char* what, double bytes, Work& work, std::uint32_t copies,
     bool beside) const {
-    const bool rounded = rounds(layer);
-    work.push_back(CollectiveItem{
-        fmt::format("{} {}", network_.layers[layer].name, what), CollectiveKind::kAllGather,
-        Bytes(whole(rounded ? copies * bytes / element_ * rounded_element() : bytes)),
-        rounded ? Datatype::kFloat8 : plan_.datatype, Sharing::kTensor, beside});
+    collective(
+        layer, what, CollectiveKind::kAllGather,
+        rounds(layer) ? rounded(copies * bytes, plan_.products) : Carried{bytes, plan_.datatype},
+        Sharing::kTensor, work, beside);
 }
 
 /// Collectives of tensor-parallel ranks before a layer that needs the whole input.

@@ -93,7 +93,7 @@ private:
     /// Whether messages of tensor-parallel ranks run beside pieces of the layer's products.
     [[nodiscard]] bool in_pieces(std::uint32_t layer) const;
     void
-    pass_on(std::uint32_t layer, const char* what, double bytes, bool rounded, Work& work) const;
+    pass_on(std::uint32_t layer, const char* what, double bytes, bool to_round, Work& work) const;
     void gathered_product(
         std::uint32_t layer, LayerPass which, const char* what, double bytes, Work& work) const;
     void summed_product(std::uint32_t layer, Work& work) const;
@@ -112,6 +112,16 @@ private:
     void collective(
         std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, Sharing sharing,
         Work& work, bool beside = false) const;
+    /// What a collective carries.
+    struct Carried {
+        double bytes = 0;
+        Datatype datatype = Datatype::kBfloat16;
+    };
+    void collective(
+        std::uint32_t layer, const char* what, CollectiveKind kind, const Carried& carried,
+        Sharing sharing, Work& work, bool beside = false) const;
+    /// As much with 8 bits and scales. `bytes`: in the type of activations.
+    [[nodiscard]] Carried rounded(double bytes, ProductRecipe recipe) const;
     void exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void sum_of_squares(std::uint32_t layer, Work& work) const;
