@@ -89,7 +89,7 @@ private:
                        !candidate.memory && why_not_folded(step, machine_gpus_).empty();
         if (candidate.memory) {
             judged_.memory_bytes = static_cast<double>(
-                std::min(prepared_->memory->choice.bytes, gpu_.memory.for_plans()).count());
+                std::min(prepared_->planned()->choice.bytes, gpu_.memory.for_plans()).count());
             judged_.bound = of_copies(*prepared_);
         }
     }
@@ -110,7 +110,7 @@ private:
             bound.arithmetic +=
                 work.seconds(PassKind::kForward, stage) + work.seconds(PassKind::kBackward, stage);
         const auto rate = static_cast<double>(gpu_.copy.host_bandwidth.count());
-        const PinningPlan& plan = prepared.memory->plan;
+        const PinningPlan& plan = prepared.planned()->plan;
         if (rate > 0)
             bound.links = static_cast<double>(plan.bytes_in) / rate;
         return bound;

@@ -73,7 +73,7 @@ public:
         share_out();
         if (problems_.empty())
             make_steps();
-        if (problems_.empty())
+        if (problems_.empty() && !params_.memory)
             check_memory_of_ranks();
         if (!problems_.empty())
             return {};
@@ -132,7 +132,7 @@ private:
     /// The largest micro-batch that fits a replica's GPUs.
     [[nodiscard]] std::uint32_t room_of(const Replica& replica) {
         std::uint32_t most = largest_;
-        if (check_ == MemoryCheck::kIgnore)
+        if (check_ == MemoryCheck::kIgnore || params_.memory)
             return most;
         for (const std::uint32_t kind : replica.kinds) {
             const auto [at, fresh] = room_.try_emplace(kind, largest_);

@@ -176,19 +176,17 @@ std::string largest_words(const ParallelPlan& plan, std::uint32_t largest) {
         "{}micro_batch {} fits", plan.recompute == Recompute::kExact ? "" : "at most ", largest);
 }
 
-/// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
-/// largest micro-batch that fits.
-void use_memory(
-    const GpuParams& gpu, std::uint32_t gpus_a_host, const PlanParams& params,
-    PreparedPlan& prepared, PlanProblems& problems) {
+/// The choice on a GPU, and what that refuses.
+MemoryChoice choice_on(
+    const GpuParams& gpu, const PlanParams& params, std::uint32_t ranks_a_host,
+    PlanProblems& found) {
     MemoryChoice choice = *params.memory;
     if (choice.bytes.count() == 0)
         choice.bytes = gpu.memory.for_plans();
     choice.rates = {
         static_cast<double>(gpu.copy.host_bandwidth.count()),
         static_cast<double>(gpu.copy.rate_to_host().count())};
-    choice.ranks_a_host = std::max(1U, std::min(prepared.ranks, gpus_a_host));
-    PlanProblems found = problems_of(choice, prepared.step->plan());
+    choice.ranks_a_host = ranks_a_host;
     if (choice.bytes.count() == 0)
         found.emplace_back(
             "/bytes", fmt::format("is none, and {} states no capacity; expected it", gpu.name));
@@ -198,7 +196,58 @@ void use_memory(
             fmt::format(
                 "is {}, and {} has {}; expected no more", in_mebibytes(choice.bytes.count()),
                 gpu.name, in_mebibytes(capacity.count())));
-    if (found.empty()) {
+    return choice;
+}
+
+/// The same where GPUs have parts of their own, or samples, or differ.
+void use_memory_of_devices(
+    const RankGpus& gpus, std::uint32_t ranks_a_host, const PlanParams& params,
+    PreparedPlan& prepared, PlanProblems& found) {
+    auto planned = std::make_shared<PlannedDevices>();
+    std::map<const PlannedStep*, std::uint32_t> first_rank;
+    if (prepared.divided) {
+        const auto& by_rank = prepared.divided->by_rank;
+        for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
+            if (by_rank[rank] != nullptr)
+                first_rank.try_emplace(by_rank[rank], rank);
+    } else {
+        first_rank.emplace(prepared.step.get(), 0);
+    }
+    for (const auto& [step, rank] : first_rank) {
+        const MemoryChoice choice = choice_on(gpus.of(rank), params, ranks_a_host, found);
+        if (!found.empty())
+            return;
+        const std::string why = planned->add(*step, choice);
+        if (!why.empty()) {
+            found.emplace_back(
+                "/bytes", fmt::format(
+                              "is {}: {}; {}", in_mebibytes(choice.bytes.count()), why,
+                              largest_words(step->plan(), largest_micro_batch(*step, choice))));
+            return;
+        }
+    }
+    prepared.notes.push_back(
+        fmt::format("on the GPU that copies most, {}", told_memory(planned->busiest())));
+    prepared.devices = std::move(planned);
+}
+
+/// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
+/// largest micro-batch that fits.
+void use_memory(
+    const RankGpus& gpus, const GpuParams& gpu, const PlanParams& params, PreparedPlan& prepared,
+    PlanProblems& problems) {
+    const std::uint32_t ranks_a_host = std::max(1U, std::min(prepared.ranks, gpus.of_a_machine()));
+    PlanProblems found;
+    const MemoryChoice choice = choice_on(gpu, params, ranks_a_host, found);
+    const std::string unlike = !prepared.divided ? ""
+                               : params.global_batch > 0
+                                   ? "divides a batch; expected no global_batch"
+                                   : "has several kinds of GPUs; expected one";
+    PlanProblems of_plan = problems_of(choice, prepared.step->plan(), unlike);
+    found.insert(found.begin(), of_plan.begin(), of_plan.end());
+    if (found.empty() && (prepared.divided || has_parts(prepared.step->plan()))) {
+        use_memory_of_devices(gpus, ranks_a_host, params, prepared, found);
+    } else if (found.empty()) {
         prepared.memory = planned_memory(*prepared.step, choice, found);
         const PinningPlan& plan = prepared.memory->plan;
         if (found.empty() && !plan.refusal.empty()) {
@@ -244,8 +293,8 @@ ExecutionGraph PreparedPlan::graph() const {
     if (cut)
         return cut_step(*cut);
     if (divided)
-        return plan_step(divided->by_rank);
-    ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step);
+        return plan_step(divided->by_rank, devices.get());
+    ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step, devices.get());
     return average ? averaged_steps(*step, own, *average, ranks / ranks_of(step->plan())) : own;
 }
 
@@ -280,12 +329,6 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
             "/partition",
             "is for devices that are alike, and ranks have several kinds of GPUs; expected auto, "
             "equal or the first layers of stages");
-    if (params.memory)
-        problems.emplace_back(
-            "/memory", fmt::format(
-                           "plans ranks that are alike, and {}; expected none",
-                           several_kinds ? "they have several kinds of GPUs"
-                                         : "global_batch divides a batch"));
 }
 
 /// Reduces a plan of independently training replicas to one replica.
@@ -370,7 +413,7 @@ std::optional<PreparedPlan> prepare_plan(
     if (workload.plan->partition.replicated)
         prepared.notes.push_back(told_stages(prepared.step->plan(), prepared.step->network()));
     if (workload.plan->memory)
-        use_memory(gpu, gpus.of_a_machine(), *workload.plan, prepared, problems);
+        use_memory(gpus, gpu, *workload.plan, prepared, problems);
     else if (prepared.step->plan().recompute == Recompute::kExact)
         problems.emplace_back(
             "/recompute",

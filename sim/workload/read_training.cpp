@@ -255,7 +255,7 @@ private:
             return "its members change";
         if (prepared.cut)
             return "a placement gives GPUs parts of their own";
-        if (prepared.memory)
+        if (prepared.planned() != nullptr)
             return "the memory of each is planned";
         if (prepared.average)
             return "averaged replicas meet now and then";

@@ -63,6 +63,21 @@ std::uint64_t parameters(const Network& network) {
     return sum;
 }
 
+std::vector<std::uint32_t>
+updated_layers(const Network& network, std::uint32_t first, std::uint32_t end) {
+    std::vector<std::uint32_t> layers;
+    std::optional<std::uint32_t> before;
+    for (std::uint32_t i = first; i < end; ++i) {
+        if (network.layers[i].parameters > 0)
+            layers.push_back(i);
+        if (const auto shared = network.layers[i].shares; shared && *shared < first && !before)
+            before = shared;
+    }
+    if (before)
+        layers.push_back(*before);
+    return layers;
+}
+
 std::uint64_t forward_macs(const Network& network) {
     std::uint64_t sum = 0;
     for (const Layer& layer : network.layers)

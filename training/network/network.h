@@ -28,6 +28,11 @@ void check(const Network& network);
 /// Parameters of all layers; shared weights count once.
 [[nodiscard]] std::uint64_t parameters(const Network& network);
 
+/// Layers whose weights a device with the layers [first, end) updates: those that have weights, and
+/// an earlier one whose weights its layers share.
+[[nodiscard]] std::vector<std::uint32_t>
+updated_layers(const Network& network, std::uint32_t first, std::uint32_t end);
+
 /// Multiply-accumulates of a sample's forward pass.
 [[nodiscard]] std::uint64_t forward_macs(const Network& network);
 

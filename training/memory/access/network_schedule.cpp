@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace switchfold {
 
@@ -32,36 +33,117 @@ public:
             if (const auto shared = network_.layers[i].shares)
                 layers_[owner(*shared)].shared = true;
         find_what_blocks_alone_read();
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
-            add_items(i);
-        for (micro_batch_ = 0; micro_batch_ < options_.micro_batches; ++micro_batch_)
-            pass();
-        --micro_batch_;
-        if (!options_.update_in_backward && options_.updates_behind.empty())
-            for (std::uint32_t i = 0; i < layers_.size(); ++i)
-                update(i);
-        if (!options_.updates_behind.empty())
-            stay_over_updates();
+        if (options_.passes.empty())
+            whole_network();
+        else
+            passes_of_device();
         count_copies(schedule_);
         return std::move(schedule_);
     }
 
 private:
-    /// Forward and backward of a micro-batch.
-    void pass() {
-        const bool last = micro_batch_ + 1 == options_.micro_batches;
-        has_gradient_.assign(layers_.size(), false);
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
+    void whole_network() {
+        end_ = size();
+        for (std::uint32_t i = 0; i < size(); ++i)
+            add_items(i);
+        for (micro_batch_ = 0; micro_batch_ < options_.micro_batches; ++micro_batch_) {
+            forward_pass();
+            backward_pass(Gradients::kBoth);
+        }
+        --micro_batch_;
+        if (!options_.update_in_backward && options_.updates_behind.empty())
+            for (std::uint32_t i = 0; i < size(); ++i)
+                update(i);
+        if (!options_.updates_behind.empty())
+            stay_over_updates();
+    }
+
+    /// Passes of a device's stages; each buffer has activations and their gradients of its own.
+    void passes_of_device() {
+        add_buffers();
+        for (const DevicePass& pass : options_.passes) {
+            first_ = pass.first;
+            end_ = pass.end;
+            micro_batch_ = pass.micro_batch;
+            if (pass.kind == PassKind::kUpdate) {
+                for (const std::uint32_t layer : updated_layers(network_, first_, end_))
+                    update(layer);
+                continue;
+            }
+            Buffer& buffer = buffers_[pass.buffer];
+            std::swap(layers_, buffer.layers);
+            std::swap(has_gradient_, buffer.has_gradient);
+            if (pass.kind == PassKind::kForward)
+                forward_pass();
+            else
+                backward_pass(
+                    pass.kind == PassKind::kBackward        ? Gradients::kBoth
+                    : pass.kind == PassKind::kInputGradient ? Gradients::kOfInputs
+                                                            : Gradients::kOfWeights);
+            std::swap(layers_, buffer.layers);
+            std::swap(has_gradient_, buffer.has_gradient);
+        }
+    }
+
+    /// Weights of the device's layers, and what each of its buffers holds.
+    void add_buffers() {
+        std::vector<bool> held(size(), false);
+        const auto add_weights_of = [&](std::uint32_t layer) {
+            if (!held[layer])
+                add_weights(layer);
+            held[layer] = true;
+        };
+        std::vector<const DevicePass*> first_use;
+        for (const DevicePass& pass : options_.passes) {
+            for (const std::uint32_t layer : updated_layers(network_, pass.first, pass.end))
+                add_weights_of(layer);
+            if (pass.kind == PassKind::kUpdate)
+                continue;
+            first_use.resize(std::max<std::size_t>(first_use.size(), pass.buffer + 1U), nullptr);
+            if (first_use[pass.buffer] == nullptr)
+                first_use[pass.buffer] = &pass;
+        }
+        const std::vector<Items> weights = layers_;
+        for (const DevicePass* pass : first_use) {
+            SWITCHFOLD_CHECK(pass != nullptr, "a buffer that no pass uses");
+            for (std::uint32_t i = pass->first; i < pass->end; ++i) {
+                add_activations(i);
+                for (const std::uint32_t input : network_.layers[i].inputs)
+                    if (input < pass->first && layers_[input].output == kNone)
+                        add_output(input);
+            }
+            buffers_.push_back({std::exchange(layers_, weights), {}});
+        }
+    }
+
+    void forward_pass() {
+        has_gradient_.assign(size(), false);
+        arrived_.assign(size(), false);
+        for (std::uint32_t i = first_; i < end_; ++i)
             forward(i);
-        auto block = blocks_.rbegin();
+    }
+
+    /// Which gradients a backward pass computes.
+    enum class Gradients : std::uint8_t { kBoth, kOfInputs, kOfWeights };
+
+    void backward_pass(Gradients which) {
+        const bool last = micro_batch_ + 1 == options_.micro_batches;
+        auto block = std::find_if(blocks_.rbegin(), blocks_.rend(), [&](const LayerRange& range) {
+            return range.end <= end_;
+        });
+        const auto within = [&] { return block != blocks_.rend() && block->first >= first_; };
         find_readers(block);
-        for (std::uint32_t i = size(); i-- > 0;) {
-            if (block != blocks_.rend() && i + 1 == block->end)
+        for (std::uint32_t i = end_; i-- > first_;) {
+            if (which == Gradients::kOfWeights) {
+                weight_gradient(i);
+                continue;
+            }
+            if (within() && i + 1 == block->end)
                 for (std::uint32_t layer = block->first; layer < block->end; ++layer)
                     again(layer, *block);
-            const bool repeated = block != blocks_.rend() && block->first <= i && i < block->end;
-            backward(i, repeated ? &*block : nullptr);
-            if (block != blocks_.rend() && i == block->first)
+            const bool repeated = within() && block->first <= i && i < block->end;
+            backward(i, repeated ? &*block : nullptr, which);
+            if (within() && i == block->first)
                 find_readers(++block);
             if (last && !options_.updates_behind.empty())
                 for (const std::uint32_t owner : options_.updates_behind[i])
@@ -84,6 +166,12 @@ private:
         bool shared = false;  ///< another layer uses the same weights
         bool inside = false;  ///< of a repeated block: no layer outside of it reads the output
         std::uint32_t last_reader = 0;  ///< of the output; the layer itself: none
+    };
+
+    /// What a micro-batch in flight on a stage occupies.
+    struct Buffer {
+        std::vector<Items> layers;
+        std::vector<bool> has_gradient;
     };
 
     /// The repeated block of a layer; null: none.
@@ -124,6 +212,21 @@ private:
     }
 
     void add_items(std::uint32_t i) {
+        add_activations(i);
+        if (network_.layers[i].parameters > 0)
+            add_weights(i);
+    }
+
+    /// The output of another stage's layer, and its gradient.
+    void add_output(std::uint32_t i) {
+        const Layer& layer = network_.layers[i];
+        const std::uint64_t bytes = layer.out_elements * options_.batch * options_.element;
+        layers_[i].output = add(layer.name, MemoryClass::kActivations, bytes);
+        layers_[i].output_gradient =
+            add("gradient of " + layer.name, MemoryClass::kWorkspace, bytes);
+    }
+
+    void add_activations(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
         Items& items = layers_[i];
         const std::uint64_t out = layer.out_elements * options_.batch;
@@ -159,8 +262,6 @@ private:
         items.output_gradient =
             add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
         schedule_.items.back().scratch = items.inside;
-        if (layer.parameters > 0)
-            add_weights(i);
     }
 
     void add_weights(std::uint32_t i) {
@@ -183,8 +284,8 @@ private:
         if (options_.moments > 0)
             items.moments =
                 add("moments of " + layer.name, MemoryClass::kMoments,
-                    (layer.parameters * options_.moments + options_.moment_shards - 1) /
-                        options_.moment_shards);
+                    (layer.parameters * options_.moments + options_.shards_of(i) - 1) /
+                        options_.shards_of(i));
     }
 
     static void open(AccessStep& step, std::uint32_t item, bool writes, bool anew = false) {
@@ -215,8 +316,12 @@ private:
         AccessStep step = step_of("F ", StepKind::kForward, i, times(i).forward);
         open_weights(step, i, false);
         open(step, layers_[i].input, false, true);
-        for (const std::uint32_t input : network_.layers[i].inputs)
-            open(step, layers_[input].output, false);
+        for (const std::uint32_t input : network_.layers[i].inputs) {
+            // The message of another stage writes it.
+            const bool arrives = input < first_ && !arrived_[input];
+            open(step, layers_[input].output, arrives, arrives);
+            arrived_[input] = true;
+        }
         open(step, layers_[i].output, true, true);
         open(step, layers_[i].mask, true, true);
         open(step, layers_[i].scores, true, true);
@@ -287,12 +392,26 @@ private:
         schedule_.steps.push_back(std::move(step));
     }
 
-    void backward(std::uint32_t i, const LayerRange* block) {
+    /// A pass of its own for the gradients of weights.
+    void weight_gradient(std::uint32_t i) {
+        const Layer& layer = network_.layers[i];
+        AccessStep step = step_of("W ", StepKind::kBackward, i, times(i).weight_gradient);
+        if (step.seconds > 0 && kept_tensors(layer).input) {
+            open(step, layers_[i].input, false);
+            for (const std::uint32_t input : layer.inputs)
+                open(step, layers_[input].output, false);
+            open(step, layers_[i].output_gradient, false);
+        }
+        schedule_.steps.push_back(std::move(step));
+    }
+
+    void backward(std::uint32_t i, const LayerRange* block, Gradients which) {
         const Layer& layer = network_.layers[i];
         const KeptTensors kept = kept_tensors(layer);
         const LayerTimes t = times(i);
-        AccessStep step =
-            step_of("B ", StepKind::kBackward, i, t.input_gradient + t.weight_gradient);
+        AccessStep step = step_of(
+            "B ", StepKind::kBackward, i,
+            t.input_gradient + (which == Gradients::kBoth ? t.weight_gradient : 0));
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
             if (item != kNone && layer.type == "conv")
@@ -309,7 +428,9 @@ private:
         open(step, layers_[i].scores, false);
         if (block != nullptr)
             open_made_again(step, *block, i + 1, backward_step(*block, i));
-        open_gradient(step, i, i + 1 == layers_.size());
+        // The loss makes its own, and the next stage's message that of a stage's last layer.
+        const bool is_cut = first_ > 0 || end_ < size();
+        open_gradient(step, i, i + 1 == end_ || (is_cut && !has_gradient_[i]));
         for (const std::uint32_t input : layer.inputs)
             open_gradient(step, input, true);
         if (block != nullptr)
@@ -373,6 +494,10 @@ private:
     std::vector<Items> layers_;
     std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
     std::vector<std::uint32_t> read_until_;  ///< by layer of the block that is repeated
+    std::vector<bool> arrived_;              ///< by layer of another stage: its output is there
+    std::vector<Buffer> buffers_;
+    std::uint32_t first_ = 0;  ///< layers of the pass
+    std::uint32_t end_ = 0;    ///< one past the last
     std::uint32_t micro_batch_ = 0;
     AccessSchedule schedule_;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "training/memory/access/access_schedule.h"
+#include "training/memory/access/device_passes.h"
 #include "training/network/network.h"
 #include "training/plan/step/recomputed_layers.h"
 
@@ -41,6 +42,14 @@ struct NetworkScheduleOptions {
     /// By layer, the layers whose updates follow its backward as separate steps; if all lists are
     /// empty, the schedule has no updates. Empty: as update_in_backward says.
     std::vector<std::vector<std::uint32_t>> updates_behind = {};
+    /// One device's passes of its stages, in order, instead of the whole network's; then
+    /// gradients are apart, and updates are passes. Empty: forward and backward of each
+    /// micro-batch.
+    std::vector<DevicePass> passes = {};
+    std::vector<std::uint32_t> layer_shards = {};  ///< by layer; empty: moment_shards
+    [[nodiscard]] std::uint32_t shards_of(std::uint32_t layer) const {
+        return layer_shards.empty() ? moment_shards : layer_shards[layer];
+    }
 };
 
 /// The iteration of a network on one GPU, layer by layer. A layer's backward opens what it reads of

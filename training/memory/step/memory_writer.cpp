@@ -42,16 +42,14 @@ MemoryStepParts::MemoryStepParts(
     once(without_recompute(step.plan())),
     map(step.plan()),
     layers(layer_by_layer(step.network(), step.times(), once)),
-    moves(step_moves(memory.schedule, memory.plan.pinned)),
-    waits(room_waits(
-        memory.schedule, memory.plan.pinned, moves, memory.ring_bytes(),
-        memory.choice.staging != Staging::kSingle)) {}
+    moves(memory) {}
 
 MemoryWriter::MemoryWriter(
     const MemoryStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
     parts_(parts),
     choice_(parts.memory.choice),
     writer_(parts.map, rank, parts.step.plan().launch_times, groups, names),
+    copies_(parts.moves, writer_),
     team_{"gradients", parts.map.replicas(rank)},
     gradients_(parts.memory.groups, parts.memory.gradients),
     ready_(parts.memory.groups.size()) {
@@ -60,12 +58,10 @@ MemoryWriter::MemoryWriter(
 }
 
 RankGraph MemoryWriter::write() {
-    const std::vector<AccessStep>& steps = parts_.memory.schedule.steps;
-    for (std::size_t at = 0; at < steps.size(); ++at) {
-        const AccessStep& step = steps[at];
+    for (const AccessStep& step : parts_.memory.schedule.steps) {
         const Phase phase = phase_of(step.kind);
         micro_batch_ = step.micro_batch;
-        const Indices data = fetch(at, phase);
+        const Indices data = copies_.fetch(phase);
         const Index first = writer_.next();
         if (step.kind == StepKind::kForward || step.kind == StepKind::kAgain)
             forward(step, data);
@@ -73,48 +69,21 @@ RankGraph MemoryWriter::write() {
             backward(step, data);
         else
             update(step, data);
-        const Index end = ended_.empty() ? 0 : *std::max_element(ended_.begin(), ended_.end());
-        laid_.push_back({writer_.next() > first ? first : end, end});
+        copies_.laid(first, ended_);
         if (writer_.next() > first) {
             const StepKind kind = step.kind == StepKind::kAgain ? StepKind::kBackward : step.kind;
             Range& pass =
                 passes_.try_emplace({step.micro_batch, kind}, Range{first, first}).first->second;
             pass.last = std::max(pass.last, writer_.latest());
         }
-        keep(at, ended_, phase);
-        Indices all = writer_.ends(0);
-        for (const auto& last : {last_update_, last_keep_})
-            if (last)
-                all.push_back(*last);
-        given_back_.push_back(std::move(all));
+        Indices freeing = writer_.ends(0);
+        if (last_update_)
+            freeing.push_back(*last_update_);
+        copies_.keep(ended_, std::move(freeing), phase);
     }
     spans();
-    memory();
+    copies_.memory();
     return writer_.take();
-}
-
-MemoryWriter::Indices MemoryWriter::fetch(std::size_t at, Phase phase) {
-    Indices room;
-    if (parts_.waits[at])
-        room = given_back_[*parts_.waits[at]];
-    std::optional<Index> last;
-    for (const std::uint32_t item : parts_.moves[at].fetch) {
-        const MemoryItem& fetched = parts_.memory.schedule.items[item];
-        last = writer_.host_copy(
-            "fetch " + fetched.name, CopyKind::kHostToDevice, Bytes(fetched.bytes), phase,
-            std::exchange(room, {}));
-        fetched_[{at, item}] = *last;
-    }
-    return last ? Indices{*last} : room;
-}
-
-void MemoryWriter::keep(std::size_t at, const Indices& ended, Phase phase) {
-    for (const std::uint32_t item : parts_.moves[at].keep) {
-        const MemoryItem& kept = parts_.memory.schedule.items[item];
-        last_keep_ = writer_.host_copy(
-            "keep " + kept.name, CopyKind::kDeviceToHost, Bytes(kept.bytes), phase, ended);
-        kept_[{at, item}] = *last_keep_;
-    }
 }
 
 void MemoryWriter::work(PassKind kind, std::uint32_t layer, Phase phase) {
@@ -322,56 +291,6 @@ void MemoryWriter::spans() {
             to_string(Pass{pass_of(kind), micro_batch, 0}), range.first, range.last, 0,
             phase_of(kind));
     }
-}
-
-/// Memory held throughout: weights, pinned persistent items and shadows.
-MemoryBytes MemoryWriter::held() const {
-    const PlannedMemory& planned = parts_.memory;
-    MemoryBytes held;
-    held[MemoryClass::kWeights] =
-        static_cast<double>(planned.schedule.resident_bytes - planned.gradients - planned.shadow);
-    held[MemoryClass::kWorkspace] = static_cast<double>(planned.shadow);
-    for (std::size_t i = 0; i < planned.schedule.items.size(); ++i) {
-        const MemoryItem& item = planned.schedule.items[i];
-        if (item.persistent && planned.plan.pinned[i])
-            held[item.kind] += static_cast<double>(item.bytes);
-    }
-    return held;
-}
-
-void MemoryWriter::memory() {
-    const PlannedMemory& planned = parts_.memory;
-    MemoryBytes all_along = held();
-    std::map<std::uint32_t, Range> pinned;  // by item: range of access steps
-    for (const Stay& stay : stays_of(planned.schedule)) {
-        const MemoryItem& item = planned.schedule.items[stay.item];
-        const auto bytes = static_cast<std::int64_t>(item.bytes);
-        if (planned.plan.pinned[stay.item]) {
-            Range& steps =
-                pinned.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
-            steps.first = std::min(steps.first, stay.first);
-            steps.last = std::max(steps.last, stay.last);
-            continue;
-        }
-        const MemoryClass what = item.candidate() ? MemoryClass::kStaging : item.kind;
-        const auto fetched = fetched_.find({stay.first, stay.item});
-        const auto kept = kept_.find({stay.last, stay.item});
-        const Index begin = fetched != fetched_.end() ? fetched->second : laid_[stay.first].first;
-        const Index end = kept != kept_.end() ? kept->second : laid_[stay.last].last;
-        writer_.memory(what, bytes, begin, false);
-        writer_.memory(what, -bytes, end, true);
-        if (stay.first > stay.last)
-            all_along[what] += static_cast<double>(item.bytes);
-    }
-    for (const auto& [i, steps] : pinned) {
-        const MemoryItem& item = planned.schedule.items[i];
-        if (item.persistent)
-            continue;
-        const auto bytes = static_cast<std::int64_t>(item.bytes);
-        writer_.memory(item.kind, bytes, laid_[steps.first].first, false);
-        writer_.memory(item.kind, -bytes, laid_[steps.last].last, true);
-    }
-    writer_.hold(all_along);
 }
 
 }  // namespace switchfold

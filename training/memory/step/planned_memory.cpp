@@ -5,6 +5,8 @@
 #include "training/memory/copies/fastest.h"
 #include "training/memory/recompute/fastest_recompute.h"
 #include "training/memory/recompute/network_chain.h"
+#include "training/memory/step/pin.h"
+#include "training/memory/step/planned_devices.h"
 
 #include <fmt/format.h>
 
@@ -42,22 +44,6 @@ NetworkScheduleOptions options_for(
         options.moments = 0;
     place_updates(planned.choice, planned.groups, layers, options);
     return options;
-}
-
-PinningPlan
-pin(const PlannedMemory& planned, const AccessSchedule& schedule,
-    TrialDetail detail = TrialDetail::kFull) {
-    constexpr std::uint64_t kRoughGranules = 16;
-    PinningOptions options;
-    const bool fastest = planned.choice.planner == PinPlanner::kFastest;
-    options.planner = planned.choice.planner;
-    options.staging = planned.choice.staging;
-    options.memory = planned.choice.bytes.count();
-    options.optimal.granule = planned.choice.granule.count();
-    if (detail == TrialDetail::kRough)
-        options.optimal.granule *= kRoughGranules;
-    return fastest ? fastest_pinning(schedule, options, planned.choice.rates)
-                   : plan_pinning(schedule, options);
 }
 
 AccessSchedule scheduled(
@@ -105,7 +91,7 @@ TryRecompute trial_of(
             return RecomputeTrial{};
         if (all_stay(planned, schedule))
             return RecomputeTrial{true, kernels};  // no plan is faster
-        const PinningPlan plan = pin(planned, schedule, detail);
+        const PinningPlan plan = pin(planned.choice, schedule, detail);
         if (!plan.refusal.empty())
             return RecomputeTrial{};
         const CopyReplay replay =
@@ -176,26 +162,83 @@ PlannedMemory set_aside(
 void lay_out(PlannedMemory& planned) {
     planned.schedule =
         scheduled(planned, planned.facts.held, planned.facts.options, planned.facts.times);
-    planned.plan = pin(planned, planned.schedule);
+    planned.plan = pin(planned.choice, planned.schedule);
+}
+
+/// What needs a GPU that has a part of every layer, and sees each micro-batch from its forward to
+/// its backward.
+PlanProblems
+problems_of_parts(const MemoryChoice& choice, const ParallelPlan& plan, const std::string& unlike) {
+    PlanProblems problems;
+    if (!has_parts(plan) && unlike.empty())
+        return problems;
+    const std::string parts = plan.pipeline > 1  ? "cuts the network; expected pipeline 1"
+                              : plan.context > 1 ? "shares samples; expected context 1"
+                              : plan.expert > 1  ? "shares experts; expected expert 1"
+                              : has_parts(plan)
+                                  ? "keeps parts of it; expected sharding none or optimizer"
+                                  : unlike;
+    const auto whole = [&](bool wrong, const char* key, std::string_view what) {
+        if (wrong)
+            problems.emplace_back(
+                key, fmt::format(
+                         "{} is of GPUs that are alike and have a part of every layer, and the "
+                         "plan {}",
+                         what, parts));
+    };
+    whole(choice.updates != UpdatePolicy::kBatch, "/updates", name_of(choice.updates));
+    whole(choice.updater == Updater::kHost, "/updater", "host");
+    whole(choice.clip_by_global_norm, "/clip_by_global_norm", "true");
+    whole(choice.check_loss_scale, "/check_loss_scale", "true");
+    if (choice.weights_travel && plan.sharding == Sharding::kParameters)
+        problems.emplace_back(
+            "/weights_travel",
+            "is true, and sharded weights travel between GPUs; expected false, or sharding none, "
+            "optimizer or gradients");
+    if (plan.recompute == Recompute::kExact)
+        problems.emplace_back(
+            "", fmt::format("chooses by recompute exact among all layers, and the plan {}", parts));
+    for (const std::vector<Slot>& device : schedule_of(plan).order) {
+        const bool beside = std::any_of(
+            device.begin(), device.end(), [](const Slot& slot) { return slot.beside.has_value(); });
+        const bool apart = std::any_of(device.begin(), device.end(), [](const Slot& slot) {
+            return slot.pass.kind == PassKind::kWeightGradient;
+        });
+        if (beside)
+            problems.emplace_back(
+                "", "stages data for one pass at a time, and the schedule runs a forward beside a "
+                    "backward; expected a schedule without");
+        if (apart && plan.recompute != Recompute::kNone)
+            problems.emplace_back(
+                "",
+                "frees what a layer makes again with its backward, and the schedule's gradients "
+                "of weights read it later; expected recompute none, or a schedule without "
+                "passes of weight gradients");
+        if (beside || apart)
+            break;
+    }
+    return problems;
 }
 
 }  // namespace
 
-PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan) {
-    PlanProblems problems;
-    const auto whole = [&](bool wrong, std::string_view what) {
-        if (wrong)
-            problems.emplace_back(
-                "", fmt::format(
-                        "plans the memory of a GPU that has a part of every layer, and the plan {}",
-                        what));
-    };
-    whole(plan.context > 1, "shares samples; expected context 1");
-    whole(plan.pipeline > 1, "cuts the network; expected pipeline 1");
-    whole(plan.expert > 1, "shares experts; expected expert 1");
-    whole(
-        plan.sharding == Sharding::kGradients || plan.sharding == Sharding::kParameters,
-        "keeps parts of it; expected sharding none or optimizer");
+PinningPlan pin(const MemoryChoice& choice, const AccessSchedule& schedule, TrialDetail detail) {
+    constexpr std::uint64_t kRoughGranules = 16;
+    PinningOptions options;
+    const bool fastest = choice.planner == PinPlanner::kFastest;
+    options.planner = choice.planner;
+    options.staging = choice.staging;
+    options.memory = choice.bytes.count();
+    options.optimal.granule = choice.granule.count();
+    if (detail == TrialDetail::kRough)
+        options.optimal.granule *= kRoughGranules;
+    return fastest ? fastest_pinning(schedule, options, choice.rates)
+                   : plan_pinning(schedule, options);
+}
+
+PlanProblems
+problems_of(const MemoryChoice& choice, const ParallelPlan& plan, const std::string& unlike) {
+    PlanProblems problems = problems_of_parts(choice, plan, unlike);
     if (choice.updater == Updater::kHost && plan.sharding == Sharding::kOptimizer)
         problems.emplace_back(
             "/updater",
@@ -269,7 +312,7 @@ std::uint32_t largest_micro_batch(const PlannedStep& step, const PlannedMemory& 
             return any_recompute_fits(
                 chain_of(planned.facts.held, options, {}), full_rule(step),
                 trial_of(planned, planned.facts.held, options, {}));
-        return pin(planned, schedule_with_batch(planned, batch)).refusal.empty();
+        return pin(planned.choice, schedule_with_batch(planned, batch)).refusal.empty();
     };
     return largest_batch(step.plan().micro_batch, fits);
 }

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -44,8 +45,9 @@ struct MemoryChoice {
 };
 
 /// Reasons why a plan cannot be combined with this choice at any memory size: the key below memory,
-/// and a sentence.
-[[nodiscard]] PlanProblems problems_of(const MemoryChoice& choice, const ParallelPlan& plan);
+/// and a sentence. `unlike`: why its ranks are not alike; empty if they are.
+[[nodiscard]] PlanProblems
+problems_of(const MemoryChoice& choice, const ParallelPlan& plan, const std::string& unlike = {});
 
 /// A step with planned memory; each rank has a part of every layer.
 struct PlannedMemory {

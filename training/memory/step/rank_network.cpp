@@ -21,7 +21,7 @@ std::uint64_t produced(const Network& network, const Layer& layer) {
 }  // namespace
 
 Network rank_network(const Network& network, const KernelTimes& times, const ParallelPlan& plan) {
-    if (plan.tensor == 1)
+    if (plan.tensor == 1 && plan.context == 1 && plan.expert == 1)
         return network;
     ParallelPlan fused = plan;
     fused.loss = LossKernels::kFused;  // otherwise an output of 32 bits counts twice
@@ -37,13 +37,15 @@ Network rank_network(const Network& network, const KernelTimes& times, const Par
         if (layer.split == TensorSplit::kHeads && layer.out_shape.size() == 2) {
             layer.heads /= plan.tensor;
             layer.kv_heads /= plan.tensor;
+            layer.out_shape[0] /= plan.context;
             layer.out_shape[1] /= plan.tensor;
-            layer.macs /= plan.tensor;
+            layer.macs /= std::uint64_t{plan.tensor} * plan.context;
         }
-        // What it reads of the network's own input is whole on each rank.
+        // What it reads of the network's own input is whole on each rank, but for its tokens.
         const std::uint64_t before = produced(network, whole);
         layer.in_elements =
-            produced(held, layer) + (whole.in_elements > before ? whole.in_elements - before : 0);
+            produced(held, layer) +
+            (whole.in_elements > before ? (whole.in_elements - before) / plan.context : 0);
     }
     return held;
 }

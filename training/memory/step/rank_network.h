@@ -7,8 +7,8 @@
 
 namespace switchfold {
 
-/// The network in the sizes of what one tensor-parallel rank has: its part of each layer's
-/// parameters, outputs and heads. With one rank, the network itself.
+/// The network in the sizes of what one rank of those that share layers, samples or experts has:
+/// its part of each layer's parameters, outputs and heads. With one rank, the network itself.
 [[nodiscard]] Network
 rank_network(const Network& network, const KernelTimes& times, const ParallelPlan& plan);
 

@@ -37,7 +37,7 @@ bool same(const Work& a, const Work& b) {
     const auto timed = [](const Work& work) {
         std::vector<const WorkItem*> items;
         for (const WorkItem& item : work)
-            if (!std::holds_alternative<HoldItem>(item))
+            if (!std::holds_alternative<HoldItem>(item) && !std::holds_alternative<LayerItem>(item))
                 items.push_back(&item);
         return items;
     };

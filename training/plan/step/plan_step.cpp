@@ -81,11 +81,12 @@ std::uint32_t PlannedStep::samples() const {
            (last_work_ ? plan_.micro_batch - plan_.last_micro_batch : 0);
 }
 
-ExecutionGraph plan_step(const PlannedStep& step) {
-    return plan_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step));
+ExecutionGraph plan_step(const PlannedStep& step, const LayerMemories* memories) {
+    return plan_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step), memories);
 }
 
-ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank) {
+ExecutionGraph
+plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* memories) {
     const PlannedStep& first = **std::find_if(
         by_rank.begin(), by_rank.end(), [](const PlannedStep* step) { return step != nullptr; });
     const RankMap map(first.plan());
@@ -100,7 +101,10 @@ ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank) {
             continue;
         const RankPlace place = map.place(rank);
         replicas.try_emplace(place.data, step);
-        ranks[rank] = RankWriter(StepParts(*step, map), rank, groups, names).write();
+        const auto memory = memories ? memories->of(*step, place.device) : nullptr;
+        ranks[rank] = RankWriter(StepParts(*step, map), rank, groups, names, memory.get()).write();
+        if (memory)
+            continue;
         const auto [at, fresh] = held.try_emplace(step);
         if (fresh)
             at->second = held_all_along(*step);

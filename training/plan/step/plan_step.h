@@ -3,6 +3,7 @@
 
 #include "training/network/network.h"
 #include "training/plan/schedule/pipeline_schedule.h"
+#include "training/plan/step/layer_memory.h"
 #include "training/plan/step/parallel_plan.h"
 #include "training/plan/step/stage_work.h"
 #include "workloads/graph/execution_graph.h"
@@ -93,10 +94,13 @@ private:
 /// A step whose ranks differ in GPUs or samples. `by_rank` holds the step from which each rank
 /// takes its part, or null for a rank whose replica has no samples. Apart from that, plans,
 /// partitions and the schedules within a replica must be equal.
-[[nodiscard]] ExecutionGraph plan_step(const std::vector<const PlannedStep*>& by_rank);
+/// `memories`: null if all data stay on the GPUs.
+[[nodiscard]] ExecutionGraph
+plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* memories = nullptr);
 
 /// One training step; for a schedule without flush, as many mini-batches as the plan states. Ranks
 /// are numbered by RankMap.
-[[nodiscard]] ExecutionGraph plan_step(const PlannedStep& step);
+[[nodiscard]] ExecutionGraph
+plan_step(const PlannedStep& step, const LayerMemories* memories = nullptr);
 
 }  // namespace switchfold

@@ -49,10 +49,12 @@ bool passes_meet(const PlannedStep& step) {
 }
 
 RankWriter::RankWriter(
-    const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
+    const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names,
+    LayerMemory* memory) :
     parts_(parts),
     rank_(rank),
     device_(parts.map.place(rank).device),
+    memory_(memory),
     writer_(parts.map, rank, parts.plan.launch_times, groups, names) {}
 
 RankGraph RankWriter::write() {
@@ -60,6 +62,8 @@ RankGraph RankWriter::write() {
     mark_alone();
     for (std::size_t at = 0; at < parts_.schedule.order[device_].size(); ++at)
         slot(at);
+    if (memory_ != nullptr)
+        memory_->end(writer_);
     return writer_.take();
 }
 
@@ -292,21 +296,35 @@ void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
 }
 
 void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
+    bool in_layer = false;
+    const auto end_layer = [&] {
+        if (std::exchange(in_layer, false))
+            memory_->after(writer_, phase);
+    };
     for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage)) {
         if (writer_.layer_work(lane, item, phase))
             continue;
-        if (const auto* gather = std::get_if<GatherItem>(&item))
+        if (const auto* layer = std::get_if<LayerItem>(&item)) {
+            end_layer();
+            in_layer = memory_ != nullptr;
+            if (in_layer)
+                memory_->before(writer_, layer->layer, phase);
+        } else if (const auto* gather = std::get_if<GatherItem>(&item)) {
+            end_layer();
             writer_.gather(
                 lane,
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
                 parts_.plan.datatype, phase);
-        else if (const auto* held = std::get_if<HoldItem>(&item))
-            writer_.memory(
-                held->what, held->bytes, held->at_end ? writer_.last(lane).value() : writer_.next(),
-                held->at_end);
-        else
+        } else if (const auto* held = std::get_if<HoldItem>(&item)) {
+            if (memory_ == nullptr)
+                writer_.memory(
+                    held->what, held->bytes,
+                    held->at_end ? writer_.last(lane).value() : writer_.next(), held->at_end);
+        } else {
             gradients_ready(lane, std::get<GradientsItem>(item).layer, reduces);
+        }
     }
+    end_layer();
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces) {
@@ -411,22 +429,45 @@ void RankWriter::before_updates(std::size_t at) {
         {"norm of gradients", std::move(model)});
 }
 
+double RankWriter::updated(double parameters, Weights weights) {
+    return parts_.plan.sharding == Sharding::kNone
+               ? parameters
+               : parameters / static_cast<double>(team(weights).ranks.size());
+}
+
+void RankWriter::update_kernels_of(double parameters) {
+    for (const UpdateKernel& update : update_kernels(parts_.plan, parameters))
+        writer_.kernel(
+            0, update.name, Phase::kOptimizer, parts_.times.estimate(update.kernel).kernel);
+}
+
+/// Layer by layer, so that what an update needs may travel beside the one before.
+void RankWriter::update_layers(const Pass& pass) {
+    const LayerWork& layers = parts_.work.layers();
+    for (const std::uint32_t layer : updated_layers(
+             parts_.step.network(), parts_.work.first(pass.stage), parts_.work.end(pass.stage))) {
+        memory_->before(writer_, layer, Phase::kOptimizer);
+        update_kernels_of(
+            updated(layers.parameters(layer), {pass.stage, layers.shared_by_experts(layer)}));
+        memory_->after(writer_, Phase::kOptimizer);
+    }
+}
+
 void RankWriter::update(const Pass& pass) {
     const ParallelPlan& plan = parts_.plan;
     const std::array<Weights, 2> kinds{Weights{pass.stage, false}, Weights{pass.stage, true}};
     double held = 0;
     for (const Weights& weights : kinds)
-        held += parameters(weights) / (plan.sharding == Sharding::kNone
-                                           ? 1
-                                           : static_cast<double>(team(weights).ranks.size()));
+        held += updated(parameters(weights), weights);
     const double element = element_bytes(plan.datatype);
     const auto rounded = [&](const Weights& weights) {
         return parts_.work.rounded_parameters(weights.stage, weights.experts);
     };
     const Index first = writer_.next();
-    for (const UpdateKernel& update : update_kernels(plan, held))
-        writer_.kernel(
-            0, update.name, Phase::kOptimizer, parts_.times.estimate(update.kernel).kernel);
+    if (memory_ != nullptr)
+        update_layers(pass);
+    else
+        update_kernels_of(held);
     const bool keeps_versions = plan.weights == WeightPolicy::kStash ||
                                 plan.weights == WeightPolicy::kVerticalSync ||
                                 plan.weights == WeightPolicy::kDoubleBuffered;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "training/plan/step/layer_memory.h"
 #include "training/plan/step/pass_writer.h"
 #include "training/plan/step/plan_step.h"
 
@@ -53,7 +54,10 @@ void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
 /// Writes the schedule of a rank's device: passes, messages to neighbours, gradients and updates.
 class RankWriter {
 public:
-    RankWriter(const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names);
+    /// `memory`: null if all data stay on the GPU.
+    RankWriter(
+        const StepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names,
+        LayerMemory* memory = nullptr);
     [[nodiscard]] RankGraph write();
 
 private:
@@ -78,6 +82,10 @@ private:
     void predict(std::size_t lane, const Pass& pass, Phase phase);
     void before_updates(std::size_t at);
     void update(const Pass& pass);
+    void update_layers(const Pass& pass);
+    /// Parameters of which the rank updates its part.
+    [[nodiscard]] double updated(double parameters, Weights weights);
+    void update_kernels_of(double parameters);
     void round_weights(double parameters);
     void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
     void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
@@ -109,6 +117,7 @@ private:
     const StepParts& parts_;
     std::uint32_t rank_;
     std::uint32_t device_;
+    LayerMemory* memory_;
     PassWriter writer_;
     std::vector<bool> last_gradients_;  ///< by slot: whether it is the last before an update
     std::vector<bool> alone_;           ///< by slot: one kernel represents it, in a folded step

@@ -97,6 +97,7 @@ void StageWork::build(std::uint32_t stage) {
         const bool checkpointed = unit != memory.again.end() && unit->first <= i;
         if (checkpointed && i == unit->first)
             host_waits(of(PassKind::kForward));
+        of(PassKind::kForward).push_back(LayerItem{i});
         layers_.forward(i, of(PassKind::kForward));
         if (checkpointed && i + 1 == unit->end) {
             host_waits(of(PassKind::kForward));
@@ -113,12 +114,17 @@ void StageWork::build(std::uint32_t stage) {
                 continue;
             host_waits(of(kind));
             change(of(kind), MemoryClass::kWorkspace, again->workspace, false);
-            for (std::uint32_t j = again->first; j < again->end; ++j)
+            for (std::uint32_t j = again->first; j < again->end; ++j) {
+                of(kind).push_back(LayerItem{j});
                 layers_.forward(j, of(kind));
+            }
         }
         const double loss = layers_.loss_workspace(i);
         for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})
             change(of(kind), MemoryClass::kWorkspace, loss, false);
+        for (const PassKind kind :
+             {PassKind::kBackward, PassKind::kInputGradient, PassKind::kWeightGradient})
+            of(kind).push_back(LayerItem{i});
         layers_.backward(i, of(PassKind::kBackward));
         layers_.input_gradient(i, of(PassKind::kInputGradient));
         for (const PassKind kind : {PassKind::kBackward, PassKind::kInputGradient})

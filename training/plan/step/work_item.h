@@ -43,6 +43,11 @@ struct CollectiveItem {
 /// Later computation waits for the collectives that run beside.
 struct JoinItem {};
 
+/// A layer's part of the pass begins: its forward, also where that is repeated, or its gradients.
+struct LayerItem {
+    std::uint32_t layer = 0;
+};
+
 /// From here on the gradients of a layer's weights are available.
 struct GradientsItem {
     std::uint32_t layer = 0;
@@ -65,8 +70,8 @@ struct HoldItem {
 
 /// One item of a rank's pass; items run in order.
 using WorkItem = std::variant<
-    KernelItem, CallsItem, HostWaitItem, CollectiveItem, JoinItem, GradientsItem, GatherItem,
-    HoldItem>;
+    KernelItem, CallsItem, HostWaitItem, CollectiveItem, JoinItem, LayerItem, GradientsItem,
+    GatherItem, HoldItem>;
 using Work = std::vector<WorkItem>;
 
 }  // namespace switchfold

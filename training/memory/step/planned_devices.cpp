@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "training/memory/step/planned_devices.h"
+
+#include "core/error.h"
+#include "training/memory/compare/largest_batch.h"
+#include "training/memory/step/pin.h"
+#include "training/memory/step/step_copies.h"
+#include "training/plan/step/plan_memory.h"
+#include "training/plan/step/recomputed_layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+std::uint64_t whole_bytes(double bytes) {
+    return static_cast<std::uint64_t>(std::ceil(bytes));
+}
+
+/// Parts into which a layer's moments are divided.
+std::vector<std::uint32_t> shards_of_layers(const PlannedStep& step) {
+    const ParallelPlan& plan = step.plan();
+    const std::uint32_t replicas = replicas_at_work(plan) * plan.context;
+    std::vector<std::uint32_t> shards(step.network().layers.size(), 1);
+    if (plan.sharding != Sharding::kNone)
+        for (std::uint32_t layer = 0; layer < shards.size(); ++layer)
+            shards[layer] = step.work().layers().shared_by_experts(layer)
+                                ? std::max(1U, replicas / plan.expert)
+                                : replicas;
+    return shards;
+}
+
+/// Gathered weights of two blocks: one computes while the next one is gathered.
+double gathered_bytes(const PlannedStep& step, std::uint32_t device) {
+    double largest = 0;
+    for (const std::uint32_t stage : step.schedule().stages_on(device))
+        for (const WorkItem& item : step.work().work(PassKind::kForward, stage))
+            if (const auto* gather = std::get_if<GatherItem>(&item))
+                largest = std::max(
+                    largest, static_cast<double>((gather->bytes + gather->experts).count()));
+    return 2 * largest;
+}
+
+/// Whole gradients before replicas have scattered them: two buckets, or all of them where they
+/// travel after the backward pass.
+double whole_gradients(const PlannedStep& step, std::uint32_t device) {
+    const ParallelPlan& plan = step.plan();
+    if (plan.sharding < Sharding::kGradients)
+        return 0;
+    double sum = 0;
+    double largest = static_cast<double>(std::max(plan.bucket, plan.first_bucket).count());
+    for (const std::uint32_t stage : step.schedule().stages_on(device))
+        for (std::uint32_t layer = step.work().first(stage); layer < step.work().end(stage);
+             ++layer) {
+            const double bytes =
+                step.work().layers().parameters(layer) * element_bytes(plan.gradient);
+            sum += bytes;
+            largest = std::max(largest, bytes);
+        }
+    return plan.overlap_gradients ? std::min(sum, 2 * largest) : sum;
+}
+
+NetworkScheduleOptions options_of(
+    const PlannedStep& step, std::uint32_t device, const MemoryChoice& choice,
+    const NetworkScheduleOptions& common) {
+    NetworkScheduleOptions options = common;
+    options.gradients_apart = true;
+    options.weights_travel = choice.weights_travel;
+    options.layer_shards = shards_of_layers(step);
+    options.passes = device_passes(step.schedule(), step.work(), device);
+    options.again.clear();
+    for (const std::uint32_t stage : step.schedule().stages_on(device)) {
+        const std::vector<LayerRange> again = recomputed_layers(
+            step.network(), step.plan(), step.work().first(stage), step.work().end(stage));
+        options.again.insert(options.again.end(), again.begin(), again.end());
+    }
+    return options;
+}
+
+/// Sets aside what stays on the device, and plans the rest.
+void lay_out(PlannedMemory& planned, const PlannedStep& step, std::uint32_t device) {
+    planned.schedule =
+        network_schedule(planned.facts.held, planned.facts.options, planned.facts.times);
+    const MemoryBytes held = held_all_along(step)[device];
+    double weights = held[MemoryClass::kWeights];
+    for (const MemoryItem& item : planned.schedule.items)
+        if (item.kind == MemoryClass::kWeights)
+            weights -= static_cast<double>(item.bytes);
+    planned.gradients = whole_bytes(
+        held[MemoryClass::kGradients] + held[MemoryClass::kBuckets] +
+        whole_gradients(step, device));
+    planned.shadow = whole_bytes(gathered_bytes(step, device));
+    planned.schedule.resident_bytes =
+        whole_bytes(std::max(0.0, weights)) + planned.gradients + planned.shadow;
+    planned.plan = pin(planned.choice, planned.schedule);
+}
+
+PlannedMemory planned_device(
+    const PlannedStep& step, std::uint32_t device, const MemoryChoice& choice,
+    const MemoryFacts& common) {
+    PlannedMemory planned;
+    planned.choice = choice;
+    planned.facts = common;
+    planned.facts.options = options_of(step, device, choice, common.options);
+    lay_out(planned, step, device);
+    return planned;
+}
+
+/// A rank's copies, around the layers that its writer writes.
+class DeviceCopies : public LayerMemory {
+public:
+    DeviceCopies(const PlannedMemory& planned, MemoryBytes gradients) :
+        moves_(planned), gradients_(gradients) {}
+
+    void before(PassWriter& writer, std::uint32_t layer, Phase phase) override {
+        if (!copies_)
+            copies_.emplace(moves_, writer);
+        const std::vector<AccessStep>& steps = moves_.memory.schedule.steps;
+        SWITCHFOLD_CHECK(
+            copies_->at() < steps.size() && steps[copies_->at()].layer == layer,
+            "layer {} is not the one that the memory plan has next", layer);
+        data_ = copies_->fetch(phase);
+        for (const PassWriter::Index wait : data_)
+            writer.wait_for(0, wait);
+        first_ = writer.next();
+    }
+
+    void after(PassWriter& writer, Phase phase) override {
+        // What the lane waits for beside the layer, as gathered weights of the next, does not count.
+        std::vector<PassWriter::Index> ended = writer.ends(0);
+        std::erase_if(ended, [&](PassWriter::Index index) { return index < first_; });
+        if (ended.empty())  // the layer has no operation
+            ended_.insert(ended_.end(), data_.begin(), data_.end());
+        else
+            ended_ = std::move(ended);
+        copies_->laid(first_, ended_);
+        copies_->keep(ended_, ended_, phase);
+    }
+
+    void end(PassWriter& writer) override {
+        SWITCHFOLD_CHECK(
+            copies_ && copies_->at() == moves_.memory.schedule.steps.size(),
+            "a memory plan of more steps than were written");
+        (void)writer;
+        copies_->memory(gradients_);
+    }
+
+private:
+    PlannedMoves moves_;
+    MemoryBytes gradients_;
+    std::optional<StepCopies> copies_;
+    PassWriter::Index first_ = 0;
+    std::vector<PassWriter::Index> data_;   ///< what the layer waits for
+    std::vector<PassWriter::Index> ended_;  ///< ends of the last layer that had operations
+};
+
+}  // namespace
+
+bool has_parts(const ParallelPlan& plan) {
+    return plan.pipeline > 1 || plan.context > 1 || plan.expert > 1 ||
+           plan.sharding >= Sharding::kGradients;
+}
+
+std::string PlannedDevices::add(const PlannedStep& step, const MemoryChoice& choice) {
+    std::vector<PlannedMemory>& devices = by_step_[&step];
+    const MemoryFacts common = memory_facts(step.network(), step.times(), step.plan());
+    for (std::uint32_t device = 0; device < step.schedule().devices(); ++device) {
+        devices.push_back(planned_device(step, device, choice, common));
+        if (const std::string& why = devices.back().plan.refusal; !why.empty())
+            return why;
+    }
+    return {};
+}
+
+const PlannedMemory& PlannedDevices::busiest() const {
+    const PlannedMemory* most = nullptr;
+    for (const auto& [step, devices] : by_step_)
+        for (const PlannedMemory& device : devices)
+            if (most == nullptr || device.plan.moved_bytes() > most->plan.moved_bytes())
+                most = &device;
+    SWITCHFOLD_CHECK(most != nullptr, "no device has planned memory");
+    return *most;
+}
+
+std::unique_ptr<LayerMemory>
+PlannedDevices::of(const PlannedStep& step, std::uint32_t device) const {
+    const MemoryBytes held = held_all_along(step)[device];
+    MemoryBytes gradients;
+    for (const MemoryClass what : {MemoryClass::kGradients, MemoryClass::kBuckets})
+        gradients[what] = held[what];
+    return std::make_unique<DeviceCopies>(devices(step)[device], gradients);
+}
+
+std::uint32_t largest_micro_batch(const PlannedStep& step, const MemoryChoice& choice) {
+    const MemoryFacts common = memory_facts(step.network(), step.times(), step.plan());
+    return largest_batch(step.plan().micro_batch, [&](std::uint32_t batch) {
+        MemoryFacts facts = common;
+        facts.options.batch = batch;
+        for (std::uint32_t device = 0; device < step.schedule().devices(); ++device)
+            if (!planned_device(step, device, choice, facts).plan.refusal.empty())
+                return false;
+        return true;
+    });
+}
+
+}  // namespace switchfold

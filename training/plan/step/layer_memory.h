@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "training/plan/step/pass_writer.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace switchfold {
+
+class PlannedStep;
+
+/// Moves a rank's data between layers: told before and after each layer of each pass, in the order
+/// of the device's passes, and before and after the update of each layer. It counts the memory that
+/// layers and weights take; the rank's writer then does not.
+class LayerMemory {
+public:
+    LayerMemory() = default;
+    LayerMemory(const LayerMemory&) = delete;
+    LayerMemory& operator=(const LayerMemory&) = delete;
+    LayerMemory(LayerMemory&&) = delete;
+    LayerMemory& operator=(LayerMemory&&) = delete;
+    virtual ~LayerMemory() = default;
+
+    /// The first lane's next operations are the layer's; it waits for what is fetched for them.
+    virtual void before(PassWriter& writer, std::uint32_t layer, Phase phase) = 0;
+    virtual void after(PassWriter& writer, Phase phase) = 0;
+    /// All operations are written.
+    virtual void end(PassWriter& writer) = 0;
+};
+
+/// Makes that of each rank of a step.
+class LayerMemories {
+public:
+    LayerMemories() = default;
+    LayerMemories(const LayerMemories&) = default;
+    LayerMemories& operator=(const LayerMemories&) = default;
+    LayerMemories(LayerMemories&&) = default;
+    LayerMemories& operator=(LayerMemories&&) = default;
+    virtual ~LayerMemories() = default;
+
+    [[nodiscard]] virtual std::unique_ptr<LayerMemory>
+    of(const PlannedStep& step, std::uint32_t device) const = 0;
+};
+
+}  // namespace switchfold
