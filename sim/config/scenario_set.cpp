@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -148,12 +149,27 @@ void average_as_planned(Experiment& experiment) {
     training->plan->overlap_gradients = false;  // none travel in a step
 }
 
+/// Replicas learn from as large a part of the batch as the plan gives them.
+void share_as_divided(Experiment& experiment) {
+    const auto* training =
+        std::get_if<TrainingWorkloadParams>(experiment.workload ? &*experiment.workload : nullptr);
+    if (!experiment.learning || training == nullptr || !training->plan ||
+        training->plan->pipeline > 1 || !experiment.learning->members.empty())
+        return;
+    const std::vector<std::uint32_t>& samples = training->plan->division.samples;
+    const bool unequal =
+        std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) != samples.end();
+    if (experiment.learning->shares.empty() && unequal)
+        experiment.learning->shares = samples;
+}
+
 }  // namespace
 
 Experiment read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes) {
     Experiment experiment =
         read_params<Experiment>(written.json, written.file, written.overrides, notes);
     average_as_planned(experiment);
+    share_as_divided(experiment);
     return experiment;
 }
 

@@ -43,6 +43,24 @@ ran_pass(const Span& span, const std::string& name, const std::vector<OperationT
         static_cast<double>(times[span.last].end.count()) * kSecond};
 }
 
+/// Updates of a device's stages, if they run within passes and have no span. Their weights are
+/// those of updates behind the passes (UpdatePolicy), so they count at the end of the step.
+void add_updates(
+    const PipelineSchedule& schedule, std::uint32_t device,
+    const std::vector<OperationTimes>& times, std::vector<RanPass>& passes) {
+    const bool there = std::any_of(passes.begin(), passes.end(), [&](const RanPass& ran) {
+        return ran.holder == device && ran.pass.kind == PassKind::kUpdate;
+    });
+    if (there)
+        return;
+    double end = 0;
+    for (const OperationTimes& one : times)
+        end = std::max(end, static_cast<double>(one.end.count()) * kSecond);
+    for (const std::uint32_t stage : schedule.stages_on(device))
+        passes.push_back(
+            {{PassKind::kUpdate, schedule.micro_batches - 1, stage}, device, end, end});
+}
+
 /// Passes by replica. Ranks that share a layer or a sample run the same passes; the first
 /// represents them. A folded plan simulates one replica, which represents all.
 std::vector<RanPasses>
@@ -59,11 +77,15 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
         const RankPlace place = map.place(rank);
         if (place.tensor != 0 || place.context != 0)
             continue;
+        std::vector<RanPass>& passes = replicas[place.data].passes;
+        const std::size_t before = passes.size();
         for (const Span& span : graph.ranks[rank]->spans) {
             RanPass ran = ran_pass(span, graph.names[span.name], outcome.times[rank]);
             ran.holder = place.device;
-            replicas[place.data].passes.push_back(ran);
+            passes.push_back(ran);
         }
+        if (passes.size() > before && !schedule.asynchronous)
+            add_updates(schedule, place.device, outcome.times[rank], passes);
     }
     SWITCHFOLD_CHECK(!replicas.front().passes.empty(), "no pass of a plan ran");
     for (RanPasses& replica : replicas)

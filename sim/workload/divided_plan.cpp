@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -191,7 +192,53 @@ private:
         }
         for (std::uint32_t i = 0; i < count; ++i)
             replicas_[i].samples = samples[i];
+        if (plan_.sharding >= Sharding::kGradients)
+            divide_alike();
         tell(samples, even, how);
+    }
+
+    /// Replicas that exchange in each micro-batch need equally many of them: the least number with
+    /// which each replica's micro-batches, smaller where it has fewer samples, are within its
+    /// limit.
+    void divide_alike() {
+        std::set<std::uint32_t> counts;
+        std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
+        for (const Replica& replica : replicas_) {
+            if (replica.samples == 0)
+                continue;
+            counts.insert(micro_batches(replica.samples, replica.micro_batch).count);
+            most = std::min(most, replica.samples);
+        }
+        if (counts.size() < 2)
+            return;
+        const auto divides = [&](std::uint32_t count) {
+            return std::all_of(replicas_.begin(), replicas_.end(), [&](const Replica& replica) {
+                return replica.samples == 0 ||
+                       micro_batches(replica.samples, size_of(replica, count)).count == count;
+            });
+        };
+        for (std::uint32_t count = *counts.rbegin(); count <= most; ++count) {
+            if (!divides(count))
+                continue;
+            for (Replica& replica : replicas_)
+                replica.micro_batch = std::max(1U, size_of(replica, count));
+            alike_ = true;
+            out_.notes.push_back(fmt::format(
+                "every replica has {} micro-batches, since with this sharding they exchange in "
+                "each; that with fewest samples has them of {}",
+                count,
+                std::min_element(
+                    replicas_.begin(), replicas_.end(),
+                    [](const Replica& a, const Replica& b) {
+                        return a.micro_batch < b.micro_batch;
+                    })
+                    ->micro_batch));
+            return;
+        }
+    }
+    /// Samples of a micro-batch if a replica has so many.
+    [[nodiscard]] static std::uint32_t size_of(const Replica& replica, std::uint32_t count) {
+        return (replica.samples + count - 1) / count;
     }
 
     [[nodiscard]] bool check_given(const std::vector<std::uint32_t>& samples) {
@@ -241,6 +288,17 @@ private:
             spread.longest, spread.longest_over_mean(), spread.deviation);
     }
 
+    void tell_weights(const std::vector<std::uint32_t>& samples) {
+        std::vector<std::string> weights;
+        for (const std::uint32_t one : samples)
+            weights.push_back(
+                fmt::format("{:.4g}", static_cast<double>(one) / params_.global_batch));
+        out_.notes.push_back(fmt::format(
+            "gradients are summed with weights {}: replicas scale their loss by them, which takes "
+            "no kernel of its own",
+            listed(weights)));
+    }
+
     void tell(
         const std::vector<std::uint32_t>& samples, const std::vector<std::uint32_t>& even,
         const std::string& how) {
@@ -253,14 +311,8 @@ private:
             out_.notes.push_back(fmt::format(
                 "equal shares {}: {}; {:.2f} times as long", listed(even), told(before),
                 before.longest / own.longest));
-            std::vector<std::string> weights;
-            for (const std::uint32_t one : samples)
-                weights.push_back(
-                    fmt::format("{:.4g}", static_cast<double>(one) / params_.global_batch));
-            out_.notes.push_back(fmt::format(
-                "gradients are summed with weights {}: replicas scale their loss by them, which "
-                "takes no kernel of its own",
-                listed(weights)));
+            if (!params_.average)
+                tell_weights(samples);
         }
         for (std::size_t i = 0; i < samples.size(); ++i)
             if (samples[i] == 0)
@@ -268,7 +320,7 @@ private:
         const bool apart = std::any_of(replicas_.begin(), replicas_.end(), [&](const Replica& one) {
             return one.micro_batch != largest_;
         });
-        if (apart) {
+        if (apart && !alike_) {
             std::vector<std::uint32_t> most;
             for (const Replica& replica : replicas_)
                 most.push_back(replica.micro_batch);
@@ -284,6 +336,10 @@ private:
         plan.micro_batch = parts.samples;
         plan.accumulate = parts.count;
         plan.last_micro_batch = parts.last;
+        if (params_.average) {
+            plan.data = 1;
+            return plan;
+        }
         for (const Replica& one : replicas_)
             plan.samples.push_back(one.samples);
         return plan;
@@ -306,9 +362,15 @@ private:
             fail(
                 "/division",
                 fmt::format(
-                    "gives replicas {} micro-batches, and with this sharding they exchange in "
-                    "each; expected as many in all, or sharding none or optimizer",
+                    "gives replicas {} micro-batches, with this sharding they exchange in each, "
+                    "and no number of them divides all; expected shares that some number of "
+                    "micro-batches divides, or sharding none or optimizer",
                     fmt::join(counts, ", ")));
+        if (params_.average && samples.contains(0))
+            fail(
+                "/division",
+                "leaves a replica without samples, whose weights would be averaged untrained; "
+                "expected one or more each");
         if (plan_.expert > 1 && samples.size() > 1)
             fail(
                 "/division",
@@ -402,7 +464,8 @@ private:
     MemoryCheck check_;
     PlanProblems& problems_;
     std::vector<Replica> replicas_;
-    std::uint32_t largest_ = 1;                    ///< largest micro-batch allowed by the plan
+    bool alike_ = false;         ///< replicas were given equally many micro-batches
+    std::uint32_t largest_ = 1;  ///< largest micro-batch allowed by the plan
     std::map<std::uint32_t, std::uint32_t> room_;  ///< samples of a micro-batch, by kind
     DividedPlan out_;
 };

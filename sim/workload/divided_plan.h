@@ -24,8 +24,9 @@ struct DividedPlan {
 };
 
 /// Divides the plan's batch and builds every rank's step, given kernel times for the kinds of GPUs
-/// in use (none for others). `plan` describes the share of a replica if all were equal. Nothing if
-/// there are problems; their pointers are relative to the plan.
+/// in use (none for others). `plan` describes the share of a replica if all were equal. If the plan
+/// averages replicas, which train apart, each step is that of its replica alone, with data 1.
+/// Nothing if there are problems; their pointers are relative to the plan.
 [[nodiscard]] std::optional<DividedPlan> divided_plan(
     const PlanParams& params, const ParallelPlan& plan, const Network& network,
     const RankGpus& gpus, const std::vector<std::optional<KernelTimes>>& times, MemoryCheck check,

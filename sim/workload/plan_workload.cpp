@@ -292,10 +292,37 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
 ExecutionGraph PreparedPlan::graph() const {
     if (cut)
         return cut_step(*cut);
+    if (divided && average)
+        return averaged_steps(replicas_apart(), *average);
     if (divided)
         return plan_step(divided->by_rank, devices.get());
     ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step, devices.get());
-    return average ? averaged_steps(*step, own, *average, ranks / ranks_of(step->plan())) : own;
+    return average ? averaged_steps(*step, std::move(own), *average, ranks / ranks_of(step->plan()))
+                   : own;
+}
+
+/// Replicas one by one; equal ones that follow each other together.
+std::vector<ReplicaApart> PreparedPlan::replicas_apart() const {
+    ParallelPlan plan = step->plan();
+    const RankMap replica(plan);
+    plan.data = ranks / replica.ranks();
+    const RankMap all(plan);
+    std::vector<ReplicaApart> apart;
+    for (std::uint32_t data = 0; data < plan.data; ++data) {
+        std::vector<const PlannedStep*> by_rank;
+        for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
+            RankPlace place = replica.place(r);
+            place.data = data;
+            by_rank.push_back(divided->by_rank[all.rank(place)]);
+        }
+        if (!apart.empty() && apart.back().by_rank == by_rank) {
+            ++apart.back().replicas;
+            continue;
+        }
+        ExecutionGraph own = plan_step(by_rank, devices.get());
+        apart.push_back({std::move(by_rank), std::move(own), 1});
+    }
+    return apart;
 }
 
 namespace {
@@ -331,18 +358,13 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
             "equal or the first layers of stages");
 }
 
-/// Reduces a plan of independently training replicas to one replica.
-void use_average(const PlanParams& params, bool divides, ParallelPlan& plan, PlanProblems& found) {
-    if (divides)
-        found.emplace_back(
-            "/average",
-            "is of replicas that are alike; expected no global_batch, and GPUs of one kind");
+/// What averaging independently training replicas refuses of a plan.
+void check_average(const PlanParams& params, const ParallelPlan& plan, PlanProblems& found) {
     if (schedule_of(plan).asynchronous)
         found.emplace_back(
             "/average", "is of steps, and the schedule never flushes; expected one that does");
     for (auto& problem : problems_of(*params.average, plan))
         found.push_back(std::move(problem));
-    plan.data = 1;
 }
 
 }  // namespace
@@ -384,7 +406,9 @@ std::optional<PreparedPlan> prepare_plan(
     if (divides)
         refuse_unequal(*workload.plan, kinds.size() > 1, problems);
     if (workload.plan->average && problems.empty())
-        use_average(*workload.plan, divides, plan, problems);
+        check_average(*workload.plan, plan, problems);
+    if (workload.plan->average && !divides)
+        plan.data = 1;
     const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
     const KernelTimes& first = *times[*kinds.begin()];
     plan_partition(*workload.plan, network, first, gpu.memory.for_plans(), plan, problems);
@@ -403,6 +427,8 @@ std::optional<PreparedPlan> prepare_plan(
             return {};
         prepared.notes.insert(
             prepared.notes.end(), prepared.divided->notes.begin(), prepared.divided->notes.end());
+        if (prepared.average)
+            plan.data = 1;
     }
     if (const std::string told = told_normalisation(plan, network); !told.empty())
         prepared.notes.push_back(told);

@@ -6,7 +6,7 @@
 #include "sim/config/training_params.h"
 #include "sim/workload/divided_plan.h"
 #include "training/memory/step/planned_devices.h"
-#include "training/plan/average/average_plan.h"
+#include "training/plan/average/averaged_step.h"
 #include "training/plan/step/plan_step.h"
 
 #include <cstdint>
@@ -36,6 +36,9 @@ struct PreparedPlan {
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
+
+private:
+    [[nodiscard]] std::vector<ReplicaApart> replicas_apart() const;
 };
 
 /// The plan of a workload as far as it does not depend on the network: types and buckets common to

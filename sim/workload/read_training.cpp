@@ -159,11 +159,6 @@ private:
     }
 
     void refuse_to_learn(const LearningParams& learning, const PreparedPlan& prepared) const {
-        if (prepared.memory && prepared.memory->choice.updates != UpdatePolicy::kBatch)
-            context_.fail(
-                "/learning",
-                "follows passes and updates one after the other, and this plan of memory updates "
-                "within passes; expected updates batch");
         PlanProblems wrong =
             why_not_learned(learning, *prepared.step, context_.file().parent_path());
         for (auto& [pointer, what] : wrong)
@@ -278,7 +273,8 @@ private:
             context_.fail(
                 "/learning",
                 "assumes equal micro-batches, but the plan divides the batch into others; "
-                "expected a plan without global_batch, or learning's shares");
+                "expected a division that names its samples, a plan without global_batch, or "
+                "learning's shares");
     }
 
     void fold(const PlannedStep& step) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/memory/access/device_passes.h"
 
-#include "core/error.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,17 +14,20 @@ device_passes(const PipelineSchedule& schedule, const StageWork& work, std::uint
     // Passes that still need what a forward left, by stage and micro-batch.
     using Of = std::pair<std::uint32_t, std::uint32_t>;
     std::map<Of, std::uint32_t> left;
+    std::vector<Pass> in_order;
     for (const Slot& slot : order) {
-        SWITCHFOLD_CHECK(!slot.beside, "passes beside each other have no order");
-        if (slot.pass.kind != PassKind::kUpdate)
-            ++left[{slot.pass.stage, slot.pass.micro_batch}];
+        if (slot.beside)
+            in_order.push_back(*slot.beside);
+        in_order.push_back(slot.pass);
     }
+    for (const Pass& pass : in_order)
+        if (pass.kind != PassKind::kUpdate)
+            ++left[{pass.stage, pass.micro_batch}];
     std::vector<DevicePass> passes;
     std::map<std::uint32_t, std::set<std::uint32_t>> free;  // buffers by stage
     std::map<Of, std::uint32_t> buffer_of;
     std::uint32_t buffers = 0;
-    for (const Slot& slot : order) {
-        const Pass& pass = slot.pass;
+    for (const Pass& pass : in_order) {
         DevicePass made{
             pass.kind, pass.micro_batch, work.first(pass.stage), work.end(pass.stage), 0};
         if (pass.kind != PassKind::kUpdate) {

@@ -21,7 +21,7 @@ struct DevicePass {
 };
 
 /// The passes of a device in their order. A micro-batch takes the first buffer of its stage that is
-/// free. \pre no pass runs beside another.
+/// free. Of two passes beside each other the second comes first, as the rank's writer has them.
 [[nodiscard]] std::vector<DevicePass>
 device_passes(const PipelineSchedule& schedule, const StageWork& work, std::uint32_t device);
 

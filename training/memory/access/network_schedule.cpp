@@ -2,11 +2,10 @@
 #include "training/memory/access/network_schedule.h"
 
 #include "core/error.h"
-#include "training/network/product.h"
+#include "training/memory/access/layer_items.h"
 #include "training/plan/step/kept_tensors.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,25 +13,15 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
-
-class Writer {
+class Writer : private LayerItemTable {
 public:
     Writer(
         const Network& network, const NetworkScheduleOptions& options,
         std::span<const LayerTimes> times) :
-        network_(network),
-        options_(options),
-        times_(times),
-        blocks_(options.again),
-        layers_(network.layers.size()) {}
+        LayerItemTable(network, options), times_(times), blocks_(options.again) {}
 
     AccessSchedule take() {
         schedule_.name = network_.name;
-        for (std::uint32_t i = 0; i < layers_.size(); ++i)
-            if (const auto shared = network_.layers[i].shares)
-                layers_[owner(*shared)].shared = true;
-        find_what_blocks_alone_read();
         if (options_.passes.empty())
             whole_network();
         else
@@ -44,8 +33,11 @@ public:
 private:
     void whole_network() {
         end_ = size();
-        for (std::uint32_t i = 0; i < size(); ++i)
-            add_items(i);
+        for (std::uint32_t i = 0; i < size(); ++i) {
+            add_activations(i);
+            if (network_.layers[i].parameters > 0)
+                add_weights(i);
+        }
         for (micro_batch_ = 0; micro_batch_ < options_.micro_batches; ++micro_batch_) {
             forward_pass();
             backward_pass(Gradients::kBoth);
@@ -103,13 +95,13 @@ private:
             if (first_use[pass.buffer] == nullptr)
                 first_use[pass.buffer] = &pass;
         }
-        const std::vector<Items> weights = layers_;
+        const std::vector<LayerItems> weights = layers_;
         for (const DevicePass* pass : first_use) {
             SWITCHFOLD_CHECK(pass != nullptr, "a buffer that no pass uses");
             for (std::uint32_t i = pass->first; i < pass->end; ++i) {
                 add_activations(i);
                 for (const std::uint32_t input : network_.layers[i].inputs)
-                    if (input < pass->first && layers_[input].output == kNone)
+                    if (input < pass->first && layers_[input].output == kNoItem)
                         add_output(input);
             }
             buffers_.push_back({std::exchange(layers_, weights), {}});
@@ -151,145 +143,19 @@ private:
         }
     }
 
-    /// Items of a layer; kNone if it has none.
-    struct Items {
-        std::uint32_t input = kNone;  ///< the part of its input that is the network's own input
-        std::uint32_t output = kNone;
-        std::uint32_t mask = kNone;
-        std::uint32_t scores = kNone;        ///< of attention through memory
-        std::uint32_t output_again = kNone;  ///< of a repeated forward
-        std::uint32_t mask_again = kNone;
-        std::uint32_t output_gradient = kNone;
-        std::uint32_t weights = kNone;
-        std::uint32_t gradient = kNone;
-        std::uint32_t moments = kNone;
-        bool shared = false;  ///< another layer uses the same weights
-        bool inside = false;  ///< of a repeated block: no layer outside of it reads the output
-        std::uint32_t last_reader = 0;  ///< of the output; the layer itself: none
-    };
-
     /// What a micro-batch in flight on a stage occupies.
     struct Buffer {
-        std::vector<Items> layers;
+        std::vector<LayerItems> layers;
         std::vector<bool> has_gradient;
     };
 
-    /// The repeated block of a layer; null: none.
-    [[nodiscard]] const LayerRange* block_of(std::uint32_t layer) const {
-        const auto found =
-            std::find_if(blocks_.begin(), blocks_.end(), [&](const LayerRange& block) {
-                return block.first <= layer && layer < block.end;
-            });
-        return found == blocks_.end() ? nullptr : &*found;
-    }
-    void find_what_blocks_alone_read() {
-        for (std::uint32_t i = 0; i < layers_.size(); ++i) {
-            layers_[i].inside = block_of(i) != nullptr;
-            layers_[i].last_reader = i;
-            for (const std::uint32_t input : network_.layers[i].inputs) {
-                layers_[input].last_reader = i;
-                if (block_of(input) != block_of(i))
-                    layers_[input].inside = false;
-            }
-        }
-    }
-
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(layers_.size()); }
-    [[nodiscard]] std::uint32_t owner(std::uint32_t layer) const {
-        while (const auto shared = network_.layers[layer].shares)
-            layer = *shared;
-        return layer;
-    }
     [[nodiscard]] LayerTimes times(std::uint32_t layer) const {
         return times_.empty() ? LayerTimes{} : times_[layer];
     }
 
-    std::uint32_t add(const std::string& name, MemoryClass kind, std::uint64_t bytes) {
-        MemoryItem item{name, kind, bytes};
-        item.persistent = kind == MemoryClass::kWeights || kind == MemoryClass::kMoments;
-        schedule_.items.push_back(std::move(item));
-        return static_cast<std::uint32_t>(schedule_.items.size() - 1);
-    }
-
-    void add_items(std::uint32_t i) {
-        add_activations(i);
-        if (network_.layers[i].parameters > 0)
-            add_weights(i);
-    }
-
-    /// The output of another stage's layer, and its gradient.
-    void add_output(std::uint32_t i) {
-        const Layer& layer = network_.layers[i];
-        const std::uint64_t bytes = layer.out_elements * options_.batch * options_.element;
-        layers_[i].output = add(layer.name, MemoryClass::kActivations, bytes);
-        layers_[i].output_gradient =
-            add("gradient of " + layer.name, MemoryClass::kWorkspace, bytes);
-    }
-
-    void add_activations(std::uint32_t i) {
-        const Layer& layer = network_.layers[i];
-        Items& items = layers_[i];
-        const std::uint64_t out = layer.out_elements * options_.batch;
-        std::uint64_t produced = 0;
-        for (const std::uint32_t input : layer.inputs)
-            produced += network_.layers[input].out_elements;
-        if (layer.in_elements > produced)
-            items.input =
-                add("input of " + layer.name, MemoryClass::kActivations,
-                    (layer.in_elements - produced) * options_.batch * options_.element);
-        items.output = add(layer.name, MemoryClass::kActivations, out * options_.element);
-        schedule_.items.back().scratch = items.inside;
-        const bool again = block_of(i) != nullptr;
-        std::uint32_t* const mask = again ? &items.mask_again : &items.mask;
-        if (kept_tensors(layer).mask)
-            *mask = add("mask of " + layer.name, MemoryClass::kActivations, out);
-        if (again) {
-            items.output_again =
-                add("again " + layer.name, MemoryClass::kWorkspace, out * options_.element);
-            schedule_.items.back().scratch = true;
-            if (items.mask_again != kNone) {
-                schedule_.items[items.mask_again].kind = MemoryClass::kWorkspace;
-                schedule_.items[items.mask_again].scratch = true;
-            }
-        }
-        if (options_.kept_of_score > 0)
-            if (const auto shape = attention_of(layer)) {
-                items.scores =
-                    add("scores of " + layer.name, MemoryClass::kActivations,
-                        scores_of(*shape) * options_.kept_of_score * options_.batch);
-                schedule_.items[items.scores].scratch = again;
-            }
-        items.output_gradient =
-            add("gradient of " + layer.name, MemoryClass::kWorkspace, out * options_.element);
-        schedule_.items.back().scratch = items.inside;
-    }
-
-    void add_weights(std::uint32_t i) {
-        const Layer& layer = network_.layers[i];
-        Items& items = layers_[i];
-        if (options_.weights_travel)
-            items.weights =
-                add("weights of " + layer.name, MemoryClass::kWeights,
-                    layer.parameters * options_.element);
-        else
-            schedule_.resident_bytes += layer.parameters * options_.element;
-        const std::uint64_t gradient = layer.parameters * options_.gradient;
-        if (options_.update_in_backward && items.shared && !options_.gradients_apart) {
-            schedule_.resident_bytes += gradient;
-        } else if (!options_.gradients_apart) {
-            items.gradient =
-                add("weight gradient of " + layer.name, MemoryClass::kGradients, gradient);
-            schedule_.items.back().scratch = options_.update_in_backward;
-        }
-        if (options_.moments > 0)
-            items.moments =
-                add("moments of " + layer.name, MemoryClass::kMoments,
-                    (layer.parameters * options_.moments + options_.shards_of(i) - 1) /
-                        options_.shards_of(i));
-    }
-
     static void open(AccessStep& step, std::uint32_t item, bool writes, bool anew = false) {
-        if (item == kNone)
+        if (item == kNoItem)
             return;
         const auto found =
             std::find_if(step.open.begin(), step.open.end(), [&](const ItemAccess& access) {
@@ -414,7 +280,7 @@ private:
             t.input_gradient + (which == Gradients::kBoth ? t.weight_gradient : 0));
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
-            if (item != kNone && layer.type == "conv")
+            if (item != kNoItem && layer.type == "conv")
                 schedule_.items[item].read_by_convolution = true;
         };
         if (kept.input) {
@@ -487,11 +353,8 @@ private:
         }
     }
 
-    const Network& network_;
-    const NetworkScheduleOptions& options_;
     std::span<const LayerTimes> times_;
     const std::vector<LayerRange>& blocks_;  ///< that run again
-    std::vector<Items> layers_;
     std::vector<bool> has_gradient_;  ///< by layer, of this micro-batch: its output's gradient
     std::vector<std::uint32_t> read_until_;  ///< by layer of the block that is repeated
     std::vector<bool> arrived_;              ///< by layer of another stage: its output is there
@@ -499,7 +362,6 @@ private:
     std::uint32_t first_ = 0;  ///< layers of the pass
     std::uint32_t end_ = 0;    ///< one past the last
     std::uint32_t micro_batch_ = 0;
-    AccessSchedule schedule_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "training/plan/step/recomputed_layers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
@@ -115,7 +116,7 @@ public:
     DeviceCopies(const PlannedMemory& planned, MemoryBytes gradients) :
         moves_(planned), gradients_(gradients) {}
 
-    void before(PassWriter& writer, std::uint32_t layer, Phase phase) override {
+    void before(PassWriter& writer, std::size_t lane, std::uint32_t layer, Phase phase) override {
         if (!copies_)
             copies_.emplace(moves_, writer);
         const std::vector<AccessStep>& steps = moves_.memory.schedule.steps;
@@ -124,20 +125,25 @@ public:
             "layer {} is not the one that the memory plan has next", layer);
         data_ = copies_->fetch(phase);
         for (const PassWriter::Index wait : data_)
-            writer.wait_for(0, wait);
+            writer.wait_for(lane, wait);
         first_ = writer.next();
     }
 
-    void after(PassWriter& writer, Phase phase) override {
-        // What the lane waits for beside the layer, as gathered weights of the next, does not count.
-        std::vector<PassWriter::Index> ended = writer.ends(0);
+    void after(PassWriter& writer, std::size_t lane, Phase phase) override {
+        // What the lane waits for beside the layer, as gathered weights of the next, does not
+        // count.
+        std::vector<PassWriter::Index>& last = ended_[lane];
+        std::vector<PassWriter::Index> ended = writer.ends(lane);
         std::erase_if(ended, [&](PassWriter::Index index) { return index < first_; });
         if (ended.empty())  // the layer has no operation
-            ended_.insert(ended_.end(), data_.begin(), data_.end());
+            last.insert(last.end(), data_.begin(), data_.end());
         else
-            ended_ = std::move(ended);
-        copies_->laid(first_, ended_);
-        copies_->keep(ended_, ended_, phase);
+            last = std::move(ended);
+        copies_->laid(first_, last);
+        // A step frees its room and that of the steps before, on either lane.
+        std::vector<PassWriter::Index> both = last;
+        both.insert(both.end(), ended_[1 - lane].begin(), ended_[1 - lane].end());
+        copies_->keep(last, std::move(both), phase);
     }
 
     void end(PassWriter& writer) override {
@@ -153,8 +159,9 @@ private:
     MemoryBytes gradients_;
     std::optional<StepCopies> copies_;
     PassWriter::Index first_ = 0;
-    std::vector<PassWriter::Index> data_;   ///< what the layer waits for
-    std::vector<PassWriter::Index> ended_;  ///< ends of the last layer that had operations
+    std::vector<PassWriter::Index> data_;  ///< what the layer waits for
+    std::array<std::vector<PassWriter::Index>, 2>
+        ended_;  ///< by lane: ends of its last layer that had operations
 };
 
 }  // namespace

@@ -165,6 +165,17 @@ void lay_out(PlannedMemory& planned) {
     planned.plan = pin(planned.choice, planned.schedule);
 }
 
+/// Whether gradients of weights are passes of their own.
+bool has_weight_gradients(const PipelineSchedule& schedule) {
+    const auto apart = [](const Slot& slot) {
+        return slot.pass.kind == PassKind::kWeightGradient ||
+               (slot.beside && slot.beside->kind == PassKind::kWeightGradient);
+    };
+    return std::any_of(schedule.order.begin(), schedule.order.end(), [&](const auto& device) {
+        return std::any_of(device.begin(), device.end(), apart);
+    });
+}
+
 /// What needs a GPU that has a part of every layer, and sees each micro-batch from its forward to
 /// its backward.
 PlanProblems
@@ -198,25 +209,11 @@ problems_of_parts(const MemoryChoice& choice, const ParallelPlan& plan, const st
     if (plan.recompute == Recompute::kExact)
         problems.emplace_back(
             "", fmt::format("chooses by recompute exact among all layers, and the plan {}", parts));
-    for (const std::vector<Slot>& device : schedule_of(plan).order) {
-        const bool beside = std::any_of(
-            device.begin(), device.end(), [](const Slot& slot) { return slot.beside.has_value(); });
-        const bool apart = std::any_of(device.begin(), device.end(), [](const Slot& slot) {
-            return slot.pass.kind == PassKind::kWeightGradient;
-        });
-        if (beside)
-            problems.emplace_back(
-                "", "stages data for one pass at a time, and the schedule runs a forward beside a "
-                    "backward; expected a schedule without");
-        if (apart && plan.recompute != Recompute::kNone)
-            problems.emplace_back(
-                "",
-                "frees what a layer makes again with its backward, and the schedule's gradients "
+    if (plan.recompute != Recompute::kNone && has_weight_gradients(schedule_of(plan)))
+        problems.emplace_back(
+            "", "frees what a layer makes again with its backward, and the schedule's gradients "
                 "of weights read it later; expected recompute none, or a schedule without "
                 "passes of weight gradients");
-        if (beside || apart)
-            break;
-    }
     return problems;
 }
 

@@ -205,54 +205,74 @@ double parameters_of(const PlannedStep& one, const RankPlace& place) {
 
 /// The replicas' local steps, without the exchange.
 ExecutionGraph local_steps(
-    const ExecutionGraph& steps, const RankMap& replica, const RankMap& all, std::uint32_t count) {
-    if (replica.ranks() == 1) {
-        ExecutionGraph graph = steps;
-        graph.ranks.assign(count, steps.ranks.front());
+    const std::vector<ReplicaApart>& apart, const RankMap& replica, const RankMap& all,
+    std::uint32_t every) {
+    if (apart.size() == 1 && replica.ranks() == 1) {
+        ExecutionGraph graph = repeat(apart.front().step, every);
+        graph.ranks.assign(apart.front().replicas, graph.ranks.front());
         return graph;
     }
     std::vector<ExecutionGraph> graphs;
-    for (std::uint32_t data = 0; data < count; ++data) {
-        std::vector<std::uint32_t> on;
-        for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
-            RankPlace place = replica.place(r);
-            place.data = data;
-            on.push_back(all.rank(place));
+    std::uint32_t data = 0;
+    for (const ReplicaApart& alike : apart) {
+        const ExecutionGraph steps = repeat(alike.step, every);
+        for (std::uint32_t i = 0; i < alike.replicas; ++i, ++data) {
+            std::vector<std::uint32_t> on;
+            for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
+                RankPlace place = replica.place(r);
+                place.data = data;
+                on.push_back(all.rank(place));
+            }
+            graphs.push_back(place_on(steps, on));
         }
-        graphs.push_back(place_on(steps, on));
     }
     return join(graphs);
 }
 
+/// Samples and operations of all replicas in a step.
+void add_up(const std::vector<ReplicaApart>& apart, TrainingFacts& facts) {
+    facts.samples = 0;
+    facts.flops = 0;
+    for (const ReplicaApart& alike : apart) {
+        facts.samples += alike.step.training.samples * alike.replicas;
+        facts.flops += alike.step.training.flops * alike.replicas;
+    }
+}
+
 }  // namespace
 
-ExecutionGraph averaged_steps(
-    const PlannedStep& one, const ExecutionGraph& step, const AveragePlan& average,
-    std::uint32_t replicas) {
-    ParallelPlan plan = one.plan();
+ExecutionGraph averaged_steps(const std::vector<ReplicaApart>& apart, const AveragePlan& average) {
+    std::vector<const ReplicaApart*> of_replica;
+    for (const ReplicaApart& alike : apart)
+        of_replica.insert(of_replica.end(), alike.replicas, &alike);
+    const auto replicas = static_cast<std::uint32_t>(of_replica.size());
+    ParallelPlan plan = apart.front().by_rank.front()->plan();
     const RankMap replica(plan);
     plan.data = replicas;
     const RankMap all(plan);
-    ExecutionGraph graph =
-        local_steps(repeat(step, average.every), replica, all, replicas);
+    ExecutionGraph graph = local_steps(apart, replica, all, average.every);
     const auto first_name = static_cast<std::uint32_t>(graph.names.size());
     NameTable names;
     for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
         // The ranks that hold the same weights, one of each replica.
         RankPlace place = replica.place(r);
-        const double parameters = parameters_of(one, place);
+        const double parameters = parameters_of(*apart.front().by_rank[r], place);
         Group group{replica.ranks() == 1 ? "replicas" : fmt::format("replicas of rank {}", r), {}};
         for (place.data = 0; place.data < replicas; ++place.data)
             group.ranks.push_back(all.rank(place));
         const auto number = static_cast<std::uint32_t>(graph.groups.size());
         std::shared_ptr<const RankGraph> before;
         std::shared_ptr<const RankGraph> with;
-        for (const std::uint32_t rank : group.ranks) {
+        for (std::uint32_t data = 0; data < replicas; ++data) {
+            const std::uint32_t rank = group.ranks[data];
             // Ranks of replicas of one GPU are one object.
             if (graph.ranks[rank] != before) {
                 before = graph.ranks[rank];
                 RankGraph own = *before;
-                Exchange(one, average, own, parameters, number, first_name, names).write();
+                Exchange(
+                    *of_replica[data]->by_rank[r], average, own, parameters, number, first_name,
+                    names)
+                    .write();
                 with = std::make_shared<const RankGraph>(std::move(own));
             }
             graph.ranks[rank] = with;
@@ -261,9 +281,17 @@ ExecutionGraph averaged_steps(
     }
     std::ranges::move(names.take(), std::back_inserter(graph.names));
     graph.provenance.world_size = all.ranks();
-    graph.training.samples *= replicas;
-    graph.training.flops *= replicas;
+    add_up(apart, graph.training);
     return graph;
+}
+
+ExecutionGraph averaged_steps(
+    const PlannedStep& one, ExecutionGraph step, const AveragePlan& average,
+    std::uint32_t replicas) {
+    std::vector<ReplicaApart> alike(1);
+    alike.front() = {
+        std::vector<const PlannedStep*>(ranks_of(one.plan()), &one), std::move(step), replicas};
+    return averaged_steps(alike, average);
 }
 
 }  // namespace switchfold

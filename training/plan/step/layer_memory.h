@@ -3,6 +3,7 @@
 
 #include "training/plan/step/pass_writer.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -11,7 +12,8 @@ namespace switchfold {
 class PlannedStep;
 
 /// Moves a rank's data between layers: told before and after each layer of each pass, in the order
-/// of the device's passes, and before and after the update of each layer. It counts the memory that
+/// of the device's passes, and before and after the update of each layer. Of two passes beside each
+/// other the second lane's comes first. It counts the memory that
 /// layers and weights take; the rank's writer then does not.
 class LayerMemory {
 public:
@@ -22,9 +24,9 @@ public:
     LayerMemory& operator=(LayerMemory&&) = delete;
     virtual ~LayerMemory() = default;
 
-    /// The first lane's next operations are the layer's; it waits for what is fetched for them.
-    virtual void before(PassWriter& writer, std::uint32_t layer, Phase phase) = 0;
-    virtual void after(PassWriter& writer, Phase phase) = 0;
+    /// The lane's next operations are the layer's; it waits for what is fetched for them.
+    virtual void before(PassWriter& writer, std::size_t lane, std::uint32_t layer, Phase phase) = 0;
+    virtual void after(PassWriter& writer, std::size_t lane, Phase phase) = 0;
     /// All operations are written.
     virtual void end(PassWriter& writer) = 0;
 };

@@ -166,8 +166,11 @@ private:
             problem(
                 "/weights",
                 fmt::format("{} flushes: every pass sees the latest weights", plan_.schedule));
-        if (plan_.sharding != Sharding::kNone && never_flushes)
-            problem("/sharding", fmt::format("{} never flushes; expected none", plan_.schedule));
+        if (plan_.sharding != Sharding::kNone && !plan_.replicas.empty())
+            problem(
+                "/sharding",
+                "divides what replicas of the whole pipeline hold, and replicas gives its stages "
+                "others; expected none, or data instead of replicas");
         const std::uint32_t turns = rounds_of_replicas(plan_);
         if (never_flushes && plan_.mini_batches % turns != 0)
             problem(

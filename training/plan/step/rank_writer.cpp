@@ -239,12 +239,25 @@ void RankWriter::predict(std::size_t lane, const Pass& pass, Phase phase) {
                       (policy == WeightPolicy::kXpipe && first);
     if (!here || pass.kind == PassKind::kWeightGradient)
         return;
-    const double parameters = parts_.work.parameters(pass.stage);
+    const std::array<Weights, 2> kinds{Weights{pass.stage, false}, Weights{pass.stage, true}};
+    double held = 0;
+    for (const Weights& weights : kinds)
+        held += updated(parameters(weights), weights);
     MemoryKernel kernel;
-    kernel.read = 2 * kSingleBytes * parameters;
-    kernel.written = kSingleBytes * parameters;
-    kernel.flops = 2 * parameters;
+    kernel.read = 2 * kSingleBytes * held;
+    kernel.written = kSingleBytes * held;
+    kernel.flops = 2 * held;
     writer_.kernel(lane, "predict weights", phase, parts_.times.estimate(kernel).kernel);
+    // Who has a part of the average gradient predicts a part of the weights. Sharded weights are
+    // gathered by the pass.
+    if (parts_.plan.sharding == Sharding::kOptimizer ||
+        parts_.plan.sharding == Sharding::kGradients)
+        for (const Weights& weights : kinds)
+            if (const auto gathered = writer_.collective(
+                    "gather predicted weights", CollectiveKind::kAllGather,
+                    bytes_of(parameters(weights) * element_bytes(parts_.plan.datatype)),
+                    parts_.plan.datatype, team(weights), phase, writer_.ends(lane)))
+                writer_.wait_for(lane, *gathered);
 }
 
 void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients, bool as_kernel) {
@@ -299,7 +312,7 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
     bool in_layer = false;
     const auto end_layer = [&] {
         if (std::exchange(in_layer, false))
-            memory_->after(writer_, phase);
+            memory_->after(writer_, lane, phase);
     };
     for (const WorkItem& item : parts_.step.work(pass.micro_batch).work(pass.kind, pass.stage)) {
         if (writer_.layer_work(lane, item, phase))
@@ -308,7 +321,7 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
             end_layer();
             in_layer = memory_ != nullptr;
             if (in_layer)
-                memory_->before(writer_, layer->layer, phase);
+                memory_->before(writer_, lane, layer->layer, phase);
         } else if (const auto* gather = std::get_if<GatherItem>(&item)) {
             end_layer();
             writer_.gather(
@@ -446,10 +459,10 @@ void RankWriter::update_layers(const Pass& pass) {
     const LayerWork& layers = parts_.work.layers();
     for (const std::uint32_t layer : updated_layers(
              parts_.step.network(), parts_.work.first(pass.stage), parts_.work.end(pass.stage))) {
-        memory_->before(writer_, layer, Phase::kOptimizer);
+        memory_->before(writer_, 0, layer, Phase::kOptimizer);
         update_kernels_of(
             updated(layers.parameters(layer), {pass.stage, layers.shared_by_experts(layer)}));
-        memory_->after(writer_, Phase::kOptimizer);
+        memory_->after(writer_, 0, Phase::kOptimizer);
     }
 }
 
@@ -474,7 +487,12 @@ void RankWriter::update(const Pass& pass) {
     if (parts_.schedule.asynchronous && keeps_versions)
         writer_.kernel(
             0, "keep version", Phase::kOptimizer,
-            parts_.times.estimate(copy(parts_.work.parameters(pass.stage) * element)).kernel);
+            parts_.times
+                .estimate(copy(
+                    element * (plan.sharding == Sharding::kParameters
+                                   ? held
+                                   : parts_.work.parameters(pass.stage))))
+                .kernel);
     writer_.span(
         to_string(pass), first, *writer_.last_kernel(0), round_of(pass), Phase::kOptimizer);
     if (plan.sharding == Sharding::kOptimizer || plan.sharding == Sharding::kGradients)
