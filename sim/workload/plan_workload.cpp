@@ -245,7 +245,9 @@ void use_memory(
                                    : "has several kinds of GPUs; expected one";
     PlanProblems of_plan = problems_of(choice, prepared.step->plan(), unlike);
     found.insert(found.begin(), of_plan.begin(), of_plan.end());
-    if (found.empty() && (prepared.divided || has_parts(prepared.step->plan()))) {
+    const bool in_parts =
+        has_parts(prepared.step->plan()) && choice.updates == UpdatePolicy::kBatch;
+    if (found.empty() && (prepared.divided || in_parts)) {
         use_memory_of_devices(gpus, ranks_a_host, params, prepared, found);
     } else if (found.empty()) {
         prepared.memory = planned_memory(*prepared.step, choice, found);

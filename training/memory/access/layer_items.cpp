@@ -96,11 +96,12 @@ void LayerItemTable::add_activations(std::uint32_t i) {
 void LayerItemTable::add_weights(std::uint32_t i) {
     const Layer& layer = network_.layers[i];
     LayerItems& items = layers_[i];
+    const std::uint32_t parts = options_.weights_divided ? options_.shards_of(i) : 1;
     if (options_.weights_travel)
         items.weights = add(
             "weights of " + layer.name, MemoryClass::kWeights, layer.parameters * options_.element);
     else
-        schedule_.resident_bytes += layer.parameters * options_.element;
+        schedule_.resident_bytes += (layer.parameters * options_.element + parts - 1) / parts;
     const std::uint64_t gradient = layer.parameters * options_.gradient;
     if (options_.update_in_backward && items.shared && !options_.gradients_apart) {
         schedule_.resident_bytes += gradient;

@@ -47,6 +47,7 @@ struct NetworkScheduleOptions {
     /// micro-batch.
     std::vector<DevicePass> passes = {};
     std::vector<std::uint32_t> layer_shards = {};  ///< by layer; empty: moment_shards
+    bool weights_divided = false;                  ///< into as many parts as moments (ZeRO 3)
     [[nodiscard]] std::uint32_t shards_of(std::uint32_t layer) const {
         return layer_shards.empty() ? moment_shards : layer_shards[layer];
     }

@@ -5,6 +5,8 @@
 #include "training/plan/step/stage_work.h"
 #include "workloads/kernels/memory_kernel.h"
 
+#include <algorithm>
+
 namespace switchfold {
 
 NetworkScheduleOptions schedule_options(const Network& network, const ParallelPlan& plan) {
@@ -13,7 +15,9 @@ NetworkScheduleOptions schedule_options(const Network& network, const ParallelPl
     options.element = size_of(plan.datatype).count();
     options.gradient = size_of(plan.gradient).count();
     options.moments = static_cast<std::uint64_t>(optimizer_state_bytes(plan));
-    options.moment_shards = plan.sharding == Sharding::kOptimizer ? plan.data : 1;
+    const std::uint32_t replicas = replicas_at_work(plan) * plan.context;
+    options.moment_shards = plan.sharding == Sharding::kNone ? 1 : replicas;
+    options.weights_divided = plan.sharding == Sharding::kParameters;
     options.micro_batches = plan.accumulate;
     options.again =
         recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()));
@@ -33,6 +37,12 @@ memory_facts(const Network& network, const KernelTimes& times, const ParallelPla
     facts.options = schedule_options(network, plan);
     const ParallelPlan once = without_recompute(plan);
     const StageWork work = layer_by_layer(network, times, once);
+    if (plan.sharding != Sharding::kNone && plan.expert > 1)
+        for (std::uint32_t i = 0; i < work.stages(); ++i)
+            facts.options.layer_shards.push_back(
+                work.layers().shared_by_experts(i)
+                    ? std::max(1U, facts.options.moment_shards / plan.expert)
+                    : facts.options.moment_shards);
     for (std::uint32_t i = 0; i < work.stages(); ++i) {
         const Layer& layer = facts.held.layers[i];
         LayerTimes one;
@@ -40,18 +50,17 @@ memory_facts(const Network& network, const KernelTimes& times, const ParallelPla
         one.input_gradient = work.seconds(PassKind::kInputGradient, i);
         one.weight_gradient = work.seconds(PassKind::kWeightGradient, i);
         if (layer.parameters > 0)
-            one.update =
-                times
-                    .estimate(optimizer(
-                        static_cast<double>(layer.parameters) / facts.options.moment_shards,
-                        element_bytes(plan.datatype), element_bytes(plan.gradient),
-                        optimizer_state_bytes(plan)))
-                    .seconds();
+            one.update = times
+                             .estimate(optimizer(
+                                 static_cast<double>(layer.parameters) / facts.options.shards_of(i),
+                                 element_bytes(plan.datatype), element_bytes(plan.gradient),
+                                 optimizer_state_bytes(plan)))
+                             .seconds();
         facts.times.push_back(one);
         facts.layers.push_back(
             {layer.name, one.input_gradient, one.weight_gradient, one.update,
              layer.parameters * facts.options.gradient, layer.parameters * facts.options.element,
-             layer.shares});
+             layer.shares, work.layers().shared_by_experts(i)});
     }
     return facts;
 }

@@ -42,7 +42,8 @@ MemoryStepParts::MemoryStepParts(
     once(without_recompute(step.plan())),
     map(step.plan()),
     layers(layer_by_layer(step.network(), step.times(), once)),
-    moves(memory) {}
+    moves(memory),
+    gathers(gathers_of(step.work(), memory.facts.options.again)) {}
 
 MemoryWriter::MemoryWriter(
     const MemoryStepParts& parts, std::uint32_t rank, Communicators& groups, NameTable& names) :
@@ -50,11 +51,17 @@ MemoryWriter::MemoryWriter(
     choice_(parts.memory.choice),
     writer_(parts.map, rank, parts.step.plan().launch_times, groups, names),
     copies_(parts.moves, writer_),
-    team_{"gradients", parts.map.replicas(rank)},
+    teams_{{{"gradients", parts.map.replicas(rank)}, {"gradients of experts", {}}}},
     gradients_(parts.memory.groups, parts.memory.gradients),
     ready_(parts.memory.groups.size()) {
     for (const GradientGroup& group : parts.memory.groups)
         left_.push_back(group.owners.size());
+    const auto expert = [&](std::uint32_t of) {
+        return parts.map.place(of).data % parts.step.plan().expert;
+    };
+    for (const std::uint32_t replica : teams_[0].ranks)
+        if (expert(replica) == expert(rank))
+            teams_[1].ranks.push_back(replica);
 }
 
 RankGraph MemoryWriter::write() {
@@ -62,6 +69,11 @@ RankGraph MemoryWriter::write() {
         const Phase phase = phase_of(step.kind);
         micro_batch_ = step.micro_batch;
         const Indices data = copies_.fetch(phase);
+        const auto gather = parts_.gathers.find({step.kind, step.layer});
+        if (gather != parts_.gathers.end())
+            writer_.gather(
+                0, {{gather->second.bytes, teams_[0]}, {gather->second.experts, teams_[1]}},
+                parts_.step.plan().datatype, phase);
         const Index first = writer_.next();
         if (step.kind == StepKind::kForward || step.kind == StepKind::kAgain)
             forward(step, data);
@@ -69,6 +81,11 @@ RankGraph MemoryWriter::write() {
             backward(step, data);
         else
             update(step, data);
+        // Gathers that a later layer waits for do not end this one.
+        const bool here =
+            std::any_of(ended_.begin(), ended_.end(), [&](Index index) { return index >= first; });
+        if (!parts_.gathers.empty() && here)
+            std::erase_if(ended_, [&](Index index) { return index < first; });
         copies_.laid(first, ended_);
         if (writer_.next() > first) {
             const StepKind kind = step.kind == StepKind::kAgain ? StepKind::kBackward : step.kind;
@@ -176,20 +193,20 @@ std::optional<MemoryWriter::Index> MemoryWriter::reduce(std::size_t group, Indic
     return writer_.collective(
         parts ? "scatter gradients" : "reduce gradients",
         parts ? CollectiveKind::kReduceScatter : CollectiveKind::kAllReduce,
-        Bytes(parts_.memory.groups[group].bytes), parts_.step.plan().gradient, team_,
+        Bytes(parts_.memory.groups[group].bytes), parts_.step.plan().gradient, team(group),
         Phase::kBackward, std::move(ready));
 }
 
-Bytes MemoryWriter::part(std::uint64_t bytes) const {
-    const std::uint64_t ranks = team_.ranks.size();
+Bytes MemoryWriter::part(std::size_t group, std::uint64_t bytes) const {
+    const std::uint64_t ranks = team(group).ranks.size();
     return Bytes((bytes + ranks - 1) / ranks);
 }
 
 /// Copies each rank's part to its host.
 void MemoryWriter::to_host(std::size_t group, Indices ready) {
     const Index out = writer_.host_copy(
-        "gradients to host", CopyKind::kDeviceToHost, part(parts_.memory.groups[group].bytes),
-        Phase::kBackward, std::move(ready));
+        "gradients to host", CopyKind::kDeviceToHost,
+        part(group, parts_.memory.groups[group].bytes), Phase::kBackward, std::move(ready));
     give_back(group, out);
     on_host_.push_back(group);
     if (choice_.updates == UpdatePolicy::kBatch && on_host_.size() < parts_.memory.groups.size())
@@ -201,7 +218,7 @@ void MemoryWriter::to_host(std::size_t group, Indices ready) {
 /// Updates a rank's part, copies it back and gathers all parts.
 void MemoryWriter::update_on_host(std::size_t group, Index there) {
     const std::uint64_t weights = weights_of(group);
-    const double parameters = static_cast<double>(part(weights).count()) /
+    const double parameters = static_cast<double>(part(group, weights).count()) /
                               static_cast<double>(parts_.memory.facts.options.element);
     constexpr double kPicoseconds = 1e12;
     // All ranks of a host have their parts of a bucket at the same time, and share its cores.
@@ -209,7 +226,8 @@ void MemoryWriter::update_on_host(std::size_t group, Index there) {
     const Time takes(static_cast<std::uint64_t>(parameters / rate * kPicoseconds));
     const Index updated = writer_.host_work("update on host", takes, Phase::kOptimizer, {there});
     const Index back = writer_.host_copy(
-        "weights from host", CopyKind::kHostToDevice, part(weights), Phase::kOptimizer, {updated});
+        "weights from host", CopyKind::kHostToDevice, part(group, weights), Phase::kOptimizer,
+        {updated});
     gather_weights(group, back);
 }
 
@@ -223,7 +241,7 @@ std::uint64_t MemoryWriter::weights_of(std::size_t group) const {
 void MemoryWriter::gather_weights(std::size_t group, Index ready) {
     (void)writer_.collective(
         "gather weights", CollectiveKind::kAllGather, Bytes(weights_of(group)),
-        parts_.step.plan().datatype, team_, Phase::kOptimizer, {ready});
+        parts_.step.plan().datatype, team(group), Phase::kOptimizer, {ready});
 }
 
 /// One kernel that reads all gradients, for their norm or to detect overflows.
@@ -255,7 +273,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
         parts_.step.times()
             .estimate(optimizer(
                 static_cast<double>(parts_.memory.facts.held.layers[step.layer].parameters) /
-                    parts_.memory.facts.options.moment_shards,
+                    parts_.memory.facts.options.shards_of(step.layer),
                 element_bytes(plan.datatype), element_bytes(plan.gradient),
                 optimizer_state_bytes(plan)))
             .kernel;
@@ -276,7 +294,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
     if (--left_[group] > 0)
         return;
     give_back(group, *last_update_);
-    if (sharded())
+    if (sharded() && plan.sharding != Sharding::kParameters)
         gather_weights(group, *last_update_);
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "training/memory/step/gathers.h"
 #include "training/memory/step/gradient_room.h"
 #include "training/memory/step/planned_memory.h"
 #include "training/memory/step/step_copies.h"
 #include "training/plan/step/pass_writer.h"
 #include "training/plan/step/stage_work.h"
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +26,7 @@ struct MemoryStepParts {
     RankMap map;
     StageWork layers;  ///< one layer per stage
     PlannedMoves moves;
+    Gathers gathers;  ///< of sharded weights
 };
 
 /// Writes one rank's operations, access step by access step.
@@ -55,14 +58,18 @@ private:
     void gather_weights(std::size_t group, Index ready);
     [[nodiscard]] std::uint64_t weights_of(std::size_t group) const;  ///< bytes
     [[nodiscard]] bool sharded() const { return parts_.memory.facts.options.moment_shards > 1; }
-    [[nodiscard]] Bytes part(std::uint64_t bytes) const;  ///< a rank's part
+    [[nodiscard]] Bytes part(std::size_t group, std::uint64_t bytes) const;  ///< a rank's part
+    /// Ranks that reduce a group's gradients.
+    [[nodiscard]] const Team& team(std::size_t group) const {
+        return teams_[parts_.memory.groups[group].of_experts ? 1 : 0];
+    }
     void spans();
 
     const MemoryStepParts& parts_;
     const MemoryChoice& choice_;
     PassWriter writer_;
     StepCopies copies_;
-    Team team_;  ///< ranks that reduce gradients
+    std::array<Team, 2> teams_;  ///< ranks that reduce gradients; of experts, those that hold them
     GradientRoom gradients_;
     std::vector<std::size_t> left_;    ///< by group: remaining updates
     std::vector<Indices> ready_;       ///< by group: operations that complete its gradients

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "training/memory/compare/largest_batch.h"
+#include "training/memory/step/gathers.h"
 #include "training/memory/step/pin.h"
 #include "training/memory/step/step_copies.h"
 #include "training/plan/step/plan_memory.h"
@@ -19,30 +20,6 @@ namespace {
 
 std::uint64_t whole_bytes(double bytes) {
     return static_cast<std::uint64_t>(std::ceil(bytes));
-}
-
-/// Parts into which a layer's moments are divided.
-std::vector<std::uint32_t> shards_of_layers(const PlannedStep& step) {
-    const ParallelPlan& plan = step.plan();
-    const std::uint32_t replicas = replicas_at_work(plan) * plan.context;
-    std::vector<std::uint32_t> shards(step.network().layers.size(), 1);
-    if (plan.sharding != Sharding::kNone)
-        for (std::uint32_t layer = 0; layer < shards.size(); ++layer)
-            shards[layer] = step.work().layers().shared_by_experts(layer)
-                                ? std::max(1U, replicas / plan.expert)
-                                : replicas;
-    return shards;
-}
-
-/// Gathered weights of two blocks: one computes while the next one is gathered.
-double gathered_bytes(const PlannedStep& step, std::uint32_t device) {
-    double largest = 0;
-    for (const std::uint32_t stage : step.schedule().stages_on(device))
-        for (const WorkItem& item : step.work().work(PassKind::kForward, stage))
-            if (const auto* gather = std::get_if<GatherItem>(&item))
-                largest = std::max(
-                    largest, static_cast<double>((gather->bytes + gather->experts).count()));
-    return 2 * largest;
 }
 
 /// Whole gradients before replicas have scattered them: two buckets, or all of them where they
@@ -70,7 +47,6 @@ NetworkScheduleOptions options_of(
     NetworkScheduleOptions options = common;
     options.gradients_apart = true;
     options.weights_travel = choice.weights_travel;
-    options.layer_shards = shards_of_layers(step);
     options.passes = device_passes(step.schedule(), step.work(), device);
     options.again.clear();
     for (const std::uint32_t stage : step.schedule().stages_on(device)) {
@@ -93,7 +69,7 @@ void lay_out(PlannedMemory& planned, const PlannedStep& step, std::uint32_t devi
     planned.gradients = whole_bytes(
         held[MemoryClass::kGradients] + held[MemoryClass::kBuckets] +
         whole_gradients(step, device));
-    planned.shadow = whole_bytes(gathered_bytes(step, device));
+    planned.shadow = whole_bytes(gathered_bytes(step.work(), step.schedule().stages_on(device)));
     planned.schedule.resident_bytes =
         whole_bytes(std::max(0.0, weights)) + planned.gradients + planned.shadow;
     planned.plan = pin(planned.choice, planned.schedule);

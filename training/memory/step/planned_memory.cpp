@@ -5,6 +5,7 @@
 #include "training/memory/copies/fastest.h"
 #include "training/memory/recompute/fastest_recompute.h"
 #include "training/memory/recompute/network_chain.h"
+#include "training/memory/step/gathers.h"
 #include "training/memory/step/pin.h"
 #include "training/memory/step/planned_devices.h"
 
@@ -151,7 +152,7 @@ PlannedMemory set_aside(
     planned.choice = choice;
     planned.facts = std::move(facts);
     planned.groups =
-        plan.data > 1
+        replicas_at_work(plan) * plan.context > 1
             ? bucket_groups(planned.facts.layers, plan.first_bucket.count(), plan.bucket.count())
             : layer_groups(planned.facts.layers);
     set_gradients_aside(planned, problems);
@@ -197,7 +198,9 @@ problems_of_parts(const MemoryChoice& choice, const ParallelPlan& plan, const st
                          "plan {}",
                          what, parts));
     };
-    whole(choice.updates != UpdatePolicy::kBatch, "/updates", name_of(choice.updates));
+    whole(
+        choice.updates != UpdatePolicy::kBatch && (plan.pipeline > 1 || !unlike.empty()),
+        "/updates", name_of(choice.updates));
     whole(choice.updater == Updater::kHost, "/updater", "host");
     whole(choice.clip_by_global_norm, "/clip_by_global_norm", "true");
     whole(choice.check_loss_scale, "/check_loss_scale", "true");
@@ -270,6 +273,7 @@ planned_memory(const PlannedStep& step, const MemoryChoice& choice, PlanProblems
     const ParallelPlan& plan = step.plan();
     PlannedMemory planned =
         set_aside(memory_facts(step.network(), step.times(), plan), plan, choice, problems);
+    planned.shadow += static_cast<std::uint64_t>(gathered_bytes(step.work(), {0}));
     if (plan.recompute == Recompute::kExact)
         choose_again(planned, step);
     lay_out(planned);

@@ -23,7 +23,8 @@ StepCopies::Indices StepCopies::fetch(Phase phase) {
 
 void StepCopies::laid(Index first, const Indices& ended) {
     const Index end = ended.empty() ? 0 : *std::max_element(ended.begin(), ended.end());
-    laid_.push_back({writer_.next() > first ? first : end, end});
+    const bool has_operations = writer_.next() > first;
+    laid_.push_back({has_operations ? first : end, !has_operations, end});
 }
 
 void StepCopies::keep(const Indices& ended, Indices freeing, Phase phase) {
@@ -58,6 +59,10 @@ void StepCopies::memory(const MemoryBytes& more) {
     MemoryBytes all_along = held();
     for (const MemoryClassText& one : kMemoryClasses)
         all_along[one.value] += more[one.value];
+    struct Range {
+        std::uint32_t first = 0;
+        std::uint32_t last = 0;
+    };
     std::map<std::uint32_t, Range> pinned;  // by item: range of access steps
     for (const Stay& stay : stays_of(planned.schedule)) {
         const MemoryItem& item = planned.schedule.items[stay.item];
@@ -72,9 +77,12 @@ void StepCopies::memory(const MemoryBytes& more) {
         const MemoryClass what = item.candidate() ? MemoryClass::kStaging : item.kind;
         const auto fetched = fetched_.find({stay.first, stay.item});
         const auto kept = kept_.find({stay.last, stay.item});
-        const Index begin = fetched != fetched_.end() ? fetched->second : laid_[stay.first].first;
+        const Laid& begins = laid_[stay.first];
+        const bool is_fetched = fetched != fetched_.end();
         const Index end = kept != kept_.end() ? kept->second : laid_[stay.last].last;
-        writer_.memory(what, bytes, begin, false);
+        writer_.memory(
+            what, bytes, is_fetched ? fetched->second : begins.first,
+            !is_fetched && begins.first_at_end);
         writer_.memory(what, -bytes, end, true);
         if (stay.first > stay.last)
             all_along[what] += static_cast<double>(item.bytes);
@@ -84,7 +92,8 @@ void StepCopies::memory(const MemoryBytes& more) {
         if (item.persistent)
             continue;
         const auto bytes = static_cast<std::int64_t>(item.bytes);
-        writer_.memory(item.kind, bytes, laid_[steps.first].first, false);
+        const Laid& begins = laid_[steps.first];
+        writer_.memory(item.kind, bytes, begins.first, begins.first_at_end);
         writer_.memory(item.kind, -bytes, laid_[steps.last].last, true);
     }
     writer_.hold(all_along);

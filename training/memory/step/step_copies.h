@@ -52,15 +52,17 @@ public:
     void memory(const MemoryBytes& more = {});
 
 private:
-    struct Range {
+    /// Operations of an access step.
+    struct Laid {
         Index first = 0;
+        bool first_at_end = false;  ///< it has none, and begins where that one ends
         Index last = 0;
     };
     [[nodiscard]] MemoryBytes held() const;
 
     const PlannedMoves& planned_;
     PassWriter& writer_;
-    std::vector<Range> laid_;  ///< by access step: its first computing operation, and its end
+    std::vector<Laid> laid_;
     std::vector<Indices>
         given_back_;  ///< by access step: operations that free its room and that of earlier steps
     std::optional<Index> last_keep_;

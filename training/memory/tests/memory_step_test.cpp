@@ -59,23 +59,30 @@ RC_GTEST_PROP(MemoryStep, StaysInItsMemory, ()) {
     plan.micro_batch = *rc::gen::inRange(1U, 9U);
     plan.data = *rc::gen::element(1U, 4U);
     plan.tensor = *rc::gen::element(1U, 1U, 2U);
+    plan.context = *rc::gen::element(1U, 1U, 2U);
     plan.bucket = mebibytes(*rc::gen::inRange(1U, 64U));
     recompute_at_random(plan);
     plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
     const Network network =
-        plan.tensor > 1 || *rc::gen::arbitrary<bool>()
+        plan.tensor * plan.context > 1 || *rc::gen::arbitrary<bool>()
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
     choice.updates = *rc::gen::element(
         UpdatePolicy::kBatch, UpdatePolicy::kImmediate, UpdatePolicy::kOverlapped,
         UpdatePolicy::kDelayed);
-    choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
+    if (plan.context == 1)
+        choice.updater = *rc::gen::element(Updater::kGpu, Updater::kGpu, Updater::kHost);
     if (choice.updates == UpdatePolicy::kBatch)
         plan.accumulate = *rc::gen::inRange(1U, 4U);
     if (choice.updater == Updater::kGpu && plan.data > 1)
-        plan.sharding = *rc::gen::element(Sharding::kNone, Sharding::kOptimizer);
-    choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu;
+        plan.sharding = choice.updates == UpdatePolicy::kBatch
+                            ? *rc::gen::element(Sharding::kNone, Sharding::kOptimizer)
+                            : *rc::gen::element(
+                                  Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients,
+                                  Sharding::kParameters);
+    choice.weights_travel = choice.weights_travel && choice.updater == Updater::kGpu &&
+                            plan.sharding != Sharding::kParameters;
     choice.bytes = Bytes(
         bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 130) / 100);
     const Made made(network, plan, choice);
@@ -350,8 +357,6 @@ TEST(MemoryStep, RefusesUpdatesThatPlansWithPartsCannotHave) {
     EXPECT_EQ(problems_of(on_host, shared).front().first, "/updater");
     EXPECT_EQ(
         all,
-        "/updates delayed is of GPUs that are alike and have a part of every layer, and the plan "
-        "shares samples; expected context 1\n"
         "/updater host is of GPUs that are alike and have a part of every layer, and the plan "
         "shares samples; expected context 1\n"
         "/updates is delayed, and gradients of several micro-batches add up before the update; "

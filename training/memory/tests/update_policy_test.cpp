@@ -121,6 +121,23 @@ TEST(UpdatePolicy, SharedWeightsStayLive) {
         "400 or more");
 }
 
+/// Who holds an expert is not who holds the layers beside it.
+TEST(UpdatePolicy, ExpertsHaveBucketsOfTheirOwn) {
+    std::vector<UpdateLayer> layers = equal_layers(6);
+    for (const std::size_t expert : {1, 3, 4})
+        layers[expert].of_experts = true;
+    const auto buckets = bucket_groups(layers, 100, 200);
+    ASSERT_EQ(buckets.size(), 4U);
+    using Layers = std::vector<std::uint32_t>;
+    EXPECT_EQ(buckets[0].layers, (Layers{5}));
+    EXPECT_EQ(buckets[1].layers, (Layers{4}));
+    EXPECT_EQ(buckets[2].layers, (Layers{3, 1}));
+    EXPECT_EQ(buckets[3].layers, (Layers{2, 0}));
+    for (const GradientGroup& bucket : buckets)
+        for (const std::uint32_t layer : bucket.layers)
+            EXPECT_EQ(bucket.of_experts, layers[layer].of_experts);
+}
+
 TEST(UpdatePolicy, AnAllReduceHoldsItsBucketLonger) {
     const auto layers = equal_layers(4);
     UpdateOptions options;

@@ -2,6 +2,7 @@
 #include "training/memory/update/gradient_groups.h"
 
 #include <algorithm>
+#include <array>
 
 namespace switchfold {
 
@@ -14,7 +15,12 @@ std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers) 
             if (!has[owner]) {
                 has[owner] = true;
                 group_of[owner] = groups.size();
-                groups.push_back({layers[owner].gradient, layers[owner].update, {}, {owner}});
+                groups.push_back(
+                    {layers[owner].gradient,
+                     layers[owner].update,
+                     {},
+                     {owner},
+                     layers[owner].of_experts});
             }
             groups[group_of[owner]].layers.push_back(static_cast<std::uint32_t>(i));
         };
@@ -29,7 +35,11 @@ std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers) 
 std::vector<GradientGroup>
 bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others) {
     std::vector<GradientGroup> buckets;
-    bool open = false;
+    struct Open {
+        std::optional<std::size_t> bucket;
+        bool is_first = true;
+    };
+    std::array<Open, 2> open;  // of experts and others
     // Ordered by the layer that completes each gradient, hence the order of reductions.
     std::vector<GradientGroup> ready = layer_groups(layers);
     std::stable_sort(
@@ -37,14 +47,20 @@ bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::
             return a.layers.back() > b.layers.back();
         });
     for (const GradientGroup& one : ready) {
-        if (!open)
-            buckets.emplace_back();
-        GradientGroup& bucket = buckets.back();
+        auto& [at, is_first] = open[one.of_experts ? 1 : 0];
+        if (!at) {
+            at = buckets.size();
+            buckets.emplace_back().of_experts = one.of_experts;
+        }
+        GradientGroup& bucket = buckets[*at];
         bucket.bytes += one.bytes;
         bucket.update += one.update;
         bucket.layers.insert(bucket.layers.end(), one.layers.begin(), one.layers.end());
         bucket.owners.insert(bucket.owners.end(), one.owners.begin(), one.owners.end());
-        open = bucket.bytes < (buckets.size() == 1 ? first : others);
+        if (bucket.bytes >= (is_first ? first : others)) {
+            at.reset();
+            is_first = false;
+        }
     }
     for (GradientGroup& bucket : buckets) {
         std::sort(bucket.layers.rbegin(), bucket.layers.rend());

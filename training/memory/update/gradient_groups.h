@@ -17,6 +17,7 @@ struct UpdateLayer {
     std::uint64_t gradient = 0;  ///< bytes
     std::uint64_t weights = 0;   ///< bytes
     std::optional<std::uint32_t> shares = {};  ///< an earlier layer to whose gradient it also adds
+    bool of_experts = false;                   ///< fewer replicas hold its weights
 };
 
 /// Gradients that are stored, reduced and updated together: a layer's, or a bucket's.
@@ -27,13 +28,14 @@ struct GradientGroup {
     /// the group is complete with the last.
     std::vector<std::uint32_t> layers;
     std::vector<std::uint32_t> owners;  ///< layers whose weights it updates
+    bool of_experts = false;
 };
 
 /// One group per layer with weights, in backward order. Shared weights form one group.
 [[nodiscard]] std::vector<GradientGroup> layer_groups(const std::vector<UpdateLayer>& layers);
 
 /// Buckets that close once they hold `first` bytes, then `others` bytes (PyTorch's
-/// DistributedDataParallel).
+/// DistributedDataParallel). Experts, which fewer replicas hold, have buckets of their own.
 [[nodiscard]] std::vector<GradientGroup>
 bucket_groups(const std::vector<UpdateLayer>& layers, std::uint64_t first, std::uint64_t others);
 
