@@ -53,7 +53,8 @@ ParallelPlan pipelined(const std::string& schedule, std::uint32_t stages = 2) {
 /// as many as the network is slow, which no plan of memory knows.
 ParallelPlan random_parts() {
     ParallelPlan plan = pipelined(
-        *rc::gen::element<std::string>("1f1b", "gpipe", "interleaved_1f1b", "zb_h1", "1f1b_async"),
+        *rc::gen::element<std::string>(
+            "1f1b", "gpipe", "interleaved_1f1b", "zb_h1", "dualpipe_v", "1f1b_async"),
         *rc::gen::element(1U, 2U, 2U, 4U));
     if (plan.pipeline == 1) {
         plan.schedule = "1f1b";
@@ -62,10 +63,10 @@ ParallelPlan random_parts() {
     plan.data = *rc::gen::element(1U, 2U);
     plan.context = *rc::gen::element(1U, 1U, 2U);
     plan.tensor = *rc::gen::element(1U, 1U, 2U);
-    if (plan.data > 1 && plan.schedule != "1f1b_async")
+    if (plan.data > 1)
         plan.sharding =
             *rc::gen::element(Sharding::kNone, Sharding::kOptimizer, Sharding::kParameters);
-    if (plan.schedule != "zb_h1")
+    if (plan.schedule != "zb_h1" && plan.schedule != "dualpipe_v")
         plan.recompute =
             *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
     plan.micro_batch = *rc::gen::inRange(1U, 5U);
@@ -163,8 +164,8 @@ RC_GTEST_PROP(PlannedDevices, WhatAllStaysTakesNoLonger, ()) {
     }
 }
 
-/// Memory stays within its limit on every rank, copies are those of the plan, and the step ends
-/// with as much memory as it began with.
+/// Memory stays within its limit on every rank, whole gradients aside (random_parts()), copies are
+/// those of the plan, and the step ends with as much memory as it began with.
 RC_GTEST_PROP(PlannedDevices, StayInTheirMemory, ()) {
     const ParallelPlan plan = random_parts();
     MemoryChoice choice = random_choice();
@@ -180,11 +181,14 @@ RC_GTEST_PROP(PlannedDevices, StayInTheirMemory, ()) {
     const Planned planned(small_gpt(), plan, choice);
     RC_PRE(planned.refusal.empty());
     check(planned.graph);
+    std::set<MemoryClass> counted = kAll;
+    if (plan.sharding >= Sharding::kGradients)
+        counted.erase(MemoryClass::kBuckets);
     const RankMap map(plan);
     for (std::uint32_t rank = 0; rank < planned.graph.ranks.size(); ++rank) {
         const ExecutionGraph one = of_rank(planned.graph, rank);
         const Schedule times = alone(one, microseconds(*rc::gen::inRange(1U, 20'000U)));
-        RC_ASSERT(fullest(one, times, kAll) <= static_cast<double>(choice.bytes.count()) + 0.5);
+        RC_ASSERT(fullest(one, times, counted) <= static_cast<double>(choice.bytes.count()) + 0.5);
         const PinningPlan& of_device =
             planned.memory.devices(planned.step)[map.place(rank).device].plan;
         RC_ASSERT(copied(one, CopyKind::kHostToDevice) == of_device.bytes_in);
