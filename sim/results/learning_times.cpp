@@ -43,6 +43,38 @@ ran_pass(const Span& span, const std::string& name, const std::vector<OperationT
         static_cast<double>(times[span.last].end.count()) * kSecond};
 }
 
+double end_of(const std::vector<OperationTimes>& times) {
+    double end = 0;
+    for (const OperationTimes& one : times)
+        end = std::max(end, static_cast<double>(one.end.count()) * kSecond);
+    return end;
+}
+
+/// Whether a step's spans are of layers: a placement divides the network by these.
+bool in_parts(const ExecutionGraph& graph) {
+    return std::any_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
+        return std::any_of(rank->spans.begin(), rank->spans.end(), [&](const Span& span) {
+            const std::string& name = graph.names[span.name];
+            return name != "U0" && !parse_pass_name(name);
+        });
+    });
+}
+
+/// Passes of a network that a placement divides. All parts compute with the weights of the update
+/// before, so that their order within a step changes nothing: they share its time evenly.
+void whole_passes(
+    const PipelineSchedule& schedule, const std::vector<OperationTimes>& times,
+    std::vector<RanPass>& passes) {
+    const std::vector<Slot>& order = schedule.order.front();
+    const double end = std::max(passes.empty() ? 0 : passes.back().end, end_of(times));
+    const double each = end / static_cast<double>(order.size());
+    passes.clear();
+    for (std::size_t at = 0; at < order.size(); ++at)
+        passes.push_back(
+            {order[at].pass, 0, static_cast<double>(at) * each,
+             static_cast<double>(at + 1) * each});
+}
+
 /// Updates of a device's stages, if they run within passes and have no span. Their weights are
 /// those of updates behind the passes (UpdatePolicy), so they count at the end of the step.
 void add_updates(
@@ -53,9 +85,7 @@ void add_updates(
     });
     if (there)
         return;
-    double end = 0;
-    for (const OperationTimes& one : times)
-        end = std::max(end, static_cast<double>(one.end.count()) * kSecond);
+    const double end = end_of(times);
     for (const std::uint32_t stage : schedule.stages_on(device))
         passes.push_back(
             {{PassKind::kUpdate, schedule.micro_batches - 1, stage}, device, end, end});
@@ -73,6 +103,11 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
                     schedule.micro_batches,
                     schedule.asynchronous ? plan.update_every : schedule.micro_batches,
                     {}});
+    if (in_parts(graph)) {
+        for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
+            whole_passes(schedule, outcome.times[rank], replicas[map.place(rank).data].passes);
+        return replicas;
+    }
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank) {
         const RankPlace place = map.place(rank);
         if (place.tensor != 0 || place.context != 0)

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -33,7 +34,22 @@ void refuse_others(const PlanParams& params, PlanProblems& problems) {
             params.partition.replicated,
         "auto: the cut says where layers are");
     refuse("/replicas", !params.replicas.empty(), "none");
-    refuse("/average", params.average.has_value(), "none");
+}
+
+/// The GPU on which the network takes longest.
+std::uint32_t slowest_of(
+    const std::map<std::uint32_t, KernelTimes>& times, const Network& network,
+    const ParallelPlan& plan) {
+    if (times.size() == 1)
+        return times.begin()->first;
+    std::pair<double, std::uint32_t> most{-1, 0};
+    for (const auto& [kind, of_gpu] : times) {
+        const StageWork work(network, of_gpu, plan, {0});
+        most = std::max(
+            most,
+            {work.seconds(PassKind::kForward, 0) + work.seconds(PassKind::kBackward, 0), kind});
+    }
+    return most.second;
 }
 
 std::string in_milliseconds(double seconds) {
@@ -111,34 +127,58 @@ std::optional<PreparedPlan> prepare_cut(
     const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check) {
     const PlanParams& params = *workload.plan;
     const PlacementChoice choice = params.placement->choice();
-    const std::set<std::uint32_t> kinds = gpus.used(params.data * choice.gpus_used());
-    const GpuParams& gpu = *gpus.kinds()[*kinds.begin()];
+    const std::uint32_t ranks = params.data * params.context * params.tensor * choice.gpus_used();
+    const std::set<std::uint32_t> kinds = gpus.used(ranks);
     refuse_others(params, problems);
-    if (kinds.size() > 1)
-        problems.emplace_back(
-            "/placement", "is for GPUs that are alike, and ranks have several kinds; expected one");
-    if (const std::string why = why_no_kernel_times(gpu); !why.empty())
-        problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
-    if (std::string lacks = why_no_products(gpu, workload.precision); !lacks.empty())
-        problems.emplace_back("", std::move(lacks));
+    for (const std::uint32_t kind : kinds) {
+        const GpuParams& gpu = *gpus.kinds()[kind];
+        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
+            problems.emplace_back("", fmt::format("is timed by the GPU, and {} {}", gpu.name, why));
+        if (std::string lacks = why_no_products(gpu, workload.precision); !lacks.empty())
+            problems.emplace_back("", std::move(lacks));
+    }
     if (!problems.empty())
         return {};
     Network network = network_of(workload, folder);
     ParallelPlan plan = plan_without_network(workload);
     plan.gate = GateKernels::kUnfused;  // its two layers may stand on two GPUs
     problems = problems_of(choice, plan, network);
+    if (problems.empty())
+        problems = problems_of(plan, network);
+    if (params.average && problems.empty())
+        problems = problems_of(*params.average, plan);
     if (!problems.empty())
         return {};
+    std::map<std::uint32_t, KernelTimes> times;
+    for (const std::uint32_t kind : kinds)
+        times.emplace(kind, kernel_times(*gpus.kinds()[kind], workload.kernel_times, folder));
+    const std::uint32_t slowest = slowest_of(times, network, plan);
+    const GpuParams& gpu = *gpus.kinds()[slowest];
     const PlacementMachine machine{
         static_cast<double>(params.link_bandwidth.count()),
         static_cast<double>(gpu.memory.for_plans().count())};
     PreparedPlan prepared;
-    prepared.ranks = params.data * choice.gpus_used();
-    prepared.cut = PlannedPlacement::make(
-        std::move(network), kernel_times(gpu, workload.kernel_times, folder), std::move(plan),
-        choice, machine, problems);
-    if (!prepared.cut)
+    prepared.ranks = ranks;
+    if (params.average)
+        prepared.average = *params.average;
+    auto made = PlannedPlacement::make(
+        std::move(network), KernelTimes(times.at(slowest)), std::move(plan), choice, machine,
+        problems);
+    if (!made)
         return {};
+    std::map<std::uint32_t, std::uint32_t> numbers{{slowest, 0}};
+    for (const std::uint32_t kind : kinds)
+        if (kind != slowest)
+            numbers.emplace(kind, made->add_kind(KernelTimes(times.at(kind))));
+    if (kinds.size() > 1) {
+        std::vector<std::uint32_t> by_rank;
+        for (std::uint32_t rank = 0; rank < ranks; ++rank)
+            by_rank.push_back(numbers.at(gpus.kind(rank)));
+        made->set_kinds(std::move(by_rank));
+        prepared.notes.push_back(fmt::format(
+            "the network is divided as if every GPU were {}, on which it takes longest", gpu.name));
+    }
+    prepared.cut = std::move(made);
     prepared.notes.emplace_back(
         "a generated step: kernels take what the model of docs/kernel_times.md gives them");
     if (const std::string told = told_normalisation(prepared.cut->plan(), prepared.cut->network());
@@ -146,13 +186,15 @@ std::optional<PreparedPlan> prepare_cut(
         prepared.notes.push_back(told);
     tell(*prepared.cut, prepared.notes);
     const PlannedPlacement& cut = *prepared.cut;
-    prepared.notes.push_back(
-        "the plan needs up to " +
-        check_memory(
-            gpu, cut.plan(),
-            cut_memory(
-                cut.network(), cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts),
-            check, problems));
+    for (const std::uint32_t kind : kinds)
+        prepared.notes.push_back(fmt::format(
+            "{}the plan needs up to {}",
+            kinds.size() > 1 ? fmt::format("on {} ", gpus.kinds()[kind]->name) : "",
+            check_memory(
+                *gpus.kinds()[kind], cut.plan(),
+                cut_memory(
+                    cut.network(), cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts),
+                check, problems)));
     if (!problems.empty())
         return {};
     return prepared;

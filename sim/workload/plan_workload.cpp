@@ -291,11 +291,21 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
     return plan;
 }
 
+namespace {
+
+ParallelPlan one_replica(ParallelPlan plan) {
+    plan.data = 1;
+    return plan;
+}
+
+}  // namespace
+
 ExecutionGraph PreparedPlan::graph() const {
     if (cut)
-        return cut_step(*cut);
+        return average ? averaged_steps(one_replica(cut->plan()), replicas_apart(), *average)
+                       : cut_step(*cut);
     if (divided && average)
-        return averaged_steps(replicas_apart(), *average);
+        return averaged_steps(step->plan(), replicas_apart(), *average);
     if (divided)
         return plan_step(divided->by_rank, devices.get());
     ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step, devices.get());
@@ -305,11 +315,17 @@ ExecutionGraph PreparedPlan::graph() const {
 
 /// Replicas one by one; equal ones that follow each other together.
 std::vector<ReplicaApart> PreparedPlan::replicas_apart() const {
+    std::vector<ReplicaApart> apart;
+    if (cut) {
+        for (std::uint32_t data = 0; data < cut->plan().data; ++data)
+            apart.push_back(cut_step_apart(*cut, data));
+        return apart;
+    }
+    const RankMap replica(step->plan());
     ParallelPlan plan = step->plan();
-    const RankMap replica(plan);
     plan.data = ranks / replica.ranks();
     const RankMap all(plan);
-    std::vector<ReplicaApart> apart;
+    std::vector<const PlannedStep*> last;
     for (std::uint32_t data = 0; data < plan.data; ++data) {
         std::vector<const PlannedStep*> by_rank;
         for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
@@ -317,12 +333,12 @@ std::vector<ReplicaApart> PreparedPlan::replicas_apart() const {
             place.data = data;
             by_rank.push_back(divided->by_rank[all.rank(place)]);
         }
-        if (!apart.empty() && apart.back().by_rank == by_rank) {
+        if (by_rank == last) {
             ++apart.back().replicas;
             continue;
         }
-        ExecutionGraph own = plan_step(by_rank, devices.get());
-        apart.push_back({std::move(by_rank), std::move(own), 1});
+        apart.push_back({held_weights(by_rank), plan_step(by_rank, devices.get()), 1});
+        last = std::move(by_rank);
     }
     return apart;
 }

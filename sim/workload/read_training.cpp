@@ -11,6 +11,7 @@
 #include "sim/workload/strategy_check.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/step/step_alone.h"
+#include "training/placement/planned_cut.h"
 
 #include <fmt/format.h>
 
@@ -116,7 +117,7 @@ private:
         const std::uint32_t planned = prepared->ranks;
         refuse_other_ranks(w, planned, prepared->cut != nullptr);
         if (prepared->cut)
-            refuse_with_cut();
+            use_cut(*prepared);
         if (context_.experiment().run) {
             PlanProblems wrong =
                 why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
@@ -223,19 +224,31 @@ private:
     }
 
     static const char* product_of_ranks(bool cut) {
-        return cut ? "data x gpus of the placement" : "data x context x tensor x pipeline";
+        return cut ? "data x context x tensor x gpus of the placement"
+                   : "data x context x tensor x pipeline";
     }
 
-    /// Rejects settings that require sequential stages.
-    void refuse_with_cut() const {
+    /// Rejects settings that require sequential stages. Learning follows whole steps: all parts
+    /// compute with the weights of the update before.
+    void use_cut(PreparedPlan& prepared) const {
         if (context_.experiment().run)
             context_.fail(
                 "/workload/plan/placement",
                 "needs a fixed machine, but run changes its GPUs; expected none");
-        if (context_.experiment().learning)
+        const std::optional<LearningParams>& learning = context_.experiment().learning;
+        if (!learning)
+            return;
+        if (learning->averaging.rule != learning::AveragingRule::kNone ||
+            !learning->shares.empty() || !learning->members.empty())
             context_.fail(
                 "/workload/plan/placement",
-                "gives no order of passes that learning follows; expected none");
+                "divides replicas, and learning's averages, shares and members are of whole "
+                "ones; expected none");
+        const PlannedPlacement& cut = *prepared.cut;
+        ParallelPlan whole = cut.plan();
+        whole.pipeline = 1;
+        prepared.step = std::make_unique<PlannedStep>(
+            Network(cut.network()), KernelTimes(cut.times()), std::move(whole));
     }
 
     /// Why no rank stands for others; empty if some do.

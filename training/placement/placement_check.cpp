@@ -67,12 +67,9 @@ private:
                 problem(key, fmt::format("does not go with a placement; expected {}", expected));
         };
         excluded("/pipeline", plan_.pipeline > 1, "1: a placement has parts instead of stages");
-        excluded("/context", plan_.context > 1, "1");
-        excluded("/tensor", plan_.tensor > 1, "1");
-        excluded("/expert", plan_.expert > 1, "1");
-        excluded("/sequence", plan_.sequence, "false");
-        excluded("/sharding", plan_.sharding != Sharding::kNone, "none");
-        excluded("/recompute", plan_.recompute != Recompute::kNone, "none");
+        excluded(
+            "/recompute", plan_.recompute == Recompute::kExact,
+            "none, selective or full: exact is chosen by a plan of memory");
         excluded(
             "/schedule", plan_.given || plan_.schedule != ParallelPlan().schedule,
             "none: a part takes what is ready and has the longest way to the end");

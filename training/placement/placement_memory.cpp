@@ -2,7 +2,11 @@
 #include "training/placement/placement_memory.h"
 
 #include "training/plan/step/kept_tensors.h"
+#include "training/plan/step/recomputed_layers.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -21,9 +25,39 @@ double mask_bytes(
 
 }  // namespace
 
-double state_bytes(double parameters, const ParallelPlan& plan) {
-    return parameters * (element_bytes(plan.datatype) + element_bytes(plan.gradient) +
-                         optimizer_state_bytes(plan));
+MemoryBytes state_of(const LayerWork& layers, const ParallelPlan& plan, std::uint32_t layer) {
+    const double parameters = layers.parameters(layer);
+    const double replicas = static_cast<double>(plan.data) * plan.context /
+                            (layers.shared_by_experts(layer) ? plan.expert : 1);
+    const auto held = [&](Sharding least) {
+        return plan.sharding < least ? parameters : parameters / replicas;
+    };
+    MemoryBytes memory;
+    memory[MemoryClass::kWeights] = held(Sharding::kParameters) * element_bytes(plan.datatype);
+    memory[MemoryClass::kGradients] = held(Sharding::kGradients) * element_bytes(plan.gradient);
+    memory[MemoryClass::kMoments] = held(Sharding::kOptimizer) * optimizer_state_bytes(plan);
+    if (replicas > 1 && plan.sharding < Sharding::kGradients && !plan.gradient_as_bucket_view)
+        memory[MemoryClass::kBuckets] = memory[MemoryClass::kGradients];
+    return memory;
+}
+
+std::vector<RepeatedLayers> repeated_layers(
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
+    const NodeParts& parts) {
+    std::vector<RepeatedLayers> all;
+    for (const LayerRange& range :
+         recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size()))) {
+        std::map<std::uint32_t, RepeatedLayers> of_part;
+        for (std::uint32_t i = range.first; i < range.end; ++i) {
+            RepeatedLayers& own = of_part[parts[i]];
+            own.layers.push_back(i);
+            own.workspace += layers.output_bytes(i) + mask_bytes(network, layers, plan, i) +
+                             layers.scores(i) + layers.copied_keys(i);
+        }
+        for (auto& [part, own] : of_part)
+            all.push_back(std::move(own));
+    }
+    return all;
 }
 
 double kept_where_made(
@@ -39,12 +73,23 @@ std::vector<double> kept_by_layer(
     const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts) {
     std::vector<double> kept(network.layers.size(), 0);
+    std::vector<std::size_t> unit(kept.size(), SIZE_MAX);  // that is repeated together
+    const std::vector<RepeatedLayers> again = repeated_layers(network, layers, plan, parts);
+    for (std::size_t i = 0; i < again.size(); ++i)
+        for (const std::uint32_t layer : again[i].layers)
+            unit[layer] = i;
     std::set<std::pair<std::uint32_t, std::uint32_t>> there;  // part and producer of the tensor
     for (std::uint32_t i = 0; i < kept.size(); ++i) {
         const auto keep = [&](std::uint32_t tensor) {
             if (there.emplace(parts[i], tensor).second)
                 kept[i] += layers.output_bytes(tensor);
         };
+        if (unit[i] != SIZE_MAX) {
+            for (const std::uint32_t input : network.layers[i].inputs)
+                if (unit[input] != unit[i])
+                    keep(input);
+            continue;
+        }
         const KeptTensors keeps = kept_tensors(network.layers[i]);
         if (keeps.input)
             for (const std::uint32_t input : network.layers[i].inputs)
@@ -61,15 +106,10 @@ std::vector<MemoryBytes> held_all_along(
     const NodeParts& parts) {
     std::vector<MemoryBytes> gpus(graph.gpus);
     for (std::uint32_t i = 0; i < parts.size(); ++i) {
-        MemoryBytes& memory = gpus[graph.gpu_of(parts[i])];
-        const double parameters = layers.parameters(i);
-        memory[MemoryClass::kWeights] += parameters * element_bytes(plan.datatype);
-        memory[MemoryClass::kGradients] += parameters * element_bytes(plan.gradient);
-        memory[MemoryClass::kMoments] += parameters * optimizer_state_bytes(plan);
+        const MemoryBytes state = state_of(layers, plan, i);
+        for (const MemoryClassText& one : kMemoryClasses)
+            gpus[graph.gpu_of(parts[i])][one.value] += state[one.value];
     }
-    if (plan.data > 1 && !plan.gradient_as_bucket_view)
-        for (MemoryBytes& memory : gpus)
-            memory[MemoryClass::kBuckets] = memory[MemoryClass::kGradients];
     return gpus;
 }
 
@@ -80,6 +120,10 @@ std::vector<MemoryBytes> cut_memory(
     const std::vector<double> kept = kept_by_layer(network, layers, plan, parts);
     for (std::uint32_t i = 0; i < parts.size(); ++i)
         gpus[graph.gpu_of(parts[i])][MemoryClass::kActivations] += kept[i] * graph.micro_batches;
+    for (const RepeatedLayers& again : repeated_layers(network, layers, plan, parts)) {
+        double& most = gpus[graph.gpu_of(parts[again.layers.front()])][MemoryClass::kWorkspace];
+        most = std::max(most, again.workspace);
+    }
     return gpus;
 }
 

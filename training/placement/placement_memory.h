@@ -12,8 +12,21 @@
 
 namespace switchfold {
 
-/// Bytes of weights, gradients and moments of `parameters` parameters.
-[[nodiscard]] double state_bytes(double parameters, const ParallelPlan& plan);
+/// Bytes of a layer's weights, gradients and moments that a GPU holds throughout the step: replicas
+/// hold a part each of what the plan shards.
+[[nodiscard]] MemoryBytes
+state_of(const LayerWork& layers, const ParallelPlan& plan, std::uint32_t layer);
+
+/// Layers of a block that one part repeats together before their backward.
+struct RepeatedLayers {
+    std::vector<std::uint32_t> layers;  ///< ascending
+    double workspace = 0;               ///< bytes that they make again
+};
+/// Those of all parts (recomputed_layers()): each part repeats its own, and what they read of other
+/// parts is kept.
+[[nodiscard]] std::vector<RepeatedLayers> repeated_layers(
+    const Network& network, const LayerWork& layers, const ParallelPlan& plan,
+    const NodeParts& parts);
 
 /// Bytes that a layer produces and keeps on its own part for its backward, whatever the other parts
 /// are.
@@ -21,7 +34,8 @@ namespace switchfold {
     const Network& network, const LayerWork& layers, const ParallelPlan& plan, std::uint32_t layer);
 
 /// By layer, the bytes that a micro-batch's forward adds to what its part keeps for backward. A
-/// tensor kept for several layers of a part counts once, even if it came from another part.
+/// tensor kept for several layers of a part counts once, even if it came from another part. Of
+/// layers that are repeated only what others made is kept.
 [[nodiscard]] std::vector<double> kept_by_layer(
     const Network& network, const LayerWork& layers, const ParallelPlan& plan,
     const NodeParts& parts);

@@ -3,6 +3,7 @@
 
 #include "training/network/product.h"
 #include "training/placement/placement_memory.h"
+#include "training/plan/step/recomputed_layers.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/matrix_product.h"
 #include "workloads/kernels/memory_kernel.h"
@@ -117,11 +118,16 @@ PlacementGraph cut_graph(
     graph.memory = memory;
     graph.last_chunk = static_cast<double>(work.chunks().steps(work.chunks().count() - 1)) /
                        std::max(1.0, static_cast<double>(work.chunks().steps(0)));
+    std::vector<bool> again(network.layers.size(), false);
+    for (const LayerRange& range :
+         recomputed_layers(network, plan, 0, static_cast<std::uint32_t>(network.layers.size())))
+        std::fill(again.begin() + range.first, again.begin() + range.end, true);
     for (std::uint32_t i = 0; i < network.layers.size(); ++i) {
         PlacementNode node;
         node.name = network.layers[i].name;
         node.forward = work.seconds(TaskKind::kForward, i);
-        node.input_gradient = work.seconds(TaskKind::kInputGradient, i);
+        node.input_gradient =
+            work.seconds(TaskKind::kInputGradient, i) + (again[i] ? node.forward : 0);
         node.weight_gradient = work.seconds(TaskKind::kWeightGradient, i);
         const double parameters = work.layers().parameters(i);
         if (parameters > 0) {
@@ -137,8 +143,9 @@ PlacementGraph cut_graph(
         }
         node.output_bytes = work.layers().output_bytes(i);
         node.gradient_bytes = parameters * element_bytes(plan.gradient);
-        node.memory = state_bytes(parameters, plan) +
-                      plan.accumulate * kept_where_made(network, work.layers(), plan, i);
+        node.memory = state_of(work.layers(), plan, i).all();
+        if (!again[i])
+            node.memory += plan.accumulate * kept_where_made(network, work.layers(), plan, i);
         node.chunks = work.chunks().chunks(i);
         node.inputs = network.layers[i].inputs;
         graph.nodes.push_back(std::move(node));

@@ -41,11 +41,24 @@ PlacementWriter::PlacementWriter(
     parts_(parts),
     rank_(rank),
     place_(parts.map.place(rank)),
+    kind_(parts.kind_of(rank)),
     writer_(parts.map, rank, parts.cut.plan().launch_times, groups, names),
     ends_(parts.cut.tasks().all().size()),
     received_(ends_.size()),
     last_(parts.cut.graph().parts),
-    summed_(parts.cut.graph().nodes.size(), 0) {}
+    summed_(parts.cut.graph().nodes.size(), 0),
+    teams_{{{"gradients", parts.map.replicas(rank)}, {"gradients of experts", {}}}},
+    unit_of_(summed_.size(), SIZE_MAX) {
+    const auto expert = [&](std::uint32_t of) {
+        return parts.map.place(of).data % parts.cut.plan().expert;
+    };
+    for (const std::uint32_t replica : teams_[0].ranks)
+        if (expert(replica) == expert(rank))
+            teams_[1].ranks.push_back(replica);
+    for (std::size_t unit = 0; unit < parts.repeated.size(); ++unit)
+        for (const std::uint32_t layer : parts.repeated[unit].layers)
+            unit_of_[layer] = unit;
+}
 
 RankGraph PlacementWriter::write() {
     auto next = parts_.messages.begin();
@@ -60,10 +73,16 @@ RankGraph PlacementWriter::write() {
     return writer_.take();
 }
 
+std::uint32_t PlacementWriter::gpu_of(std::uint32_t layer) const {
+    return parts_.cut.graph().gpu_of(parts_.cut.found().parts[layer]);
+}
+
 bool PlacementWriter::is_here(std::uint32_t task) const {
-    const PlacementGraph& graph = parts_.cut.graph();
-    const std::uint32_t node = parts_.cut.tasks().all()[task].node;
-    return graph.gpu_of(parts_.cut.found().parts[node]) == place_.device;
+    return gpu_of(parts_.cut.tasks().all()[task].node) == place_.device;
+}
+
+PlacementWriter::Pending& PlacementWriter::pending(std::uint32_t layer) {
+    return pending_[parts_.cut.work().layers().shared_by_experts(layer) ? 1 : 0];
 }
 
 std::string PlacementWriter::stream_of(std::uint32_t part) const {
@@ -90,23 +109,23 @@ PlacementWriter::ends_of(const std::vector<std::uint32_t>& tasks) const {
 void PlacementWriter::task(std::uint32_t index) {
     const PlacementTask& task = parts_.cut.tasks().all()[index];
     const std::uint32_t part = parts_.cut.found().parts[task.node];
-    std::vector<Index> waits = ends_of(task.needs);
-    append(waits, received_[index]);
-    std::optional<Index> first;
+    Written written;
+    written.waits = ends_of(task.needs);
+    append(written.waits, received_[index]);
+    if (const auto gathered = gather(task, part))
+        written.waits.push_back(*gathered);
     const Phase phase = phase_of(task.kind);
-    for (const WorkItem& item : parts_.cut.work().work(task.kind, task.node, task.chunk))
-        if (const auto* kernel = std::get_if<KernelItem>(&item)) {
-            const Index done = writer_.kernel_beside(
-                stream_of(part), kernel->name, phase, kernel->kernel, std::exchange(waits, {}));
-            first = first.value_or(done);
-        }
+    repeat(task, part, written);
+    layer_work(part, task.kind, task.node, task.chunk, written);
+    const std::optional<Index> first = written.first;
+    std::vector<Index> waits = std::move(written.waits);
+    if (written.last_kernel)
+        waits.push_back(*written.last_kernel);
     if (first) {
-        const Index last = writer_.latest();
-        waits = {last};
+        const Index last = *std::max_element(waits.begin(), waits.end());
         writer_.span(name_of(task, parts_.cut.graph().nodes[task.node]), *first, last, 0, phase);
-    }
-    if (first)
         last_[part] = waits;
+    }
     ends_[index] = std::move(waits);
     const std::int64_t kept = std::llround(parts_.kept[task.node]);
     if (task.kind == TaskKind::kForward && task.chunk == 0 && first)
@@ -115,9 +134,92 @@ void PlacementWriter::task(std::uint32_t index) {
         writer_.memory(
             MemoryClass::kActivations, -kept,
             *std::max_element(ends_[index].begin(), ends_[index].end()), true);
-        append(made_, ends_[index]);
+        free_repeated(task, *std::max_element(ends_[index].begin(), ends_[index].end()));
+        append(pending(task.node).made, ends_[index]);
         gradients_ready(task.node);
     }
+}
+
+void PlacementWriter::layer_work(
+    std::uint32_t part, TaskKind kind, std::uint32_t node, std::uint32_t chunk, Written& task) {
+    const Phase phase = phase_of(kind);
+    std::vector<Index> beside;
+    for (const WorkItem& item : parts_.cut.work(kind_).work(kind, node, chunk)) {
+        if (const auto* kernel = std::get_if<KernelItem>(&item)) {
+            task.last_kernel = writer_.kernel_beside(
+                stream_of(part), kernel->name, phase, kernel->kernel,
+                std::exchange(task.waits, {}));
+            task.first = task.first.value_or(*task.last_kernel);
+        } else if (const auto* collective = std::get_if<CollectiveItem>(&item)) {
+            std::vector<Index> behind = task.waits;
+            if (task.last_kernel)
+                behind.push_back(*task.last_kernel);
+            const auto done = writer_.collective_beside(*collective, phase, std::move(behind));
+            if (!done)
+                continue;
+            task.first = task.first.value_or(*done);
+            if (collective->beside)
+                beside.push_back(*done);
+            else
+                task.waits = {*done};
+        } else if (std::holds_alternative<JoinItem>(item)) {
+            append(task.waits, std::exchange(beside, {}));
+        }
+    }
+    append(task.waits, beside);
+}
+
+void PlacementWriter::repeat(const PlacementTask& task, std::uint32_t part, Written& written) {
+    const std::size_t unit = unit_of_[task.node];
+    if (task.kind != TaskKind::kInputGradient || unit == SIZE_MAX)
+        return;
+    const RepeatedLayers& repeated = parts_.repeated[unit];
+    if (!repeated_.try_emplace({unit, task.micro_batch}, repeated.layers.size()).second)
+        return;
+    for (const std::uint32_t layer : repeated.layers)
+        for (std::uint32_t chunk = 0; chunk < parts_.cut.graph().nodes[layer].chunks; ++chunk)
+            layer_work(part, TaskKind::kForward, layer, chunk, written);
+    if (written.first)
+        writer_.memory(
+            MemoryClass::kWorkspace, std::llround(repeated.workspace), *written.first, false);
+}
+
+void PlacementWriter::free_repeated(const PlacementTask& task, Index end) {
+    const auto left = repeated_.find({unit_of_[task.node], task.micro_batch});
+    if (left != repeated_.end() && --left->second == 0)
+        writer_.memory(
+            MemoryClass::kWorkspace, -std::llround(parts_.repeated[left->first.first].workspace),
+            end, true);
+}
+
+std::optional<PlacementWriter::Index>
+PlacementWriter::gather(const PlacementTask& task, std::uint32_t part) {
+    const ParallelPlan& plan = parts_.cut.plan();
+    if (plan.sharding != Sharding::kParameters || task.kind == TaskKind::kWeightGradient)
+        return {};
+    const std::vector<Layer>& layers = parts_.cut.network().layers;
+    const auto unit_of = [&](std::uint32_t layer) {
+        const auto alone = static_cast<std::uint32_t>(layers.size()) + layer;
+        return layers[layer].block == kNoBlock ? alone : layers[layer].block;
+    };
+    const Gathered pass{unit_of(task.node), task.micro_batch, task.kind == TaskKind::kForward};
+    const auto [at, fresh] = gathered_.try_emplace(pass);
+    if (fresh) {
+        const std::vector<Index> after = std::exchange(before_gather_, last_[part]);
+        for (const bool experts : {false, true}) {
+            double bytes = 0;
+            for (std::uint32_t layer = 0; layer < layers.size(); ++layer)
+                if (unit_of(layer) == unit_of(task.node) && gpu_of(layer) == place_.device &&
+                    parts_.cut.work().layers().shared_by_experts(layer) == experts)
+                    bytes += parts_.cut.work().layers().gathered_bytes(layer);
+            if (const auto index = writer_.collective(
+                    "gather weights", CollectiveKind::kAllGather,
+                    Bytes(static_cast<std::uint64_t>(std::ceil(bytes))), plan.datatype,
+                    team(experts), phase_of(task.kind), after))
+                at->second.push_back(*index);
+        }
+    }
+    return at->second.empty() ? std::nullopt : std::optional(at->second.back());
 }
 
 void PlacementWriter::message(const PlacementMessage& message) {
@@ -144,29 +246,46 @@ void PlacementWriter::message(const PlacementMessage& message) {
 
 void PlacementWriter::gradients_ready(std::uint32_t layer) {
     const ParallelPlan& plan = parts_.cut.plan();
-    if (++summed_[layer] < plan.accumulate)
+    const bool experts = parts_.cut.work().layers().shared_by_experts(layer);
+    // Who keeps a part of gradients alone adds up no whole ones.
+    if (++summed_[layer] < plan.accumulate && plan.sharding < Sharding::kGradients)
         return;
+    Pending& own = pending(layer);
     const double bytes =
         parts_.cut.work().layers().parameters(layer) * element_bytes(plan.gradient);
-    pending_ += Bytes(static_cast<std::uint64_t>(std::ceil(bytes)));
-    if (plan.overlap_gradients && pending_ >= (any_bucket_ ? plan.bucket : plan.first_bucket))
-        flush();
+    own.bytes += Bytes(static_cast<std::uint64_t>(std::ceil(bytes)));
+    if (plan.overlap_gradients && own.bytes >= (own.any_bucket ? plan.bucket : plan.first_bucket))
+        flush(experts);
 }
 
-void PlacementWriter::flush() {
-    any_bucket_ = true;
+void PlacementWriter::flush(bool experts) {
+    Pending& own = pending_[experts ? 1 : 0];
+    own.any_bucket = true;
     const ParallelPlan& plan = parts_.cut.plan();
+    const bool whole = plan.sharding == Sharding::kNone;
     const auto index = writer_.collective(
-        "reduce gradients", CollectiveKind::kAllReduce, std::exchange(pending_, Bytes(0)),
-        plan.gradient, {"gradients", parts_.map.replicas(rank_)}, Phase::kBackward,
-        std::exchange(made_, {}));
+        whole ? "reduce gradients" : "scatter gradients",
+        whole ? CollectiveKind::kAllReduce : CollectiveKind::kReduceScatter,
+        std::exchange(own.bytes, Bytes(0)), plan.gradient, team(experts), Phase::kBackward,
+        std::exchange(own.made, {}));
     if (index)
         reduced_.push_back(*index);
 }
 
+double PlacementWriter::parameters(bool experts) const {
+    const LayerWork& layers = parts_.cut.work().layers();
+    double sum = 0;
+    for (std::uint32_t i = 0; i < parts_.cut.graph().nodes.size(); ++i)
+        if (gpu_of(i) == place_.device && layers.shared_by_experts(i) == experts)
+            sum += layers.parameters(i);
+    return sum;
+}
+
 void PlacementWriter::update() {
     const PlannedPlacement& cut = parts_.cut;
-    flush();
+    const ParallelPlan& plan = cut.plan();
+    for (const bool experts : {false, true})
+        flush(experts);
     std::vector<Index> waits = reduced_;
     for (const std::vector<Index>& ends : last_)
         append(waits, ends);
@@ -176,21 +295,29 @@ void PlacementWriter::update() {
             {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)}, Phase::kOptimizer,
             waits))
         waits = {*norm};
-    double parameters = 0;
-    for (std::uint32_t i = 0; i < cut.graph().nodes.size(); ++i)
-        if (cut.graph().gpu_of(cut.found().parts[i]) == place_.device)
-            parameters += cut.work().layers().parameters(i);
-    if (parameters == 0)
+    double updated = 0;
+    for (const bool experts : {false, true})
+        updated += parameters(experts) / (plan.sharding == Sharding::kNone
+                                              ? 1
+                                              : static_cast<double>(team(experts).ranks.size()));
+    if (updated == 0)
         return;
-    const Index updated = writer_.kernel_beside(
+    const Index first = writer_.kernel_beside(
         "compute", "update", Phase::kOptimizer,
-        cut.times()
+        cut.times(kind_)
             .estimate(optimizer(
-                parameters, element_bytes(cut.plan().datatype), kSingleBytes,
-                optimizer_state_bytes(cut.plan())))
+                updated, element_bytes(plan.datatype), kSingleBytes, optimizer_state_bytes(plan)))
             .kernel,
         std::move(waits));
-    writer_.span("U0", updated, updated, 0, Phase::kOptimizer);
+    writer_.span("U0", first, first, 0, Phase::kOptimizer);
+    if (plan.sharding != Sharding::kOptimizer && plan.sharding != Sharding::kGradients)
+        return;
+    for (const bool experts : {false, true})
+        (void)writer_.collective(
+            "gather weights", CollectiveKind::kAllGather,
+            Bytes(static_cast<std::uint64_t>(
+                std::ceil(parameters(experts) * element_bytes(plan.datatype)))),
+            plan.datatype, team(experts), Phase::kOptimizer, {first});
 }
 
 }  // namespace switchfold

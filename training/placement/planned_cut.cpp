@@ -31,6 +31,11 @@ PlannedPlacement::PlannedPlacement(
         network_, work_, times_, plan_, choice_, machine.bandwidth,
         choice_.gpus_used() == choice_.parts ? machine.memory : 0)) {}
 
+std::uint32_t PlannedPlacement::add_kind(KernelTimes times) {
+    others_.push_back(std::make_unique<OtherGpu>(network_, std::move(times), plan_, choice_));
+    return static_cast<std::uint32_t>(others_.size());
+}
+
 std::unique_ptr<PlannedPlacement> PlannedPlacement::make(
     Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
     const PlacementMachine& machine, PlanProblems& problems) {

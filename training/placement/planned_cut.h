@@ -8,12 +8,16 @@
 #include "training/placement/placement_tasks.h"
 #include "training/placement/placement_work.h"
 #include "training/placement/task_schedule.h"
+#include "training/plan/average/averaged_step.h"
 #include "training/plan/step/parallel_plan.h"
 #include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/kernel_times.h"
 
+#include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -45,11 +49,22 @@ public:
     PlannedPlacement& operator=(const PlannedPlacement&) = delete;
 
     [[nodiscard]] const Network& network() const { return network_; }
-    [[nodiscard]] const KernelTimes& times() const { return times_; }
+    /// Of the GPU for which the division was found, or of another one.
+    [[nodiscard]] const KernelTimes& times(std::uint32_t kind = 0) const {
+        return kind == 0 ? times_ : others_[kind - 1]->times;
+    }
     /// `pipeline` is the number of GPUs per replica.
     [[nodiscard]] const ParallelPlan& plan() const { return plan_; }
     [[nodiscard]] const PlacementChoice& choice() const { return choice_; }
-    [[nodiscard]] const PlacementWork& work() const { return work_; }
+    [[nodiscard]] const PlacementWork& work(std::uint32_t kind = 0) const {
+        return kind == 0 ? work_ : others_[kind - 1]->work;
+    }
+    /// Some ranks have another GPU; the division and the order of tasks stay. \returns its number
+    std::uint32_t add_kind(KernelTimes times);
+    void set_kinds(std::vector<std::uint32_t> by_rank) { kinds_ = std::move(by_rank); }
+    [[nodiscard]] std::uint32_t kind(std::uint32_t rank) const {
+        return kinds_.empty() ? 0 : kinds_[rank];
+    }
     [[nodiscard]] const PlacementGraph& graph() const { return graph_; }
     [[nodiscard]] const PlacementTasks& tasks() const { return *tasks_; }
     [[nodiscard]] const FoundCut& found() const { return found_; }
@@ -60,11 +75,22 @@ private:
         Network network, KernelTimes times, ParallelPlan plan, const PlacementChoice& choice,
         const PlacementMachine& machine);
 
+    struct OtherGpu {
+        OtherGpu(
+            const Network& network, KernelTimes of_gpu, const ParallelPlan& plan,
+            const PlacementChoice& choice) :
+            times(std::move(of_gpu)), work(network, times, plan, choice) {}
+        KernelTimes times;
+        PlacementWork work;
+    };
+
     Network network_;
     KernelTimes times_;
     ParallelPlan plan_;
     PlacementChoice choice_;
     PlacementWork work_;
+    std::vector<std::unique_ptr<OtherGpu>> others_;
+    std::vector<std::uint32_t> kinds_;  ///< by rank; empty: all are alike
     PlacementGraph graph_;
     std::unique_ptr<PlacementTasks> tasks_;
     FoundCut found_;
@@ -73,5 +99,7 @@ private:
 
 /// A step of the division on its GPUs.
 [[nodiscard]] ExecutionGraph cut_step(const PlannedPlacement& cut);
+/// Of one replica alone.
+[[nodiscard]] ReplicaApart cut_step_apart(const PlannedPlacement& cut, std::uint32_t replica);
 
 }  // namespace switchfold

@@ -54,16 +54,17 @@ const Combining& combining_of(AverageMethod method) {
 class Exchange {
 public:
     Exchange(
-        const PlannedStep& one, const AveragePlan& average, RankGraph& rank, double parameters,
+        Bytes bucket, const AveragePlan& average, RankGraph& rank, const HeldWeights& held,
         std::uint32_t group, std::uint32_t first_name, NameTable& names) :
-        one_(one),
+        bucket_(bucket),
+        times_(*held.times),
         average_(average),
         combining_(combining_of(average.method)),
         rank_(rank),
         group_(group),
         first_name_(first_name),
         names_(names),
-        parameters_(parameters) {
+        parameters_(held.parameters) {
         std::vector<bool> seen(rank.streams.size(), false);
         for (auto i = static_cast<std::uint32_t>(rank.operations.size()); i-- > 0;) {
             const std::uint32_t stream = rank.operations[i].stream;
@@ -125,10 +126,10 @@ private:
         kernel.read = read * kSingleBytes * parameters_;
         kernel.written = written * kSingleBytes * parameters_;
         kernel.flops = read * parameters_;
-        return add(name, weights(), after, one_.times().estimate(kernel).kernel);
+        return add(name, weights(), after, times_.estimate(kernel).kernel);
     }
     void all_reduce() {
-        const double bucket = static_cast<double>(one_.plan().bucket.count());
+        const double bucket = static_cast<double>(bucket_.count());
         double left = parameters_ * kSingleBytes;
         for (std::uint64_t sequence = 0; left > 0; ++sequence) {
             CollectiveOperation collective;
@@ -159,7 +160,8 @@ private:
                 CopyOperation{CopyKind::kHostToDevice, bytes, Time()});
     }
 
-    const PlannedStep& one_;
+    Bytes bucket_;
+    const KernelTimes& times_;
     const AveragePlan& average_;
     const Combining& combining_;
     RankGraph& rank_;
@@ -241,22 +243,30 @@ void add_up(const std::vector<ReplicaApart>& apart, TrainingFacts& facts) {
 
 }  // namespace
 
-ExecutionGraph averaged_steps(const std::vector<ReplicaApart>& apart, const AveragePlan& average) {
+std::vector<HeldWeights> held_weights(const std::vector<const PlannedStep*>& by_rank) {
+    std::vector<HeldWeights> held;
+    const RankMap map(by_rank.front()->plan());
+    for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
+        held.push_back({parameters_of(*by_rank[rank], map.place(rank)), &by_rank[rank]->times()});
+    return held;
+}
+
+ExecutionGraph averaged_steps(
+    const ParallelPlan& plan, const std::vector<ReplicaApart>& apart, const AveragePlan& average) {
     std::vector<const ReplicaApart*> of_replica;
     for (const ReplicaApart& alike : apart)
         of_replica.insert(of_replica.end(), alike.replicas, &alike);
     const auto replicas = static_cast<std::uint32_t>(of_replica.size());
-    ParallelPlan plan = apart.front().by_rank.front()->plan();
+    ParallelPlan whole = plan;
+    whole.data = replicas;
     const RankMap replica(plan);
-    plan.data = replicas;
-    const RankMap all(plan);
+    const RankMap all(whole);
     ExecutionGraph graph = local_steps(apart, replica, all, average.every);
     const auto first_name = static_cast<std::uint32_t>(graph.names.size());
     NameTable names;
     for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
         // The ranks that hold the same weights, one of each replica.
         RankPlace place = replica.place(r);
-        const double parameters = parameters_of(*apart.front().by_rank[r], place);
         Group group{replica.ranks() == 1 ? "replicas" : fmt::format("replicas of rank {}", r), {}};
         for (place.data = 0; place.data < replicas; ++place.data)
             group.ranks.push_back(all.rank(place));
@@ -270,7 +280,7 @@ ExecutionGraph averaged_steps(const std::vector<ReplicaApart>& apart, const Aver
                 before = graph.ranks[rank];
                 RankGraph own = *before;
                 Exchange(
-                    *of_replica[data]->by_rank[r], average, own, parameters, number, first_name,
+                    plan.bucket, average, own, of_replica[data]->by_rank[r], number, first_name,
                     names)
                     .write();
                 with = std::make_shared<const RankGraph>(std::move(own));
@@ -290,8 +300,9 @@ ExecutionGraph averaged_steps(
     std::uint32_t replicas) {
     std::vector<ReplicaApart> alike(1);
     alike.front() = {
-        std::vector<const PlannedStep*>(ranks_of(one.plan()), &one), std::move(step), replicas};
-    return averaged_steps(alike, average);
+        held_weights(std::vector<const PlannedStep*>(ranks_of(one.plan()), &one)), std::move(step),
+        replicas};
+    return averaged_steps(one.plan(), alike, average);
 }
 
 }  // namespace switchfold

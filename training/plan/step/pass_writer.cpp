@@ -117,22 +117,34 @@ PassWriter::part(CollectiveKind kind, Bytes bytes, Datatype datatype, const Team
     return collective;
 }
 
-void PassWriter::wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase) {
+const Team& PassWriter::team_of(Sharing sharing, std::size_t lane) {
     const char* beside = lane == 0 ? "" : " beside";
-    auto team = teams_.find({item.sharing, lane});
+    auto team = teams_.find({sharing, lane});
     if (team == teams_.end())
         team = teams_
                    .emplace(
-                       std::pair(item.sharing, lane),
+                       std::pair(sharing, lane),
                        Team{
-                           fmt::format("{}{}", name_of(item.sharing), beside),
-                           map_.sharing(item.sharing, rank_)})
+                           fmt::format("{}{}", name_of(sharing), beside),
+                           map_.sharing(sharing, rank_)})
                    .first;
-    const auto collective = part(item.kind, item.bytes, item.datatype, team->second);
+    return team->second;
+}
+
+std::optional<PassWriter::Index> PassWriter::collective_beside(
+    const CollectiveItem& item, Phase phase, std::vector<Index> dependencies) {
+    return collective(
+        item.name, item.kind, item.bytes, item.datatype, team_of(item.sharing, 0), phase,
+        std::move(dependencies));
+}
+
+void PassWriter::wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase) {
+    const Team& team = team_of(item.sharing, lane);
+    const auto collective = part(item.kind, item.bytes, item.datatype, team);
     if (!collective)
         return;
     Lane& l = lanes_[lane];
-    const Index index = add(item.name, stream(team->second.name), phase, ends(lane), *collective);
+    const Index index = add(item.name, stream(team.name), phase, ends(lane), *collective);
     if (item.beside)
         l.beside.push_back(index);
     else

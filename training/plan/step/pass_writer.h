@@ -55,6 +55,10 @@ public:
     void
     kernel(std::size_t lane, std::string_view name, Phase phase, const KernelOperation& kernel);
     void wait_for_collective(std::size_t lane, const CollectiveItem& item, Phase phase);
+    /// A layer's collective behind these operations, whatever the lanes do; nothing if the rank
+    /// shares the layer with no other.
+    std::optional<Index>
+    collective_beside(const CollectiveItem& item, Phase phase, std::vector<Index> dependencies);
     void join(std::size_t lane);
     /// A kernel that represents a whole pass; it takes a nanosecond until its time is known. That
     /// time includes its calls.
@@ -119,6 +123,7 @@ private:
         std::vector<Index> unit;    ///< the gather of the unit after the next waits for these
     };
 
+    const Team& team_of(Sharing sharing, std::size_t lane);
     [[nodiscard]] Index size() const { return static_cast<Index>(rank_graph_.operations.size()); }
     std::uint32_t stream(const std::string& name, StreamKind kind = StreamKind::kGpu);
     std::uint32_t compute(std::size_t lane);
