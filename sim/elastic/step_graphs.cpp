@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "sim/config/experiment.h"
 #include "sim/config/rank_gpus.h"
+#include "sim/workload/divided_plan.h"
 #include "sim/workload/plan_workload.h"
 #include "sim/workload/training_workload.h"
 #include "training/elastic/place_ranks.h"
@@ -26,8 +27,12 @@ namespace {
 
 using elastic::Members;
 
+/// Of the first members' replicas, at most.
 std::uint32_t samples_of_replica(const PlanParams& plan) {
-    return plan.micro_batch * plan.accumulate;
+    return plan.global_batch > 0 ? even_share(plan) : plan.micro_batch * plan.accumulate;
+}
+std::uint32_t samples_of_step(const PlanParams& plan) {
+    return plan.global_batch > 0 ? plan.global_batch : samples_of_replica(plan) * plan.data;
 }
 
 /// Why replicas cannot have shares that differ by a sample; empty if they can or do not.
@@ -74,9 +79,8 @@ void refuse_lost_state(const RunParams& run, const PlanParams& plan, PlanProblem
 
 }  // namespace
 
-PlanProblems why_not_run(
-    const RunParams& run, const TrainingWorkloadParams& workload, std::size_t kinds,
-    std::uint32_t gpus) {
+PlanProblems
+why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::uint32_t gpus) {
     PlanProblems problems;
     const PlanParams& plan = *workload.plan;
     const auto refuse = [&](std::string why) { problems.emplace_back("", std::move(why)); };
@@ -85,9 +89,14 @@ PlanProblems why_not_run(
             "changes members between steps, when all weights are of one update, and {} never "
             "flushes; expected a schedule that does",
             plan.schedule));
-    if (kinds > 1 || plan.global_batch > 0)
-        refuse("divides samples over equal GPUs by itself; expected one kind of GPU, and no "
-               "global_batch in the plan");
+    if (plan.division.balanced || !plan.division.samples.empty())
+        refuse(fmt::format(
+            "divides the batch over the members that it has, and division names the shares of {} "
+            "replicas; expected a plan without",
+            plan.data));
+    else if (plan.global_batch > 0 && run.keep == elastic::Keep::kPerGpu)
+        refuse("keeps the samples of a GPU, and global_batch those of a step; expected keep "
+               "global_batch, or a plan without");
     if (plan.data % plan.expert != 0)
         return problems;
     const elastic::MemberGpus members(plan, gpus);
@@ -157,8 +166,9 @@ void StepGraphs::find_state() {
     devices_.resize(params.pipeline);
     PlanProblems of_step;  // step() reports them
     const auto prepared = prepare_plan(
-        workload(gpus_.first(), samples_of_replica(params)), RankGpus(*experiment_.system), folder_,
-        of_step, experiment_.memory);
+        workload(gpus_.first(), samples_of_replica(params)),
+        RankGpus(*experiment_.system, gpus_.by_rank(first_members())), folder_, of_step,
+        experiment_.memory);
     if (!prepared)
         return;
     const std::vector<MemoryBytes> held = held_all_along(*prepared->step);
@@ -183,14 +193,14 @@ StepGraphs::Share StepGraphs::share_of(std::size_t members) const {
     if (experiment_.run->keep == elastic::Keep::kPerGpu)
         return {{each, 0}};
     return {elastic::share_of(
-        each * plan.data, static_cast<std::uint32_t>(members) * gpus_.replicas())};
+        samples_of_step(plan), static_cast<std::uint32_t>(members) * gpus_.replicas())};
 }
 
 std::uint64_t StepGraphs::samples(std::size_t members) const {
     const PlanParams& plan = *workload_.plan;
     const bool per_gpu = experiment_.run->keep == elastic::Keep::kPerGpu;
-    return std::uint64_t{samples_of_replica(plan)} *
-           (per_gpu ? members * gpus_.replicas() : plan.data);
+    return per_gpu ? std::uint64_t{samples_of_replica(plan)} * members * gpus_.replicas()
+                   : samples_of_step(plan);
 }
 
 TrainingWorkloadParams StepGraphs::workload(std::size_t members, std::uint32_t samples) const {
@@ -198,6 +208,7 @@ TrainingWorkloadParams StepGraphs::workload(std::size_t members, std::uint32_t s
     const elastic::MicroBatches batches =
         elastic::micro_batches_of(samples, workload_.plan->micro_batch);
     workload.ranks = 0;
+    workload.plan->global_batch = 0;  // the members' shares
     workload.plan->data = static_cast<std::uint32_t>(members) * gpus_.replicas();
     workload.plan->micro_batch = batches.size;
     workload.plan->accumulate = batches.count;
@@ -205,10 +216,10 @@ TrainingWorkloadParams StepGraphs::workload(std::size_t members, std::uint32_t s
 }
 
 ExecutionGraph
-StepGraphs::plan(std::size_t members, std::uint32_t samples, PlanProblems& problems) const {
+StepGraphs::plan(const Members& members, std::uint32_t samples, PlanProblems& problems) const {
     const auto prepared = prepare_plan(
-        workload(members, samples), RankGpus(*experiment_.system), folder_, problems,
-        experiment_.memory);
+        workload(members.size(), samples), RankGpus(*experiment_.system, gpus_.by_rank(members)),
+        folder_, problems, experiment_.memory);
     return prepared ? prepared->graph() : ExecutionGraph();
 }
 
@@ -224,7 +235,7 @@ StepGraphs::shared_step(const Members& all, const Members& working, PlanProblems
     }
     if (const std::string why = why_not_unequal(share.samples, *workload_.plan); !why.empty())
         problems.emplace_back("", why);
-    ExecutionGraph graph = plan(all.size(), share.samples.most(), problems);
+    ExecutionGraph graph = plan(all, share.samples.most(), problems);
     if (!problems.empty())
         return {};
     if (share.samples.more > 0) {
@@ -237,7 +248,7 @@ StepGraphs::shared_step(const Members& all, const Members& working, PlanProblems
                 static_cast<std::size_t>(place - working.begin()) * gpus_.replicas() +
                 replica % gpus_.replicas());
         }
-        graph = elastic::joined(graph, plan(all.size(), share.samples.least, problems), takes_more);
+        graph = elastic::joined(graph, plan(all, share.samples.least, problems), takes_more);
     }
     graph = elastic::placed(graph, gpus_.by_rank(all));
     std::vector<SlowRank> slow;

@@ -20,10 +20,9 @@ struct Experiment;
 struct PlanParams;
 
 /// Reasons why the members of a plan's run cannot change; pointers are relative to the run's
-/// parameters ("/changes/0"). `kinds`: of GPUs; `gpus`: of the machine.
-[[nodiscard]] PlanProblems why_not_run(
-    const RunParams& run, const TrainingWorkloadParams& workload, std::size_t kinds,
-    std::uint32_t gpus);
+/// parameters ("/changes/0"). `gpus`: of the machine.
+[[nodiscard]] PlanProblems
+why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::uint32_t gpus);
 
 /// Generates the steps of an experiment's run for any set of members.
 class StepGraphs {
@@ -64,7 +63,7 @@ private:
     [[nodiscard]] Share share_of(std::size_t members) const;
     [[nodiscard]] TrainingWorkloadParams workload(std::size_t members, std::uint32_t samples) const;
     [[nodiscard]] ExecutionGraph
-    plan(std::size_t members, std::uint32_t samples, PlanProblems& problems) const;
+    plan(const elastic::Members& members, std::uint32_t samples, PlanProblems& problems) const;
     /// The step of `all`, with the samples of `working`, which are among them.
     [[nodiscard]] ExecutionGraph shared_step(
         const elastic::Members& all, const elastic::Members& working, PlanProblems& problems) const;

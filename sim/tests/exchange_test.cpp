@@ -262,7 +262,8 @@ TEST(Average, RefusesPlansWhoseReplicasAreNotWhole) {
             .find("none holds a part for another"),
         std::string::npos);
     EXPECT_NE(
-        problem(R"("data": 2, "global_batch": 64, "average": {})").find("expected no global_batch"),
+        problem(R"("data": 2, "global_batch": 64, "division": [64, 0], "average": {})")
+            .find("would be averaged untrained"),
         std::string::npos);
     EXPECT_NE(problem(R"("data": 2, "average": {"evry": 2})").find("every"), std::string::npos);
 }

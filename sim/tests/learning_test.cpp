@@ -133,6 +133,48 @@ TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
     EXPECT_NE(text.find("target 0.9"), std::string::npos);
 }
 
+/// Where a step flushes, what is learnt depends on its batch alone: not on when weights are updated
+/// within it, or where layers are.
+TEST(Learning, OfOneBatchIsOneLearning) {
+    const ExperimentResult result =
+        run(R"("micro_batch": 4)", kSmall,
+            R"({"name": "plain"},
+           {"name": "within", "set": {"/workload/plan/memory": {"planner": "none", "updates": "immediate"}}},
+           {"name": "placed", "set": {"/workload/plan": {"micro_batch": 4, "placement": {"parts": 2}}, "/workload/network/tied": false}})");
+    ASSERT_EQ(result.scenarios.size(), 3U);
+    const LearningResult& plain = *result.scenarios[0].learning;
+    for (const std::size_t i : {1U, 2U}) {
+        const LearningResult& other = *result.scenarios[i].learning;
+        EXPECT_EQ(other.seeds[0].final_loss, plain.seeds[0].final_loss);
+        EXPECT_NEAR(other.step_us / result.scenarios[i].iteration_us, 1, 1e-6);
+    }
+    try {
+        (void)run(
+            R"("data": 2, "micro_batch": 4, "overlap_gradients": false, "placement": {"parts": 2})",
+            kSmall + R"(, "averaging": {"type": "periodic"})",
+            R"({"name": "one", "set": {"/workload/network/tied": false}})");
+        FAIL() << "averages parts of replicas";
+    } catch (const ConfigError& error) {
+        EXPECT_NE(
+            std::string(error.what()).find("divides replicas, and learning"), std::string::npos)
+            << error.what();
+    }
+}
+
+/// A division of the plan is a division of what is learnt from.
+TEST(Learning, SharesAreThoseOfThePlansDivision) {
+    const std::string replicas = R"("data": 2, "micro_batch": 2)";
+    const std::string one = R"({"name": "one"})";
+    const ExperimentResult divided =
+        run(replicas + R"(, "global_batch": 12, "division": [8, 4])", kSmall, one);
+    const ExperimentResult shared =
+        run(replicas + R"(, "global_batch": 12)", kSmall + R"(, "shares": [8, 4])", one);
+    EXPECT_EQ(divided.scenarios[0].iteration_us, shared.scenarios[0].iteration_us);
+    EXPECT_EQ(
+        divided.scenarios[0].learning->seeds[0].final_loss,
+        shared.scenarios[0].learning->seeds[0].final_loss);
+}
+
 TEST(Learning, ReplicasOfUnequalSharesStillTrainTheWholeBatch) {
     const ExperimentResult result =
         run(R"("data": 3, "micro_batch": 2)", "",

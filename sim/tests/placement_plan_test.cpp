@@ -104,9 +104,9 @@ TEST(PlacementPlan, PartsAreANumberOrLayers) {
 }
 
 TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
-    const std::string error = error_of(
-        R"("global_batch": 64, "partition": "equal", "memory": {}, "average": {}, "placement": {})");
-    for (const char* key : {"global_batch", "partition", "memory", "average"})
+    const std::string error =
+        error_of(R"("global_batch": 64, "partition": "equal", "memory": {}, "placement": {})");
+    for (const char* key : {"global_batch", "partition", "memory"})
         EXPECT_NE(
             error.find(
                 fmt::format("/workload/plan/{}: does not go with a placement; expected", key)),
@@ -117,8 +117,8 @@ TEST(PlacementPlan, WhatDoesNotGoWithItIsRefusedAllAtOnce) {
 TEST(PlacementPlan, MoreGpusThanTheMachineHas) {
     EXPECT_NE(
         error_of(R"("data": 4, "placement": {"parts": 4})")
-            .find("/workload/plan: is for 16 ranks, data x gpus of the placement, more than the 8 "
-                  "GPUs"),
+            .find("/workload/plan: is for 16 ranks, data x context x tensor x gpus of the "
+                  "placement, more than the 8 GPUs"),
         std::string::npos);
 }
 

@@ -204,6 +204,7 @@ void use_memory_of_devices(
     const RankGpus& gpus, std::uint32_t ranks_a_host, const PlanParams& params,
     PreparedPlan& prepared, PlanProblems& found) {
     auto planned = std::make_shared<PlannedDevices>();
+    const bool within = MemoryChoice(*params.memory).updates != UpdatePolicy::kBatch;
     std::map<const PlannedStep*, std::uint32_t> first_rank;
     if (prepared.divided) {
         const auto& by_rank = prepared.divided->by_rank;
@@ -217,18 +218,31 @@ void use_memory_of_devices(
         const MemoryChoice choice = choice_on(gpus.of(rank), params, ranks_a_host, found);
         if (!found.empty())
             return;
-        const std::string why = planned->add(*step, choice);
+        std::string why;
+        if (within) {
+            const PlannedMemory& own =
+                prepared.memories.emplace(step, planned_memory(*step, choice, found)).first->second;
+            if (!found.empty())
+                return;
+            why = own.plan.refusal;
+        } else {
+            why = planned->add(*step, choice);
+        }
         if (!why.empty()) {
+            const std::uint32_t largest =
+                within ? largest_micro_batch(*step, prepared.memories.at(step))
+                       : largest_micro_batch(*step, choice);
             found.emplace_back(
                 "/bytes", fmt::format(
                               "is {}: {}; {}", in_mebibytes(choice.bytes.count()), why,
-                              largest_words(step->plan(), largest_micro_batch(*step, choice))));
+                              largest_words(step->plan(), largest)));
             return;
         }
     }
+    if (!within)
+        prepared.devices = std::move(planned);
     prepared.notes.push_back(
-        fmt::format("on the GPU that copies most, {}", told_memory(planned->busiest())));
-    prepared.devices = std::move(planned);
+        fmt::format("on the GPU that copies most, {}", told_memory(*prepared.planned())));
 }
 
 /// Plans what stays on the GPU. Rejects what cannot be planned or does not fit, suggesting the
@@ -307,10 +321,26 @@ ExecutionGraph PreparedPlan::graph() const {
     if (divided && average)
         return averaged_steps(step->plan(), replicas_apart(), *average);
     if (divided)
-        return plan_step(divided->by_rank, devices.get());
+        return graph_of_ranks(divided->by_rank);
     ExecutionGraph own = memory ? memory_step(*step, *memory) : plan_step(*step, devices.get());
     return average ? averaged_steps(*step, std::move(own), *average, ranks / ranks_of(step->plan()))
                    : own;
+}
+
+ExecutionGraph PreparedPlan::graph_of_ranks(const std::vector<const PlannedStep*>& by_rank) const {
+    return memories.empty() ? plan_step(by_rank, devices.get()) : memory_step(by_rank, memories);
+}
+
+const PlannedMemory* PreparedPlan::planned() const {
+    if (memory)
+        return &*memory;
+    if (devices)
+        return &devices->busiest();
+    const PlannedMemory* most = nullptr;
+    for (const auto& [of, planned] : memories)
+        if (most == nullptr || planned.plan.moved_bytes() > most->plan.moved_bytes())
+            most = &planned;
+    return most;
 }
 
 /// Replicas one by one; equal ones that follow each other together.
@@ -337,7 +367,7 @@ std::vector<ReplicaApart> PreparedPlan::replicas_apart() const {
             ++apart.back().replicas;
             continue;
         }
-        apart.push_back({held_weights(by_rank), plan_step(by_rank, devices.get()), 1});
+        apart.push_back({held_weights(by_rank), graph_of_ranks(by_rank), 1});
         last = std::move(by_rank);
     }
     return apart;

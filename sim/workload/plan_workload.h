@@ -5,6 +5,7 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/config/training_params.h"
 #include "sim/workload/divided_plan.h"
+#include "training/memory/step/memory_step.h"
 #include "training/memory/step/planned_devices.h"
 #include "training/plan/average/averaged_step.h"
 #include "training/plan/step/plan_step.h"
@@ -27,17 +28,18 @@ struct PreparedPlan {
     std::shared_ptr<const PlannedPlacement> cut;  ///< for a network divided by layers and branches
     std::optional<DividedPlan> divided;           ///< if ranks differ, or global_batch is divided
     std::optional<PlannedMemory> memory;          ///< if the plan controls what stays on the GPU
-    std::shared_ptr<const PlannedDevices> devices;  ///< the same where GPUs have parts of their own
+    PlannedMemories memories;  ///< the same where replicas differ and update within passes
+    std::shared_ptr<const PlannedDevices> devices;  ///< where GPUs have parts of their own
     /// What stays on the GPU, or on that which copies most; null if all does.
-    [[nodiscard]] const PlannedMemory* planned() const {
-        return memory ? &*memory : devices ? &devices->busiest() : nullptr;
-    }
+    [[nodiscard]] const PlannedMemory* planned() const;
     std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
     [[nodiscard]] ExecutionGraph graph() const;
 
 private:
+    [[nodiscard]] ExecutionGraph
+    graph_of_ranks(const std::vector<const PlannedStep*>& by_rank) const;
     [[nodiscard]] std::vector<ReplicaApart> replicas_apart() const;
 };
 

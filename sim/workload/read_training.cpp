@@ -119,8 +119,7 @@ private:
         if (prepared->cut)
             use_cut(*prepared);
         if (context_.experiment().run) {
-            PlanProblems wrong =
-                why_not_run(*context_.experiment().run, w, gpus.kinds().size(), context_.gpus());
+            PlanProblems wrong = why_not_run(*context_.experiment().run, w, context_.gpus());
             for (auto& [pointer, what] : wrong)
                 pointer = "/run" + pointer;
             if (!wrong.empty())

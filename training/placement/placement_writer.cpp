@@ -116,7 +116,7 @@ void PlacementWriter::task(std::uint32_t index) {
         written.waits.push_back(*gathered);
     const Phase phase = phase_of(task.kind);
     repeat(task, part, written);
-    layer_work(part, task.kind, task.node, task.chunk, written);
+    layer_work(part, task.kind, task.node, task.chunk, phase, written);
     const std::optional<Index> first = written.first;
     std::vector<Index> waits = std::move(written.waits);
     if (written.last_kernel)
@@ -141,8 +141,8 @@ void PlacementWriter::task(std::uint32_t index) {
 }
 
 void PlacementWriter::layer_work(
-    std::uint32_t part, TaskKind kind, std::uint32_t node, std::uint32_t chunk, Written& task) {
-    const Phase phase = phase_of(kind);
+    std::uint32_t part, TaskKind kind, std::uint32_t node, std::uint32_t chunk, Phase phase,
+    Written& task) {
     std::vector<Index> beside;
     for (const WorkItem& item : parts_.cut.work(kind_).work(kind, node, chunk)) {
         if (const auto* kernel = std::get_if<KernelItem>(&item)) {
@@ -178,7 +178,7 @@ void PlacementWriter::repeat(const PlacementTask& task, std::uint32_t part, Writ
         return;
     for (const std::uint32_t layer : repeated.layers)
         for (std::uint32_t chunk = 0; chunk < parts_.cut.graph().nodes[layer].chunks; ++chunk)
-            layer_work(part, TaskKind::kForward, layer, chunk, written);
+            layer_work(part, TaskKind::kForward, layer, chunk, phase_of(task.kind), written);
     if (written.first)
         writer_.memory(
             MemoryClass::kWorkspace, std::llround(repeated.workspace), *written.first, false);

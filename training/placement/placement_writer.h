@@ -63,7 +63,8 @@ private:
         std::optional<Index> last_kernel;
     };
     void layer_work(
-        std::uint32_t part, TaskKind kind, std::uint32_t node, std::uint32_t chunk, Written& task);
+        std::uint32_t part, TaskKind kind, std::uint32_t node, std::uint32_t chunk, Phase phase,
+        Written& task);
     /// Repeats the forward of the layers with which the task's is repeated, before the first of
     /// their gradients.
     void repeat(const PlacementTask& task, std::uint32_t part, Written& written);

@@ -96,9 +96,11 @@ NATURE = {
     *_with("replicas averaged", "sharded optimizer", "sharded gradients", "sharded weights", "experts"),
     # An update within the backward pass needs the sum of all gradients of a layer there and then.
     *_with("updates within passes", "data parallelism", "pipeline", "interleaved stages", "zero bubble",
-           "two directions"),
+           "two directions", "a batch divided unequally"),
     # Without flush there is no step that ends, whose batch is divided, or between which members change.
     *_with("without flush", "a batch divided unequally", "replicas averaged", "members that change"),
+    # Shares that are named are those of so many replicas.
+    *_with("members that change", "a batch divided unequally"),
     # A placement of layers takes the place of a pipeline's stages.
     *_with("placement by layers", "pipeline", "interleaved stages", "zero bubble", "two directions", "without flush"),
 }

@@ -8,14 +8,26 @@
 namespace switchfold {
 
 ExecutionGraph memory_step(const PlannedStep& step, const PlannedMemory& planned) {
-    SWITCHFOLD_CHECK(planned.plan.refusal.empty(), "a plan that is none: {}", planned.plan.refusal);
-    const MemoryStepParts parts(step, planned);
+    PlannedMemories memories;
+    memories.emplace(&step, planned);
+    return memory_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step), memories);
+}
+
+ExecutionGraph
+memory_step(const std::vector<const PlannedStep*>& by_rank, const PlannedMemories& memories) {
+    std::map<const PlannedStep*, MemoryStepParts> parts;
+    for (const auto& [step, planned] : memories) {
+        SWITCHFOLD_CHECK(
+            planned.plan.refusal.empty(), "a plan that is none: {}", planned.plan.refusal);
+        parts.try_emplace(step, *step, planned);
+    }
     Communicators groups;
     NameTable names;
-    std::vector<RankGraph> ranks;
-    for (std::uint32_t rank = 0; rank < parts.map.ranks(); ++rank)
-        ranks.push_back(MemoryWriter(parts, rank, groups, names).write());
-    return graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    std::vector<RankGraph> ranks(by_rank.size());
+    for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
+        if (by_rank[rank] != nullptr)
+            ranks[rank] = MemoryWriter(parts.at(by_rank[rank]), rank, groups, names).write();
+    return graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
 }
 
 }  // namespace switchfold

@@ -5,6 +5,9 @@
 #include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
 
+#include <map>
+#include <vector>
+
 namespace switchfold {
 
 /// One step layer by layer, with the copies that its memory plan requires: inbound on one stream,
@@ -13,5 +16,10 @@ namespace switchfold {
 /// are reduced group by group, and updates wait for the reduction.
 /// \pre planned.plan has no refusal.
 [[nodiscard]] ExecutionGraph memory_step(const PlannedStep& step, const PlannedMemory& planned);
+
+/// A step whose ranks differ in GPUs or samples (plan_step()), with the memory of each.
+using PlannedMemories = std::map<const PlannedStep*, PlannedMemory>;
+[[nodiscard]] ExecutionGraph
+memory_step(const std::vector<const PlannedStep*>& by_rank, const PlannedMemories& memories);
 
 }  // namespace switchfold

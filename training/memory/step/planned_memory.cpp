@@ -199,8 +199,8 @@ problems_of_parts(const MemoryChoice& choice, const ParallelPlan& plan, const st
                          what, parts));
     };
     whole(
-        choice.updates != UpdatePolicy::kBatch && (plan.pipeline > 1 || !unlike.empty()),
-        "/updates", name_of(choice.updates));
+        choice.updates != UpdatePolicy::kBatch && plan.pipeline > 1, "/updates",
+        name_of(choice.updates));
     whole(choice.updater == Updater::kHost, "/updater", "host");
     whole(choice.clip_by_global_norm, "/clip_by_global_norm", "true");
     whole(choice.check_loss_scale, "/check_loss_scale", "true");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/network/builder.h"
+#include "training/network/decoder.h"
 #include "training/network/zoo/zoo.h"
 #include "training/placement/placement_memory.h"
 #include "training/placement/planned_cut.h"
@@ -113,6 +114,137 @@ RC_GTEST_PROP(PlacementStepProperty, EveryCutEnds, ()) {
     }
 }
 
+Network small_decoder(bool experts) {
+    if (experts) {
+        MixtureShape shape;
+        shape.layers = 2;
+        shape.hidden = 256;
+        shape.heads = 4;
+        shape.kv_heads = 4;
+        shape.sequence = 64;
+        shape.vocabulary = 512;
+        shape.feed_forward = 512;
+        shape.experts = 4;
+        return decoder("experts", shape);
+    }
+    GptShape shape;
+    shape.layers = 2;
+    shape.hidden = 256;
+    shape.heads = 4;
+    shape.sequence = 64;
+    shape.vocabulary = 512;
+    shape.tied = false;
+    return decoder("small", shape);
+}
+
+/// Plans whose ranks share layers, samples, experts and weights, with layers that run again.
+ParallelPlan shared_plan() {
+    ParallelPlan plan = samples(*rc::gen::element(1U, 4U), *rc::gen::inRange<std::uint32_t>(1, 4));
+    plan.data = *rc::gen::element(1U, 2U, 2U);
+    plan.tensor = *rc::gen::element(1U, 2U);
+    plan.sequence = plan.tensor > 1 && *rc::gen::arbitrary<bool>();
+    plan.context = *rc::gen::element(1U, 1U, 2U);
+    plan.recompute = *rc::gen::element(Recompute::kNone, Recompute::kSelective, Recompute::kFull);
+    plan.attention = *rc::gen::element(AttentionKernels::kFused, AttentionKernels::kUnfused);
+    plan.overlap_gradients = *rc::gen::arbitrary<bool>();
+    if (plan.data > 1)
+        plan.sharding = *rc::gen::element(
+            Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    return plan;
+}
+
+double seconds_in(const ExecutionGraph& graph, Phase phase) {
+    double seconds = 0;
+    for (const auto& rank : graph.ranks)
+        for (const Operation& operation : rank->operations)
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                if (operation.phase == phase)
+                    seconds += to_seconds(kernel->isolated);
+    return seconds;
+}
+
+/// Ranks that share layers, samples, experts or weights do not deadlock, whatever part they have,
+/// and compute what they compute without a placement.
+RC_GTEST_PROP(PlacementStepProperty, SharedLayersEndAndTakeTheSame, ()) {
+    PlacementChoice choice;
+    choice.parts = *rc::gen::element(1U, 2U, 3U);
+    choice.gpus = *rc::gen::element(0U, 1U);
+    choice.method = PlacementMethod::kList;
+    const bool experts = *rc::gen::arbitrary<bool>();
+    ParallelPlan plan = shared_plan();
+    if (experts && plan.data > 1 && *rc::gen::arbitrary<bool>())
+        plan.expert = 2;
+    const Network network = small_decoder(experts);
+    RC_PRE(problems_of(plan, network).empty());
+    plan.gate = GateKernels::kUnfused;
+    const auto made = cut(choice, plan, network);
+    const ExecutionGraph graph = cut_step(*made);
+    check(graph);
+    RC_ASSERT(test_data::ends(graph));
+    for (const auto& rank : graph.ranks) {
+        std::int64_t held = 0;
+        for (const MemoryChange& change : rank->memory)
+            held += change.bytes;
+        RC_ASSERT(held == 0);
+    }
+    const PlannedStep whole(network, KernelTimes(test_data::hopper()), plan);
+    const ExecutionGraph without = plan_step(whole);
+    for (const Phase phase : {Phase::kForward, Phase::kBackward})
+        RC_ASSERT(std::abs(seconds_in(graph, phase) - seconds_in(without, phase)) < 1e-8);
+}
+
+/// What ranks hold of states is what they hold in a plan without a placement.
+RC_GTEST_PROP(PlacementStepProperty, SharedStatesAreThoseOfThePlan, ()) {
+    const ParallelPlan plan = shared_plan();
+    const Network network = small_decoder(false);
+    RC_PRE(problems_of(plan, network).empty());
+    PlacementChoice choice = into(*rc::gen::element(1U, 2U));
+    choice.method = PlacementMethod::kList;
+    const auto held = [](const ExecutionGraph& graph, MemoryClass what) {
+        double sum = 0;
+        for (const auto& rank : graph.ranks)
+            sum += rank->held[what];
+        return sum;
+    };
+    const ExecutionGraph graph = cut_step(*cut(choice, plan, network));
+    const ExecutionGraph without =
+        plan_step(PlannedStep(network, KernelTimes(test_data::hopper()), plan));
+    for (const MemoryClass what :
+         {MemoryClass::kWeights, MemoryClass::kGradients, MemoryClass::kMoments})
+        RC_ASSERT(std::abs(held(graph, what) / held(without, what) - 1) < 1e-9);
+}
+
+/// Blocks that run again keep what they read, and less than all.
+TEST(PlacementStep, RepeatedBlocksKeepLess) {
+    ParallelPlan plan = samples(4, 2);
+    const auto most = [&](Recompute how) {
+        plan.recompute = how;
+        PlacementChoice choice = into(2);
+        choice.method = PlacementMethod::kList;
+        const auto made = cut(choice, plan, small_decoder(false));
+        double sum = 0;
+        for (const MemoryBytes& gpu : cut_memory(
+                 made->network(), made->graph(), made->work().layers(), made->plan(),
+                 made->found().parts))
+            sum += gpu[MemoryClass::kActivations];
+        return sum;
+    };
+    EXPECT_LT(most(Recompute::kFull), 0.5 * most(Recompute::kNone));
+}
+
+/// A rank of a faster GPU computes faster, in the parts that it has.
+TEST(PlacementStep, EachGpuHasItsOwnTimes) {
+    auto made = cut(into(2), samples(8));
+    const double alike = seconds_in(cut_step(*made), Phase::kForward);
+    const std::uint32_t slower = made->add_kind(KernelTimes(test_data::ampere()));
+    made->set_kinds({0, slower});
+    const double mixed = seconds_in(cut_step(*made), Phase::kForward);
+    made->set_kinds({slower, slower});
+    const double all = seconds_in(cut_step(*made), Phase::kForward);
+    EXPECT_LT(alike, mixed);
+    EXPECT_LT(mixed, all);
+}
+
 TEST(PlacementStep, AnyCutHasTheSameKernels) {
     const ExecutionGraph whole = cut_step(*cut(into(1), samples(8, 2)));
     for (const PlacementMethod method :
@@ -215,9 +347,9 @@ TEST(PlacementStep, GpusHoldTheirLayersAlone) {
 
 TEST(PlacementChoiceProblems, MorePartsThanLayers) {
     EXPECT_EQ(
-        problem_of(into(27), samples(8)),
-        "/placement/parts are 27, and compound_lstm_ae_attention has 26 layers; expected at most as many "
-        "parts as layers");
+        problem_of(into(27), samples(8)), "/placement/parts are 27, and compound_lstm_ae_attention "
+                                          "has 26 layers; expected at most as many "
+                                          "parts as layers");
 }
 
 TEST(PlacementChoiceProblems, GpusThatDoNotShareParts) {
@@ -249,28 +381,33 @@ TEST(PlacementChoiceProblems, LayersThatAreNotThere) {
         "/placement/parts have lstm.0 twice, on 0 and 1; expected each layer on one part");
     EXPECT_EQ(
         problem_of(given({{"h*"}, {"*", "head"}}), samples(8)),
-        "/placement/parts/0 has no layer: other parts name them more closely; expected one at least");
+        "/placement/parts/0 has no layer: other parts name them more closely; expected one at "
+        "least");
 }
 
 TEST(PlacementChoiceProblems, TimeStepsThatAreNotThere) {
     EXPECT_EQ(
-        problem_of(into(2, 200), samples(8)),
-        "/placement/chunk_steps is 200, and a sample of compound_lstm_ae_attention has 100 time steps; "
-        "expected at most those");
+        problem_of(into(2, 200), samples(8)), "/placement/chunk_steps is 200, and a sample of "
+                                              "compound_lstm_ae_attention has 100 time steps; "
+                                              "expected at most those");
     EXPECT_EQ(
         problem_of(into(2, 10), samples(8), find_network("vgg16").value()),
-        "/placement/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected 0");
+        "/placement/chunk_steps is 10, and vgg16 has no LSTM whose time steps are known; expected "
+        "0");
 }
 
 TEST(PlacementChoiceProblems, OtherWaysToShare) {
     ParallelPlan plan = samples(8);
     plan.pipeline = 2;
     EXPECT_EQ(
-        problem_of(into(2), plan),
-        "/pipeline does not go with a placement; expected 1: a placement has parts instead of stages");
+        problem_of(into(2), plan), "/pipeline does not go with a placement; expected 1: a "
+                                   "placement has parts instead of stages");
     plan = samples(8);
-    plan.tensor = 2;
-    EXPECT_EQ(problem_of(into(2), plan), "/tensor does not go with a placement; expected 1");
+    plan.recompute = Recompute::kExact;
+    EXPECT_EQ(
+        problem_of(into(2), plan),
+        "/recompute does not go with a placement; expected none, selective or full: exact is "
+        "chosen by a plan of memory");
     plan = samples(8);
     plan.schedule = "gpipe";
     EXPECT_EQ(problem_of(into(2), plan).substr(0, 9), "/schedule");

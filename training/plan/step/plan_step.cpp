@@ -94,13 +94,11 @@ plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* m
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::map<const PlannedStep*, std::vector<MemoryBytes>> held;  // by device
-    std::map<std::uint32_t, const PlannedStep*> replicas;         // step of their first rank
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
         const PlannedStep* step = by_rank[rank];
         if (step == nullptr)
             continue;
         const RankPlace place = map.place(rank);
-        replicas.try_emplace(place.data, step);
         const auto memory = memories ? memories->of(*step, place.device) : nullptr;
         ranks[rank] = RankWriter(StepParts(*step, map), rank, groups, names, memory.get()).write();
         if (memory)
@@ -110,6 +108,19 @@ plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* m
             at->second = held_all_along(*step);
         ranks[rank].held = at->second[place.device];
     }
+    return graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
+}
+
+ExecutionGraph graph_of(
+    const std::vector<const PlannedStep*>& by_rank, std::vector<RankGraph> ranks,
+    Communicators groups, NameTable names) {
+    const PlannedStep& first = **std::find_if(
+        by_rank.begin(), by_rank.end(), [](const PlannedStep* step) { return step != nullptr; });
+    const RankMap map(first.plan());
+    std::map<std::uint32_t, const PlannedStep*> replicas;  // step of their first rank
+    for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
+        if (by_rank[rank] != nullptr)
+            replicas.try_emplace(map.place(rank).data, by_rank[rank]);
     ExecutionGraph graph = graph_of(first, std::move(ranks), std::move(groups), std::move(names));
     std::vector<std::pair<const PlannedStep*, double>>
         alike;  // number of replicas by step, in order of first use

@@ -50,6 +50,10 @@ void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
 /// Assembles the graph of a step from its ranks.
 [[nodiscard]] ExecutionGraph graph_of(
     const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
+/// The same of ranks that differ (plan_step()).
+[[nodiscard]] ExecutionGraph graph_of(
+    const std::vector<const PlannedStep*>& by_rank, std::vector<RankGraph> ranks,
+    Communicators groups, NameTable names);
 
 /// Writes the schedule of a rank's device: passes, messages to neighbours, gradients and updates.
 class RankWriter {

@@ -64,6 +64,35 @@ TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
     EXPECT_EQ(exchanged(graph), static_cast<std::uint64_t>(4 * parameters(step)));
 }
 
+/// Replicas of other samples and GPUs have steps of their own, and one exchange.
+TEST(AveragedSteps, ReplicasMayDiffer) {
+    ParallelPlan plan = one();
+    const PlannedStep four(small(), KernelTimes(test_data::ampere()), plan);
+    plan.micro_batch = 8;
+    const PlannedStep eight(small(), KernelTimes(test_data::hopper()), plan);
+    std::vector<ReplicaApart> apart(2);
+    apart[0] = {held_weights({&four}), plan_step(four), 2};
+    apart[1] = {held_weights({&eight}), plan_step(eight), 1};
+    AveragePlan average;
+    average.every = 2;
+    const ExecutionGraph graph = averaged_steps(four.plan(), apart, average);
+    check(graph);
+    ASSERT_EQ(graph.ranks.size(), 3U);
+    EXPECT_EQ(graph.training.samples, 4 + 4 + 8);
+    const auto seconds = [&](std::size_t rank, Phase phase) {
+        double sum = 0;
+        for (const Operation& operation : graph.ranks[rank]->operations)
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                if (operation.phase == phase)
+                    sum += to_seconds(kernel->isolated);
+        return sum;
+    };
+    EXPECT_EQ(seconds(0, Phase::kForward), seconds(1, Phase::kForward));
+    EXPECT_NE(seconds(0, Phase::kForward), seconds(2, Phase::kForward));
+    EXPECT_LT(seconds(2, Phase::kOptimizer), seconds(0, Phase::kOptimizer));  // a faster GPU
+    EXPECT_EQ(graph.groups.back().ranks, (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
 TEST(AveragedSteps, BucketsAreThoseOfGradients) {
     ParallelPlan plan = one();
     plan.bucket = mebibytes(1);
