@@ -84,7 +84,7 @@ why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::u
     PlanProblems problems;
     const PlanParams& plan = *workload.plan;
     const auto refuse = [&](std::string why) { problems.emplace_back("", std::move(why)); };
-    if (schedule_of(plan_without_network(workload)).asynchronous)
+    if (never_flushes(plan_without_network(workload)))
         refuse(fmt::format(
             "changes members between steps, when all weights are of one update, and {} never "
             "flushes; expected a schedule that does",

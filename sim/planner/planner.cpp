@@ -255,16 +255,21 @@ private:
         throw SimulationError("planner", Time(), "no plan ran to its end: " + result_.failure);
     }
 
+    /// Whether a sequential search would have simulated it too: what others simulate depends on the
+    /// number of processes and on how long they take.
+    [[nodiscard]] bool would_simulate(std::size_t i, bool contention) const {
+        const double seconds = seconds_[contention ? 1 : 0][i];
+        const double least = best(contention);
+        return seconds < kNever && (candidates()[i].bound.seconds() < least || seconds <= least);
+    }
+
     void summarise() {
         for (std::size_t i = 0; i < candidates().size(); ++i) {
             result_.failed += failed_[i] ? 1 : 0;
-            // Simulations that a sequential search would have skipped depend on the number of
-            // processes, so they are removed.
-            if (seconds_[1][i] == kNever ||
-                (candidates()[i].bound.seconds() >= best(true) && seconds_[1][i] > best(true)))
+            if (!would_simulate(i, true))
                 continue;
             SimulatedPlan plan{i, seconds_[1][i], {}};
-            if (seconds_[0][i] < kNever)
+            if (would_simulate(i, false))
                 plan.alone_seconds = seconds_[0][i];
             result_.simulated.push_back(plan);
         }

@@ -134,16 +134,17 @@ TEST(Learning, OfAFlushIsThatOfOneGpuAndAnAsynchronousPipelineMissesUpdates) {
 }
 
 /// Where a step flushes, what is learnt depends on its batch alone: not on when weights are updated
-/// within it, or where layers are.
+/// within it, where layers are, or how long before a pass its weights are gathered.
 TEST(Learning, OfOneBatchIsOneLearning) {
     const ExperimentResult result =
         run(R"("micro_batch": 4)", kSmall,
             R"({"name": "plain"},
            {"name": "within", "set": {"/workload/plan/memory": {"planner": "none", "updates": "immediate"}}},
-           {"name": "placed", "set": {"/workload/plan": {"micro_batch": 4, "placement": {"parts": 2}}, "/workload/network/tied": false}})");
-    ASSERT_EQ(result.scenarios.size(), 3U);
+           {"name": "placed", "set": {"/workload/plan": {"micro_batch": 4, "placement": {"parts": 2}}, "/workload/network/tied": false}},
+           {"name": "gathered", "set": {"/workload/plan": {"micro_batch": 1, "accumulate": 2, "pipeline": 2, "data": 2, "sharding": "parameters"}}})");
+    ASSERT_EQ(result.scenarios.size(), 4U);
     const LearningResult& plain = *result.scenarios[0].learning;
-    for (const std::size_t i : {1U, 2U}) {
+    for (const std::size_t i : {1U, 2U, 3U}) {
         const LearningResult& other = *result.scenarios[i].learning;
         EXPECT_EQ(other.seeds[0].final_loss, plain.seeds[0].final_loss);
         EXPECT_NEAR(other.step_us / result.scenarios[i].iteration_us, 1, 1e-6);

@@ -64,7 +64,7 @@ public:
         problems_(problems) {}
 
     std::optional<DividedPlan> run() {
-        if (params_.global_batch > 0 && schedule_of(plan_).asynchronous)
+        if (params_.global_batch > 0 && never_flushes(plan_))
             fail(
                 "/global_batch",
                 "is for steps that flush, and the schedule never does; expected 0");

@@ -408,7 +408,7 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
 
 /// What averaging independently training replicas refuses of a plan.
 void check_average(const PlanParams& params, const ParallelPlan& plan, PlanProblems& found) {
-    if (schedule_of(plan).asynchronous)
+    if (never_flushes(plan))
         found.emplace_back(
             "/average", "is of steps, and the schedule never flushes; expected one that does");
     for (auto& problem : problems_of(*params.average, plan))

@@ -280,6 +280,13 @@ PlanProblems problems_of(const ParallelPlan& plan, const Network& network) {
     return PlanCheck(plan, network).run();
 }
 
+bool never_flushes(const ParallelPlan& plan) {
+    if (plan.given)
+        return plan.given->asynchronous;
+    const ScheduleGenerator* generator = find_schedule(plan.schedule);
+    return generator != nullptr && generator->never_flushes;
+}
+
 std::uint32_t stages_of(const ParallelPlan& plan) {
     if (plan.given)
         return plan.given->stages();

@@ -25,6 +25,10 @@ using PlanProblems = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] PipelineSchedule
 schedule_of(const ParallelPlan& plan, const StageWork* work = nullptr);
 
+/// Whether its schedule updates without a flush; false for one that is not known. No schedule is
+/// made: the plan need not be valid.
+[[nodiscard]] bool never_flushes(const ParallelPlan& plan);
+
 /// Number of stages of its schedule, which is not made. \pre the plan is valid
 [[nodiscard]] std::uint32_t stages_of(const ParallelPlan& plan);
 

@@ -267,12 +267,12 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients, b
     host_waits();
     // A pass behind a host that waits begins when that begins to call.
     const bool with_calls = as_kernel || parts_.plan.launch_times.wait_after_pass;
-    const Index first = with_calls ? writer_.next_call() : writer_.next();
+    Index first = with_calls ? writer_.next_call() : writer_.next();
     predict(lane, pass, phase);
     if (as_kernel)
         one_kernel(lane, pass, phase);
     else
-        work(lane, pass, phase, reduces);
+        first = work(lane, pass, phase, reduces, first);
     if (parts_.plan.launch_times.wait_after_pass)
         for (const Index end : writer_.ends(lane))
             writer_.host_waits_for(end);
@@ -308,7 +308,11 @@ void RankWriter::one_kernel(std::size_t lane, const Pass& pass, Phase phase) {
     }
 }
 
-void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces) {
+/// \returns where the pass begins, at `first` or behind weights that are gathered before anything
+/// else: they may be there long before its message is.
+RankWriter::Index
+RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces, Index first) {
+    const bool with_calls = parts_.plan.launch_times.wait_after_pass;
     bool in_layer = false;
     const auto end_layer = [&] {
         if (std::exchange(in_layer, false))
@@ -328,6 +332,8 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
                 lane,
                 {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
                 parts_.plan.datatype, phase);
+            if (!writer_.last_kernel(lane) || *writer_.last_kernel(lane) < first)
+                first = with_calls ? writer_.next_call() : writer_.next();
         } else if (const auto* held = std::get_if<HoldItem>(&item)) {
             if (memory_ == nullptr)
                 writer_.memory(
@@ -338,6 +344,7 @@ void RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool redu
         }
     }
     end_layer();
+    return first;
 }
 
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces) {

@@ -79,7 +79,8 @@ private:
     void slot(std::size_t at);
     void pass(std::size_t lane, const Pass& pass, bool last_gradients, bool as_kernel);
     void one_kernel(std::size_t lane, const Pass& pass, Phase phase);
-    void work(std::size_t lane, const Pass& pass, Phase phase, bool reduces);
+    [[nodiscard]] Index
+    work(std::size_t lane, const Pass& pass, Phase phase, bool reduces, Index first);
     void receive(std::size_t lane, const Pass& pass);
     void host_waits();
     void send(std::size_t lane, const Pass& pass);
