@@ -18,6 +18,11 @@ namespace switchfold {
     return static_cast<std::uint64_t>(std::max(1.0, std::ceil(value - 1e-9)));
 }
 
+/// Rounded up to whole bytes.
+[[nodiscard]] inline Bytes bytes_of(double value) {
+    return Bytes(static_cast<std::uint64_t>(std::ceil(value)));
+}
+
 /// Launches of kernels that take the GPU next to no time; the host takes its time for each.
 struct CallsItem {
     std::uint32_t count = 0;
