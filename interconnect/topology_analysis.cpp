@@ -121,13 +121,17 @@ Bisection bisection(const Topology& topology) {
 Diameter diameter(const Topology& topology) {
     constexpr std::uint32_t kTryAll = 128;
     constexpr std::uint32_t kSources = 8;
+    constexpr std::uint32_t kTargets = 2048;
     const std::uint32_t gpus = topology.gpus();
     PathFinder finder(topology);
     Diameter found;
     found.all = gpus <= kTryAll;
     const std::uint32_t step = found.all ? 1 : gpus / kSources;
+    // An odd stride meets each place of a machine.
+    const std::uint32_t stride = (gpus / kTargets) | 1U;
+    found.targets = (gpus + stride - 1) / stride;
     for (std::uint32_t from = 0; from < gpus; from += step)
-        for (std::uint32_t to = 0; to < gpus; ++to)
+        for (std::uint32_t to = 0; to < gpus; to += stride)
             for (const Path& path : finder.shortest(from, to, 1)) {
                 found.hops = std::max(found.hops, path.hops.size());
                 found.latency = std::max(found.latency, unloaded_latency(topology, path, from));

@@ -44,6 +44,7 @@ struct Diameter {
     Time latency;  ///< largest unloaded latency
     bool all =
         false;  ///< over all pairs; otherwise over those of a few GPUs spread over the machine
+    std::size_t targets = 0;  ///< other ends of each of those
 };
 [[nodiscard]] Diameter diameter(const Topology& topology);
 

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "interconnect/topology_analysis.h"
 #include "models/collectives/library.h"
+#include "sim/machine/folded_ranks.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/simulate.h"
 #include "sim/machine/system_queries.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <map>
 #include <numeric>
 #include <tuple>
 #include <type_traits>
@@ -86,28 +88,89 @@ ran_all_reduce(const SystemParams& system, std::uint64_t bytes, std::uint64_t mo
     }
 }
 
-/// Adds what would run where no run told, from one machine for all sizes.
-void add_choices(
+/// Puts down what would run, from one machine for all sizes.
+void choose(
     const SystemParams& system, const RunJobs& run, std::vector<DescribedAllReduce>& described) {
     std::vector<std::uint64_t> sizes;
-    std::vector<DescribedAllReduce*> untold;
-    for (DescribedAllReduce& one : described)
-        if (!one.simulated && one.failure.empty()) {
-            sizes.push_back(one.bytes);
-            untold.push_back(&one);
-        }
-    if (sizes.empty())
-        return;
+    for (const DescribedAllReduce& one : described)
+        sizes.push_back(one.bytes);
     const Job job{
         "choice of all-reduces",
         [&](const JobProgress&) { return value_bytes(chosen_all_reduces(system, sizes)); }, 1};
     const auto chosen = values_of<std::vector<RanAllReduce>>({&job, 1}, run);
-    for (std::size_t i = 0; i < untold.size(); ++i) {
-        untold[i]->algorithm = chosen.front()[i].algorithm;
-        untold[i]->protocol = chosen.front()[i].protocol;
-        untold[i]->blocks = chosen.front()[i].blocks;
+    for (std::size_t i = 0; i < described.size(); ++i) {
+        described[i].algorithm = chosen.front()[i].algorithm;
+        described[i].protocol = chosen.front()[i].protocol;
+        described[i].blocks = chosen.front()[i].blocks;
     }
 }
+
+bool same_way(const DescribedAllReduce& a, const DescribedAllReduce& b) {
+    return a.algorithm == b.algorithm && a.protocol == b.protocol;
+}
+
+/// Which sizes are worth a simulation. One of many ranks that ends nowhere near its limit costs
+/// seconds and gigabytes before its first event.
+class Trials {
+public:
+    Trials(
+        const SystemParams& system, std::uint64_t most_events,
+        const std::vector<DescribedAllReduce>& described) :
+        described_(described) {
+        for (std::size_t i = 0; i < described.size(); ++i)
+            if (std::uint64_t{gpus_of(system)} * described[i].blocks <= most_events ||
+                folds(system, described[i]))
+                waiting_.push_back(i);
+    }
+
+    /// The next ones: a size of each algorithm and protocol, then two, then four.
+    std::vector<std::size_t> next() {
+        std::vector<std::size_t> now;
+        std::vector<std::size_t> later;
+        for (const std::size_t i : waiting_) {
+            const auto of_its_way = std::count_if(now.begin(), now.end(), [&](std::size_t other) {
+                return same_way(described_[i], described_[other]);
+            });
+            (of_its_way < width_ ? now : later).push_back(i);
+        }
+        waiting_ = later;
+        width_ *= 2;
+        return now;
+    }
+
+    /// More data in as many blocks and more take as many events and more.
+    void too_long(std::size_t i) {
+        std::erase_if(waiting_, [&](std::size_t other) {
+            return same_way(described_[i], described_[other]) &&
+                   described_[other].bytes >= described_[i].bytes &&
+                   described_[other].blocks >= described_[i].blocks;
+        });
+    }
+
+private:
+    /// Whether few ranks stand for all; else each block of each rank takes an event at least.
+    /// Asked of the largest size of an algorithm and protocol, which folds if any does.
+    bool folds(const SystemParams& system, const DescribedAllReduce& one) {
+        const auto largest = std::find_if(
+            described_.rbegin(), described_.rend(),
+            [&](const DescribedAllReduce& other) { return same_way(one, other); });
+        const auto [known, fresh] = folds_.try_emplace(largest->bytes, false);
+        if (fresh)
+            known->second = fold_of(
+                                system,
+                                single_collective(
+                                    CollectiveKind::kAllReduce, Bytes(largest->bytes),
+                                    Datatype::kFloat32, gpus_of(system)),
+                                CollectivePolicies(), false)
+                                .has_value();
+        return known->second;
+    }
+
+    const std::vector<DescribedAllReduce>& described_;
+    std::vector<std::size_t> waiting_;
+    std::map<std::uint64_t, bool> folds_;
+    std::ptrdiff_t width_ = 1;
+};
 
 /// What a GPU, or a machine of several, can send at most, in bytes per second: of the slowest.
 double slowest_way_out(const Topology& topology) {
@@ -145,35 +208,43 @@ std::vector<DescribedAllReduce> describe_all_reduces(
     constexpr double kMicroseconds = 1e6;
     const double out = slowest_way_out(build_topology(system.topology));
     std::vector<DescribedAllReduce> described;
-    std::vector<Job> jobs;
     for (const std::uint64_t bytes : sizes) {
         DescribedAllReduce& one = described.emplace_back();
         one.bytes = bytes;
         if (out > 0)
             one.at_least_us = static_cast<double>(bytes) / out * kMicroseconds;
-        jobs.push_back(
-            {fmt::format("all-reduce of {}", to_string(Bytes(bytes))),
-             [&system, bytes, most_events](const JobProgress&) {
-                 return value_bytes(ran_all_reduce(system, bytes, most_events));
-             },
-             1});
     }
-    run(jobs, [&](std::size_t job, const JobResult& result) {
-        DescribedAllReduce& one = described[job];
-        if (result.code == ExitCode::kUnfinished) {
-            one.failure = result.error;
-            return;
-        }
-        if (result.code != ExitCode::kDone)
-            rethrow(jobs[job], result);
-        const auto got = value_of_bytes<RanAllReduce>(result.bytes);
-        one.algorithm = got.algorithm;
-        one.protocol = got.protocol;
-        one.blocks = got.blocks;
-        one.simulated = got.simulated;
-        one.time_us = got.time_us;
-    });
-    add_choices(system, run, described);
+    choose(system, run, described);
+    Trials trials(system, most_events, described);
+    for (std::vector<std::size_t> now = trials.next(); !now.empty(); now = trials.next()) {
+        std::vector<Job> jobs;
+        for (const std::size_t i : now)
+            jobs.push_back(
+                {fmt::format("all-reduce of {}", to_string(Bytes(sizes[i]))),
+                 [&system, bytes = sizes[i], most_events](const JobProgress&) {
+                     return value_bytes(ran_all_reduce(system, bytes, most_events));
+                 },
+                 1});
+        run(jobs, [&](std::size_t job, const JobResult& result) {
+            DescribedAllReduce& one = described[now[job]];
+            if (result.code == ExitCode::kUnfinished) {
+                one.failure = result.error;
+                return;
+            }
+            if (result.code != ExitCode::kDone)
+                rethrow(jobs[job], result);
+            const auto got = value_of_bytes<RanAllReduce>(result.bytes);
+            one.simulated = got.simulated;
+            if (!got.simulated) {
+                trials.too_long(now[job]);
+                return;
+            }
+            one.algorithm = got.algorithm;
+            one.protocol = got.protocol;
+            one.blocks = got.blocks;
+            one.time_us = got.time_us;
+        });
+    }
     return described;
 }
 

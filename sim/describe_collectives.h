@@ -23,8 +23,9 @@ struct DescribedAllReduce {
     std::string failure;     ///< why the run could not go on; empty if it could
 };
 
-/// Simulates all-reduces of these sizes, each in a job of its own of at most `most_events` events,
-/// whose number does not depend on the host. The caller must hold no simulation.
+/// Simulates all-reduces of these sizes, ascending, each in a job of its own of at most
+/// `most_events` events, whose number does not depend on the host. Those that must take more, by a
+/// smaller one that did or by their blocks, are not begun. The caller must hold no simulation.
 [[nodiscard]] std::vector<DescribedAllReduce> describe_all_reduces(
     const SystemParams& system, const std::vector<std::uint64_t>& sizes, std::uint64_t most_events,
     const RunJobs& run);

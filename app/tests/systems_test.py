@@ -124,6 +124,44 @@ class Systems(unittest.TestCase):
         text = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=4")
         self.assertIn("4 nodes: 32 x GPU", text)
 
+    def test_a_cluster_of_thousands_is_one_number_and_described_soon(self):
+        """GPUs and switches of the network as of published reference architectures, or of the formula of a fat tree."""
+        for system, nodes, gpus, network in (
+            # NVIDIA DGX SuperPOD, H100 and B200: leaves, spines and cores of 64, 512 and 2,048 machines.
+            ("dgx_h100_ndr", 64, 512, 16 + 16),
+            ("dgx_h100_ndr", 512, 4096, 128 + 128 + 64),
+            ("dgx_h100_ndr", 2048, 16384, 512 + 512 + 256),
+            ("dgx_h100_ndr", 4096, 32768, 1024 + 1024 + 512),
+            ("hgx_b200_ndr", 512, 4096, 128 + 128 + 64),
+            ("mi300x_roce", 64, 512, 16 + 16),
+            ("mi300x_roce", 512, 4096, 128 + 128 + 64),
+            # 32 GPUs a leaf, 32 spines a pod of 1,024 and 1,024 cores.
+            ("h100_roce_clos", 512, 4096, 128 + 4 * 32 + 1024),
+            ("gb200_nvl72_ndr", 64, 4608, 144 + 5 * 32 + 1024),
+        ):
+            with self.subTest(system, nodes=nodes):
+                text = self.done("describe", SOURCE / f"configs/systems/{system}.json", "--set", f"/topology/nodes={nodes}")
+                self.assertIn(f"  {nodes} nodes: {gpus} x GPU, ", text)
+                self.assertIn(f", {network} x network switch\n", text)
+                self.assertIn(" 4 GiB  ", text)
+
+    def test_a_cluster_that_its_switches_do_not_join_names_what_mends_it(self):
+        for system, sets, what in (
+            ("dgx_h100_ndr", ["nodes=4097"], "network/switch/ports: is 64, but 65 lanes are joined to core0; expected as many ports, "
+             "or at most 4096 machines"),
+            ("dgx_h100_ndr", ["nodes=64", "network/switch/ports=40"],
+             "or fewer machines_per_leaf, spines or lanes_to_spine"),
+            ("dgx_h100_ndr", ["nics/count=4"], "expected at least one for each switch, as with pcie_switches 4"),
+            ("gb200_nvl72_ndr", ["nodes=80", "network/levels=2"], "expected room for the 5760 there are, by more ports or levels 3"),
+            ("gb200_nvl72_ndr", ["network/switch/ports=32"], "or ports of the network no larger"),
+            ("gb200_nvl72_ndr", ["nodes=911"], "/topology/nodes: is 911, of 72 GPUs each; expected at most 65536 GPUs in all"),
+        ):
+            with self.subTest(system, sets=sets):
+                arguments = [a for value in sets for a in ("--set", f"/topology/{value}")]
+                result = switchfold("describe", SOURCE / f"configs/systems/{system}.json", *arguments)
+                self.assertEqual(result.returncode, 2, result.stdout)
+                self.assertIn(what, result.stderr)
+
     def test_a_group_larger_than_the_machine_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             experiment = pathlib.Path(folder) / "experiment.json"

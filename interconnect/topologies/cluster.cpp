@@ -86,8 +86,9 @@ void ClusterTopology::check_nics(const Topology& bare, ParamChecker& checker) co
                 "/nics/count",
                 fmt::format(
                     "is {}, which leaves GPU {} of a node without a NIC on its PCIe switch; "
-                    "expected at least one for each switch",
-                    nics.count, gpu));
+                    "expected at least one for each switch{}",
+                    nics.count, gpu,
+                    nics.gpu_link ? fmt::format(", as with pcie_switches {}", nics.count) : ""));
             return;
         }
 }

@@ -16,11 +16,13 @@ std::uint32_t add_switch(Topology& topology, std::string name, std::uint32_t swi
     return add_node(topology, NodeKind::kSwitch, std::move(name), switch_class, kNoMachine);
 }
 
-void refuse_surplus(std::uint64_t ends, std::uint64_t most, ParamChecker& checker) {
+void refuse_surplus(
+    std::uint64_t ends, std::uint64_t most, std::string_view by, ParamChecker& checker) {
     if (ends > most)
         checker.error(
-            "",
-            fmt::format("joins at most {} ends; expected room for the {} there are", most, ends));
+            "", fmt::format(
+                    "joins at most {} ends; expected room for the {} there are, by {}", most, ends,
+                    by));
 }
 
 /// The network alone, so that ports are counted without its ends' other links.
@@ -31,22 +33,38 @@ Topology alone(std::span<const NetworkPort> ends) {
     return topology;
 }
 
+/// `or_else`: what else than ports mends a switch that has too few.
 template <class Network>
 void check_switch(
-    const Network& network, std::span<const NetworkPort> ends, ParamChecker& checker) {
+    const Network& network, std::span<const NetworkPort> ends, std::string_view or_else,
+    ParamChecker& checker) {
     Topology topology = alone(ends);
     std::vector<NetworkPort> renumbered(ends.begin(), ends.end());
     for (std::uint32_t i = 0; i < renumbered.size(); ++i)
         renumbered[i].node = i;
     network.build(topology, renumbered);
-    check_ports(topology, checker, {"/switch"});
+    ParamChecker of_ports;
+    check_ports(topology, of_ports, {"/switch"});
+    for (const auto& [pointer, message] : of_ports.found())
+        checker.error(pointer, fmt::format("{}, or {}", message, or_else));
+}
+
+/// Pods of so many machines, and NICs of a machine.
+std::pair<std::uint32_t, std::uint32_t>
+extent_of(std::span<const NetworkPort> ends, std::uint32_t machines) {
+    std::pair<std::uint32_t, std::uint32_t> extent{0, 0};
+    for (const NetworkPort& end : ends) {
+        extent.first = std::max(extent.first, end.machine / machines + 1);
+        extent.second = std::max(extent.second, end.rail + 1);
+    }
+    return extent;
 }
 
 }  // namespace
 
 void SingleSwitchNetwork::check_ends(
     std::span<const NetworkPort> ends, ParamChecker& checker) const {
-    check_switch(*this, ends, checker);
+    check_switch(*this, ends, "a network of type rail or fat_tree", checker);
 }
 
 void SingleSwitchNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
@@ -57,7 +75,15 @@ void SingleSwitchNetwork::build(Topology& topology, std::span<const NetworkPort>
 }
 
 void RailNetwork::check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const {
-    check_switch(*this, ends, checker);
+    const auto [pods, rails] = extent_of(ends, machines_per_leaf);
+    const Levels made = levels(pods, rails);
+    const std::uint64_t most =
+        std::uint64_t{node.ports.value_or(0)} * made.pods * machines_per_leaf;
+    check_switch(
+        *this, ends,
+        made.groups > 1 ? fmt::format("at most {} machines", most)
+                        : "fewer machines_per_leaf, spines or lanes_to_spine",
+        checker);
 }
 
 void RailNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {
@@ -65,12 +91,7 @@ void RailNetwork::build(Topology& topology, std::span<const NetworkPort> ends) c
     const std::uint32_t trunk = add_link_class(topology, spine_link);
     const std::uint32_t kind = add_switch_class(topology, node);
     topology.paths_per_pair = paths_per_pair;
-    std::uint32_t rails = 0;
-    std::uint32_t pods = 0;
-    for (const NetworkPort& end : ends) {
-        rails = std::max(rails, end.rail + 1);
-        pods = std::max(pods, end.machine / machines_per_leaf + 1);
-    }
+    const auto [pods, rails] = extent_of(ends, machines_per_leaf);
     const auto first_leaf = static_cast<std::uint32_t>(topology.nodes.size());
     for (std::uint32_t pod = 0; pod < pods; ++pod)
         for (std::uint32_t rail = 0; rail < rails; ++rail)
@@ -146,9 +167,11 @@ std::uint64_t FatTreeNetwork::most_ends() const {
 
 void FatTreeNetwork::check_ends(std::span<const NetworkPort> ends, ParamChecker& checker) const {
     if (uplinks() > 0)
-        refuse_surplus(ends.size(), most_ends(), checker);
+        refuse_surplus(
+            ends.size(), most_ends(),
+            levels == 2 ? "more ports or levels 3" : "more ports or fewer machines", checker);
     if (checker.found().empty())
-        check_switch(*this, ends, checker);
+        check_switch(*this, ends, "ports of the network no larger", checker);
 }
 
 void FatTreeNetwork::build_pod(
@@ -210,9 +233,11 @@ void DragonflyPlusNetwork::check(ParamChecker& checker) const {
 
 void DragonflyPlusNetwork::check_ends(
     std::span<const NetworkPort> ends, ParamChecker& checker) const {
-    refuse_surplus(ends.size(), std::uint64_t{groups} * leaves * ends_per_leaf, checker);
+    refuse_surplus(
+        ends.size(), std::uint64_t{groups} * leaves * ends_per_leaf,
+        "more groups, leaves or ends_per_leaf", checker);
     if (checker.found().empty())
-        check_switch(*this, ends, checker);
+        check_switch(*this, ends, "fewer leaves, spines, ends_per_leaf or global_links", checker);
 }
 
 void DragonflyPlusNetwork::build(Topology& topology, std::span<const NetworkPort> ends) const {

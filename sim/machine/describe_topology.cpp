@@ -113,7 +113,10 @@ std::string describe_reach(const Topology& topology) {
            fmt::format(
                "  diameter: {}, {:.0f} ns unloaded ({})\n", plural(reach.hops, "hop"),
                to_microseconds(reach.latency) * 1e3,
-               reach.all ? "over all pairs of GPUs" : "from eight GPUs to all");
+               reach.all ? "over all pairs of GPUs"
+               : reach.targets == topology.gpus()
+                   ? "from eight GPUs to all"
+                   : fmt::format("from eight GPUs to {} of all", reach.targets));
 }
 
 std::string

@@ -87,21 +87,55 @@ TEST(DescribedAllReduces, LongOnesAreABound) {
     }
 }
 
-TEST(DescribedAllReduces, OneMachineChoosesForAllLongOnes) {
+/// The numbers of jobs that run() was given at a time.
+std::vector<std::size_t> jobs_of(
+    const std::string& system, const std::vector<std::uint64_t>& sizes, std::uint64_t most_events) {
     std::vector<std::size_t> jobs;
     const RunJobs counted = [&](std::span<const Job> all, const JobEnded& ended) {
         jobs.push_back(all.size());
         run_jobs_quietly(all, ended);
     };
-    const auto described =
-        describe_all_reduces(system_of("v100_pcie"), {kKiB, 64 * kKiB, 1024 * kKiB}, 20, counted);
-    EXPECT_EQ(jobs, (std::vector<std::size_t>{3, 1}));
-    for (const DescribedAllReduce& one : described)
+    for (const DescribedAllReduce& one :
+         describe_all_reduces(system_of(system), sizes, most_events, counted))
         EXPECT_NE(one.algorithm, "");
+    return jobs;
+}
+
+TEST(DescribedAllReduces, OneMachineChoosesForAllAndSizesAreTriedInSteps) {
+    EXPECT_EQ(
+        jobs_of("v100_pcie", {kKiB, 2 * kKiB, 3 * kKiB, 4 * kKiB}, kMany),
+        (std::vector<std::size_t>{1, 1, 2, 1}));
+}
+
+TEST(DescribedAllReduces, NoSizeIsBegunAfterOneOfItsKindThatWasTooLong) {
+    EXPECT_EQ(
+        jobs_of("v100_pcie", {kKiB, 2 * kKiB, 3 * kKiB}, 20), (std::vector<std::size_t>{1, 1}));
+}
+
+/// Each block of a rank takes an event at least: 64 ranks of a tree take more than 63, and four
+/// ranks that stand for all 64 of a long one through the switches need not.
+TEST(DescribedAllReduces, MoreBlocksThanEventsAreBegunOnlyWhereRanksFold) {
+    const auto begun = [](const char* name, const char* set, std::uint64_t bytes) {
+        std::size_t jobs = 0;
+        const RunJobs counted = [&](std::span<const Job> all, const JobEnded& ended) {
+            jobs += all.size();
+            run_jobs_quietly(all, ended);
+        };
+        const SystemParams system = load_system(
+            fmt::format("{}/configs/systems/{}.json", SWITCHFOLD_SOURCE_DIR, name),
+            {parse_override(set)});
+        describe_all_reduces(system, {bytes}, 63, counted);
+        return jobs - 1;  // less the choice
+    };
+    EXPECT_EQ(begun("dgx_h100_ndr", "/topology/nodes=8", kKiB), 0U);
+    EXPECT_EQ(begun("dgx_h100_ndr", "/topology/nodes=4", kKiB), 1U);
+    EXPECT_EQ(begun("hgx_h100", "/topology/gpus=64", 1024 * 1024 * kKiB), 1U);
 }
 
 TEST(DescribedAllReduces, TheTableHasALineASize) {
     const RunJobs none = [](std::span<const Job> jobs, const JobEnded& ended) {
+        if (jobs.front().label == "choice of all-reduces")
+            return run_jobs_quietly(jobs, ended);
         for (std::size_t i = 0; i < jobs.size(); ++i)
             ended(i, {"", ExitCode::kUnfinished, "replay: a cable is cut"});
     };
