@@ -30,8 +30,8 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     Time visible = now;
     if (memory_ != nullptr && packet.kind != PacketKind::kReduceResult &&
         packet.kind != PacketKind::kReadResponse)
-        visible =
-            memory_->write(packet.payload);  // the requester keeps answers to loads in registers
+        // The requester keeps answers to loads in registers.
+        visible = packet.width < kNarrow ? memory_->write(packet.payload) : write_narrow(packet);
     visible = std::max(visible, Time(packet.tail));
     const std::uint32_t back = from.acknowledge_bytes(packet);
     if (back > 0 && is_store(packet.kind))
@@ -40,6 +40,14 @@ OptionalTime Endpoint::accept(const Packet& packet, Link& from) {
     SWITCHFOLD_CHECK(client != nullptr, "{}: a packet for a client that is gone", name());
     client->on_packet(packet, rank_, visible);
     return visible;
+}
+
+Time Endpoint::write_narrow(const Packet& packet) {
+    return memory_->write(stored_bytes(packet.payload, packet.width));
+}
+
+Time Endpoint::read_narrow(const Packet& packet) {
+    return memory_->read(stored_bytes(packet.payload, packet.width));
 }
 
 Time Endpoint::pass_on(const Packet& packet, Link& from) {
@@ -63,7 +71,9 @@ Time Endpoint::pass_on(const Packet& packet, Link& from) {
 
 Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link) {
     const Time now = scheduler_.now();
-    const Time ready = memory_ != nullptr ? memory_->read(packet.payload) : now;
+    Time ready = now;
+    if (memory_ != nullptr)
+        ready = packet.width < kNarrow ? memory_->read(packet.payload) : read_narrow(packet);
     last_ready_ = std::max(last_ready_, ready);
     Packet answer = packet;
     answer.kind = kind;

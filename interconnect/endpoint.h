@@ -98,6 +98,9 @@ private:
     };
     void on_event(std::uint64_t tag) override;
     /// Relays a packet for another GPU: writes it to memory and then forwards it.
+    /// Of 8-bit numbers.
+    Time write_narrow(const Packet& packet);
+    Time read_narrow(const Packet& packet);
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 

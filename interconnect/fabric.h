@@ -71,6 +71,8 @@ struct ReductionGroup {
     std::uint32_t members = 0;           ///< of a folded group: those that its rank stands for
     std::vector<std::uint32_t> stripes;  ///< plane of each stripe slot
     std::vector<ReductionPlane> planes;
+    std::uint8_t operands = 1;  ///< width of what members send
+    std::uint8_t sums = 1;      ///< of what they get
     [[nodiscard]] Time way() const { return planes.front().way; }
     /// At which a member sends and receives, by each of its links: that of the slowest one behind.
     [[nodiscard]] std::vector<Bandwidth> rates() const;
@@ -161,8 +163,8 @@ public:
     /// to the same switches, otherwise a tree with a root. If a switch rejects it, returns null,
     /// with the switch and the reason in `refused`. Throws SimulationError if no switches can serve
     /// these ranks at all.
-    std::unique_ptr<ReductionGroup>
-    create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused);
+    std::unique_ptr<ReductionGroup> create_group(
+        std::span<const std::uint32_t> ranks, const OperandFormat& format, std::string& refused);
     /// A group of rank `first` that stands for `turns.size()` ranks from it on, of a domain that
     /// can be folded (models/collectives/shortcuts/rank_symmetry.h). What a switch sends to all
     /// members it sends to that one as often: the packet for member h on the links of the stripe
@@ -219,7 +221,8 @@ private:
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
     std::uint16_t take_group_id();
     ReductionPlan plan_group(std::span<const std::uint32_t> ranks);
-    std::string add_plane(ReductionGroup& group, const ReductionTree& tree, ElementType type);
+    std::string
+    add_plane(ReductionGroup& group, const ReductionTree& tree, const OperandFormat& format);
 
     Topology topology_;
     Scheduler& scheduler_;

@@ -123,7 +123,7 @@ void Link::occupy(std::uint64_t start, std::uint32_t bytes) {
 Time Link::commit(const Packet& packet, std::uint64_t earliest) {
     LinkKind& kind = *kind_;
     const PacketTraits& like = traits(packet.kind);
-    const std::uint32_t wire = kind.wire_bytes(packet);
+    const std::uint32_t wire = kind.wire_bytes(packet, payload_bytes_);
     const std::uint64_t latency = kind.latency;
     used_[static_cast<std::size_t>(like.channel)] += wire;
     const std::uint64_t start = busy_until_ + excess(earliest, busy_until_);

@@ -129,6 +129,8 @@ public:
     [[nodiscard]] std::uint32_t acknowledge_bytes(const Packet& packet) const {
         if (is_store(packet.kind) && !kind_->acknowledges_writes)
             return 0;
+        if (packet.width >= kNarrow) [[unlikely]]
+            return format().acknowledge_narrow_bytes(packet);
         return format().acknowledge_bytes(packet.kind, packet.payload, packet.lines);
     }
     [[nodiscard]] LinkStatistics statistics() const;

@@ -47,10 +47,16 @@ LinkKind LinkKind::degraded(std::uint32_t ppm) const {
     return kind;
 }
 
-std::uint32_t LinkKind::count_wire_bytes(const Packet& packet, Wire& known) const {
+std::uint32_t
+LinkKind::count_wire_bytes(const Packet& packet, Wire& known, std::uint64_t& payload_bytes) const {
     const PacketFormat& format = params_.format;
-    if (packet.widening != 1)
-        return format.wire_bytes(packet.kind, packet.payload * packet.widening, packet.lines);
+    if (packet.width != 1) {
+        if (traits(packet.kind).carries_data)
+            payload_bytes -= packet.payload - stored_bytes(packet.payload, packet.width);
+        return format.wire_bytes(
+            packet.kind, static_cast<std::uint32_t>(carried_bytes(packet.payload, packet.width)),
+            packet.lines);
+    }
     known = {
         packet.payload, format.wire_bytes(packet.kind, packet.payload, packet.lines), packet.kind,
         packet.lines};

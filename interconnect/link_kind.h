@@ -56,12 +56,13 @@ public:
     [[nodiscard]] LinkKind degraded(std::uint32_t ppm) const;
 
     /// Bytes on the wire; cached for common kinds and sizes.
-    [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet) {
+    /// The caller counts the packet's payload in `payload_bytes`, as elements.
+    [[nodiscard]] std::uint32_t wire_bytes(const Packet& packet, std::uint64_t& payload_bytes) {
         Wire& known = wires_
             [(packet.payload / kGrain + static_cast<std::uint32_t>(packet.kind)) % wires_.size()];
         if (packet.payload != known.payload || packet.kind != known.kind ||
-            packet.lines != known.lines || packet.widening != 1) [[unlikely]]
-            return count_wire_bytes(packet, known);
+            packet.lines != known.lines || packet.width != 1) [[unlikely]]
+            return count_wire_bytes(packet, known, payload_bytes);
         return known.bytes;
     }
     /// For links whose directions share capacity: bytes that the other direction loses while
@@ -90,7 +91,8 @@ private:
         std::uint8_t lines = 1;
     };
     static constexpr std::uint32_t kGrain = 16;
-    std::uint32_t count_wire_bytes(const Packet& packet, Wire& known) const;
+    std::uint32_t
+    count_wire_bytes(const Packet& packet, Wire& known, std::uint64_t& payload_bytes) const;
 
     std::array<Wire, 8> wires_;
     std::uint32_t lanes_;

@@ -21,14 +21,8 @@ PacketFormat::wire_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t p
     }
 }
 
-std::uint32_t
-PacketFormat::acknowledge_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts) const {
-    const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
-    if (is_store(kind))
-        return packets(kind, payload, parts) * write_ack_flits * flit_bytes;
-    if (kind == PacketKind::kMulticastWrite || kind == PacketKind::kMulticastCopy)
-        return packets(kind, payload, parts) * multicast_ack_flits * flit_bytes;
-    return 0;
+std::uint32_t PacketFormat::acknowledge_narrow_bytes(const Packet& packet) const {
+    return acknowledge_bytes(packet.kind, stored_bytes(packet.payload, packet.width), packet.lines);
 }
 
 }  // namespace switchfold

@@ -3,6 +3,7 @@
 
 #include "core/params.h"
 #include "core/units.h"
+#include "interconnect/quantisation.h"
 
 #include <algorithm>
 #include <array>
@@ -97,7 +98,7 @@ struct Packet {
                                ///< of 16 B
     PacketKind kind = PacketKind::kWrite;
     VirtualChannel channel = VirtualChannel::kRequest;  ///< whose credit it holds on this hop
-    std::uint8_t widening = 1;  ///< partial sums: multiple of the element's width
+    std::uint8_t width = 1;  ///< of its data (quantisation.h); of a request, that of the answers
     std::uint8_t lines = 1;  ///< parts that travel together, each in packets of its own. Pushes and
                              ///< their sums: equal lines; line i has tag + i and home (route + i)
                              ///< modulo the members. Pulls: rounds of a warp.
@@ -165,7 +166,16 @@ struct PacketFormat {
     wire_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const;
     /// Bytes of its acknowledgement on the return direction.
     [[nodiscard]] std::uint32_t
-    acknowledge_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const;
+    acknowledge_bytes(PacketKind kind, std::uint32_t payload, std::uint32_t parts = 1) const {
+        const auto flit_bytes = static_cast<std::uint32_t>(flit.count());
+        if (is_store(kind))
+            return packets(kind, payload, parts) * write_ack_flits * flit_bytes;
+        if (kind == PacketKind::kMulticastWrite || kind == PacketKind::kMulticastCopy)
+            return packets(kind, payload, parts) * multicast_ack_flits * flit_bytes;
+        return 0;
+    }
+    /// The same of 8-bit numbers.
+    [[nodiscard]] std::uint32_t acknowledge_narrow_bytes(const Packet& packet) const;
 };
 
 }  // namespace switchfold

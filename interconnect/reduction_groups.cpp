@@ -39,7 +39,8 @@ std::uint16_t Fabric::take_group_id() {
     return id;
 }
 
-std::string Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, ElementType type) {
+std::string
+Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, const OperandFormat& format) {
     ReductionPlane plane;
     plane.id = take_group_id();
     const auto link = [&](std::uint32_t hop) {
@@ -59,7 +60,7 @@ std::string Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, 
         place.leaves = node.leaves;
         place.answers = node.answers;
         place.reduces = node.reduces;
-        place.type = type;
+        place.format = format;
         Switch& at = switch_at(node.node);
         refused = at.add_group(plane.id, std::move(place));
         if (!refused.empty()) {
@@ -87,17 +88,19 @@ ReductionPlan Fabric::plan_group(std::span<const std::uint32_t> ranks) {
     return reductions_->plan(ranks);
 }
 
-std::unique_ptr<ReductionGroup>
-Fabric::create_group(std::span<const std::uint32_t> ranks, ElementType type, std::string& refused) {
+std::unique_ptr<ReductionGroup> Fabric::create_group(
+    std::span<const std::uint32_t> ranks, const OperandFormat& format, std::string& refused) {
     const ReductionPlan plan = plan_group(ranks);
     if (plan.trees.empty())
         throw SimulationError(name(), scheduler_.now(), plan.why_not);
     auto group = std::make_unique<ReductionGroup>();
     group->ranks.assign(ranks.begin(), ranks.end());
     group->members = static_cast<std::uint32_t>(ranks.size());
+    group->operands = format.operands();
+    group->sums = format.sums();
     std::vector<std::uint32_t> weights;
     for (const ReductionTree& tree : plan.trees) {
-        refused = add_plane(*group, tree, type);
+        refused = add_plane(*group, tree, format);
         if (!refused.empty()) {
             remove_group(*group);
             return nullptr;
@@ -138,7 +141,7 @@ std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
         }
         place.towards = {links_[root.down.front()].get()};
         place.leaves = place.answers = group->members;
-        place.type = type;
+        place.format = type;
         SwitchGroup passing;
         passing.down = place.towards;
         passing.reduces = false;
@@ -217,6 +220,8 @@ Fabric::send(const ReductionGroup& group, std::uint32_t member, const Transfer& 
     packet.route = push ? transfer.home : member;
     packet.count = 1;
     packet.lines = transfer.lines;
+    if (group.sums != 1) [[unlikely]]
+        packet.width = transfer.kind == PacketKind::kMulticastWrite ? group.sums : group.operands;
     return plane.uplinks[member]->send(
         packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }

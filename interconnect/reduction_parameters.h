@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -51,10 +52,13 @@ struct ReductionUnitParams {
     Bandwidth adder_rate = gigabytes_per_second(25);
     std::uint32_t float16_elements = 0;
     std::uint32_t bfloat16_elements = 0;
+    std::uint32_t narrow_elements = 0;
     Time latency = nanoseconds(50);
     Accumulation accumulation = Accumulation::kFloat32;
     std::vector<ElementType> datatypes{
         ElementType::kFloat32, ElementType::kFloat16, ElementType::kBfloat16};
+    std::vector<NarrowFormat> formats{
+        NarrowFormat::kFloat8E4m3, NarrowFormat::kFloat8E5m2, NarrowFormat::kInt8};
     WhenFull when_full = WhenFull::kStall;
     std::uint32_t group_entries = 64;
     Time timeout = microseconds(20);
@@ -84,6 +88,11 @@ struct ReductionUnitParams {
                 0U, 64U),
             field("bfloat16_elements", &P::bfloat16_elements, "The same of bfloat16.", 0U, 64U),
             field(
+                "narrow_elements", &P::narrow_elements,
+                "The same of 8-bit numbers, which no known unit adds. 0: one where it keeps sums "
+                "as float32, four where it quantises them after each addition.",
+                0U, 64U),
+            field(
                 "latency", &P::latency,
                 "Latency from the last operand in to the first byte of the sum out.", Time(0),
                 microseconds(1000)),
@@ -91,6 +100,10 @@ struct ReductionUnitParams {
                 "accumulation", &P::accumulation,
                 "Width of the sums in the table and on the way to the next switch."),
             field("datatypes", &P::datatypes, "Element types that the adders take."),
+            field(
+                "formats", &P::formats,
+                "8-bit numbers that it takes or, at the output, makes of sums (a study: no known "
+                "unit does either)."),
             field(
                 "when_full", &P::when_full,
                 "Action when no entry is free: stall, evict a partial sum (push), or refuse groups "
@@ -120,6 +133,16 @@ struct ReductionUnitParams {
         const std::uint32_t elements = own > 0 ? own : ratio / widening(type, accumulation);
         return Bandwidth((adder_rate * elements).count() / ratio);
     }
+    /// Bytes of such operands at their own width that an adder takes a second where members have
+    /// made 8-bit numbers of them.
+    [[nodiscard]] Bandwidth narrow_rate_of(ElementType type) const {
+        const std::uint32_t derived = accumulation == Accumulation::kFloat32 ? 1 : 4;
+        const std::uint32_t elements = narrow_elements > 0 ? narrow_elements : derived;
+        return Bandwidth(
+            (adder_rate * elements).count() * width_of(type) / width_of(ElementType::kFloat32));
+    }
+    /// Reason why it cannot narrow such a group's numbers; empty if it can or need not.
+    [[nodiscard]] std::string why_not(const OperandFormat& format) const;
     void check(ParamChecker& checker) const {
         if (line.count() % kReduceGrain != 0)
             checker.error(

@@ -17,21 +17,39 @@ auto* quota_of(Quotas& quotas, std::uint16_t group) {
     return at == quotas.end() ? nullptr : &*at;
 }
 
+constexpr std::size_t kElementTypes = EnumNames<ElementType>::kNames.size();
+
 }  // namespace
+
+UnitFormat::UnitFormat(const OperandFormat& format, Accumulation accumulation) :
+    partial_sums(format.partial_sums(accumulation)), sums(format.sums()) {
+    std::size_t adder = static_cast<std::size_t>(format.type);
+    if (format.quantised.at == QuantisedAt::kGpu) {
+        // A line is what arrives: 8-bit numbers, whose scales come beside it.
+        line = static_cast<std::uint8_t>(width_of(format.type));
+        adder += kElementTypes;
+    }
+    timing = static_cast<std::uint16_t>(unsigned{format.operands()} << 8U | adder);
+}
 
 ReductionUnit::ReductionUnit(const ReductionUnitParams& params, std::uint32_t lanes) :
     params_(params),
     entries_(std::uint64_t{params.entries} * lanes),
     buffer_((params.buffer * lanes).count()) {
     params_.group_entries *= lanes;
-    for (const auto& [type, word] : EnumNames<ElementType>::kNames)
+    for (const auto& [type, word] : EnumNames<ElementType>::kNames) {
         adder_rates_[static_cast<std::size_t>(type)] =
             params.adder_rate_of(type) * params.adders * lanes;
+        adder_rates_[kElementTypes + static_cast<std::size_t>(type)] =
+            params.narrow_rate_of(type) * params.adders * lanes;
+    }
 }
 
-std::uint32_t ReductionUnit::entries_for(std::uint32_t payload) const {
-    const auto line = static_cast<std::uint32_t>(params_.line.count());
-    return std::max(1U, (payload + line - 1) / line);
+ReductionUnit::Held ReductionUnit::held_by(std::uint32_t payload, const UnitFormat& format) const {
+    const std::uint32_t line = static_cast<std::uint32_t>(params_.line.count()) * format.line;
+    return {
+        std::max(1U, (payload + line - 1) / line),
+        static_cast<std::uint32_t>(carried_bytes(payload, format.partial_sums))};
 }
 
 bool ReductionUnit::admit(std::uint16_t group) {
@@ -58,11 +76,11 @@ bool ReductionUnit::room(const Packet& packet, TreeRole role, Held held, bool al
 }
 
 std::uint32_t
-ReductionUnit::fits(const Packet& request, TreeRole role, std::uint32_t widening) const {
-    const std::uint32_t all = entries_for(request.payload);
-    if (room(request, role, {all, request.payload * widening}, all == 1))
+ReductionUnit::fits(const Packet& request, TreeRole role, const UnitFormat& format) const {
+    const Held all = held_by(request.payload, format);
+    if (room(request, role, all, all.entries == 1))
         return request.payload;
-    const std::uint64_t line = params_.line.count();
+    const std::uint64_t line = params_.line.count() * format.line;
     std::uint64_t lines = 0;
     bool empty = false;
     if (const Quota* q = quota_of(quotas_, request.group)) {
@@ -74,19 +92,23 @@ ReductionUnit::fits(const Packet& request, TreeRole role, std::uint32_t widening
         empty = t.entries_used == 0;
         lines = std::min(
             entries_ - std::min<std::uint64_t>(t.entries_used, entries_),
-            (buffer_ - std::min(t.buffer_used, buffer_)) / (line * widening));
+            (buffer_ - std::min(t.buffer_used, buffer_)) /
+                carried_bytes(line, format.partial_sums));
     }
     // A buffer of less than one line holds one.
     lines = std::max<std::uint64_t>(lines, empty ? 1 : 0);
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(lines * line, request.payload));
 }
 
-std::uint64_t ReductionUnit::room_of(std::uint16_t group, std::uint32_t widening) const {
+std::uint64_t ReductionUnit::room_of(std::uint16_t group, const UnitFormat& format) const {
     std::uint64_t entries = entries_;
     for (const Quota& q : quotas_)
         if (q.group == group)
             entries = params_.group_entries;
-    return std::min(entries * params_.line.count(), buffer_ / widening);
+    const std::uint64_t line = params_.line.count() * format.line;
+    const std::uint64_t held = carried_bytes(line, format.partial_sums);
+    return std::min(
+        entries * line, held % line == 0 ? buffer_ / (held / line) : buffer_ / held * line);
 }
 
 std::uint32_t ReductionUnit::new_line(const Packet& packet, TreeRole role) {
@@ -125,28 +147,31 @@ std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, Held held
 }
 
 ReductionUnit::Span
-ReductionUnit::through_adder(const Packet& operands, Time now, ElementType type) {
+ReductionUnit::through_adder(const Packet& operands, Time now, const UnitFormat& format) {
     // Line by line as they arrive: work still to arrive does not delay other lines.
-    if (operands.payload != timed_payload_ || type != timed_type_) {
+    if (operands.payload != timed_payload_ || format.timing != timed_) {
         timed_payload_ = operands.payload;
-        timed_type_ = type;
-        const Bandwidth rate = adder_rates_[static_cast<std::size_t>(type)];
+        timed_ = format.timing;
+        timed_bytes_ = stored_bytes(operands.payload, format.operands());
+        const Bandwidth rate = adder_rates_[format.adder()];
         payload_time_ = serialization_time(Bytes(operands.payload), rate);
-        line_time_ = serialization_time(std::min(params_.line, Bytes(operands.payload)), rate);
+        line_time_ =
+            serialization_time(std::min(params_.line * format.line, Bytes(operands.payload)), rate);
     }
     const Time start = std::max(adder_free_, now);
     adder_free_ = start + payload_time_;
     statistics_.busy_time += payload_time_;
-    statistics_.bytes_in += operands.payload;
+    statistics_.bytes_in += timed_bytes_;
     return {start + line_time_, std::max(adder_free_, Time(operands.tail) + line_time_)};
 }
 
 std::optional<std::uint32_t> ReductionUnit::open(
-    const Packet& request, TreeRole role, std::uint32_t answers, std::uint32_t widening) {
-    const Held held{entries_for(request.payload), request.payload * widening};
+    const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format) {
+    const Held held = held_by(request.payload, format);
     if (!room(request, role, held, held.entries == 1))
         return std::nullopt;
     const std::uint32_t index = take(request, role, held);
+    lines_[index].packet.width = format.sums;
     lines_[index].missing = answers;
     return index;
 }
@@ -158,9 +183,9 @@ std::uint32_t ReductionUnit::divide(const Packet& request, TreeRole role) {
 }
 
 std::uint32_t ReductionUnit::open_part(
-    std::uint32_t request, const Packet& part, std::uint32_t answers, std::uint32_t widening) {
-    const std::uint32_t index =
-        take(part, lines_[request].role, {entries_for(part.payload), part.payload * widening});
+    std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format) {
+    const std::uint32_t index = take(part, lines_[request].role, held_by(part.payload, format));
+    lines_[index].packet.width = format.sums;
     lines_[index].missing = answers;
     lines_[index].request = request;
     lines_[index].number = lines_[request].number++;
@@ -180,10 +205,10 @@ bool ReductionUnit::note_part(std::uint32_t request, std::uint32_t bytes, bool f
 }
 
 std::optional<ReductionUnit::Span>
-ReductionUnit::add(std::uint32_t index, const Packet& answer, Time now, ElementType type) {
+ReductionUnit::add(std::uint32_t index, const Packet& answer, Time now, const UnitFormat& format) {
     Line& line = lines_[index];
     SWITCHFOLD_CHECK(line.open && line.missing > 0, "an answer too many for a reduction");
-    const Span sum = through_adder(answer, now, type);
+    const Span sum = through_adder(answer, now, format);
     line.added = std::max(line.added, sum.last);
     line.count += answer.count;
     line.failed = line.failed || answer.count == 0;
@@ -201,18 +226,19 @@ void ReductionUnit::fail(std::uint32_t index) {
 }
 
 std::optional<ReductionUnit::Push> ReductionUnit::push(
-    const Packet& operands, TreeRole role, std::uint32_t members, std::uint32_t widening, Time now,
-    ElementType type) {
+    const Packet& operands, TreeRole role, std::uint32_t members, const UnitFormat& format,
+    Time now) {
     Push result;
     const auto [at, fresh] = lines_of_pushes_.try_emplace(key(operands), kNone);
     if (fresh) {
-        const Held held{entries_for(operands.payload), operands.payload * widening};
+        const Held held = held_by(operands.payload, format);
         if (!room(operands, role, held, true)) {
             lines_of_pushes_.erase(at);
             return std::nullopt;
         }
         at->second = take(operands, role, held);
         Line& line = lines_[at->second];
+        line.packet.width = format.sums;
         line.push = true;
         line.missing = members;
     } else {
@@ -229,7 +255,7 @@ std::optional<ReductionUnit::Push> ReductionUnit::push(
     line.touched = now;
     if (operands.values != 0)
         line.values.push_back(operands.values);
-    const Span sum = through_adder(operands, now, type);
+    const Span sum = through_adder(operands, now, format);
     line.added = std::max(line.added, sum.last);
     if (line.missing > 0) {
         append(result.line);
@@ -267,7 +293,7 @@ void ReductionUnit::unlink(std::uint32_t index) {
     (line.newer == kNone ? t.newest : lines_[line.newer].older) = line.older;
 }
 
-void ReductionUnit::close(std::uint32_t index, bool complete) {
+void ReductionUnit::close(std::uint32_t index, bool complete, std::uint8_t width) {
     Line& line = lines_[index];
     SWITCHFOLD_CHECK(line.open && line.leaving, "a reduction closed too early or twice");
     line.open = false;
@@ -278,7 +304,7 @@ void ReductionUnit::close(std::uint32_t index, bool complete) {
         q->used[static_cast<std::size_t>(line.role)] -= held_[index].entries;
     if (complete) {
         ++statistics_.reductions;
-        statistics_.bytes_out += line.packet.payload;
+        statistics_.bytes_out += stored_bytes(line.packet.payload, width);
     }
     free_.push_back(index);
 }

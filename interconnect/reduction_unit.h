@@ -21,6 +21,26 @@ namespace switchfold {
 enum class TreeRole : std::uint8_t { kRoot, kBelow };
 inline constexpr std::size_t kTreeRoles = 2;
 
+/// What a unit has to know of a group's operands.
+struct UnitFormat {
+    /// Operands as wide as their elements; `widening`: of partial sums.
+    constexpr UnitFormat(std::uint32_t widening = 1, ElementType type = ElementType::kFloat32) :
+        // NOLINT(google-explicit-constructor)
+        partial_sums(static_cast<std::uint8_t>(widening)),
+        timing(static_cast<std::uint16_t>(1U << 8U | static_cast<unsigned>(type))) {}
+    constexpr UnitFormat(ElementType type) :
+        UnitFormat(1, type) {}  // NOLINT(google-explicit-constructor)
+    UnitFormat(const OperandFormat& format, Accumulation accumulation);
+    /// Which of the unit's rates.
+    [[nodiscard]] std::size_t adder() const { return timing & 0xFFU; }
+    /// Width of operands.
+    [[nodiscard]] std::uint8_t operands() const { return static_cast<std::uint8_t>(timing >> 8U); }
+    std::uint8_t partial_sums;  ///< width of those in the table
+    std::uint8_t sums = 1;      ///< of complete ones
+    std::uint8_t line = 1;      ///< elements' bytes in a byte of a line
+    std::uint16_t timing;       ///< operands() and adder()
+};
+
 struct ReductionUnitStatistics {
     std::uint64_t reductions = 0;
     std::uint64_t bytes_in = 0;
@@ -63,7 +83,7 @@ struct ReductionUnitStatistics {
 class ReductionUnit {
 public:
     struct Line {
-        Packet packet;                      ///< pull: the request; push: the first operands
+        Packet packet;  ///< pull: the request; push: the first operands; as wide as the sum
         std::uint32_t missing = 0;          ///< missing answers, or members' operands
         std::uint32_t count = 0;            ///< members whose operands have arrived
         std::vector<std::uint32_t> values;  ///< functional mode: operands
@@ -101,30 +121,29 @@ public:
     [[nodiscard]] bool admit(std::uint16_t group);
     void dismiss(std::uint16_t group);
 
-    /// Opens a line for a request with `answers` answers. `widening`: of its partial sum.
+    /// Opens a line for a request with `answers` answers.
     /// \returns its index, or nothing if there is no room for all of it.
     std::optional<std::uint32_t>
-    open(const Packet& request, TreeRole role, std::uint32_t answers, std::uint32_t widening);
+    open(const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format);
     /// Bytes of such a request for which there is room: all, or as many lines as find entries.
     [[nodiscard]] std::uint32_t
-    fits(const Packet& request, TreeRole role, std::uint32_t widening) const;
+    fits(const Packet& request, TreeRole role, const UnitFormat& format) const;
     /// Notes a request whose lines do not fit at once: its parts are opened as there is room, and
     /// its sum leaves when the last one's can. It has no entry of its own. \returns its index.
     std::uint32_t divide(const Packet& request, TreeRole role);
     /// Opens the next part, of the length that the packet says.
     std::uint32_t open_part(
-        std::uint32_t request, const Packet& part, std::uint32_t answers, std::uint32_t widening);
+        std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format);
     /// A part has been closed with this sum, or will not be opened. \returns whether the request
     /// has all of its own.
     bool note_part(std::uint32_t request, std::uint32_t bytes, bool failed);
     /// Adds an answer that streams in from `now` to its tail. \returns when the sum can leave, if
     /// this was the last answer.
     std::optional<Span>
-    add(std::uint32_t line, const Packet& answer, Time now,
-        ElementType type = ElementType::kFloat32);
+    add(std::uint32_t line, const Packet& answer, Time now, const UnitFormat& format = {});
 
-    /// Bytes of lines that a group may have open in one role, given the width of their sums.
-    [[nodiscard]] std::uint64_t room_of(std::uint16_t group, std::uint32_t widening) const;
+    /// Bytes of lines that a group may have open in one role.
+    [[nodiscard]] std::uint64_t room_of(std::uint16_t group, const UnitFormat& format) const;
 
     /// Aborts a pull: its sum signals a time-out.
     void fail(std::uint32_t line);
@@ -133,8 +152,8 @@ public:
     /// complete with the operands of `members`. \returns nothing if there is no room. Operands of
     /// more lines than the table has pass alone: who pushes where tables may be full pushes lines.
     std::optional<Push> push(
-        const Packet& operands, TreeRole role, std::uint32_t members, std::uint32_t widening,
-        Time now, ElementType type = ElementType::kFloat32);
+        const Packet& operands, TreeRole role, std::uint32_t members, const UnitFormat& format,
+        Time now);
     /// Whether there is a line that accepts these operands.
     [[nodiscard]] bool has_line(const Packet& operands) const {
         return lines_of_pushes_.contains(key(operands));
@@ -146,8 +165,8 @@ public:
     void note_eviction() { ++statistics_.evictions; }
     void note_timeout() { ++statistics_.timeouts; }
 
-    /// Frees the line's entries and buffer.
-    void close(std::uint32_t line, bool complete);
+    /// Frees the line's entries and buffer. `width`: of its sum.
+    void close(std::uint32_t line, bool complete, std::uint8_t width = 1);
 
     void note_stall() { ++statistics_.stalled_requests; }
     void note_stall_end(Time waited) { statistics_.stall_time += waited; }
@@ -184,29 +203,30 @@ private:
         std::uint32_t entries_used = 0;
         std::uint64_t buffer_used = 0;
     };
-    static Key key(const Packet& p) { return {p.tag, std::uint64_t{p.client} << 16U | p.group}; }
-    [[nodiscard]] std::uint32_t entries_for(std::uint32_t payload) const;
-    [[nodiscard]] const Table& table(TreeRole role) const {
-        return tables_[static_cast<std::size_t>(role)];
-    }
-    Table& table(TreeRole role) { return tables_[static_cast<std::size_t>(role)]; }
     /// Entries and bytes of the buffer that a line has.
     struct Held {
         std::uint32_t entries = 0;
         std::uint32_t bytes = 0;
     };
+    static Key key(const Packet& p) { return {p.tag, std::uint64_t{p.client} << 16U | p.group}; }
+    [[nodiscard]] Held held_by(std::uint32_t payload, const UnitFormat& format) const;
+    [[nodiscard]] const Table& table(TreeRole role) const {
+        return tables_[static_cast<std::size_t>(role)];
+    }
+    Table& table(TreeRole role) { return tables_[static_cast<std::size_t>(role)]; }
     /// `alone`: may pass where nothing else is open, however large it is.
     [[nodiscard]] bool room(const Packet& packet, TreeRole role, Held held, bool alone) const;
     std::uint32_t new_line(const Packet& packet, TreeRole role);
     std::uint32_t take(const Packet& packet, TreeRole role, Held held);
-    Span through_adder(const Packet& operands, Time now, ElementType type);
+    Span through_adder(const Packet& operands, Time now, const UnitFormat& format);
     void append(std::uint32_t index);
     void unlink(std::uint32_t index);
 
     ReductionUnitParams params_;
     std::uint64_t entries_;
     std::uint64_t buffer_;
-    std::array<Bandwidth, EnumNames<ElementType>::kNames.size()> adder_rates_;
+    /// By element type; then those of 8-bit numbers that stand for elements of these types.
+    std::array<Bandwidth, 2 * EnumNames<ElementType>::kNames.size()> adder_rates_;
     ReductionUnitStatistics statistics_;
     std::vector<Line> lines_;
     std::vector<Held> held_;  ///< by line
@@ -217,9 +237,10 @@ private:
     Time adder_free_;
     // Cached, since most operands have the same length as the previous ones.
     std::uint32_t timed_payload_ = 0;
-    ElementType timed_type_ = ElementType::kFloat32;
-    Time payload_time_;  ///< time of the adders for that payload
-    Time line_time_;     ///< and for its first line
+    std::uint16_t timed_ = 0;        ///< UnitFormat::timing
+    std::uint32_t timed_bytes_ = 0;  ///< that travel of that payload
+    Time payload_time_;              ///< time of the adders for that payload
+    Time line_time_;                 ///< and for its first line
 };
 
 }  // namespace switchfold

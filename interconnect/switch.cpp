@@ -33,22 +33,26 @@ void Switch::attach(Link& incoming, std::uint32_t lanes) {
 
 std::string Switch::add_group(std::uint16_t id, SwitchGroup added) {
     if (params_.reduction && added.reduces)
-        if (std::string why = why_refused(id, added.type); !why.empty()) {
+        if (std::string why = why_refused(id, added.format); !why.empty()) {
             ++statistics_.refused_groups;
             return why;
         }
     if (groups_.size() <= id)
         groups_.resize(id + 1U);
     groups_[id] = std::move(added);
+    if (params_.reduction)
+        groups_[id].unit = UnitFormat(groups_[id].format, params_.reduction->accumulation);
     ++groups_held_;
     return {};
 }
 
-std::string Switch::why_refused(std::uint16_t id, ElementType type) {
+std::string Switch::why_refused(std::uint16_t id, const OperandFormat& format) {
     const ReductionUnitParams& unit = *params_.reduction;
     const auto& types = unit.datatypes;
-    if (std::find(types.begin(), types.end(), type) == types.end())
-        return fmt::format("adds no {}", enum_name(type));
+    if (std::find(types.begin(), types.end(), format.type) == types.end())
+        return fmt::format("adds no {}", enum_name(format.type));
+    if (std::string why = unit.why_not(format); !why.empty())
+        return why;
     if (groups_held_ == unit.max_groups)
         return fmt::format("has no multicast group left of its {}", unit.max_groups);
     for (std::size_t p = 0; p < ports_.size(); ++p)

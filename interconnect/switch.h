@@ -33,7 +33,8 @@ struct SwitchGroup {
     bool reduces = true;         ///< false: forwards operands
     bool flushed = false;        ///< its collective gave up: operands are dropped
     Switch* home = nullptr;      ///< of a folded group: the switch whose units add what arrives
-    ElementType type = ElementType::kFloat32;
+    OperandFormat format;
+    UnitFormat unit;  ///< what it is for this switch's units
     [[nodiscard]] bool held() const { return !down.empty(); }
 };
 
@@ -175,7 +176,7 @@ private:
         return group.up == nullptr ? TreeRole::kRoot : TreeRole::kBelow;
     }
     [[nodiscard]] std::uint32_t push_port(const SwitchGroup& group, const Packet& packet) const;
-    [[nodiscard]] std::string why_refused(std::uint16_t id, ElementType type);
+    [[nodiscard]] std::string why_refused(std::uint16_t id, const OperandFormat& format);
     SwitchGroup& group(std::uint16_t id) {
         if (id >= groups_.size() || !groups_[id].held()) [[unlikely]]
             no_group(id);

@@ -15,16 +15,15 @@ bool Switch::open_rest(std::uint32_t port, Stalled& waiting) {
     if (waiting.request != ReductionUnit::kNone && unit.line(waiting.request).failed)
         return give_up_rest(port, waiting);
     const TreeRole role = role_in(members);
-    const std::uint32_t wide = widening(members.type, params_.reduction->accumulation);
     Packet part = waiting.packet;
     part.payload -= waiting.opened;
     const std::uint32_t left = part.payload;
-    part.payload = unit.fits(part, role, wide);
+    part.payload = unit.fits(part, role, members.unit);
     if (part.payload == 0)
         return false;
     if (waiting.request == ReductionUnit::kNone)
         waiting.request = unit.divide(waiting.packet, role);
-    const std::uint32_t line = unit.open_part(waiting.request, part, members.answers, wide);
+    const std::uint32_t line = unit.open_part(waiting.request, part, members.answers, members.unit);
     if (failed_) {
         time_out(port, line);
         waiting.opened += part.payload;

@@ -43,9 +43,8 @@ OptionalTime Switch::accept_fetch(const Packet& packet, Link& from) {
 bool Switch::open_pull(std::uint32_t port, const Packet& packet) {
     const SwitchGroup& members = group(packet.group);
     ReductionUnit& unit = *ports_[port].unit;
-    const std::optional<std::uint32_t> line = unit.open(
-        packet, role_in(members), members.answers,
-        widening(members.type, params_.reduction->accumulation));
+    const std::optional<std::uint32_t> line =
+        unit.open(packet, role_in(members), members.answers, members.unit);
     if (!line)
         return false;
     if (failed_)
@@ -94,7 +93,7 @@ Time Switch::accept_answer(const Packet& packet, Link& from) {
         else
             slots.push_back(packet.values);
     }
-    if (const auto ready = unit.add(index, packet, scheduler_.now(), group(packet.group).type))
+    if (const auto ready = unit.add(index, packet, scheduler_.now(), group(packet.group).unit))
         stream_out(port, index, *ready);
     return std::max(scheduler_.now(), Time(packet.tail));
 }
@@ -103,8 +102,8 @@ Time Switch::leaves_at(std::uint32_t port, std::uint32_t index, ReductionUnit::S
     // The sum leaves at the link's rate behind the adders, no earlier than it can leave without
     // gaps.
     ReductionUnit::Line& line = ports_[port].unit->line(index);
-    const Time length =
-        serialization_time(Bytes(line.packet.payload), ports_[port].out->bandwidth());
+    const Time length = serialization_time(
+        Bytes(stored_bytes(line.packet.payload, line.packet.width)), ports_[port].out->bandwidth());
     const Time start = ready.last - std::min(ready.last, length);
     line.tail = ready.last;
     return std::max(ready.first, start);
@@ -153,9 +152,7 @@ Switch::add_push(std::uint32_t port, const Packet& packet, Time now) {
     ReductionUnit& unit = *ports_[port].unit;
     // A failed unit never completes a line.
     const std::uint32_t wanted = failed_ ? ReductionUnit::kNone : members.leaves;
-    auto pushed = unit.push(
-        packet, role_in(members), wanted, widening(members.type, params_.reduction->accumulation),
-        now, members.type);
+    auto pushed = unit.push(packet, role_in(members), wanted, members.unit, now);
     if (!pushed)
         return std::nullopt;
     SWITCHFOLD_CHECK(pushed->line <= kLineMask, "{}: too many open reductions", name());
@@ -270,11 +267,11 @@ Packet Switch::close_line(Port& port, std::uint32_t index) {
             values_.drop(handle);
     } else if (!line.values.empty()) {
         std::erase(line.values, 0U);
-        sum.values = fold(values_, line.values, members.type, accumulation, whole);
+        sum.values = fold(values_, line.values, members.format, accumulation, whole);
     }
-    sum.widening = static_cast<std::uint8_t>(whole ? 1 : widening(members.type, accumulation));
+    sum.width = whole ? members.unit.sums : members.unit.partial_sums;
     // A part counts with its request.
-    port.unit->close(index, complete && line.request == ReductionUnit::kNone);
+    port.unit->close(index, complete && line.request == ReductionUnit::kNone, sum.width);
     return sum;
 }
 

@@ -41,9 +41,8 @@ std::uint64_t Switch::push_room(std::uint16_t id) {
     const SwitchGroup& members = group(id);
     if (!members.reduces)
         return UINT64_MAX;
-    const std::uint32_t wide = widening(members.type, params_.reduction->accumulation);
     const auto room = [&](Link& out) {
-        return ports_[out.reverse().port()].unit->room_of(id, wide);
+        return ports_[out.reverse().port()].unit->room_of(id, members.unit);
     };
     if (members.up != nullptr)
         return room(*members.up);
@@ -100,7 +99,8 @@ void Switch::leave_together(const SumTrain& sums) {
         const Packet& packet = ports_[line.port].unit->line(line.index).packet;
         const Link& out = *ports_[line.port].out;
         before += serialization_time(
-            Bytes(out.format().wire_bytes(packet.kind, packet.payload)), out.bandwidth());
+            Bytes(out.format().wire_bytes(packet.kind, stored_bytes(packet.payload, packet.width))),
+            out.bandwidth());
     }
     std::uint32_t train = 0;
     if (free_trains_.empty()) {

@@ -104,22 +104,28 @@ void ValuePool::drop(std::uint32_t handle) {
 }
 
 std::uint32_t fold(
-    ValuePool& pool, const std::vector<std::uint32_t>& operands, ElementType type,
+    ValuePool& pool, const std::vector<std::uint32_t>& operands, const OperandFormat& format,
     Accumulation accumulation, bool whole) {
     std::vector<float> sum = pool.get(operands.front());
     const bool each = accumulation == Accumulation::kElement;
+    // What members have quantised is kept so by adders of its own width.
+    const bool narrow = each && format.quantised.at == QuantisedAt::kGpu;
     for (std::size_t m = 1; m < operands.size(); ++m) {
         const std::vector<float>& other = pool.get(operands[m]);
         SWITCHFOLD_CHECK(other.size() == sum.size(), "operands of different lengths in one sum");
         for (std::size_t i = 0; i < sum.size(); ++i) {
             sum[i] += other[i];
-            if (each)
-                sum[i] = round_to(type, sum[i]);
+            if (each && !narrow)
+                sum[i] = round_to(format.type, sum[i]);
         }
+        if (narrow)
+            quantise(format.quantised, sum);
     }
-    if (whole)
+    if (whole && format.quantised.used() && !narrow)
+        quantise(format.quantised, sum);
+    if (whole && !format.quantised.used())
         for (float& value : sum)
-            value = round_to(type, value);
+            value = round_to(format.type, value);
     for (const std::uint32_t handle : operands)
         pool.drop(handle);
     return pool.put(std::move(sum));

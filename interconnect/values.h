@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/quantisation.h"
+
 #include <cstdint>
 #include <vector>
 
@@ -20,6 +22,31 @@ enum class Accumulation : std::uint8_t { kElement, kFloat32 };
 [[nodiscard]] constexpr std::uint32_t widening(ElementType type, Accumulation accumulation) {
     return accumulation == Accumulation::kFloat32 ? 4 / width_of(type) : 1;
 }
+
+/// What the members of a group send, and what its switches make of it.
+struct OperandFormat {
+    ElementType type = ElementType::kFloat32;
+    Quantisation quantised = {};
+    OperandFormat(ElementType element = ElementType::kFloat32, const Quantisation& narrow = {}) :
+        // NOLINT(google-explicit-constructor)
+        type(element),
+        quantised(narrow) {}
+    /// Width of members' operands.
+    [[nodiscard]] std::uint8_t operands() const {
+        return quantised.at == QuantisedAt::kGpu ? narrow() : 1;
+    }
+    /// Of complete sums.
+    [[nodiscard]] std::uint8_t sums() const { return quantised.used() ? narrow() : 1; }
+    /// Of partial sums, in tables and between switches.
+    [[nodiscard]] std::uint8_t partial_sums(Accumulation accumulation) const {
+        if (quantised.at == QuantisedAt::kGpu && accumulation == Accumulation::kElement)
+            return narrow();
+        return static_cast<std::uint8_t>(widening(type, accumulation));
+    }
+
+private:
+    [[nodiscard]] std::uint8_t narrow() const { return narrow_width(quantised, width_of(type)); }
+};
 
 /// Rounds to the nearest value of the type, ties to even; overflow gives infinity.
 [[nodiscard]] float round_to(ElementType type, float value);
@@ -50,10 +77,10 @@ private:
     std::size_t live_ = 0;
 };
 
-/// Adds operands in order. A sum that is `whole` is rounded to the type at the end; a partial one
-/// keeps the accumulator's precision. \returns the sum; the operands are dropped.
+/// Adds operands in order. A sum that is `whole` is rounded to the type, or quantised, at the end;
+/// a partial one keeps the accumulator's precision. \returns the sum; the operands are dropped.
 [[nodiscard]] std::uint32_t fold(
-    ValuePool& pool, const std::vector<std::uint32_t>& operands, ElementType type,
+    ValuePool& pool, const std::vector<std::uint32_t>& operands, const OperandFormat& format,
     Accumulation accumulation, bool whole);
 
 }  // namespace switchfold

@@ -297,6 +297,8 @@ void CollectiveEngine::finish(Instance& instance) {
                 : check_values(instance.spec, instance.before, functional->results());
         if (!wrong.empty())
             wrong_.push_back(fmt::format("{}: {}", instance.label(), wrong));
+        if (!instance.before.empty() && instance.spec.format().quantised.used())
+            note_quantised(instance, functional->results());
     }
     if (std::string note = instance.running->note(); !note.empty())
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
@@ -313,6 +315,16 @@ void CollectiveEngine::finish(Instance& instance) {
         lingering_.push_back(std::move(ended.mapped()));
     std::erase_if(lingering_, [](const auto& other) { return other->running->quiet(); });
     watch_one();
+}
+
+void CollectiveEngine::note_quantised(
+    const Instance& instance, const std::vector<std::vector<float>>& after) {
+    quantised_.add(instance.spec, instance.before, after);
+    if (quantised_note_ == 0) {
+        notes_.emplace_back();
+        quantised_note_ = notes_.size();
+    }
+    notes_[quantised_note_ - 1] = quantised_.words(instance.spec.format().quantised);
 }
 
 std::vector<std::string> CollectiveEngine::blocked() const {

@@ -7,6 +7,7 @@
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/collective_service.h"
+#include "models/collectives/functional.h"
 #include "models/collectives/running_collective.h"
 #include "models/collectives/shortcuts/collective_memo.h"
 #include "models/collectives/shortcuts/fast_forward.h"
@@ -135,6 +136,7 @@ private:
     [[nodiscard]] std::vector<RankPort*> ports_of(const CollectiveSpec& spec) const;
     /// Watches the only active collective, unless it is watched already.
     void watch_one();
+    void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
     [[nodiscard]] bool undisturbed() const;
     Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
@@ -208,6 +210,8 @@ private:
     std::vector<CollectiveRecord> records_;
     std::vector<std::string> wrong_;
     std::vector<std::string> notes_;
+    QuantisedError quantised_;        ///< functional mode, over all such collectives
+    std::size_t quantised_note_ = 0;  ///< index of the note that tells of it, plus one
     struct OtherKernel {
         std::uint64_t count = 0;  ///< of collectives
         std::size_t note = 0;     ///< index of the note that tells of them

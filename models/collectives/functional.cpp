@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -64,6 +65,19 @@ bool is_exchanged(
     return same(value, before[from][member * share + i % share]);
 }
 
+/// Largest magnitudes of the block that begins there, added over the members.
+double block_magnitude(
+    const std::vector<std::vector<float>>& buffers, std::size_t first, std::size_t length) {
+    double sum = 0;
+    for (const auto& buffer : buffers) {
+        double largest = 0;
+        for (std::size_t i = first; i < std::min(first + length, buffer.size()); ++i)
+            largest = std::max(largest, std::fabs(static_cast<double>(buffer[i])));
+        sum += largest;
+    }
+    return sum;
+}
+
 /// The member whose values a member receives; itself if it only sends.
 std::size_t sender_to(const CollectiveSpec& spec, std::size_t member) {
     if (spec.root != CollectiveSpec::kEveryRank)
@@ -73,20 +87,67 @@ std::size_t sender_to(const CollectiveSpec& spec, std::size_t member) {
 
 }  // namespace
 
+double
+quantised_bound(const OperandFormat& format, Accumulation accumulation, std::size_t members) {
+    const auto n = static_cast<double>(members);
+    const bool at_gpu = format.quantised.at == QuantisedAt::kGpu;
+    const bool narrow_adders = accumulation == Accumulation::kElement;
+    // How often a number is quantised on its way, and how finely the adders round.
+    const double times = !at_gpu ? 1 : narrow_adders ? n : 2;
+    const double adder =
+        !at_gpu && narrow_adders ? rounding(format.type) : rounding(ElementType::kFloat32);
+    return std::pow(1 + quantisation_step(format.quantised), times) * (1 + n * adder) - 1;
+}
+
+void QuantisedError::add(
+    const CollectiveSpec& spec, const std::vector<std::vector<float>>& before,
+    const std::vector<std::vector<float>>& after) {
+    const std::size_t block = spec.format().quantised.block;
+    bound = std::max(bound, quantised_bound(spec.format(), spec.accumulation, before.size()));
+    double magnitude = 0;
+    for (std::size_t i = 0; i < before.front().size(); ++i) {
+        if (i % block == 0)
+            magnitude = block_magnitude(before, i, block);
+        double exact = 0;
+        for (const auto& buffer : before)
+            exact += buffer[i];
+        const double error = std::fabs(after.front()[i] - exact);
+        worst = std::max(worst, magnitude > 0 ? error / magnitude : 0);
+        squares += error * error;
+        exact_squares += exact * exact;
+    }
+}
+
+std::string QuantisedError::words(const Quantisation& quantised) const {
+    return fmt::format(
+        "{} at the {}: sums are off by {:.3g} % (root mean square, of that of the sums), the worst "
+        "by {:.3g} % of its block's largest operands added up, where {:.3g} % are possible",
+        enum_name(quantised.format), enum_name(quantised.at),
+        100 * std::sqrt(squares / std::max(exact_squares, 1e-300)), 100 * worst, 100 * bound);
+}
+
 std::string check_values(
     const CollectiveSpec& spec, const std::vector<std::vector<float>>& before,
     const std::vector<std::vector<float>>& after) {
     const std::size_t members = before.size();
     const std::size_t count = before.front().size();
     const std::size_t share = spec.share() / spec.element_bytes;
+    const OperandFormat format = spec.format();
+    const bool narrow = spec.kind == CollectiveKind::kAllReduce && format.quantised.used();
+    const double most = narrow ? quantised_bound(format, spec.accumulation, members) : 0;
+    double block = 0;
     for (std::size_t i = 0; i < count; ++i) {
+        if (narrow && i % format.quantised.block == 0)
+            block = block_magnitude(before, i, format.quantised.block);
         double exact = 0;
         double magnitude = 0;
         for (const auto& buffer : before) {
             exact += buffer[i];
             magnitude += std::fabs(buffer[i]);
         }
-        const double tolerance = magnitude * rounding(spec.element) * static_cast<double>(members);
+        const double tolerance =
+            narrow ? most * block
+                   : magnitude * rounding(spec.element) * static_cast<double>(members);
         for (std::size_t m = 0; m < members; ++m) {
             bool good = true;
             switch (spec.kind) {

@@ -116,7 +116,7 @@ template <class Collective>
     std::string& refused) {
     std::unique_ptr<ReductionGroup> group;
     if (reduces_in_switch(spec.choice.algorithm)) {
-        group = environment.fabric.create_group(spec.ranks, spec.element, refused);
+        group = environment.fabric.create_group(spec.ranks, spec.format(), refused);
         if (group == nullptr)
             return nullptr;
     }

@@ -55,6 +55,7 @@ struct CollectiveSpec {
     Datatype datatype = Datatype::kFloat32;
     ElementType element = ElementType::kFloat32;
     std::uint32_t element_bytes = 4;
+    Accumulation accumulation = Accumulation::kFloat32;  ///< of the narrowest adder of a switch
     std::vector<std::uint32_t> ranks;  ///< global, ascending; positions are indices into it
     std::uint32_t stands_for = 0;      ///< as Group::stands_for; layout and rings are the whole's
     /// Number of ranks that it has on the real machine.
@@ -67,6 +68,11 @@ struct CollectiveSpec {
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of the rank that broadcasts, receives the sum, or sends
     Choice choice;
+    /// What its switches are told of its numbers.
+    [[nodiscard]] OperandFormat format() const {
+        const auto* nccl = std::get_if<NcclChoice>(&choice.own);
+        return {element, nccl != nullptr ? nccl->quantised : Quantisation()};
+    }
     std::uint32_t blocks = 0;                 ///< of its kernel; 0: one per channel
     std::uint32_t registers_per_thread = 0;   ///< of its kernel; 0: the machine's default
     Bytes shared_memory;                      ///< per block; 0: the machine's default

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/units.h"
+#include "interconnect/quantisation.h"
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/experts/policy.h"
 #include "models/collectives/parameters.h"
@@ -16,6 +17,7 @@ namespace switchfold {
 struct NcclChoice {
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
+    Quantisation quantised = {};
     std::uint32_t for_a_peer = 0;        ///< exchange: channels per peer
     std::uint64_t chunk = 0;             ///< exchange: bytes that a channel hands over at once
     std::uint32_t peers_of_a_block = 1;  ///< exchange: peers that a thread block serves at once

@@ -45,6 +45,7 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
                                  : fmt::format(" with {} kernels", enum_name(policy.kernels)),
                              expected));
     }
+    at.expect_quantised_in_switch();
     library.check(kind, policy, checker);
 }
 

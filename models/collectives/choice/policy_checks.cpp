@@ -31,6 +31,19 @@ void PolicyChecks::expect_pull() const {
                         enum_name(policy_.mode), enum_name(policy_.kernels)));
 }
 
+void PolicyChecks::expect_quantised_in_switch() const {
+    const bool knows = kind_ == CollectiveKind::kAllReduce &&
+                       policy_.kernels == Kernels::kClassic &&
+                       policy_.algorithm == Algorithm::kInSwitch;
+    if (policy_.quantised.used() && !knows)
+        error(
+            "quantised/at",
+            fmt::format(
+                "is {}, and only all-reduces with algorithm in_switch and classic kernels have "
+                "8-bit sums; expected nowhere",
+                enum_name(policy_.quantised.at)));
+}
+
 void PolicyChecks::expect_no_blocks(std::string_view movers) const {
     if (policy_.channels != 0)
         error("channels", fmt::format("is set, and {} take no thread block; expected 0", movers));

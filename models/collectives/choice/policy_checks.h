@@ -22,6 +22,8 @@ public:
     void expect_switches_where_registered() const;
     /// Only NCCL's in-switch reductions have modes.
     void expect_pull() const;
+    /// Only NCCL's all-reduces through the switches of one domain have 8-bit sums.
+    void expect_quantised_in_switch() const;
     /// `movers`: what takes no thread block.
     void expect_no_blocks(std::string_view movers) const;
 

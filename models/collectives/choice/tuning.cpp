@@ -42,6 +42,19 @@ bool reducible_in_switch(Datatype type) {
     return type != Datatype::kInt8 && type != Datatype::kUint8 && type != Datatype::kFloat8;
 }
 
+std::optional<OperandFormat> narrowed(Datatype type, const Quantisation& quantised) {
+    switch (type) {
+    case Datatype::kFloat32:
+        return OperandFormat(ElementType::kFloat32, quantised);
+    case Datatype::kFloat16:
+        return OperandFormat(ElementType::kFloat16, quantised);
+    case Datatype::kBfloat16:
+        return OperandFormat(ElementType::kBfloat16, quantised);
+    default:
+        return std::nullopt;
+    }
+}
+
 std::uint32_t channels_of(const CollectiveParams& params, const MachineView& machine) {
     if (machine.machines == 1 && machine.pcie)
         return std::min(params.channels, pcie_channels(params, machine));
@@ -127,6 +140,8 @@ Choice switched(
     auto& own = choice.of<NcclChoice>();
     own.registered = registered;
     own.mode = policy.mode;
+    if (algorithm == Algorithm::kInSwitch)
+        own.quantised = policy.quantised;
     return choice;
 }
 

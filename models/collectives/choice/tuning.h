@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/params.h"
+#include "interconnect/values.h"
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/choice/choice.h"
 #include "models/collectives/parameters.h"
@@ -23,6 +24,7 @@ struct CollectivePolicy {
     std::uint32_t channels = 0;
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
+    Quantisation quantised = {};
     Kernels kernels = Kernels::kClassic;
     PeerCopyPolicy copies = {};
     bool operator==(const CollectivePolicy&) const = default;
@@ -48,6 +50,9 @@ struct CollectivePolicy {
                 "In-switch: pull (the switch reads and adds, as NVLS), push (members' writes are "
                 "added as they come) or command (the switch reads, adds and stores to all by "
                 "itself)."),
+            field(
+                "quantised", &CollectivePolicy::quantised,
+                "All-reduces with algorithm in_switch: sums of 8-bit numbers (a study)."),
             field(
                 "kernels", &CollectivePolicy::kernels,
                 "What moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
@@ -101,6 +106,8 @@ struct CollectiveCall {
 };
 /// Whether NVLS reduces elements of this type (NCCL, transport/nvls.cc ncclNvlsSupported).
 [[nodiscard]] bool reducible_in_switch(Datatype type);
+/// What switches are told of such numbers that become 8-bit ones; none if they cannot.
+[[nodiscard]] std::optional<OperandFormat> narrowed(Datatype type, const Quantisation& quantised);
 
 /// NCCL reduces the channels of small collectives until every thread has enough work (enqueue.cc;
 /// thresholds in comm.h).

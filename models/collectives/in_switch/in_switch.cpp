@@ -93,6 +93,13 @@ private:
         return numbers[std::size_t{head} * loops_.channels() + channel]++;
     }
     [[nodiscard]] PullLoad load(const CollectiveSpec& spec) const;
+    /// Most of a warp's round that travels as one packet. A warp waits for all that it asked for
+    /// before it stores and asks on: a larger packet would fold several warps' rounds into one and
+    /// travel longer than any of them.
+    [[nodiscard]] std::uint32_t unit_of(const CollectiveParams& params) const {
+        const std::uint64_t most = params.transfer_unit.count() * moved_.sent;
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(round_, whole_blocks(most)));
+    }
     [[nodiscard]] std::uint64_t offset_of(const PieceTag& tag) const {
         return std::uint64_t{tag.unit} * kReduceGrain;
     }
@@ -139,14 +146,7 @@ constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
         params, spec.size(), spec.choice.channels, spec.bytes.count(),
-        spec.choice.of<NcclChoice>().registered);
-}
-
-/// Most of a warp's round that travels as one packet. A warp waits for all that it asked for before
-/// it stores and asks on: a larger packet would fold several warps' rounds into one and travel
-/// longer than any of them.
-std::uint32_t unit_of(const CollectiveParams& params, const InSwitchShape& shape) {
-    return std::min(shape.reduce_round, static_cast<std::uint32_t>(params.transfer_unit.count()));
+        spec.choice.of<NcclChoice>().registered, moved_bytes(spec.format()));
 }
 
 PullAllReduce::PullAllReduce(
@@ -155,11 +155,12 @@ PullAllReduce::PullAllReduce(
     InSwitchCollective(environment, spec, listener, std::move(group)),
     shape_(shape_of(environment.params, spec)),
     round_(shape_.reduce_round),
-    unit_(unit_of(environment.params, shape_)),
+    unit_(unit_of(environment.params)),
     open_(std::size_t{n_} * spec.choice.channels),
     commands_(spec.choice.of<NcclChoice>().mode == InSwitchMode::kCommand),
     loops_(
-        {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_},
+        {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_,
+         format_},
         shape_.pieces,
         std::vector<NvlsCopyWarps>(
             spec.choice.channels, {shape_.scatter_workers, shape_.gather_workers}),
@@ -172,20 +173,21 @@ PullAllReduce::PullAllReduce(
         std::uint64_t{group_->members} * spec.choice.channels * shape_.reduce_window;
     if (fabric_.push_room(*group_) < asked)
         unit_ = static_cast<std::uint32_t>(
-            std::min<std::uint64_t>(round_, fabric_.reduction_line(*group_).count()));
+            std::min<std::uint64_t>(round_, fabric_.reduction_line(*group_).count() * moved_.sent));
     if (environment.may_jump) {
         // Packets of several rounds need tables that never decide, and one switch: those of several
         // pass them on in parts.
         const bool one_switch = std::ranges::all_of(
             group_->planes, [](const ReductionPlane& plane) { return plane.switches.size() == 1; });
-        if (spec.stands_for == 0 && one_switch && unit_ == unit_of(environment.params, shape_))
+        if (spec.stands_for == 0 && one_switch && !format_.quantised.used() &&
+            unit_ == unit_of(environment.params))
             rounds_ = rounds_in_packet(load(spec));
         count_turns();
     }
     const std::uint64_t bytes = spec.bytes.count();
     const std::uint64_t buffered =
-        2 * params_.steps * shape_.chunk * spec.choice.channels * spec.size();
-    footprint_ = Bytes(registered_ ? 0 : std::min(2 * bytes, buffered));
+        params_.steps * shape_.chunk * spec.choice.channels * spec.size();
+    footprint_ = registered_ ? Bytes(0) : both_buffers(std::min(bytes, buffered));
 }
 
 PullLoad PullAllReduce::load(const CollectiveSpec& spec) const {
@@ -418,7 +420,7 @@ std::uint32_t PullAllReduce::supply(const Packet& packet, std::uint32_t rank) {
     const PieceTag tag = PieceTag::unpack(packet.tag);
     const std::uint64_t loop = loops_.channel(tag.channel).slots[tag.slot].loop;
     const Part part = piece(tag.channel, loop, tag.head);
-    return own_values(
+    return operands(
         position_of(rank), part.begin + offset_of(tag) + fetched_from(packet), packet.payload);
 }
 

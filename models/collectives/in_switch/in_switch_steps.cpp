@@ -22,9 +22,10 @@ std::uint32_t workers_of(std::uint32_t warps) {
     return warps >= 3 ? warps - 1 : std::max(1U, warps);
 }
 
-std::uint64_t registered_chunk(std::uint32_t ranks, std::uint32_t channels, std::uint64_t bytes) {
-    const std::uint64_t part = part_of_channel(bytes, channels, 0, kGrain).bytes;
-    return std::max(kGrain, round_up((part + ranks - 1) / ranks, kGrain));
+std::uint64_t registered_chunk(
+    std::uint32_t ranks, std::uint32_t channels, std::uint64_t bytes, std::uint64_t grain) {
+    const std::uint64_t part = part_of_channel(bytes, channels, 0, grain).bytes;
+    return std::max(grain, round_up((part + ranks - 1) / ranks, grain));
 }
 
 }  // namespace
@@ -41,9 +42,18 @@ std::uint64_t nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t 
     return std::max(chunk / kGrain * kGrain, kGrain);
 }
 
+MovedBytes moved_bytes(const OperandFormat& format) {
+    if (!format.quantised.used())
+        return {};
+    const std::uint32_t width = width_of(format.type);
+    return {
+        format.quantised.at == QuantisedAt::kGpu ? width : 1U, width,
+        std::max<std::uint64_t>(kGrain, format.quantised.block_bytes(width))};
+}
+
 InSwitchShape in_switch_shape(
     const CollectiveParams& params, std::uint32_t ranks, std::uint32_t channels,
-    std::uint64_t bytes, bool registered) {
+    std::uint64_t bytes, bool registered, const MovedBytes& moved) {
     const std::uint32_t warps = params.in_switch_threads / kWarpThreads;
     std::uint32_t reduce = ranks <= 6 ? 7 : 5;
     if (warps <= reduce + 1)
@@ -51,17 +61,24 @@ InSwitchShape in_switch_shape(
     // With registered buffers the user's own are the multicast buffers: nothing is copied, and one
     // barrier each end will do.
     const std::uint64_t chunk =
-        registered ? registered_chunk(ranks, channels, bytes)
-                   : nvls_chunk(params.in_switch_chunk, std::uint64_t{channels} * ranks, bytes);
-    const std::uint64_t align = registered ? kGrain : std::min(kLastChunk, chunk);
+        registered ? registered_chunk(ranks, channels, bytes, moved.grain)
+                   : round_up(
+                         moved.sent * nvls_chunk(
+                                          params.in_switch_chunk, std::uint64_t{channels} * ranks,
+                                          bytes / moved.sent),
+                         moved.grain);
+    const std::uint64_t align =
+        registered ? moved.grain : std::min(round_up(kLastChunk * moved.sent, moved.grain), chunk);
+    const auto round =
+        static_cast<std::uint32_t>(round_up(kWarpReduce * moved.received, moved.grain));
     const std::uint32_t reducers = registered ? std::max(3U, warps) - 2 : reduce;
     return {
-        NvlsChunks::contiguous(bytes, channels, ranks, chunk, align),
+        NvlsChunks::contiguous(bytes, channels, ranks, chunk, align, moved.grain),
         chunk,
         workers_of((warps - reduce + 1) / 2),
         std::max(1U, (warps - reduce) / 2),
-        workers_of(reducers) * kWarpReduce,
-        kWarpReduce};
+        workers_of(reducers) * round,
+        round};
 }
 
 RoundsInPacket rounds_in_packet(const PullLoad& load) {

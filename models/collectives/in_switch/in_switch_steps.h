@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/units.h"
+#include "interconnect/values.h"
 #include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/warp.h"
@@ -30,9 +31,17 @@ inline constexpr std::uint64_t kWarpCopy = 32ULL * 16 * 8;
 [[nodiscard]] std::uint64_t
 nvls_chunk(Bytes largest_chunk, std::uint64_t ways, std::uint64_t bytes);
 
+/// Of the elements' bytes, how many a byte stands for where 8-bit numbers move.
+struct MovedBytes {
+    std::uint64_t sent = 1;        ///< in buffers that switches read, and from members
+    std::uint64_t received = 1;    ///< in sums
+    std::uint64_t grain = kGrain;  ///< whole blocks, of which everything is cut
+};
+[[nodiscard]] MovedBytes moved_bytes(const OperandFormat& format);
+
 [[nodiscard]] InSwitchShape in_switch_shape(
     const CollectiveParams& params, std::uint32_t ranks, std::uint32_t channels,
-    std::uint64_t bytes, bool registered);
+    std::uint64_t bytes, bool registered, const MovedBytes& moved = {});
 
 /// How many rounds of its warps one packet of a long pull stands for.
 struct RoundsInPacket {

@@ -5,9 +5,9 @@
 
 namespace switchfold {
 
-void NvlsChunks::cut(std::uint64_t bytes, std::uint32_t channels) {
+void NvlsChunks::cut(std::uint64_t bytes, std::uint32_t channels, std::uint64_t grain) {
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
-        parts_.push_back(part_of_channel(bytes, channels, channel, kGrain));
+        parts_.push_back(part_of_channel(bytes, channels, channel, grain));
         loops_.push_back((parts_.back().bytes + loop_span() - 1) / loop_span());
     }
     skipped_.assign(channels, 0);
@@ -15,10 +15,10 @@ void NvlsChunks::cut(std::uint64_t bytes, std::uint32_t channels) {
 
 NvlsChunks NvlsChunks::contiguous(
     std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
-    std::uint64_t align) {
+    std::uint64_t align, std::uint64_t grain) {
     NvlsChunks pieces(heads, chunk, 0);
     pieces.align_ = align;
-    pieces.cut(bytes, channels);
+    pieces.cut(bytes, channels, grain);
     return pieces;
 }
 

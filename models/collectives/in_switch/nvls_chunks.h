@@ -13,10 +13,10 @@ namespace switchfold {
 class NvlsChunks {
 public:
     /// One buffer of `bytes`; in every loop the heads' pieces follow each other. The last loop's
-    /// are multiples of `align`.
+    /// are multiples of `align`, channels' parts of `grain`.
     static NvlsChunks contiguous(
         std::uint64_t bytes, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk,
-        std::uint64_t align = kGrain);
+        std::uint64_t align = kGrain, std::uint64_t grain = kGrain);
     /// One block of `stride` bytes a head, as reduce-scatter and all-gather have it.
     static NvlsChunks
     blocks(std::uint64_t stride, std::uint32_t channels, std::uint32_t heads, std::uint64_t chunk);
@@ -41,7 +41,7 @@ public:
 private:
     NvlsChunks(std::uint32_t heads, std::uint64_t chunk, std::uint64_t stride) :
         heads_(heads), chunk_(chunk), stride_(stride) {}
-    void cut(std::uint64_t bytes, std::uint32_t channels);
+    void cut(std::uint64_t bytes, std::uint32_t channels, std::uint64_t grain = kGrain);
     /// Bytes in front of that loop in the channel's part.
     [[nodiscard]] std::uint64_t before(std::uint32_t channel, std::uint64_t loop) const {
         const bool last = loop + 1 == loops(channel);

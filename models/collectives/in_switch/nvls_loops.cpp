@@ -28,6 +28,7 @@ NvlsLoops::NvlsLoops(
     ports_(std::move(machine.ports)),
     way_(machine.way),
     each_(machine.each),
+    format_(machine.format),
     pieces_(pieces),
     copies_(copies),
     listener_(listener),
@@ -129,7 +130,11 @@ void NvlsLoops::copy_piece(std::uint32_t member, std::uint32_t c, bool gather) {
     if (bytes > 0) {
         const std::uint32_t busy =
             (b.scattering ? warps.scatter : 0) + (b.gathering ? warps.gather : 0);
-        const Time served = ports_[member]->access(bytes, bytes);
+        // The warps quantise what they copy, and back.
+        const std::uint64_t narrow =
+            carried_bytes(bytes, gather ? format_.sums() : format_.operands());
+        const Time served =
+            ports_[member]->access(gather ? narrow : bytes, gather ? bytes : narrow);
         end = std::max(
             served, end + copy_time(params_, gather ? warps.gather : warps.scatter, busy, bytes));
     }

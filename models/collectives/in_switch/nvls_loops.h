@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/kernel/scheduler.h"
+#include "interconnect/values.h"
 #include "models/collectives/in_switch/nvls_chunks.h"
 #include "models/collectives/in_switch/nvls_state.h"
 #include "models/collectives/parameters.h"
@@ -50,6 +51,7 @@ public:
         std::vector<RankPort*> ports;  ///< by member
         Time way;                      ///< a member to the root of the reduction
         std::uint32_t each = 1;        ///< heads that each of these stands for
+        OperandFormat format = {};     ///< of what is copied to where switches read, and back
     };
     /// `warps` by channel. `copies`: false for registered buffers, which nobody copies.
     NvlsLoops(
@@ -134,6 +136,7 @@ private:
     std::vector<RankPort*> ports_;
     Time way_;
     std::uint32_t each_;
+    OperandFormat format_;
     const NvlsChunks& pieces_;
     bool copies_;
     NvlsLoopsListener& listener_;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace {
 
 /// What one instruction of a warp stores. The next one's lines have another home and take another
 /// lane, so nothing larger meets at one adder. Stripes and homes go by it, whatever a packet is.
-constexpr std::uint32_t kWarpStore = 32 * 16;
+constexpr std::uint64_t kWarpStore = 32 * 16;
 /// A long part's lines go in trains, which are cheaper to simulate: one that is so many windows
 /// long, so that neither its first lines nor its last, which a train holds up, count.
 constexpr std::uint64_t kWindowsOfTrains = 8;
@@ -77,8 +78,8 @@ private:
     /// The train that a line is in: its stripe. They are counted over the whole buffer, channel
     /// after channel.
     [[nodiscard]] std::uint64_t train_of(std::uint64_t tag) const {
-        const std::uint64_t train = (tag & kUnitMask) * unit_ / kWarpStore / lines_ * lines_;
-        return (parts_[tag >> 40U].begin / kWarpStore + train) / lines_;
+        const std::uint64_t train = ((tag & kUnitMask) * unit_ >> store_bits_) / lines_ * lines_;
+        return ((parts_[tag >> 40U].begin >> store_bits_) + train) / lines_;
     }
     [[nodiscard]] std::uint32_t home_of(std::uint64_t tag) const {
         // Neighbours have different homes, and every stripe meets every home.
@@ -101,6 +102,8 @@ private:
     void send_merged(std::uint64_t line);
 
     static constexpr std::uint64_t kUnitMask = (1ULL << 40U) - 1;
+    std::uint64_t store_;  ///< what an instruction of a warp stores, a power of two
+    unsigned store_bits_;
     std::uint32_t unit_ = 0;   ///< bytes of a packet, or of a line of a train
     std::uint32_t lines_ = 1;  ///< of a train
     std::uint64_t window_;
@@ -116,31 +119,34 @@ PushAllReduce::PushAllReduce(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::unique_ptr<ReductionGroup> group) :
     InSwitchCollective(environment, spec, listener, std::move(group)),
-    window_(environment.params.outstanding_loads.count()),
-    footprint_(registered_ ? Bytes(0) : spec.bytes) {
+    store_(whole_blocks(kWarpStore * moved_.sent)),
+    store_bits_(static_cast<unsigned>(std::countr_zero(store_))),
+    window_(environment.params.outstanding_loads.count() * moved_.sent),
+    footprint_(registered_ ? Bytes(0) : Bytes(carried_bytes(spec.bytes.count(), format_.sums()))) {
     const std::uint32_t channels = spec.choice.channels;
     for (std::uint32_t c = 0; c < channels; ++c)
-        parts_.push_back(part_of_channel(spec.bytes.count(), channels, c, kGrain));
+        parts_.push_back(part_of_channel(spec.bytes.count(), channels, c, moved_.grain));
     blocks_.resize(std::size_t{n_} * channels);
     const std::vector<std::uint32_t>& stripes = group_->stripes;
     for (auto at = stripes.begin(); at != stripes.end(); ++at)
         turns_.push_back(
             {static_cast<std::uint32_t>(std::count(stripes.begin(), at, *at)),
              static_cast<std::uint32_t>(std::count(stripes.begin(), stripes.end(), *at))});
-    unit_ = packet_of(environment.params.transfer_unit.count(), channels);
-    lines_ = lines_in_train(environment.params.transfer_unit.count(), channels);
+    const std::uint64_t most = environment.params.transfer_unit.count() * moved_.sent;
+    unit_ = packet_of(most, channels);
+    lines_ = lines_in_train(most, channels);
 }
 
 std::uint32_t PushAllReduce::packet_of(std::uint64_t most, std::uint32_t channels) const {
     // Where tables are smaller than what is under way each of the units' lines finds its own
     // entry, or waits alone.
     if (fabric_.push_room(*group_) < window_ * channels)
-        most = fabric_.reduction_line(*group_).count();
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(kWarpStore, most));
+        most = fabric_.reduction_line(*group_).count() * moved_.sent;
+    return static_cast<std::uint32_t>(std::min(store_, whole_blocks(most)));
 }
 
 std::uint32_t PushAllReduce::lines_in_train(std::uint64_t most, std::uint32_t channels) const {
-    if (unit_ < kWarpStore || parts_.back().bytes < kWindowsOfTrains * window_ ||
+    if (unit_ < store_ || parts_.back().bytes < kWindowsOfTrains * window_ ||
         fabric_.push_room(*group_) < kRoomForTrains * window_ * channels)
         return 1;
     // A window is filled by whole trains.
@@ -213,7 +219,7 @@ void PushAllReduce::push(std::uint32_t position, std::uint32_t c) {
              .tag = tag,
              .client = client_,
              .slot = train_of(tag),
-             .values = own_values(position, offset, bytes),
+             .values = operands(position, offset, bytes),
              .home = home_of(tag),
              .lines = static_cast<std::uint8_t>(whole ? lines_ : 1)});
         b.sent += bytes;
@@ -241,7 +247,8 @@ void PushAllReduce::on_sum(const Packet& packet, std::uint32_t position, Time vi
     SWITCHFOLD_CHECK(b.arrived <= parts_[c].bytes, "more sums than a channel holds");
     b.copied = std::max(b.copied, visible.count());
     if (!registered_) {
-        const Time served = port(position).access(packet.payload, packet.payload);
+        const Time served =
+            port(position).access(stored_bytes(packet.payload, packet.width), packet.payload);
         b.copied = std::max(b.copied + pace(packet.payload).count(), served.count());
     }
     if (b.arrived < parts_[c].bytes) {
@@ -263,7 +270,7 @@ void PushAllReduce::on_partial(const Packet& packet, std::uint32_t position, Tim
     SWITCHFOLD_CHECK(merge.count <= n_, "a contribution was counted twice");
     // The home's block reads the part and adds it to what it has.
     Block& b = block(position, static_cast<std::uint32_t>(packet.tag >> 40U));
-    const std::uint32_t bytes = packet.payload * packet.widening;
+    const std::uint64_t bytes = carried_bytes(packet.payload, packet.width);
     const Time served = port(position).access(bytes, 0);
     b.merge_free =
         std::max(std::max(b.merge_free, visible.count()) + pace(bytes).count(), served.count());
@@ -284,7 +291,7 @@ void PushAllReduce::send_merged(std::uint64_t line) {
     merges_.erase(at);
     std::uint32_t sum = 0;
     if (!merge.values.empty())
-        sum = fold(fabric_.values(), merge.values, spec_.element, Accumulation::kFloat32, true);
+        sum = fold(fabric_.values(), merge.values, format_, Accumulation::kFloat32, true);
     fabric_.send(
         *group_, home_of(line),
         {.kind = PacketKind::kMulticastWrite,

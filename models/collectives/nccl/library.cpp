@@ -72,6 +72,28 @@ const Entry& entry_of(Algorithm algorithm) {
     return *at;
 }
 
+/// 8-bit sums of this call, if they are asked for.
+Refusal refuses_narrow(
+    const CollectivePolicy& policy, const CollectiveCall& call, const Topology& topology) {
+    if (!all_reduce(call.kind) || !policy.quantised.used())
+        return {};
+    const auto format = narrowed(call.datatype, policy.quantised);
+    if (!format)
+        return {
+            fmt::format(
+                "{} has no 8-bit sums; expected float32, float16 or bfloat16",
+                to_string(call.datatype)),
+            "quantised/at", enum_name(policy.quantised.at), "nowhere"};
+    for (const SwitchParams& node : topology.switches)
+        if (node.reduction)
+            if (std::string why = node.reduction->why_not(*format); !why.empty())
+                return {
+                    fmt::format("a reduction unit {}", why), "quantised/format",
+                    enum_name(policy.quantised.format),
+                    "a format and a block that the switches' units take"};
+    return {};
+}
+
 class NcclLibrary final : public CommunicationLibrary {
 public:
     [[nodiscard]] bool serves(CollectiveKind kind, const CollectivePolicy& policy) const override {
@@ -133,6 +155,8 @@ public:
         const Algorithm algorithm = policy.algorithm;
         if (algorithm == Algorithm::kAuto || is_exchange(call.kind))
             return {};
+        if (Refusal narrow = refuses_narrow(policy, call, group.topology()))
+            return narrow;
         const std::string why =
             entry_of(algorithm).knows(call.kind)
                 ? why_not(algorithm, call.kind, call.datatype, group.topology(), group.ranks())
@@ -186,6 +210,11 @@ public:
         words.insert(
             words.end(), {static_cast<std::uint64_t>(own.mode), own.registered ? 1U : 0U,
                           own.for_a_peer, own.chunk, own.peers_of_a_block});
+        if (own.quantised.used())
+            words.insert(
+                words.end(), {static_cast<std::uint64_t>(own.quantised.at),
+                              static_cast<std::uint64_t>(own.quantised.format), own.quantised.block,
+                              own.quantised.scale_bytes});
     }
     [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
         const auto& own = choice.of<NcclChoice>();
@@ -196,7 +225,9 @@ public:
             own.for_a_peer != 0 ? "direct" : enum_name(choice.algorithm),
             choice.algorithm == Algorithm::kInSwitch ? enum_name(own.mode)
                                                      : enum_name(choice.protocol),
-            studied ? enum_name(own.mode) : std::string_view()};
+            own.quantised.used() ? "8-bit sums"
+            : studied            ? enum_name(own.mode)
+                                 : std::string_view()};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,

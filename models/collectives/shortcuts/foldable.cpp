@@ -27,6 +27,7 @@ Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice)
 bool may_fold(CollectiveKind kind, const CollectivePolicy& policy) {
     const bool reduces = kind == CollectiveKind::kAllReduce;
     return policy.kernels == Kernels::kClassic && policy.mode == InSwitchMode::kPull &&
+           !policy.quantised.used() &&
            (reduces || policy.algorithm == Algorithm::kRing ||
             policy.algorithm == Algorithm::kAuto);
 }
