@@ -173,6 +173,8 @@ public:
     std::unique_ptr<ReductionGroup> create_folded_group(
         std::uint32_t first, const std::vector<std::uint32_t>& turns, ElementType type,
         std::string& refused);
+    /// Sums of the group's pushes go to their lines' homes alone, in trains of lines of one home.
+    void scatter(const ReductionGroup& group);
     void remove_group(const ReductionGroup& group);
     /// Called when the group's collective gives up: switches drop its operands, including those
     /// still to arrive.

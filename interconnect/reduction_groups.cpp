@@ -199,6 +199,12 @@ void Fabric::remove_group(const ReductionGroup& group) {
     }
 }
 
+void Fabric::scatter(const ReductionGroup& group) {
+    for (const ReductionPlane& plane : group.planes)
+        for (Switch* member : plane.switches)
+            member->scatter(plane.id);
+}
+
 void Fabric::flush_group(const ReductionGroup& group) {
     for (const ReductionPlane& plane : group.planes)
         for (Switch* member : plane.switches)

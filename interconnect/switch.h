@@ -31,6 +31,7 @@ struct SwitchGroup {
     std::uint32_t leaves = 0;    ///< members below
     std::uint32_t answers = 0;   ///< number of answers to a fetch sent to all children
     bool reduces = true;         ///< false: forwards operands
+    bool scatters = false;       ///< a line's sum goes to its home alone
     bool flushed = false;        ///< its collective gave up: operands are dropped
     Switch* home = nullptr;      ///< of a folded group: the switch whose units add what arrives
     OperandFormat format;
@@ -83,6 +84,8 @@ public:
     void remove_group(std::uint16_t id);
     /// Drops the group's open lines, and later operands for them.
     void flush_group(std::uint16_t id);
+    /// From now on sums of the group's pushes go to their lines' homes alone.
+    void scatter(std::uint16_t id) { group(id).scatters = true; }
     /// Bytes of pushed lines that the group can have open here at once, if their homes rotate.
     [[nodiscard]] std::uint64_t push_room(std::uint16_t id);
     /// From now on every reduction here reports a time-out instead of a sum.

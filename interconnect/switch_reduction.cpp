@@ -300,10 +300,10 @@ void Switch::send_sum(const Packet& sum) {
     Packet next = sum;
     if (members.up != nullptr && sum.count > 0) {
         members.up->send(next, now);
-    } else if (complete) {
+    } else if (complete && !members.scatters) {
         copy_down(next);
     } else {
-        // A partial sum that no further adder can complete, or a failure report.
+        // The home's own, a partial sum that no further adder can complete, or a failure report.
         next.kind = PacketKind::kReducePartial;
         Link* home = members.towards[sum.route];
         (home != nullptr ? home : members.up)->send(next, now);

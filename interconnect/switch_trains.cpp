@@ -20,8 +20,10 @@ Packet Switch::line_of(const Packet& train, std::uint32_t index) {
     line.lines = 1;
     line.tag += index;
     line.payload /= train.lines;
-    const auto members = static_cast<std::uint32_t>(group(train.group).towards.size());
-    line.route = (train.route + index) % members;
+    const SwitchGroup& members = group(train.group);
+    // Of a train that scatters all lines have one home.
+    if (!members.scatters)
+        line.route = (train.route + index) % static_cast<std::uint32_t>(members.towards.size());
     line.tail = lines_in(train, scheduler_.now(), index + 1).count();
     // Its share of the input buffer.
     line.wire /= train.lines;

@@ -16,6 +16,8 @@ using LibraryRow = const CommunicationLibrary&();
 [[nodiscard]] LibraryRow nccl_symmetric_library;
 /// NCCL's collectives by copy engines.
 [[nodiscard]] LibraryRow copy_engine_library;
+/// Reduce-scatters and all-gathers by the stores of a product's tiles.
+[[nodiscard]] LibraryRow tile_stores_library;
 /// Dispatches and combines of mixture-of-experts layers.
 [[nodiscard]] LibraryRow experts_library;
 

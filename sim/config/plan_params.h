@@ -50,6 +50,11 @@ struct EnumNames<WeightPolicy> {
          {WeightPolicy::kXpipe, "xpipe"}}};
 };
 template <>
+struct EnumNames<PieceExchange> {
+    static constexpr std::array<std::pair<PieceExchange, std::string_view>, 2> kNames{
+        {{PieceExchange::kRing, "ring"}, {PieceExchange::kGroup, "group"}}};
+};
+template <>
 struct EnumNames<Messages> {
     static constexpr std::array<std::pair<Messages, std::string_view>, 3> kNames{
         {{Messages::kOverlapped, "overlapped"},
@@ -318,6 +323,16 @@ struct PlanParams : ParallelPlan {
                 "With sequence: products run piece by piece beside the messages that bring their "
                 "inputs or take their sums, a piece a tensor-parallel rank (Transformer Engine's "
                 "userbuffers, PyTorch's asynchronous tensor parallelism)."),
+            field(
+                "tensor_exchange", &PlanParams::tensor_exchange,
+                "With tensor_overlap: ring (a message to the next rank) or group (a gather or a "
+                "scatter of all ranks for each piece, by the scenario's policies; pieces are waves "
+                "of one kernel)."),
+            field(
+                "tensor_pieces", &PlanParams::tensor_pieces,
+                "With tensor_exchange group: pieces of a product, no more than it has waves of "
+                "thread blocks; 0: a piece a wave.",
+                0U, 4096U),
             field(
                 "moments", &PlanParams::moments,
                 "Type of the optimizer's moments: float32, float16 or bfloat16 (DeepSeek-V3)."),

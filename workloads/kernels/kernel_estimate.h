@@ -14,6 +14,7 @@ struct KernelEstimate {
     KernelOperation kernel;
     double l2_bytes = 0;      ///< between SMs and L2, including repeated reads
     double memory_bytes = 0;  ///< that miss the L2 in this state of the cache
+    std::uint32_t waves = 1;  ///< of tiles, one behind the other
     std::string choice;       ///< selected kernel: "128x256, 2 splits"
 
     [[nodiscard]] double seconds() const { return to_seconds(kernel.isolated); }

@@ -292,6 +292,8 @@ KernelEstimate estimate(const MatrixProduct& product, const GpuRates& rates) {
     kernel.byte_source = ByteSource::kShapes;
     kernel.l2_share = static_cast<float>(1 - best.memory_bytes / best.cold_bytes);
     kernel.duration_source = DurationSource::kModel;
+    result.waves = static_cast<std::uint32_t>(
+        std::clamp(std::ceil(tiles / (double(gpu.sms) * tile.blocks)), 1.0, 4e9));
     result.l2_bytes = best.l2_bytes;
     result.memory_bytes = best.memory_bytes;
     result.choice = best.splits == 1

@@ -59,13 +59,15 @@ enum class Kernels : std::uint8_t {
     kClassic,     ///< thread blocks that pass chunks through FIFOs, or NVLS
     kSymmetric,   ///< few thread blocks on buffers mapped by all ranks (NCCL >= 2.27)
     kCopyEngine,  ///< copy engines, no SMs (NCCL >= 2.28)
+    kStores,      ///< stores of the warps that make a tile, to a switch that adds or copies
 };
 template <>
 struct EnumNames<Kernels> {
-    static constexpr std::array<std::pair<Kernels, std::string_view>, 3> kNames{
+    static constexpr std::array<std::pair<Kernels, std::string_view>, 4> kNames{
         {{Kernels::kClassic, "classic"},
          {Kernels::kSymmetric, "symmetric"},
-         {Kernels::kCopyEngine, "copy_engine"}}};
+         {Kernels::kCopyEngine, "copy_engine"},
+         {Kernels::kStores, "stores"}}};
 };
 
 /// Modes of in-switch reduction. Pull (NVLS): the switch reads every member's memory and returns

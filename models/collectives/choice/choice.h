@@ -32,6 +32,10 @@ struct SymmetricChoice {
 struct CopyEngineChoice {
     bool operator==(const CopyEngineChoice&) const = default;
 };
+/// Stores of tiles have an algorithm, no more.
+struct StoresChoice {
+    bool operator==(const StoresChoice&) const = default;
+};
 /// What only dispatches and combines of mixture-of-experts layers read.
 struct ExpertsChoice {
     ExpertsLibrary library = ExpertsLibrary::kDeepepNormal;
@@ -40,8 +44,8 @@ struct ExpertsChoice {
     bool operator==(const ExpertsChoice&) const = default;
 };
 /// One alternative per library; a framework's copies read their policy.
-using OwnChoice =
-    std::variant<NcclChoice, SymmetricChoice, CopyEngineChoice, PeerCopyPolicy, ExpertsChoice>;
+using OwnChoice = std::variant<
+    NcclChoice, SymmetricChoice, CopyEngineChoice, PeerCopyPolicy, ExpertsChoice, StoresChoice>;
 
 /// How a collective runs: what every library says, and a part of its own that no other reads.
 struct Choice {

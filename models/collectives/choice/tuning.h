@@ -57,7 +57,11 @@ struct CollectivePolicy {
                 "kernels", &CollectivePolicy::kernels,
                 "What moves the data: classic (NCCL's rings, trees, NVLS), symmetric (few thread "
                 "blocks on buffers in windows; algorithm in_switch by multicast or direct from "
-                "peer to peer), copy_engine (no thread block; algorithm direct or in_switch)."),
+                "peer to peer), copy_engine (no thread block; algorithm direct or in_switch), "
+                "stores (a study: the "
+                "warps that make a tile store it to a switch, which adds or copies; "
+                "reduce-scatters "
+                "and all-gathers, algorithm in_switch)."),
             field(
                 "copies", &CollectivePolicy::copies,
                 "How algorithms owners, topology_tree and host exchange arrays by copies "

@@ -144,8 +144,8 @@ CollectiveKind LayerWork::summing() const {
 
 void LayerWork::kernel(
     std::uint32_t layer, std::string_view what, const KernelEstimate& estimate, Work& work) const {
-    work.push_back(
-        KernelItem{fmt::format("{} {}", network_.layers[layer].name, what), estimate.kernel});
+    work.push_back(KernelItem{
+        fmt::format("{} {}", network_.layers[layer].name, what), estimate.kernel, estimate.waves});
 }
 
 void LayerWork::collective(

@@ -92,6 +92,14 @@ private:
     void product(std::uint32_t layer, LayerPass which, Work& work, std::uint32_t pieces = 1) const;
     /// Whether messages of tensor-parallel ranks run beside pieces of the layer's products.
     [[nodiscard]] bool in_pieces(std::uint32_t layer) const;
+    /// The same where pieces are waves of the whole product's kernel: so many, and one of them.
+    [[nodiscard]] Work waves(std::uint32_t layer, LayerPass which) const;
+    [[nodiscard]] std::uint32_t pieces_of(const Work& product) const;
+    void
+    add_piece(const Work& product, std::uint32_t piece, std::uint32_t pieces, Work& work) const;
+    void exchange_piece(
+        std::uint32_t layer, const char* what, CollectiveKind kind, double bytes, bool beside,
+        Work& work) const;
     void
     pass_on(std::uint32_t layer, const char* what, double bytes, bool to_round, Work& work) const;
     void gathered_product(

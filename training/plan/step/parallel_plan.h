@@ -97,6 +97,12 @@ enum class GateKernels : std::uint8_t {
     kFused,    ///< one kernel per direction; backward computes the function again
 };
 
+/// Who exchanges what a piece of a product reads or makes.
+enum class PieceExchange : std::uint8_t {
+    kRing,   ///< a message to the next rank, a piece a rank
+    kGroup,  ///< a gather or a scatter of all ranks
+};
+
 /// How weights are updated.
 enum class UpdateKernels : std::uint8_t {
     kFused,    ///< one kernel reads gradients and state and writes weights
@@ -117,6 +123,10 @@ struct ParallelPlan {
     /// take their sums, one piece a tensor-parallel rank (Transformer Engine's userbuffers,
     /// PyTorch's asynchronous tensor parallelism).
     bool tensor_overlap = false;
+    PieceExchange tensor_exchange = PieceExchange::kRing;
+    /// With PieceExchange::kGroup: pieces of a product, each of some waves of its thread blocks; 0:
+    /// a piece a wave.
+    std::uint32_t tensor_pieces = 0;
     Sharding sharding = Sharding::kNone;
     std::uint32_t micro_batch = 1;  ///< samples
     std::uint32_t accumulate = 1;   ///< micro-batches per step and replica

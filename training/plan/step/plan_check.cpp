@@ -39,6 +39,15 @@ public:
                 "/tensor_overlap", "runs products beside the gathers and scatters of sequence, and "
                                    "all-reduces have no "
                                    "parts that one product needs; expected sequence true");
+        const bool rings = plan_.tensor_exchange == PieceExchange::kRing;
+        if (!rings && !plan_.tensor_overlap)
+            problem(
+                "/tensor_exchange",
+                "says who exchanges pieces of products, and they are whole; expected "
+                "tensor_overlap true, or ring");
+        if (rings && plan_.tensor_pieces > 0)
+            problem(
+                "/tensor_pieces", "is set, and a ring has a piece a rank; expected 0, or group");
         if (plan_.sharding != Sharding::kNone && plan_.data * plan_.context == 1)
             problem("/sharding", "shares nothing among one data-parallel rank");
         if (plan_.recompute_every > 1 && plan_.recompute != Recompute::kFull)

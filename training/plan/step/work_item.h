@@ -34,6 +34,7 @@ struct HostWaitItem {};
 struct KernelItem {
     std::string name;
     KernelOperation kernel;
+    std::uint32_t waves = 1;  ///< of tiles
 };
 
 /// Later computation waits for it; if `beside`, only from the next join on.

@@ -39,9 +39,10 @@ ParallelPlan plan_of(bool overlap) {
 /// s a scatter of sums, j a join.
 struct Traced {
     std::string order;
-    double messages = 0;  ///< bytes
-    double flops = 0;     ///< of products
-    double read = 0;      ///< by other kernels
+    double messages = 0;            ///< bytes
+    double flops = 0;               ///< of products
+    std::uint64_t picoseconds = 0;  ///< of products
+    double read = 0;                ///< by other kernels
 };
 
 Traced trace(const ParallelPlan& plan, const char* layer, bool backward) {
@@ -58,6 +59,7 @@ Traced trace(const ParallelPlan& plan, const char* layer, bool backward) {
             const bool product = kernel->kernel.kernel_class == KernelClass::kGemmConv;
             traced.order += product ? 'p' : 'k';
             traced.flops += product ? kernel->kernel.flops : 0;
+            traced.picoseconds += product ? kernel->kernel.isolated.count() : 0;
             traced.read += product ? 0 : static_cast<double>(kernel->kernel.bytes_read.count());
         } else if (const auto* c = std::get_if<CollectiveItem>(&item)) {
             traced.order += c->kind == CollectiveKind::kSendReceive && c->beside ? 'm'
@@ -105,6 +107,42 @@ TEST(LayerPieces, HeadsAndPlansWithoutSequenceStayWhole) {
     const PlanProblems problems = problems_of(plan, llama());
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems.front().first, "/tensor_overlap");
+}
+
+/// With groups: P is a product of a share of the whole's time and blocks.
+TEST(LayerPieces, AGroupGathersAndScattersAPieceOfSomeWaves) {
+    ParallelPlan plan = plan_of(true);
+    plan.tensor_exchange = PieceExchange::kGroup;
+    plan.tensor_pieces = 2;
+    const Traced whole_sum = trace(plan_of(false), "o_proj", false);
+    const Traced sums = trace(plan, "o_proj", false);
+    EXPECT_EQ(sums.order, "pspsj") << "no sum of pieces: the exchange adds";
+    EXPECT_NEAR(sums.messages, whole_sum.messages, 3);
+    EXPECT_NEAR(sums.flops, whole_sum.flops, 1e-9 * whole_sum.flops);
+    EXPECT_EQ(sums.picoseconds, whole_sum.picoseconds) << "waves of one kernel, no more time";
+    const Traced gathers = trace(plan, "q_proj", false);
+    EXPECT_EQ(gathers.order, "ggpjp") << "the first piece is awaited, the others come beside";
+    EXPECT_NEAR(gathers.messages, kInput, 3);
+    EXPECT_EQ(gathers.picoseconds, trace(plan_of(false), "q_proj", false).picoseconds);
+    EXPECT_EQ(trace(plan, "o_proj", true).order, "ggpjp");
+    plan.tensor_pieces = 1;
+    EXPECT_EQ(trace(plan, "o_proj", false).order, "psj");
+    plan.tensor_pieces = 0;
+    const std::string waves = trace(plan, "o_proj", false).order;
+    plan.tensor_pieces = 4096;
+    EXPECT_EQ(trace(plan, "o_proj", false).order, waves) << "nothing is finer than a wave";
+    EXPECT_GT(waves.size(), 3U);
+}
+
+TEST(LayerPieces, SettingsOfGroupsNeedPieces) {
+    ParallelPlan plan = plan_of(false);
+    plan.tensor_exchange = PieceExchange::kGroup;
+    ASSERT_EQ(problems_of(plan, llama()).size(), 1U);
+    EXPECT_EQ(problems_of(plan, llama()).front().first, "/tensor_exchange");
+    plan = plan_of(true);
+    plan.tensor_pieces = 4;
+    ASSERT_EQ(problems_of(plan, llama()).size(), 1U);
+    EXPECT_EQ(problems_of(plan, llama()).front().first, "/tensor_pieces");
 }
 
 TEST(LayerPieces, MessagesOfRoundedInputsHave8Bits) {
