@@ -121,10 +121,11 @@ TEST(DescribedAllReduces, MoreBlocksThanEventsAreBegunOnlyWhereRanksFold) {
             jobs += all.size();
             run_jobs_quietly(all, ended);
         };
+        const std::vector<Override> overrides{parse_override(set)};
         const SystemParams system = load_system(
-            fmt::format("{}/configs/systems/{}.json", SWITCHFOLD_SOURCE_DIR, name),
-            {parse_override(set)});
-        describe_all_reduces(system, {bytes}, 63, counted);
+            fmt::format("{}/configs/systems/{}.json", SWITCHFOLD_SOURCE_DIR, name), overrides);
+        const auto described = describe_all_reduces(system, {bytes}, 63, counted);
+        EXPECT_EQ(described.size(), 1U);
         return jobs - 1;  // less the choice
     };
     EXPECT_EQ(begun("dgx_h100_ndr", "/topology/nodes=8", kKiB), 0U);
