@@ -145,6 +145,25 @@ class Systems(unittest.TestCase):
                 self.assertIn(f", {network} x network switch\n", text)
                 self.assertIn(" 4 GiB  ", text)
 
+    def test_a_ring_and_a_folded_step_run_on_a_thousand_gpus_of_each_family(self):
+        step = {"type": "training", "network": {"type": "gpt", "layers": 8, "hidden": 4096, "heads": 32, "sequence": 2048},
+                "plan": {"tensor": 8, "sequence": True, "pipeline": 4, "micro_batch": 1, "accumulate": 4, "sharding": "optimizer",
+                         "fold": True}}
+        for system, nodes, gpus in (("dgx_h100_ndr", 128, 1024), ("h100_roce_clos", 128, 1024), ("hgx_b200_ndr", 128, 1024),
+                                    ("mi300x_roce", 128, 1024), ("gb200_nvl72_ndr", 16, 1152)):
+            for workload in ({"type": "collective", "size": "1 MiB"},
+                             {**step, "plan": {**step["plan"], "data": gpus // 32}}):
+                with self.subTest(system, workload=workload["type"]), tempfile.TemporaryDirectory() as folder:
+                    experiment = pathlib.Path(folder) / "experiment.json"
+                    experiment.write_text(json.dumps({
+                        "name": "large", "causes": False, "workload": workload,
+                        "system": {"$base": str(SOURCE / f"configs/systems/{system}.json"), "topology": {"nodes": nodes},
+                                   "collectives": {"transfer_unit": "64 KiB"}},
+                        "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}))
+                    result = json.loads(self.done("run", "--json", experiment))
+                    self.assertEqual(result["workload"]["ranks"], gpus)
+                    self.assertGreater(result["scenarios"][0]["iteration_us"], 100)
+
     def test_a_cluster_that_its_switches_do_not_join_names_what_mends_it(self):
         for system, sets, what in (
             ("dgx_h100_ndr", ["nodes=4097"], "network/switch/ports: is 64, but 65 lanes are joined to core0; expected as many ports, "
