@@ -3,8 +3,8 @@
 
 namespace switchfold {
 
-std::uint32_t InSwitchCollective::sent_values(
-    std::uint32_t position, std::uint64_t offset, std::uint64_t bytes) {
+std::uint32_t
+InSwitchCollective::sent_values(std::uint32_t position, std::uint64_t offset, std::uint64_t bytes) {
     const std::uint32_t handle = own_values(position, offset, bytes);
     if (format_.quantised.at != QuantisedAt::kGpu)
         return handle;
