@@ -2,6 +2,7 @@
 #include "core/error.h"
 #include "interconnect/fault_injector.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
+#include "models/tests/reducing_machines.h"
 #include "models/tests/test_machine.h"
 
 #include <fmt/format.h>
@@ -30,29 +31,6 @@ CollectiveOperation all_reduce(std::uint64_t bytes, Datatype type = Datatype::kF
 
 double microseconds_of(const CollectiveRecord& record) {
     return to_microseconds(record.end - record.start);
-}
-
-/// One domain of four switches, or two boards of two switches that are joined to their twins.
-Topology machine_with(const ReductionUnitParams& unit, bool boards) {
-    if (!boards) {
-        SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
-        t.node.reduction = unit;
-        return t.build();
-    }
-    BoardsTopology t;
-    t.gpus_per_board = *rc::gen::inRange(1U, 5U);
-    t.switches_per_board = 2;
-    t.trunk_lanes = 2;
-    t.link = t.trunk_link = TestMachine::hgx(2).link;
-    t.node.multicast = true;
-    t.node.reduction = unit;
-    return t.build();
-}
-
-std::string some_link(const Topology& topology) {
-    const TopologyEdge& edge =
-        topology.edges[*rc::gen::inRange<std::size_t>(0, topology.edges.size())];
-    return topology.nodes[edge.a].name + "_to_" + topology.nodes[edge.b].name;
 }
 
 RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {

@@ -5,6 +5,7 @@
 #include "interconnect/tests/narrow_reference.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
+#include "models/tests/reducing_machines.h"
 #include "models/tests/test_machine.h"
 
 #include <fmt/format.h>
@@ -176,29 +177,6 @@ TEST_P(BitTrue, APushGivesItInTheOrderInWhichABlocksOperandsCame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, BitTrue, ::testing::Values(2U, 3U, 5U, 8U));
-
-/// One domain of four switches, or two boards of two switches that are joined to their twins.
-Topology machine_with(const ReductionUnitParams& unit, bool boards) {
-    if (!boards) {
-        SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
-        t.node.reduction = unit;
-        return t.build();
-    }
-    BoardsTopology t;
-    t.gpus_per_board = *rc::gen::inRange(1U, 5U);
-    t.switches_per_board = 2;
-    t.trunk_lanes = 2;
-    t.link = t.trunk_link = TestMachine::hgx(2).link;
-    t.node.multicast = true;
-    t.node.reduction = unit;
-    return t.build();
-}
-
-std::string some_link(const Topology& topology) {
-    const TopologyEdge& edge =
-        topology.edges[*rc::gen::inRange<std::size_t>(0, topology.edges.size())];
-    return topology.nodes[edge.a].name + "_to_" + topology.nodes[edge.b].name;
-}
 
 /// Whatever the tables, the levels and the faults: the sum that all members get is within the
 /// closed bound, which the engine checks, and no number is left on the way.

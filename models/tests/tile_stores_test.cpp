@@ -4,6 +4,7 @@
 #include "interconnect/fault_injector.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
+#include "models/tests/reducing_machines.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
@@ -54,23 +55,6 @@ ReductionUnitStatistics counted(const TestMachine& machine) {
                 all.peak_entries = std::max(all.peak_entries, unit->statistics().peak_entries);
             }
     return all;
-}
-
-/// One domain of four switches, or two boards of two switches that are joined to their twins.
-Topology machine_with(const ReductionUnitParams& unit, bool boards) {
-    if (!boards) {
-        SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
-        t.node.reduction = unit;
-        return t.build();
-    }
-    BoardsTopology t;
-    t.gpus_per_board = *rc::gen::inRange(1U, 5U);
-    t.switches_per_board = 2;
-    t.trunk_lanes = 2;
-    t.link = t.trunk_link = TestMachine::hgx(2).link;
-    t.node.multicast = true;
-    t.node.reduction = unit;
-    return t.build();
 }
 
 /// Whatever the tables and however late a member is, each has the sums of its share, or all shares.

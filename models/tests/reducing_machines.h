@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/topologies/switched.h"
+#include "models/tests/test_machine.h"
+
+#include <rapidcheck.h>
+
+#include <string>
+
+namespace switchfold {
+
+/// One domain of four switches, or two boards of two switches that are joined to their twins; a
+/// random number of GPUs.
+inline Topology machine_with(const ReductionUnitParams& unit, bool boards) {
+    if (!boards) {
+        SwitchedTopology t = TestMachine::hgx(*rc::gen::inRange(2U, 9U));
+        t.node.reduction = unit;
+        return t.build();
+    }
+    BoardsTopology t;
+    t.gpus_per_board = *rc::gen::inRange(1U, 5U);
+    t.switches_per_board = 2;
+    t.trunk_lanes = 2;
+    t.link = t.trunk_link = TestMachine::hgx(2).link;
+    t.node.multicast = true;
+    t.node.reduction = unit;
+    return t.build();
+}
+
+/// A random link's name, as faults have it.
+inline std::string some_link(const Topology& topology) {
+    const TopologyEdge& edge =
+        topology.edges[*rc::gen::inRange<std::size_t>(0, topology.edges.size())];
+    return topology.nodes[edge.a].name + "_to_" + topology.nodes[edge.b].name;
+}
+
+}  // namespace switchfold
