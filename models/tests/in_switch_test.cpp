@@ -34,13 +34,7 @@ double microseconds_of(const CollectiveRecord& record) {
 }
 
 RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
-    ReductionUnitParams unit;
-    unit.entries = *rc::gen::inRange(1U, 64U);
-    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 65'536));
-    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict, WhenFull::kRefuse);
-    unit.group_entries = *rc::gen::inRange(1U, 80U);
-    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(500, 20'000));
-    unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
+    ReductionUnitParams unit = random_unit();
     const InSwitchMode mode =
         *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush, InSwitchMode::kCommand);
     const auto type =

@@ -181,14 +181,8 @@ INSTANTIATE_TEST_SUITE_P(Ranks, BitTrue, ::testing::Values(2U, 3U, 5U, 8U));
 /// Whatever the tables, the levels and the faults: the sum that all members get is within the
 /// closed bound, which the engine checks, and no number is left on the way.
 RC_GTEST_PROP(QuantisedProperty, NoSumIsFurtherOffThanTheBoundWhateverBreaks, ()) {
-    ReductionUnitParams unit;
-    unit.entries = *rc::gen::inRange(1U, 64U);
-    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 65'536));
+    ReductionUnitParams unit = random_unit();
     unit.line = Bytes(std::uint64_t{64} << *rc::gen::inRange(0U, 4U));
-    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict, WhenFull::kRefuse);
-    unit.group_entries = *rc::gen::inRange(1U, 80U);
-    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(500, 20'000));
-    unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
     const auto mode =
         *rc::gen::element(InSwitchMode::kPull, InSwitchMode::kPush, InSwitchMode::kCommand);
     const auto type =

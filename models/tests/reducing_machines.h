@@ -10,6 +10,18 @@
 
 namespace switchfold {
 
+/// Any table, and any way to be full.
+inline ReductionUnitParams random_unit() {
+    ReductionUnitParams unit;
+    unit.entries = *rc::gen::inRange(1U, 64U);
+    unit.buffer = Bytes(*rc::gen::inRange<std::uint64_t>(128, 65'536));
+    unit.when_full = *rc::gen::element(WhenFull::kStall, WhenFull::kEvict, WhenFull::kRefuse);
+    unit.group_entries = *rc::gen::inRange(1U, 80U);
+    unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(500, 20'000));
+    unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
+    return unit;
+}
+
 /// One domain of four switches, or two boards of two switches that are joined to their twins; a
 /// random number of GPUs.
 inline Topology machine_with(const ReductionUnitParams& unit, bool boards) {
