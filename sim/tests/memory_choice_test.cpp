@@ -175,8 +175,14 @@ TEST(MemoryChoice, TensorParallelRanksOffloadTheirParts) {
         gpt,
         R"("tensor": 2, "sequence": true, "micro_batch": 16, "memory": {"planner": "offload_all"})");
     EXPECT_LT(*offloaded.peak_memory_gib, part);
+    // Ranks that share samples have whole weights, and a part of the activations.
+    const double shared =
+        needs(R"("context": 2, "micro_batch": 16, "memory": {"planner": "none"})");
+    EXPECT_LT(shared, whole);
+    EXPECT_GT(shared, part);
     EXPECT_NE(
-        refused(gpt, R"("context": 2, "memory": {})").find("shares samples; expected context 1"),
+        refused(gpt, R"("context": 2, "memory": {"updater": "host"})")
+            .find("shares samples; expected context 1"),
         std::string::npos);
 }
 

@@ -52,6 +52,8 @@ def features(source):
         "host launches": plan(launches=str(configs / "launches/pytorch_eager.json")),
         "a late and slow rank": plan(data=2) | of("ranks", value=[{"rank": 1, "compute": 1.2, "delay": "100 us"}]),
         "reduced in the switch": of("scenarios", value=[{"name": "s", "all_reduce": {"algorithm": "in_switch"}}]),
+        "summed in 8 bits": of("scenarios", value=[{"name": "s", "all_reduce": {
+            "algorithm": "in_switch", "quantised": {"at": "gpu"}}}]),
         "learning": of("learning", value=LEARNT),
         "members that change": plan(data=2) | of("run", value={
             "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
@@ -59,6 +61,9 @@ def features(source):
         "folded": plan(fold=True),
         "products in 8 bits": of("workload", "precision", value="fp8_current"),
         "products in pieces": plan(tensor=2, sequence=True, tensor_overlap=True),
+        "tiles released": plan(tensor=2, sequence=True, tensor_overlap=True, tensor_exchange="group") | of(
+            "scenarios", value=[{"name": "s", "collectives": {
+                kind: {"algorithm": "in_switch", "kernels": "stores"} for kind in ("reduce_scatter", "all_gather")}}]),
     }
 
 
