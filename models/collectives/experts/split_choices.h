@@ -2,7 +2,8 @@
 #pragma once
 
 #include "core/random_stream.h"
-#include "models/collectives/experts/routing.h"
+#include "models/collectives/experts/token_counts.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <vector>
