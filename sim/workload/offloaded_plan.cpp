@@ -7,10 +7,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -84,14 +85,16 @@ void use_memory_of_devices(
     PreparedPlan& prepared, PlanProblems& found) {
     auto planned = std::make_shared<PlannedDevices>();
     const bool within = MemoryChoice(*params.memory).updates != UpdatePolicy::kBatch;
-    std::map<const PlannedStep*, std::uint32_t> first_rank;
+    // By their first ranks: which one is told must not depend on where it lies in memory.
+    std::vector<std::pair<const PlannedStep*, std::uint32_t>> first_rank;
     if (prepared.divided) {
         const auto& by_rank = prepared.divided->by_rank;
+        std::set<const PlannedStep*> seen;
         for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
-            if (by_rank[rank] != nullptr)
-                first_rank.try_emplace(by_rank[rank], rank);
+            if (by_rank[rank] != nullptr && seen.insert(by_rank[rank]).second)
+                first_rank.emplace_back(by_rank[rank], rank);
     } else {
-        first_rank.emplace(prepared.step.get(), 0);
+        first_rank.emplace_back(prepared.step.get(), 0);
     }
     for (const auto& [step, rank] : first_rank) {
         const MemoryChoice choice = choice_on(gpus.of(rank), params, ranks_a_host, found);

@@ -191,9 +191,14 @@ const PlannedMemory* PreparedPlan::planned() const {
     if (devices)
         return &devices->busiest();
     const PlannedMemory* most = nullptr;
-    for (const auto& [of, planned] : memories)
-        if (most == nullptr || planned.plan.moved_bytes() > most->plan.moved_bytes())
-            most = &planned;
+    if (divided && !memories.empty())
+        for (const PlannedStep* of_rank : divided->by_rank) {
+            if (of_rank == nullptr)
+                continue;
+            const PlannedMemory& planned = memories.at(of_rank);
+            if (most == nullptr || planned.plan.moved_bytes() > most->plan.moved_bytes())
+                most = &planned;
+        }
     return most;
 }
 

@@ -122,11 +122,10 @@ public:
         copies_->keep(last, std::move(both), phase);
     }
 
-    void end(PassWriter& writer) override {
+    void end() override {
         SWITCHFOLD_CHECK(
             copies_ && copies_->at() == moves_.memory.schedule.steps.size(),
             "a memory plan of more steps than were written");
-        (void)writer;
         copies_->memory(gradients_);
     }
 
@@ -148,7 +147,7 @@ bool has_parts(const ParallelPlan& plan) {
 }
 
 std::string PlannedDevices::add(const PlannedStep& step, const MemoryChoice& choice) {
-    std::vector<PlannedMemory>& devices = by_step_[&step];
+    std::vector<PlannedMemory>& devices = steps_.emplace_back(OfStep{&step, {}}).devices;
     const MemoryFacts common = memory_facts(step.network(), step.times(), step.plan());
     for (std::uint32_t device = 0; device < step.schedule().devices(); ++device) {
         devices.push_back(planned_device(step, device, choice, common));
@@ -158,9 +157,16 @@ std::string PlannedDevices::add(const PlannedStep& step, const MemoryChoice& cho
     return {};
 }
 
+const std::vector<PlannedMemory>& PlannedDevices::devices(const PlannedStep& step) const {
+    const auto found = std::find_if(
+        steps_.begin(), steps_.end(), [&](const OfStep& one) { return one.step == &step; });
+    SWITCHFOLD_CHECK(found != steps_.end(), "a step without planned memory");
+    return found->devices;
+}
+
 const PlannedMemory& PlannedDevices::busiest() const {
     const PlannedMemory* most = nullptr;
-    for (const auto& [step, devices] : by_step_)
+    for (const auto& [step, devices] : steps_)
         for (const PlannedMemory& device : devices)
             if (most == nullptr || device.plan.moved_bytes() > most->plan.moved_bytes())
                 most = &device;

@@ -5,7 +5,6 @@
 #include "training/plan/step/layer_memory.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -23,17 +22,19 @@ public:
     /// Plans the memory of a step's devices. \pre problems_of() is empty, and the step outlives
     /// this object. \returns why it does not fit; empty if it does
     [[nodiscard]] std::string add(const PlannedStep& step, const MemoryChoice& choice);
-    [[nodiscard]] const std::vector<PlannedMemory>& devices(const PlannedStep& step) const {
-        return by_step_.at(&step);
-    }
-    /// The device whose copies take longest.
+    [[nodiscard]] const std::vector<PlannedMemory>& devices(const PlannedStep& step) const;
+    /// The device that copies most; of several the first.
     [[nodiscard]] const PlannedMemory& busiest() const;
 
     [[nodiscard]] std::unique_ptr<LayerMemory>
     of(const PlannedStep& step, std::uint32_t device) const override;
 
 private:
-    std::map<const PlannedStep*, std::vector<PlannedMemory>> by_step_;
+    struct OfStep {
+        const PlannedStep* step;
+        std::vector<PlannedMemory> devices;
+    };
+    std::vector<OfStep> steps_;  ///< in the order in which they were added
 };
 
 /// The largest micro-batch that fits on all devices of a step, up to that of the step; 0: not even

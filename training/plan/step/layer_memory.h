@@ -28,7 +28,7 @@ public:
     virtual void before(PassWriter& writer, std::size_t lane, std::uint32_t layer, Phase phase) = 0;
     virtual void after(PassWriter& writer, std::size_t lane, Phase phase) = 0;
     /// All operations are written.
-    virtual void end(PassWriter& writer) = 0;
+    virtual void end() = 0;
 };
 
 /// Makes that of each rank of a step.

@@ -57,7 +57,7 @@ RankGraph RankWriter::write() {
     for (std::size_t at = 0; at < parts_.schedule.order[device_].size(); ++at)
         slot(at);
     if (memory_ != nullptr)
-        memory_->end(writer_);
+        memory_->end();
     return writer_.take();
 }
 
