@@ -44,17 +44,7 @@ RC_GTEST_PROP(InSwitchProperty, EveryTableModeAndFaultGivesTheRightSum, ()) {
     params.transfer_unit = Bytes(std::uint64_t{128} << *rc::gen::inRange(0U, 6U));
     const Topology topology = machine_with(unit, *rc::gen::arbitrary<bool>());
     TestMachine machine(topology, params, in_switch(mode, *rc::gen::arbitrary<bool>()), 1);
-    // No fault, or one of a link or of a switch's reduction units, at a random time.
-    std::vector<FaultParams> faults;
-    const Time at = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
-    const int fault = *rc::gen::inRange(0, 4);
-    if (fault == 1)
-        faults.push_back(LinkDownFault{some_link(topology), at});
-    else if (fault == 2)
-        faults.push_back(ReductionTimeoutFault{topology.nodes[topology.gpus()].name, at});
-    else if (fault == 3)
-        faults.push_back(BitErrorsFault{some_link(topology), 1e-5, at});
-    const FaultInjector injector(machine.fabric, faults, 7);
+    const FaultInjector injector(machine.fabric, some_fault(topology), 7);
     const CollectiveRecord record = machine.run(all_reduce(bytes, type));
     RC_ASSERT(machine.ended == machine.fabric.gpus());
     RC_ASSERT(machine.engine->wrong_results().empty());

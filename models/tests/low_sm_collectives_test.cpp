@@ -58,15 +58,6 @@ CollectivePolicies of_kind(CollectiveKind kind, const CollectivePolicy& policy) 
     return policies;
 }
 
-CollectiveOperation
-operation_of(CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype::kBfloat16) {
-    CollectiveOperation operation;
-    operation.kind = kind;
-    operation.bytes = Bytes(bytes);
-    operation.datatype = type;
-    return operation;
-}
-
 /// Asserts that all ranks end with right results and leave no values or credits in the fabric.
 void assert_clean(TestMachine& machine) {
     RC_ASSERT(machine.ended == machine.fabric.gpus());

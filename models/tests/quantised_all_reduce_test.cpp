@@ -201,16 +201,7 @@ RC_GTEST_PROP(QuantisedProperty, NoSumIsFurtherOffThanTheBoundWhateverBreaks, ()
     TestMachine machine(
         topology, params, in_switch(mode, quantised, *rc::gen::arbitrary<bool>()),
         *rc::gen::inRange<std::uint64_t>(1, 1'000'000));
-    std::vector<FaultParams> faults;
-    const Time when = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
-    const int fault = *rc::gen::inRange(0, 4);
-    if (fault == 1)
-        faults.push_back(LinkDownFault{some_link(topology), when});
-    else if (fault == 2)
-        faults.push_back(ReductionTimeoutFault{topology.nodes[topology.gpus()].name, when});
-    else if (fault == 3)
-        faults.push_back(BitErrorsFault{some_link(topology), 1e-5, when});
-    const FaultInjector injector(machine.fabric, faults, 7);
+    const FaultInjector injector(machine.fabric, some_fault(topology), 7);
     const CollectiveRecord record = machine.run(all_reduce(bytes, type));
     RC_TAG(std::string(record.fallback == Fallback::kNone ? "in the switch" : "fell back"));
     RC_ASSERT(machine.ended == machine.fabric.gpus());

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/fault_injector.h"
 #include "interconnect/topologies/switched.h"
 #include "models/tests/test_machine.h"
 
 #include <rapidcheck.h>
 
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -45,6 +47,19 @@ inline std::string some_link(const Topology& topology) {
     const TopologyEdge& edge =
         topology.edges[*rc::gen::inRange<std::size_t>(0, topology.edges.size())];
     return topology.nodes[edge.a].name + "_to_" + topology.nodes[edge.b].name;
+}
+
+/// No fault, or one of a link or of a switch's reduction units, at a random time.
+inline std::vector<FaultParams> some_fault(const Topology& topology) {
+    const Time at = nanoseconds(*rc::gen::inRange<std::uint64_t>(0, 20'000));
+    const int fault = *rc::gen::inRange(0, 4);
+    if (fault == 1)
+        return {LinkDownFault{some_link(topology), at}};
+    if (fault == 2)
+        return {ReductionTimeoutFault{topology.nodes[topology.gpus()].name, at}};
+    if (fault == 3)
+        return {BitErrorsFault{some_link(topology), 1e-5, at}};
+    return {};
 }
 
 }  // namespace switchfold

@@ -184,4 +184,13 @@ private:
     void on_collective_end(std::uint32_t) override { ++ended; }
 };
 
+inline CollectiveOperation
+operation_of(CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype::kBfloat16) {
+    CollectiveOperation operation;
+    operation.kind = kind;
+    operation.bytes = Bytes(bytes);
+    operation.datatype = type;
+    return operation;
+}
+
 }  // namespace switchfold

@@ -27,15 +27,6 @@ CollectivePolicies stores() {
     return policies;
 }
 
-CollectiveOperation
-operation_of(CollectiveKind kind, std::uint64_t bytes, Datatype type = Datatype::kBfloat16) {
-    CollectiveOperation operation;
-    operation.kind = kind;
-    operation.bytes = Bytes(bytes);
-    operation.datatype = type;
-    return operation;
-}
-
 std::uint64_t payload_of(const TestMachine& machine, const std::string& words) {
     std::uint64_t bytes = 0;
     for (const auto& link : machine.fabric.links())
