@@ -47,14 +47,8 @@ PlacementWriter::PlacementWriter(
     received_(ends_.size()),
     last_(parts.cut.graph().parts),
     summed_(parts.cut.graph().nodes.size(), 0),
-    teams_{{{"gradients", parts.map.replicas(rank)}, {"gradients of experts", {}}}},
+    teams_(gradient_teams(parts.map, rank)),
     unit_of_(summed_.size(), SIZE_MAX) {
-    const auto expert = [&](std::uint32_t of) {
-        return parts.map.place(of).data % parts.cut.plan().expert;
-    };
-    for (const std::uint32_t replica : teams_[0].ranks)
-        if (expert(replica) == expert(rank))
-            teams_[1].ranks.push_back(replica);
     for (std::size_t unit = 0; unit < parts.repeated.size(); ++unit)
         for (const std::uint32_t layer : parts.repeated[unit].layers)
             unit_of_[layer] = unit;
@@ -112,8 +106,7 @@ void PlacementWriter::task(std::uint32_t index) {
     Written written;
     written.waits = ends_of(task.needs);
     append(written.waits, received_[index]);
-    if (const auto gathered = gather(task, part))
-        written.waits.push_back(*gathered);
+    append(written.waits, gather(task, part));
     const Phase phase = phase_of(task.kind);
     repeat(task, part, written);
     layer_work(part, task.kind, task.node, task.chunk, phase, written);
@@ -131,10 +124,9 @@ void PlacementWriter::task(std::uint32_t index) {
     if (task.kind == TaskKind::kForward && task.chunk == 0 && first)
         writer_.memory(MemoryClass::kActivations, kept, *first, false);
     if (task.kind == TaskKind::kWeightGradient) {
-        writer_.memory(
-            MemoryClass::kActivations, -kept,
-            *std::max_element(ends_[index].begin(), ends_[index].end()), true);
-        free_repeated(task, *std::max_element(ends_[index].begin(), ends_[index].end()));
+        const Index end = *std::max_element(ends_[index].begin(), ends_[index].end());
+        writer_.memory(MemoryClass::kActivations, -kept, end, true);
+        free_repeated(task, end);
         append(pending(task.node).made, ends_[index]);
         gradients_ready(task.node);
     }
@@ -192,7 +184,7 @@ void PlacementWriter::free_repeated(const PlacementTask& task, Index end) {
             end, true);
 }
 
-std::optional<PlacementWriter::Index>
+std::vector<PlacementWriter::Index>
 PlacementWriter::gather(const PlacementTask& task, std::uint32_t part) {
     const ParallelPlan& plan = parts_.cut.plan();
     if (plan.sharding != Sharding::kParameters || task.kind == TaskKind::kWeightGradient)
@@ -213,13 +205,12 @@ PlacementWriter::gather(const PlacementTask& task, std::uint32_t part) {
                     parts_.cut.work().layers().shared_by_experts(layer) == experts)
                     bytes += parts_.cut.work().layers().gathered_bytes(layer);
             if (const auto index = writer_.collective(
-                    "gather weights", CollectiveKind::kAllGather,
-                    Bytes(static_cast<std::uint64_t>(std::ceil(bytes))), plan.datatype,
+                    "gather weights", CollectiveKind::kAllGather, bytes_of(bytes), plan.datatype,
                     team(experts), phase_of(task.kind), after))
                 at->second.push_back(*index);
         }
     }
-    return at->second.empty() ? std::nullopt : std::optional(at->second.back());
+    return at->second;
 }
 
 void PlacementWriter::message(const PlacementMessage& message) {
@@ -253,7 +244,7 @@ void PlacementWriter::gradients_ready(std::uint32_t layer) {
     Pending& own = pending(layer);
     const double bytes =
         parts_.cut.work().layers().parameters(layer) * element_bytes(plan.gradient);
-    own.bytes += Bytes(static_cast<std::uint64_t>(std::ceil(bytes)));
+    own.bytes += bytes_of(bytes);
     if (plan.overlap_gradients && own.bytes >= (own.any_bucket ? plan.bucket : plan.first_bucket))
         flush(experts);
 }
@@ -315,9 +306,8 @@ void PlacementWriter::update() {
     for (const bool experts : {false, true})
         (void)writer_.collective(
             "gather weights", CollectiveKind::kAllGather,
-            Bytes(static_cast<std::uint64_t>(
-                std::ceil(parameters(experts) * element_bytes(plan.datatype)))),
-            plan.datatype, team(experts), Phase::kOptimizer, {first});
+            bytes_of(parameters(experts) * element_bytes(plan.datatype)), plan.datatype,
+            team(experts), Phase::kOptimizer, {first});
 }
 
 }  // namespace switchfold

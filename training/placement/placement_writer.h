@@ -70,7 +70,7 @@ private:
     void repeat(const PlacementTask& task, std::uint32_t part, Written& written);
     void free_repeated(const PlacementTask& task, Index end);
     /// Gathers the weights of the task's block on this GPU, if no task did in this pass.
-    [[nodiscard]] std::optional<Index> gather(const PlacementTask& task, std::uint32_t part);
+    [[nodiscard]] std::vector<Index> gather(const PlacementTask& task, std::uint32_t part);
     /// Gradients of weights that the same ranks hold: all, or those of experts.
     struct Pending {
         Bytes bytes;  ///< waiting for their bucket to fill

@@ -51,17 +51,11 @@ MemoryWriter::MemoryWriter(
     choice_(parts.memory.choice),
     writer_(parts.map, rank, parts.step.plan().launch_times, groups, names),
     copies_(parts.moves, writer_),
-    teams_{{{"gradients", parts.map.replicas(rank)}, {"gradients of experts", {}}}},
+    teams_(gradient_teams(parts.map, rank)),
     gradients_(parts.memory.groups, parts.memory.gradients),
     ready_(parts.memory.groups.size()) {
     for (const GradientGroup& group : parts.memory.groups)
         left_.push_back(group.owners.size());
-    const auto expert = [&](std::uint32_t of) {
-        return parts.map.place(of).data % parts.step.plan().expert;
-    };
-    for (const std::uint32_t replica : teams_[0].ranks)
-        if (expert(replica) == expert(rank))
-            teams_[1].ranks.push_back(replica);
 }
 
 RankGraph MemoryWriter::write() {

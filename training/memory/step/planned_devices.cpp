@@ -11,16 +11,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 namespace switchfold {
 
 namespace {
-
-std::uint64_t whole_bytes(double bytes) {
-    return static_cast<std::uint64_t>(std::ceil(bytes));
-}
 
 /// Whole gradients before replicas have scattered them: two buckets, or all of them where they
 /// travel after the backward pass.
@@ -66,12 +61,14 @@ void lay_out(PlannedMemory& planned, const PlannedStep& step, std::uint32_t devi
     for (const MemoryItem& item : planned.schedule.items)
         if (item.kind == MemoryClass::kWeights)
             weights -= static_cast<double>(item.bytes);
-    planned.gradients = whole_bytes(
-        held[MemoryClass::kGradients] + held[MemoryClass::kBuckets] +
-        whole_gradients(step, device));
-    planned.shadow = whole_bytes(gathered_bytes(step.work(), step.schedule().stages_on(device)));
+    planned.gradients = bytes_of(
+                            held[MemoryClass::kGradients] + held[MemoryClass::kBuckets] +
+                            whole_gradients(step, device))
+                            .count();
+    planned.shadow =
+        bytes_of(gathered_bytes(step.work(), step.schedule().stages_on(device))).count();
     planned.schedule.resident_bytes =
-        whole_bytes(std::max(0.0, weights)) + planned.gradients + planned.shadow;
+        bytes_of(std::max(0.0, weights)).count() + planned.gradients + planned.shadow;
     planned.plan = pin(planned.choice, planned.schedule);
 }
 

@@ -232,6 +232,32 @@ TEST(PlacementStep, RepeatedBlocksKeepLess) {
     EXPECT_LT(most(Recompute::kFull), 0.5 * most(Recompute::kNone));
 }
 
+/// Where ranks hold different experts, a block's weights are gathered among two sets of ranks, and
+/// its first layer waits for both.
+TEST(PlacementStep, TasksWaitForBothGathersOfTheirBlock) {
+    ParallelPlan plan = samples(1);
+    plan.data = 4;
+    plan.expert = 2;
+    plan.sharding = Sharding::kParameters;
+    plan.gate = GateKernels::kUnfused;
+    PlacementChoice choice = into(1);
+    choice.method = PlacementMethod::kList;
+    const ExecutionGraph graph = cut_step(*cut(choice, plan, small_decoder(true)));
+    const auto& operations = graph.ranks[0]->operations;
+    std::vector<bool> waited(operations.size(), false);
+    std::size_t gathers = 0;
+    for (const Operation& operation : operations)
+        if (std::holds_alternative<KernelOperation>(operation.body))
+            for (const std::uint32_t before : operation.dependencies)
+                waited[before] = true;
+    for (std::size_t i = 0; i < operations.size(); ++i)
+        if (graph.names[operations[i].name] == "gather weights") {
+            ++gathers;
+            EXPECT_TRUE(waited[i]) << i;
+        }
+    EXPECT_GT(gathers, 6U);  // more than one a block and pass
+}
+
 /// A rank of a faster GPU computes faster, in the parts that it has.
 TEST(PlacementStep, EachGpuHasItsOwnTimes) {
     auto made = cut(into(2), samples(8));

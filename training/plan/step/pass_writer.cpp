@@ -35,6 +35,15 @@ Communicators::find(const std::string& name, const std::vector<std::uint32_t>& r
     return at->second;
 }
 
+std::array<Team, 2> gradient_teams(const RankMap& map, std::uint32_t rank) {
+    std::array<Team, 2> teams{
+        {{"gradients", map.replicas(rank)}, {"gradients of experts", map.replicas(rank)}}};
+    std::erase_if(teams[1].ranks, [&](std::uint32_t other) {
+        return map.expert_place(other) != map.expert_place(rank);
+    });
+    return teams;
+}
+
 PassWriter::PassWriter(
     const RankMap& map, std::uint32_t rank, const LaunchTimes& launches, Communicators& groups,
     NameTable& names) :

@@ -34,6 +34,10 @@ struct Team {
     std::vector<std::uint32_t> ranks;  ///< ascending
 };
 
+/// Ranks that reduce a rank's gradients; behind them those of its experts, which hold the same
+/// ones.
+[[nodiscard]] std::array<Team, 2> gradient_teams(const RankMap& map, std::uint32_t rank);
+
 /// Writes one rank's operations. Two lanes compute concurrently where a forward runs beside a
 /// backward; each has a stream for its kernels and one for the collectives that they wait for. If
 /// launches take time, a host thread issues all calls in the order in which they are written.

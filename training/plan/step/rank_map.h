@@ -41,6 +41,10 @@ public:
     /// Ranks of its device that hold the same part of every layer, experts aside, including itself;
     /// only replicas with samples; ascending.
     [[nodiscard]] std::vector<std::uint32_t> replicas(std::uint32_t rank) const;
+    /// Which part of the experts a rank's replica holds.
+    [[nodiscard]] std::uint32_t expert_place(std::uint32_t rank) const {
+        return place(rank).data % plan_.expert;
+    }
     /// Ranks of such a group, ascending.
     [[nodiscard]] std::vector<std::uint32_t> sharing(Sharing what, std::uint32_t rank) const;
 

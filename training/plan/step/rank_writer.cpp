@@ -125,10 +125,9 @@ const Team& RankWriter::team(Weights weights) {
     const bool one_way = parts_.schedule.routes.size() == 1;
     std::vector<std::uint32_t> ranks = holders({weights.stage}, true);
     if (weights.experts) {
-        const auto expert = [&](std::uint32_t rank) {
-            return parts_.map.place(rank).data % parts_.plan.expert;
-        };
-        std::erase_if(ranks, [&](std::uint32_t rank) { return expert(rank) != expert(rank_); });
+        std::erase_if(ranks, [&](std::uint32_t rank) {
+            return parts_.map.expert_place(rank) != parts_.map.expert_place(rank_);
+        });
     }
     const char* what = weights.experts ? "gradients of experts" : "gradients";
     at->second = {
