@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages: the README lists every page, the gallery every experiment and sweep; no link or picture is broken.
+"""The pages: the manual lists every page, the gallery every experiment and sweep; no link or picture is broken, prose is
+wrapped, tables are whole, and sources name pages that exist.
 
 usage: pages_test.py
 """
@@ -15,7 +16,13 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("configs/*.md")),
          ROOT / "validation/data/README.md"]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+NAMED = re.compile(r"\bdocs/[\w/]+\.md(?:#[\w-]+)?")
+SOURCES = ("*.h", "*.cpp", "*.py", "*.cmake", "CMakeLists.txt", "scripts/*")
 KILOBYTE = 1000
+WIDTH = 100
+GENERATED = {ROOT / "docs/parameters.md", ROOT / "docs/statistics.md", ROOT / "docs/composition.md"}
+# To be wrapped by scripts/wrap_pages and then taken off this list.
+NOT_YET_WRAPPED = {ROOT / "docs/in_switch.md", ROOT / "docs/what_a_unit_gives_back.md", ROOT / "configs/README.md"}
 
 
 def anchors(page):
@@ -24,8 +31,30 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
+def without_code(page):
+    """The page's text; code's lines are empty."""
+    return re.sub(r"^```.*?^```$", lambda code: "\n" * code[0].count("\n"), page.read_text(encoding="utf-8"),
+                  flags=re.MULTILINE | re.DOTALL)
+
+
+def tables(page):
+    """Blocks of lines that begin with a bar, each with its first line's number."""
+    found, last = [], ""
+    for number, line in enumerate(without_code(page).split("\n"), 1):
+        if line.startswith("|"):
+            if not last.startswith("|"):
+                found.append((number, []))
+            found[-1][1].append(line)
+        last = line
+    return found
+
+
+def cells(row):
+    return len(re.findall(r"(?<!\\)\|", row)) - 1
+
+
 def links(page):
-    text = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    text = without_code(page)
     return [link for link in LINK.findall(text) if not link.startswith(("http://", "https://"))]
 
 
@@ -40,11 +69,54 @@ class Pages(unittest.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors(target))
 
-    def test_the_readme_links_every_page(self):
-        linked = {(ROOT / link).resolve() for link in links(ROOT / "README.md")}
-        for page in [*ROOT.glob("docs/*.md"), ROOT / "configs/README.md"]:
+    def test_the_manual_lists_every_page_and_the_notebook_its_own(self):
+        for index in (ROOT / "docs/README.md", ROOT / "docs/notebook/README.md"):
+            linked = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}
+            for page in {*index.parent.glob("*.md"), ROOT / "configs/README.md"} - {index}:
+                if index.parent == page.parent or index.parent == ROOT / "docs":
+                    with self.subTest(page.name):
+                        self.assertIn(page.resolve(), linked)
+
+    def test_the_first_pages_are_short(self):
+        self.assertLessEqual(len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()), 120)
+        self.assertLessEqual(len([link for link in links(ROOT / "README.md") if link.endswith(".md")]), 12)
+        self.assertLessEqual(len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()), 250)
+
+    def test_a_page_begins_with_what_it_is_for(self):
+        for page in ROOT.glob("docs/**/*.md"):
             with self.subTest(page.name):
-                self.assertIn(page.resolve(), linked)
+                title, empty, first = page.read_text(encoding="utf-8").split("\n")[:3]
+                self.assertTrue(title.startswith("# ") and not empty and re.match(r"[A-Z*`]", first), first)
+
+    def test_prose_is_wrapped(self):
+        for page in set(PAGES) - GENERATED - NOT_YET_WRAPPED:
+            for number, line in enumerate(without_code(page).split("\n"), 1):
+                if not line.startswith(("|", "#", "<!--", "![")):
+                    with self.subTest(f"{page.name}:{number}"):
+                        self.assertLessEqual(len(line), WIDTH, "scripts/wrap_pages wraps it")
+
+    def test_tables_are_whole(self):
+        for page in PAGES:
+            for number, rows in tables(page):
+                with self.subTest(f"{page.name}:{number}"):
+                    self.assertGreaterEqual(len(rows), 2, "a row by itself")
+                    self.assertRegex(rows[1], r"^\|(:?-+:?\|)+$")
+                    for row in rows:
+                        self.assertTrue(row.endswith("|"), row)
+                        self.assertEqual(cells(row), cells(rows[0]), row)
+
+    def test_sources_name_pages_that_exist(self):
+        files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", *SOURCES], capture_output=True, check=False).stdout
+        for name in [name for name in files.decode().split("\0") if name]:
+            text = (ROOT / name).read_text(encoding="utf-8", errors="replace") if (ROOT / name).is_file() else ""
+            for named in NAMED.findall(re.sub(r"\"\s*\n\s*\"", "", text)):
+                page, _, anchor = named.partition("#")
+                if name.startswith("configs/") or name == "scripts/tests/site_test.py":
+                    continue
+                with self.subTest(f"{name}: {named}"):
+                    self.assertTrue((ROOT / page).is_file())
+                    if anchor:
+                        self.assertIn(anchor, anchors(ROOT / page))
 
     def test_the_gallery_shows_every_experiment_and_sweep_and_nothing_else(self):
         gallery = (ROOT / "configs/README.md").read_text(encoding="utf-8")
