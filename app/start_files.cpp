@@ -86,7 +86,7 @@ std::string system(const StartChoice& choice) {
   // Everything that is not said here is the base's.
   "$base": {},
   "name": {},
-  // What is different, field by field, each number with its source beside it (docs/add_your_machine.md).
+  // What is different, field by field, each number with its source beside it (docs/systems.md).
   // "gpu": "gpus/h200.json",
   "topology": {{
     // "gpus": 8,
@@ -115,7 +115,7 @@ std::string sweep(const StartChoice& choice) {
   "name": {},
   // What is run at every point: a file, or the object itself.
   "experiment": {},
-  // Every value of each axis with every value of the others. A pointer is one that --set takes (docs/sweeps.md).
+  // Every value of each axis with every value of the others. A pointer is one that --set takes (docs/scenarios.md).
   "axes": [
     {}
   ]

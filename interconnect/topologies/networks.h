@@ -55,7 +55,7 @@ struct RailNetwork {
             field(
                 "spines", &RailNetwork::spines,
                 "Spine switches; more where their ports do not suffice for all leaves "
-                "(docs/topologies.md#rail).",
+                "(docs/systems.md#rail).",
                 1U, 4096U),
             field(
                 "lanes_to_spine", &RailNetwork::lanes_to_spine,

@@ -21,7 +21,7 @@ struct EnumNames<AverageMethod> {
          {AverageMethod::kBlockMomentum, "block_momentum"}}};
 };
 
-/// Replicas that exchange weights only occasionally; docs/exchange.md.
+/// Replicas that exchange weights only occasionally; docs/learning.md#averaging-replicas.
 struct AverageParams : AveragePlan {
     static constexpr auto fields() {
         return list_of(

@@ -59,7 +59,8 @@ struct SystemParams {
                 "The GPU, or the file that describes it. Required without devices.")
                 .required(),
             field(
-                "gpus", &SystemParams::gpus, "Ranks with a different GPU (docs/unequal_gpus.md)."),
+                "gpus", &SystemParams::gpus,
+                "Ranks with a different GPU (docs/plans.md#unequal-gpus)."),
             field(
                 "topology", &SystemParams::topology,
                 "Interconnect of the GPUs, or the file with its description (FILE, or "
@@ -243,7 +244,7 @@ struct Experiment {
             field(
                 "workloads", &Experiment::workloads,
                 "Several workloads, each on its own GPUs, that share the rest of the machine "
-                "(docs/shared_machine.md). Instead of workload."),
+                "(docs/scenarios.md). Instead of workload."),
             field(
                 "scenarios", &Experiment::scenarios,
                 "Ways to run it. Default: serial, ring and in_switch, or between machines "
@@ -255,7 +256,7 @@ struct Experiment {
                 "memory", &Experiment::memory,
                 "check: a workload that needs more memory than its GPUs' capacity minus their "
                 "reserve is refused, with the largest batch that fits; ignore: it runs, and the "
-                "result says what it lacks (docs/training.md#memory)."),
+                "result says what it lacks (docs/plans.md#memory)."),
             field(
                 "functional", &Experiment::functional,
                 "Collectives carry real numbers, and every result is checked."),
@@ -290,7 +291,7 @@ struct Experiment {
             field(
                 "ranks", &Experiment::ranks,
                 "Ranks that are slower or start later than their GPUs imply "
-                "(docs/unequal_gpus.md)."),
+                "(docs/plans.md#unequal-gpus)."),
             field(
                 "planner", &Experiment::planner,
                 "The plans that `switchfold plan` chooses from (docs/planner.md); `run` ignores "

@@ -34,7 +34,7 @@ struct SchemaOf<PlacementParts> {
     static OrderedJson make();
 };
 
-/// A network divided by layers and branches; docs/layer_division.md.
+/// A network divided by layers and branches; docs/plans.md#layers-and-branches.
 struct PlacementParams {
     PlacementParts parts;
     std::uint32_t gpus = 0;

@@ -192,7 +192,7 @@ struct PlanParams : ParallelPlan {
                 "division", &PlanParams::division,
                 "global_batch: \"equal\", shares that differ by at most one sample; \"balanced\", "
                 "so that the slowest replica's step is shortest; or the samples of each replica "
-                "(docs/unequal_gpus.md)."),
+                "(docs/plans.md#unequal-gpus)."),
             field(
                 "accumulation", &PlanParams::accumulation,
                 "Gradients of micro-batches are accumulated by the kernels that compute them "
@@ -353,8 +353,8 @@ struct PlanParams : ParallelPlan {
             field(
                 "placement", &PlanParams::placement,
                 "Division by layers and branches into parts, not necessarily contiguous, instead "
-                "of pipeline stages (docs/layer_division.md). Ranks = data x gpus of the "
-                "placement.")
+                "of pipeline stages (docs/plans.md#layers-and-branches). Ranks = data x "
+                "gpus of the placement.")
                 .was("cut"),
             field(
                 "memory", &PlanParams::memory,
@@ -363,7 +363,8 @@ struct PlanParams : ParallelPlan {
             field(
                 "average", &PlanParams::average,
                 "Data-parallel replicas take local steps and exchange weights periodically "
-                "(docs/exchange.md). Absent: gradients are summed in every step."),
+                "(docs/learning.md#averaging-replicas). Absent: gradients are summed in every "
+                "step."),
             field(
                 "fold", &PlanParams::fold,
                 "Simulate ranks with identical work once: hundreds of GPUs in seconds; "

@@ -25,7 +25,7 @@ struct SweepCount {
     std::uint64_t failed = 0;
 };
 
-/// A sweep's database, one file, described in docs/sweeps.md. Results are stored by their
+/// A sweep's database, one file, described in docs/scenarios.md. Results are stored by their
 /// experiment's digest; a modified sweep keeps those that it still needs.
 class SweepDatabase {
 public:

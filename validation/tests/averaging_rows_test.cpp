@@ -94,7 +94,7 @@ TEST(AveragingRows, TheCompoundModelStandsBesideTheShippedExperiment) {
     compare_compound({rows[0]}, options, result);
     ASSERT_EQ(result.cases.size(), 1U);
     EXPECT_EQ(result.cases[0].measured, 2.6);
-    // The longest chain limits the speedup to at most 2.1 (docs/layer_division.md).
+    // The longest chain limits the speedup to at most 2.1 (docs/plans.md#layers-and-branches).
     EXPECT_GT(result.cases[0].simulated, 1.5);
     EXPECT_LT(result.cases[0].simulated, 2.1);
     EXPECT_NE(result.cases[0].how.find("wavefront"), std::string::npos);

@@ -65,7 +65,7 @@ struct CollectivePolicy {
             field(
                 "copies", &CollectivePolicy::copies,
                 "How algorithms owners, topology_tree and host exchange arrays by copies "
-                "(docs/exchange.md)."));
+                "(docs/collectives.md#copies-of-a-framework)."));
     }
 };
 
