@@ -5,7 +5,7 @@ closed forms hold, and what must not matter does not.
 
 usage: physics_test.py SWITCHFOLD SOURCE_DIRECTORY [--draws N] [--seed S] [--only WORD] [--figures]
 
-Probes that docs/turning_knobs.md lists as not holding must fail, or leave that list; all others must hold.
+Probes that docs/notebook/turning_knobs.md lists as not holding must fail, or leave that list; all others must hold.
 
 --draws    random machines a property, 1 unless told; more take minutes
 --seed     of the random machines
@@ -54,7 +54,7 @@ def judge(probe, bench, figures):
 
 def listed(source):
     """Names of the probes that the page says do not hold."""
-    page = (source / "docs/turning_knobs.md").read_text(encoding="utf-8")
+    page = (source / "docs/notebook/turning_knobs.md").read_text(encoding="utf-8")
     return set(re.findall(r"^- `(\w+)`: ", page[page.index("## What does not hold"):], re.M))
 
 
@@ -77,9 +77,9 @@ def main():
     known = listed(bench.source) & {p.name for p in probes}
     print(f"{len(probes)} probes, {len(probes) - len(failed)} hold, {len(failed)} do not, {len(known)} of them listed")
     for name in sorted(failed - known):
-        print(f"  {name}: does not hold, and docs/turning_knobs.md does not say so")
+        print(f"  {name}: does not hold, and docs/notebook/turning_knobs.md does not say so")
     for name in sorted(known - failed):
-        print(f"  {name}: holds now; expected to leave the list of docs/turning_knobs.md")
+        print(f"  {name}: holds now; expected to leave the list of docs/notebook/turning_knobs.md")
     print(f"{spent():.0f} s of processors")
     return 1 if failed != known else 0
 

@@ -14,7 +14,7 @@ from .tables import Table, read_database
 
 
 class SweepResult:
-    """The results of a sweep. docs/sweeps.md describes tables, columns and units."""
+    """The results of a sweep. docs/scenarios.md describes tables, columns and units."""
 
     def __init__(self, folder: "PathLike | Folder") -> None:
         self._holder = folder if isinstance(folder, Folder) else Folder(folder)

@@ -191,7 +191,7 @@ class Sources(unittest.TestCase):
 
 class Loops(unittest.TestCase):
     def test_a_point_of_a_loop_costs_little_beside_the_program(self):
-        """Compares processor time, which other processes do not disturb; docs/python.md has elapsed times."""
+        """Compares processor time, which other processes do not disturb; docs/notebook/install.md has elapsed times."""
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "experiment.json"
             path.write_text(json.dumps(collective(), default=str))

@@ -41,7 +41,7 @@ class Found:
     def lines(self):
         links = []
         for table in self.tables:
-            link, says = f"- [{table.name}.csv](accuracy/{table.name}.csv):", f"{table.says}, {len(table.rows)} rows."
+            link, says = f"- [{table.name}.csv](../accuracy/{table.name}.csv):", f"{table.says}, {len(table.rows)} rows."
             links += [f"{link} {says}"] if len(link) + len(says) < 100 else [link, f"  {says}"]
         said = [line for sentence in self.said for line in textwrap.wrap(sentence, 100)]
         return said + ([""] if said and links else []) + links

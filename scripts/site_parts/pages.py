@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lays out the pages at their paths in the repository, so that links stay valid, and builds the navigation."""
 import json
+import posixpath
 import re
 import shutil
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s#]+)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "configs/*.md", "python/*.md",
+PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "docs/*.md", "docs/notebook/*.md", "configs/*.md", "python/*.md",
          "validation/data/README.md")
 # Makes room for wide tables, and styles tables of notebooks like the others.
 STYLE = """.md-grid { max-width: 76rem; }
@@ -45,14 +46,14 @@ def for_mkdocs(text):
 
 
 def sections(root):
-    """The README's table of all pages: maps each heading to a list of (name, page)."""
-    text = (root / "README.md").read_text(encoding="utf-8").split("## All pages")[1]
+    """The manual's table of pages: maps each heading to a list of (name, page)."""
+    text = (root / "docs/README.md").read_text(encoding="utf-8")
     found = {}
     for line in text.split("\n"):
         if heading := re.match(r"\| to ([^|]+?) \| \|$", line):
             found[f"To {heading[1]}"] = current = []
         elif entry := re.match(r"\| \[([^\]]+)\]\(([^)]+)\)", line):
-            current.append((entry[1], entry[2]))
+            current.append((entry[1], posixpath.normpath(posixpath.join("docs", entry[2]))))
     return found
 
 

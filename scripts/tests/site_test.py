@@ -33,8 +33,14 @@ class Site(unittest.TestCase):
         self.assertEqual((self.done.returncode, self.done.stderr), (0, ""))
 
     def test_every_page_is_in_it(self):
-        for page in ROOT.glob("docs/*.md"):
-            self.assertTrue((OUT / "html/docs" / f"{page.stem}.html").is_file(), page.name)
+        for page in ROOT.glob("docs/**/*.md"):
+            name = "index" if page.stem == "README" else page.stem
+            self.assertTrue((OUT / "html" / page.relative_to(ROOT).with_name(f"{name}.html")).is_file(), page.name)
+
+    def test_the_notebook_is_not_in_the_navigation(self):
+        navigation = json.dumps(json.loads((OUT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
+        self.assertIn("docs/plans.md", navigation)
+        self.assertNotIn("docs/notebook", navigation)
 
     def test_the_gallery_shows_every_picture(self):
         gallery = (OUT / "html/configs/index.html").read_text(encoding="utf-8")
