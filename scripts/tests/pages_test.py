@@ -88,6 +88,19 @@ class Pages(unittest.TestCase):
                 title, empty, first = page.read_text(encoding="utf-8").split("\n")[:3]
                 self.assertTrue(title.startswith("# ") and not empty and re.match(r"[A-Z*`]", first), first)
 
+    def test_headings_stand_apart_and_differ(self):
+        for page in ROOT.glob("docs/**/*.md"):
+            lines = without_code(page).split("\n")
+            headings = [(i, line) for i, line in enumerate(lines) if re.match(r"#+ ", line)]
+            with self.subTest(page.name):
+                sections = [line for _, line in headings if line.startswith("## ")]
+                self.assertEqual(len(set(sections)), len(sections), "a section twice")
+                for i, line in headings[1:]:
+                    self.assertEqual(lines[i - 1], "", line)
+                for (i, line), (j, below) in zip(headings, headings[1:]):
+                    if len(below.split()[0]) <= len(line.split()[0]):  # code's lines are empty here
+                        self.assertTrue("".join(lines[i + 1:j]) or j - i > 3, f"nothing below {line}")
+
     def test_prose_is_wrapped(self):
         for page in set(PAGES) - GENERATED - NOT_YET_WRAPPED:
             for number, line in enumerate(without_code(page).split("\n"), 1):
