@@ -219,10 +219,9 @@ int plan_batch_of(const BatchArguments& arguments) {
 void add_plan_batch(CLI::App& plan, Chosen& chosen) {
     auto arguments = std::make_shared<BatchArguments>();
     CLI::App* command = plan.add_subcommand(
-        "batch",
-        "Divide a batch over GPUs that differ, by measured step times: the slowest is done as soon "
-        "as can be.\n\nExample:\n"
-        "  switchfold plan batch --table configs/examples/resnet50_steps.csv --batch 300");
+        "batch", "Divide a batch over GPUs that differ, by measured step times, so that the "
+                 "slowest ends as early as possible.\n\nExample:\n"
+                 "  switchfold plan batch --table configs/examples/resnet50_steps.csv --batch 300");
     command->add_option("--table", arguments->table, "Step times: CSV with gpu, batch, seconds")
         ->required();
     constexpr std::uint32_t kMost = 1U << 20U;
@@ -232,24 +231,23 @@ void add_plan_batch(CLI::App& plan, Chosen& chosen) {
     auto* gpus = command
                      ->add_option(
                          "--gpu", arguments->gpus,
-                         "A GPU that takes part, as the table calls it; several; without: one of "
-                         "each")
+                         "A participating GPU, by its name in the table; may be repeated. Default: "
+                         "one of each")
                      ->allow_extra_args(false);
-    command->add_option("--system", arguments->system, "System (JSON) whose GPUs take part")
+    command->add_option("--system", arguments->system, "System (JSON) whose GPUs participate")
         ->excludes(gpus);
     command
         ->add_option(
             "--micro-batch", arguments->micro_batch,
-            "A GPU computes at most so many samples at once, one micro-batch after the other; the "
-            "table's times are added up")
+            "Limit on the samples of a GPU at a time; the table's times of micro-batches are added "
+            "up")
         ->check(CLI::Range(1U, kMost));
     command
         ->add_option(
             "--overhead", arguments->overhead,
-            "Seconds that each GPU that takes part adds to the step: fewer may be faster")
+            "Seconds that each participating GPU adds to the step, so that fewer may be faster")
         ->check(CLI::Range(0.0, 1e6));
-    command->add_flag(
-        "--padded", arguments->padded, "A GPU may fill its batch up with empty samples");
+    command->add_flag("--padded", arguments->padded, "A GPU may pad its batch");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback(
         [arguments, &chosen] { chosen = [arguments] { return plan_batch_of(*arguments); }; });

@@ -137,8 +137,8 @@ void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log) {
     command
         ->add_option(
             "--out", arguments->out,
-            "The system to write; beside it, for intervals, how far the points lie that were left "
-            "out")
+            "The system to write; FILE.residuals.csv beside it holds the errors of points left "
+            "out, for intervals")
         ->required();
     command->add_option(
         "--points-out", arguments->points_out,

@@ -56,7 +56,9 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
     command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();
-    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+    command
+        ->add_option(
+            "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
         ->allow_extra_args(false);
     command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");
     command->callback([arguments, &chosen] {

@@ -85,7 +85,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
     command->add_option("KIND", arguments->kind, "experiment, system or sweep")
         ->required()
         ->check(CLI::IsMember(start_kinds()));
-    command->add_option("-o,--out", arguments->out, "File to write; without it: standard output");
+    command->add_option("-o,--out", arguments->out, "File to write. Default: standard output");
     command->add_option("--name", arguments->choice.name, "What reports call it");
     command->add_option(
         "--system", arguments->system,
@@ -99,7 +99,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
         ->check(CLI::IsMember({"collective", "kernel_beside_collective", "trace", "training"}));
     command->add_option(
         "--trace", arguments->choice.traces,
-        "Traces of a trace workload, which are asked for their number of ranks");
+        "Traces of a trace workload; their number of ranks is taken");
     command->add_option(
         "--network", arguments->choice.network, "Network of a training workload (resnet50)");
     command->add_option("--experiment", arguments->experiment, "Experiment that a sweep varies");

@@ -125,32 +125,35 @@ void add_plan(CLI::App& app, Chosen& chosen, const Log& log) {
     add_planner(*plan, chosen, log);
     CLI::App* command = plan->add_subcommand(
         "memory",
-        "Which data stay on the GPU and which travel, by planner and size of memory: what is "
-        "pinned and moved, how far from the best, and the time of a run. Then what "
-        "update policies need for gradients, and what recomputation costs.\n\nExample:\n"
+        "Compare planners of memory, by size of memory: which data stay on the GPU and which are "
+        "offloaded, the distance from the optimum, and the time of a run. Then the memory that "
+        "update policies need for gradients, and the time that recomputation costs.\n\nExample:\n"
         "  switchfold plan memory configs/experiments/vgg16_memory.json --memory \"8 GiB\"");
     command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON); -: standard input")
         ->required();
-    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+    command
+        ->add_option(
+            "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
         ->allow_extra_args(false);
     command
         ->add_option(
             "--memory", arguments->memory,
-            "Size for everything, such as \"8 GiB\"; several; without: a few and the GPU's")
+            "GPU memory for everything, such as \"8 GiB\"; may be repeated. Default: a few sizes "
+            "and the GPU's")
         ->allow_extra_args(false);
     command->add_option(
         "--granule", arguments->granule,
-        "Sizes are rounded up to it by the exact programme; without: as in the experiment's plan");
+        "The exact programme rounds sizes up to multiples of it. Default: the experiment's plan");
     command
         ->add_option(
             "--updates", arguments->updates,
-            "batch: after the backward pass; backward: each layer's within it; without: as in "
-            "the experiment's plan")
+            "batch: after the backward pass; backward: layer by layer within it. Default: the "
+            "experiment's plan")
         ->check(CLI::IsMember({"batch", "backward"}));
     command->add_flag(
         "--bounds", arguments->bounds,
-        "Print bounds on the times only; without: simulate each plan, in the first scenario that "
-        "overlaps");
+        "Print bounds on the times only, instead of simulating each plan in the first scenario "
+        "that overlaps");
     command->add_flag("--json", arguments->json, "Print JSON");
     command->callback([arguments, &chosen, &log] {
         chosen = [arguments, &log] { return plan_memory_of(*arguments, log); };

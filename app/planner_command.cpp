@@ -115,11 +115,14 @@ void add_planner(CLI::App& command, Chosen& chosen, const Log& log) {
         "EXPERIMENT", arguments->file, "Experiment with a planner (JSON); -: standard input");
     command.add_option(
         "--out", arguments->out,
-        "Folder for plan.json, plans.csv, sweep.db; a search there goes on");
+        "Folder for plan.json, plans.csv, sweep.db; a search in the same folder resumes");
     command.add_option(
         "--budget", arguments->budget,
-        "No simulation begins after so many, such as 200, or after so long, such as \"90 s\"");
-    command.add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+        "Limit after which no simulation starts: a number of simulations, such as 200, or a time, "
+        "such as \"90 s\"");
+    command
+        .add_option(
+            "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
         ->allow_extra_args(false);
     command.add_flag("--json", arguments->json, "Print JSON");
     command

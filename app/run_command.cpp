@@ -76,14 +76,16 @@ void add_run(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<RunArguments>();
     CLI::App* command = app.add_subcommand(
         "run",
-        "Run an experiment's scenarios and print what they took.\n\nExample:\n"
+        "Run an experiment's scenarios and print their times, slowdowns and causes.\n\nExample:\n"
         "  switchfold run configs/experiments/example.json --set /workload/ranks=4 --out runs/four "
         "--timeline");
     command->add_option("EXPERIMENT", arguments->file, "Experiment (JSON); -: standard input")
         ->required();
     command->add_option(
         "--out", arguments->out, "Folder for result.json, kernels.csv, effective-config.json");
-    command->add_option("--set", arguments->set, "Put VALUE in place: /json/pointer=VALUE")
+    command
+        ->add_option(
+            "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
         ->allow_extra_args(false);
     command->add_flag("--json", arguments->json, "Print result.json instead of the table");
     command->add_flag("--timeline", arguments->timeline, "Write timeline.json.gz for Perfetto too");

@@ -81,10 +81,9 @@ int run_sweep(const SweepArguments& arguments, const Log& log) {
 void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<SweepArguments>();
     CLI::App* command = app.add_subcommand(
-        "sweep",
-        "Run an experiment for many values of its parameters. Run it again to go on where it was "
-        "stopped.\n\nExample:\n"
-        "  switchfold sweep configs/sweeps/all_reduce_sizes.json --out runs/sizes");
+        "sweep", "Run an experiment for many values of its parameters. The same command resumes a "
+                 "stopped sweep.\n\nExample:\n"
+                 "  switchfold sweep configs/sweeps/all_reduce_sizes.json --out runs/sizes");
     command->add_option("SWEEP", arguments->file, "Sweep (JSON); -: standard input")->required();
     command->add_option("--out", arguments->out, "Folder for sweep.db and results.csv")->required();
     command
@@ -95,7 +94,8 @@ void add_sweep(CLI::App& app, Chosen& chosen, const Log& log) {
     arguments->slurm.add_to(*command);
     command->add_option(
         "--memory", arguments->memory,
-        "Most memory of one experiment, such as \"4 GiB\"; without: its part of the machine's");
+        "Limit on the memory of one experiment, such as \"4 GiB\". Default: its share of the "
+        "machine's");
     command->callback([arguments, &chosen, &log] {
         chosen = [arguments, &log] { return run_sweep(*arguments, log); };
     });

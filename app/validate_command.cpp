@@ -263,8 +263,8 @@ int cover(const ValidateArguments& arguments) {
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
     auto arguments = std::make_shared<ValidateArguments>();
     std::string what =
-        "Hold the simulator against measurements of real machines. Exit code 1 says that a suite "
-        "is out of its tolerance. A suite without data is skipped, with a line that says so.\n\n"
+        "Compare the simulator with measurements of real machines. Exit code 1: a suite is outside "
+        "its tolerance. A suite without data is skipped, with a line that says so.\n\n"
         "Suites:\n";
     for (const validation::Suite& suite : validation::suites())
         what += fmt::format("  {:<12} {}\n", suite.name, suite.what);
@@ -275,41 +275,39 @@ void add_validate(CLI::App& app, Chosen& chosen, const Log& log) {
                "configs/systems/hgx_h100.json\n"
                "  switchfold validate --data my.csv --map my.map.json\n"
                "  switchfold validate --data columns_named_by_pointer.csv --system hgx_h100.json");
-    command->add_option("SUITE", arguments->suites, "Suites to run; without any: all");
+    command->add_option("SUITE", arguments->suites, "Suites to run. Default: all");
     command->add_option(
         "--data", arguments->data,
-        "Measurements: a folder that holds reference/ and traces/, or what the one suite that is "
-        "named reads. Without it, the folder in SWITCHFOLD_DATA, and what the repository holds");
+        "Measurements: a folder that holds reference/ and traces/, or the file of the one suite "
+        "that is named. Default: the folder in SWITCHFOLD_DATA, then the repository's");
     command->add_option(
         "--map", arguments->map,
-        "experiments: the file that says what the table's columns are; without: NAME.map.json "
-        "beside "
-        "the table, or columns named by JSON pointer (docs/validation.md)");
+        "experiments: the file that says what the table's columns are. Default: NAME.map.json "
+        "beside the table, or columns named by JSON pointer (docs/validation.md)");
     command
         ->add_option(
             "--row-seconds", arguments->row_seconds,
             "collectives, experiments: processor time of a row's simulation, above which the row "
             "is "
-            "left out; 0: any. Without: 120 s in experiments, any in collectives")
+            "left out; 0: no limit. Default: 120 s in experiments, no limit in collectives")
         ->check(CLI::Range(0U, 1U << 30U));
     command->add_option(
         "--cache", arguments->cache,
-        "Folder that keeps results for later runs; without: switchfold in XDG_CACHE_HOME or "
+        "Folder that keeps results for later runs. Default: switchfold in XDG_CACHE_HOME or "
         "~/.cache");
-    command->add_flag(
-        "--no-cache", arguments->no_cache, "Neither take results from there nor keep any");
+    command->add_flag("--no-cache", arguments->no_cache, "Do not read or keep such results");
     command->add_option(
         "--system", arguments->system,
         "collectives, experiments: the machine that was measured. Logs of nccl-tests need it; of "
         "tables it stands for what their columns say");
     command->add_option(
         "--root", arguments->root,
-        "Folder that holds configs/systems; without it, it is looked for");
+        "Folder that holds configs/systems. Default: looked for in the folders above");
     command->add_flag(
         "--coverage", arguments->coverage,
-        "Simulate nothing: leave out one machine at a time of those that the shipped residuals are "
-        "from, and say how many of its measured values lie in the ranges that the others give. "
-        "Exit code 1 says that 90 % ranges hold less than 85 or more than 95 % of them");
+        "Simulate nothing: leave out one machine of the shipped residuals at a time, and say how "
+        "many of its measured values lie in the ranges that the others give. Exit code 1: 90 % "
+        "ranges hold less than 85 or more than 95 % of them");
     command->add_flag("--json", arguments->json, "Print JSON instead of tables");
     command->add_option("--jobs", arguments->jobs, "Simulations that run at the same time")
         ->check(CLI::Range(1U, 1024U));
