@@ -118,6 +118,17 @@ class Pages(unittest.TestCase):
                         self.assertTrue(row.endswith("|"), row)
                         self.assertEqual(cells(row), cells(rows[0]), row)
 
+    def test_what_pages_quote_and_simulate_is_compared(self):
+        compared = (ROOT / "scripts/CMakeLists.txt").read_text(encoding="utf-8")
+        quoted, simulated = compared.split("switchfold_script_test(pages_hold_what_is_simulated")
+        for page in PAGES:
+            text, name = page.read_text(encoding="utf-8"), str(page.relative_to(ROOT))
+            with self.subTest(name):
+                if re.search(r"^```console", text, re.MULTILINE):
+                    self.assertIn(f"/{name}", quoted, "its quotations are not compared")
+                if "<!-- simulated {" in text:
+                    self.assertIn(f"/{name}", simulated, "its simulated tables are not compared")
+
     def test_sources_name_pages_that_exist(self):
         files = subprocess.run(["git", "-C", ROOT, "ls-files", "-z", *SOURCES], capture_output=True, check=False).stdout
         for name in [name for name in files.decode().split("\0") if name]:
