@@ -110,8 +110,11 @@ class Pages(unittest.TestCase):
 
     def test_tables_are_whole(self):
         for page in PAGES:
+            lines = [*without_code(page).split("\n"), ""]
             for number, rows in tables(page):
                 with self.subTest(f"{page.name}:{number}"):
+                    below = lines[number - 1 + len(rows)]
+                    self.assertTrue(not below or below.startswith("<!--"), f"belongs to the table: {below}")
                     self.assertGreaterEqual(len(rows), 2, "a row by itself")
                     self.assertRegex(rows[1], r"^\|(:?-+:?\|)+$")
                     for row in rows:
