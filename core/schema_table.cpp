@@ -123,12 +123,20 @@ private:
         const std::string name = target.substr(kDefinitions.size());
         return fmt::format("[{}](#{}-{})", name, kind_, name);
     }
+    /// Members of an object have rows of their own, with their defaults.
+    static std::string default_of(const OrderedJson& field) {
+        const auto found = field.find("default");
+        if (found == field.end())
+            return "";
+        return found->is_object() && !found->empty() ? "see below"
+                                                     : fmt::format("`{}`", found->dump());
+    }
     void add_row(
         const OrderedJson& field, const std::string& key, const std::string& remark,
         bool is_required) {
         std::string initial = "required";
         if (!is_required)
-            initial = field.contains("default") ? fmt::format("`{}`", field["default"].dump()) : "";
+            initial = default_of(field);
         out_ += fmt::format(
             "| `{}`{} | {} | {} | {} |\n", key, remark, type(field), initial,
             field.value("description", ""));

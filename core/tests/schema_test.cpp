@@ -122,6 +122,22 @@ TEST(SchemaTable, ListsKeysTypesDefaultsAndMeanings) {
         "| `lanes` | whole number, 1 to 64 | `4` | Side by side. |\n");
 }
 
+TEST(SchemaTable, AnObjectsDefaultsAreThoseOfItsRows) {
+    const OrderedJson rate{
+        {"type", "string"}, {"default", "25 GB/s"}, {"description", "Of a lane."}};
+    const OrderedJson link{
+        {"anyOf", {{{"type", "string"}}, {{"type", "object"}, {"properties", {{"rate", rate}}}}}},
+        {"default", {{"rate", "25 GB/s"}}},
+        {"description", "Up."}};
+    const OrderedJson none{
+        {"type", "object"}, {"default", OrderedJson::object()}, {"description", "By name."}};
+    const std::string table =
+        schema_table({{"type", "object"}, {"properties", {{"link", link}, {"none", none}}}}, "box");
+    EXPECT_NE(table.find("| `link` | object or path | see below | Up. |"), std::string::npos)
+        << table;
+    EXPECT_NE(table.find("| `none` | object | `{}` | By name. |"), std::string::npos) << table;
+}
+
 TEST(SchemaTable, WhatStandsOnceHasDottedKeys) {
     const std::string table = schema_table(schema_of<Lone>("lone"), "lone");
     EXPECT_NE(table.find("| `only` | object |  | The one there is. |"), std::string::npos);

@@ -270,8 +270,8 @@ struct Experiment {
             field(
                 "exact", &Experiment::exact,
                 "Simulate every transfer of every collective; false: long collectives skip their "
-                "repetitive parts, one like an earlier one passes as that did, rings of many ranks "
-                "that do the same run on a few of them, and statistics count what was left out."),
+                "repetitive parts, repeated collectives reuse the first result, symmetric rings "
+                "are simulated on a few ranks, and statistics count what was left out."),
             field(
                 "approximate", &Experiment::approximate,
                 "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
