@@ -17,7 +17,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*
          ROOT / "validation/data/README.md"]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 NAMED = re.compile(r"\bdocs/[\w/]+\.md(?:#[\w-]+)?")
-SOURCES = ("*.h", "*.cpp", "*.py", "*.cmake", "CMakeLists.txt", "scripts/*")
+SOURCES = ("*.h", "*.cpp", "*.py", "*.ipynb", "*.cmake", "CMakeLists.txt", "scripts/*")
 KILOBYTE = 1000
 WIDTH = 100
 GENERATED = {ROOT / "docs/parameters.md", ROOT / "docs/statistics.md", ROOT / "docs/composition.md"}
