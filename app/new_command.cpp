@@ -79,7 +79,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
     };
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
-        "new", "Write a commented file to start from, which runs as it is.\n\nExample:\n"
+        "new", "Write a commented file to start from.\n\nExample:\n"
                "  switchfold new experiment --workload training --network vgg16 -o mine.json && "
                "switchfold run mine.json");
     command->add_option("KIND", arguments->kind, "experiment, system or sweep")

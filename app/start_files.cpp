@@ -35,6 +35,7 @@ std::string workload_of(const StartChoice& choice) {
     if (choice.workload == "training")
         return fmt::format(
             R"(  // A training step by a network's shape. The plan says how ranks share it (docs/plans.md).
+  // A plan that needs more memory than a GPU has is refused, with the largest micro-batch that fits, or what else helps.
   "workload": {{
     "type": "training",
     "network": {},
