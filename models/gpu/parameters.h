@@ -113,6 +113,7 @@ struct ArithmeticParams {
     double integer_ratio = 0.5;
     FlopRate half_rate;
     FlopRate float8_rate;
+    FlopRate float4_rate;
     bool block_scales = false;
     FlopRate tf32_rate;
     MatrixUnits units = MatrixUnits::kNone;
@@ -145,6 +146,11 @@ struct ArithmeticParams {
                 "float8_rate", &ArithmeticParams::float8_rate,
                 "Rate of the matrix units on dense 8-bit numbers; 0: unsupported.", FlopRate(0),
                 kMost),
+            field(
+                "float4_rate", &ArithmeticParams::float4_rate,
+                "Rate of the matrix units on dense 4-bit numbers with a scale for 16 (NVFP4); 0: "
+                "unsupported.",
+                FlopRate(0), kMost),
             field(
                 "block_scales", &ArithmeticParams::block_scales,
                 "The matrix units apply a scale for 32 elements of 8 bits (MXFP8)."),

@@ -23,7 +23,8 @@ enum class Precision : std::uint8_t {
     kFloat8Delayed,
     kFloat8Current,
     kMicroFloat8,
-    kFloat8Blockwise
+    kFloat8Blockwise,
+    kNvFloat4
 };
 
 [[nodiscard]] constexpr bool rounds_products(Precision precision) {
@@ -39,13 +40,14 @@ struct EnumNames<TrainingStrategy> {
 };
 template <>
 struct EnumNames<Precision> {
-    static constexpr std::array<std::pair<Precision, std::string_view>, 6> kNames{
+    static constexpr std::array<std::pair<Precision, std::string_view>, 7> kNames{
         {{Precision::kHalf, "half"},
          {Precision::kSingle, "single"},
          {Precision::kFloat8Delayed, "fp8_delayed"},
          {Precision::kFloat8Current, "fp8_current"},
          {Precision::kMicroFloat8, "mxfp8"},
-         {Precision::kFloat8Blockwise, "fp8_blockwise"}}};
+         {Precision::kFloat8Blockwise, "fp8_blockwise"},
+         {Precision::kNvFloat4, "nvfp4"}}};
 };
 
 /// A decoder of the GPT family, by its shape.
@@ -113,10 +115,12 @@ struct TrainingWorkloadParams {
             field(
                 "precision", &TrainingWorkloadParams::precision,
                 "Precision of weights and activations: half or single, 2 or 4 bytes per element. "
-                "With a plan also half with the products of linear layers in 8 bits, by recipe: "
+                "With a plan also half with the products of linear layers in 8 or 4 bits, by "
+                "recipe: "
                 "fp8_delayed and fp8_current (a scale a tensor, of earlier steps or its own), "
                 "mxfp8 (a scale for 32 elements, Blackwell), fp8_blockwise (for 128 elements, as "
-                "DeepSeek-V3); docs/plans.md."),
+                "DeepSeek-V3), nvfp4 (4 bits, a scale for 16 and one a tensor, Blackwell); "
+                "docs/plans.md."),
             field("gradient", &TrainingWorkloadParams::gradient, "Type of communicated gradients."),
             field(
                 "bucket", &TrainingWorkloadParams::bucket,
@@ -154,7 +158,7 @@ struct TrainingWorkloadParams {
             checker.error(
                 "/plan/float8_weights",
                 "is of products of 8 bits, and precision has none; expected fp8_delayed, "
-                "fp8_current, mxfp8 or fp8_blockwise there");
+                "fp8_current, mxfp8, fp8_blockwise or nvfp4 there");
         if (plan && plan->moments != Datatype::kFloat32 && plan->moments != Datatype::kFloat16 &&
             plan->moments != Datatype::kBfloat16)
             checker.error(

@@ -33,6 +33,12 @@ TEST(ProductPrecision, AGpuWithoutUnitsForItIsRefused) {
         std::string::npos);
     for (const Precision precision : {Precision::kHalf, Precision::kSingle})
         EXPECT_EQ(why_no_products(gpu(0), precision), "");
+    GpuParams four = gpu(2, true);
+    EXPECT_NE(
+        why_no_products(four, Precision::kNvFloat4).find("arithmetic/float4_rate is not above"),
+        std::string::npos);
+    four.arithmetic.float4_rate = FlopRate(4'000'000'000'000'000);
+    EXPECT_EQ(why_no_products(four, Precision::kNvFloat4), "");
 }
 
 std::string refused(const char* text) {
@@ -51,7 +57,7 @@ TEST(ProductPrecision, SettingsThatMeanNothingWithoutItAreRefused) {
     EXPECT_EQ(
         refused(R"({"network": "llama3_8b", "plan": {"float8_weights": true}})"),
         "f: /plan/float8_weights: is of products of 8 bits, and precision has none; expected "
-        "fp8_delayed, fp8_current, mxfp8 or fp8_blockwise there");
+        "fp8_delayed, fp8_current, mxfp8, fp8_blockwise or nvfp4 there");
     EXPECT_EQ(
         refused(R"({"network": "llama3_8b", "plan": {"moments": "int8"}})"),
         "f: /plan/moments: is no type of moments; expected float32, float16 or bfloat16");
@@ -70,6 +76,11 @@ TEST(ProductPrecision, ANoteCountsWhatIsRounded) {
         told_products(Precision::kFloat8Blockwise, plan, network),
         "224 of 225 linear layers multiply operands of 8 bits (fp8_blockwise); the others, "
         "attention and all else keep 16");
+    plan.products = recipe_of(Precision::kNvFloat4);
+    EXPECT_NE(
+        told_products(Precision::kNvFloat4, plan, network)
+            .find("multiply operands of 4 bits (nvfp4)"),
+        std::string::npos);
 }
 
 }  // namespace

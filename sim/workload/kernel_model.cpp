@@ -48,6 +48,7 @@ GpuRates gpu_rates(const GpuParams& gpu) {
     rates.integer = rates.vector * arithmetic.integer_ratio;
     rates.half = rate(arithmetic.half_rate) * pace;
     rates.float8 = rate(arithmetic.float8_rate) * pace;
+    rates.float4 = rate(arithmetic.float4_rate) * pace;
     rates.tf32 = rate(arithmetic.tf32_rate) * pace;
     rates.matrix = rate(gpu.matrix_rate) * pace;
     rates.kernels = kernels_of(arithmetic.units);

@@ -37,6 +37,7 @@ struct GpuRates {
     double integer = 0;
     double half = 0;    ///< 16 bits, matrix units
     double float8 = 0;  ///< 8 bits, matrix units
+    double float4 = 0;  ///< 4 bits with a scale for 16, matrix units
     double tf32 = 0;    ///< TF32, matrix units
     /// Sustained by long products at the power limit: in 16 bits, or in 32 bits without matrix
     /// units.

@@ -24,15 +24,16 @@ constexpr double kBytesOfSum = 4;
 /// Longest side of the library's tiles for operands that are copied in small pieces (assumed).
 constexpr std::uint32_t kSideInPieces = 128;
 
-std::uint32_t operand_bytes(Datatype type) {
-    switch (type) {
+double operand_bytes(const MatrixProduct& product) {
+    constexpr double kFourBits = 0.5 + 1.0 / 16;
+    switch (product.datatype) {
     case Datatype::kFloat32:
         return 4;
     case Datatype::kFloat16:
     case Datatype::kBfloat16:
         return 2;
     case Datatype::kFloat8:
-        return 1;
+        return product.four_bits ? kFourBits : 1;
     default:
         throw std::invalid_argument(
             "no product is made of this type; expected float32, float16, bfloat16 or float8");
@@ -79,11 +80,12 @@ public:
         n_(static_cast<double>(product.n)),
         k_(static_cast<double>(product.k)),
         count_(static_cast<double>(product.count)),
-        element_(operand_bytes(product.datatype)),
+        element_(operand_bytes(product)),
         stored_(product.summed_bytes > 0 ? product.summed_bytes : std::max(element_, 2.0)),
         vector_units_(on_vector_units(gpu, product.datatype, product.tf32)),
         in_pieces_(in_pieces(product, gpu)) {
-        const double long_rate = sustained_rate(gpu, product.datatype, product.tf32);
+        const double long_rate =
+            sustained_rate(gpu, product.datatype, product.tf32, product.four_bits);
         if (long_rate <= 0)
             throw std::invalid_argument(
                 fmt::format("{} has no arithmetic rate for this product", gpu.name));
@@ -127,6 +129,8 @@ private:
             return gpu_.vector;
         if (p_.datatype == Datatype::kFloat32)
             return gpu_.tf32;
+        if (p_.four_bits)
+            return gpu_.float4;
         return p_.datatype == Datatype::kFloat8 && gpu_.float8 > 0 ? gpu_.float8 : gpu_.half;
     }
 
@@ -255,7 +259,9 @@ private:
 
 }  // namespace
 
-double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32) {
+double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32, bool four_bits) {
+    if (four_bits)
+        return gpu.half > 0 ? gpu.matrix * gpu.float4 / gpu.half : 0;
     if (on_vector_units(gpu, datatype, tf32))
         // If matrix units reach the stated rate, vector units reach four fifths of theirs.
         return gpu.half > 0 ? 0.8 * gpu.vector : gpu.matrix;

@@ -37,16 +37,20 @@ struct MatrixProduct {
     /// gradients of micro-batches. 0: the result is stored.
     std::uint32_t summed_bytes = 0;
 
+    /// Operands of 8 bits are of 4 instead, with a scale of 8 bits for 16 (NVFP4).
+    bool four_bits = false;
+
     bool operator==(const MatrixProduct&) const = default;
 };
 
 /// Time and launch shape of a library's product, alone on the GPU: the fastest combination of tile
 /// and split. Throws std::invalid_argument for a dimension of 0 and for types other than float32,
-/// float16, bfloat16 and float8.
+/// float16, bfloat16 and float8, and for 4 bits on a GPU that has no rate for them.
 [[nodiscard]] KernelEstimate estimate(const MatrixProduct& product, const GpuRates& gpu);
 
 /// FLOP/s that long products of a type reach; 0 if the GPU has no unit for it. Without matrix
 /// units, 16- and 8-bit products run on the vector units.
-[[nodiscard]] double sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32);
+[[nodiscard]] double
+sustained_rate(const GpuRates& gpu, Datatype datatype, bool tf32, bool four_bits = false);
 
 }  // namespace switchfold

@@ -22,7 +22,7 @@ constexpr double kModelWeight = 0.05;
 }  // namespace
 
 std::optional<MeasuredTimes::Key> MeasuredTimes::key_of(const MatrixProduct& p) {
-    if (p.tf32)
+    if (p.tf32 || p.four_bits)
         return std::nullopt;
     return Key{{p.m, p.n, p.k, p.count}, static_cast<std::uint64_t>(p.datatype)};
 }

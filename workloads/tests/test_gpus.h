@@ -58,6 +58,7 @@ inline GpuRates blackwell() {
     gpu.integer = 20e12;
     gpu.half = 2250e12;
     gpu.float8 = 4500e12;
+    gpu.float4 = 9000e12;
     gpu.tf32 = 1125e12;
     gpu.matrix = 1745e12;
     gpu.kernels = MatrixKernels::kTensorMemory;

@@ -67,12 +67,13 @@ void LayerWork::product(
     const Datatype operands = rounds(layer) ? Datatype::kFloat8 : plan_.datatype;
     MatrixProduct product{whole(rows),  whole(columns), whole(depth),
                           whole(count), operands,       plan_.tf32};
+    product.four_bits = rounds(layer) && rounded_bits(plan_.products) == 4;
     const std::uint32_t alignment = alignment_of_outputs(layer, product.n);
     if (which == LayerPass::kInputGradient) {
         std::swap(product.n, product.k);
         product.left_alignment = alignment;
     } else if (which == LayerPass::kWeightGradient) {
-        product = {whole(depth), whole(columns), whole(rows), product.count, operands, plan_.tf32};
+        std::swap(product.m, product.k);
         product.right_alignment = alignment;
     }
     if (which == LayerPass::kWeightGradient && plan_.accumulation == GradientSums::kFused &&

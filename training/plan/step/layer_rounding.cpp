@@ -13,23 +13,29 @@ double LayerWork::rounded_element() const {
 }
 
 void LayerWork::round(
-    std::uint32_t layer, std::string_view what, double elements, Work& work) const {
+    std::uint32_t layer, const char* what, double elements, bool divided, Work& work) const {
+    constexpr double kLargest = 4;  // bytes: a float32
     for (const RoundingKernel& one :
-         rounding_kernels(plan_.products, elements, element_, times_.gpu().kernels))
+         rounding_kernels(plan_.products, elements, element_, times_.gpu().kernels)) {
         kernel(
             layer, fmt::format("{}{}{}", one.before, what, one.behind), times_.estimate(one.kernel),
             work);
+        if (divided && !one.before.empty())
+            collective(
+                layer, "largest of all", CollectiveKind::kAllReduce,
+                Carried{kLargest, Datatype::kFloat32}, Sharing::kTensor, work);
+    }
 }
 
 /// Ranks round their part of an input before they gather it.
 void LayerWork::round_input(std::uint32_t layer, Work& work) const {
     if (!rounded_[layer].input)
         return;
-    const double part =
-        plan_.sequence && splits_by_columns(network_.layers[layer]) ? 1.0 / plan_.tensor : 1.0;
-    const double elements = in_elements(layer) * part;
+    const bool divided =
+        plan_.sequence && plan_.tensor > 1 && splits_by_columns(network_.layers[layer]);
+    const double elements = in_elements(layer) / (divided ? plan_.tensor : 1);
     if (!rounded_[network_.layers[layer].inputs.front()].norm)
-        return round(layer, "input", elements, work);
+        return round(layer, "input", elements, divided, work);
     if (copies_of(plan_.products, times_.gpu().kernels) == 1)
         return;
     MemoryKernel transpose;
@@ -42,14 +48,14 @@ void LayerWork::round_input(std::uint32_t layer, Work& work) const {
 void LayerWork::round_gradient(std::uint32_t layer, Work& work) const {
     if (!rounded_[layer].product)
         return;
-    const double part = plan_.sequence && sums_output(layer) ? 1.0 / plan_.tensor : 1.0;
-    round(layer, "gradient", out_elements(layer) * part, work);
+    const bool divided = plan_.sequence && plan_.tensor > 1 && sums_output(layer);
+    round(layer, "gradient", out_elements(layer) / (divided ? plan_.tensor : 1), divided, work);
 }
 
 /// Weights that were gathered in the type of activations are rounded in each pass.
 void LayerWork::round_weights(std::uint32_t layer, Work& work) const {
     if (rounded_[layer].product && plan_.sharding == Sharding::kParameters && !plan_.float8_weights)
-        round(layer, "weights", parameters(layer), work);
+        round(layer, "weights", parameters(layer), false, work);
 }
 
 double LayerWork::rounded_parameters(std::uint32_t layer) const {

@@ -63,7 +63,10 @@ public:
     [[nodiscard]] bool shared_by_experts(std::uint32_t layer) const;
 
 private:
-    void round(std::uint32_t layer, std::string_view what, double elements, Work& work) const;
+    /// `divided`: tensor-parallel ranks hold parts of what they then gather. With a scale of their
+    /// own tensor they first agree on the largest value of all.
+    void round(
+        std::uint32_t layer, const char* what, double elements, bool divided, Work& work) const;
     void round_input(std::uint32_t layer, Work& work) const;
     void round_gradient(std::uint32_t layer, Work& work) const;
     void round_weights(std::uint32_t layer, Work& work) const;

@@ -8,18 +8,24 @@
 namespace switchfold {
 
 /// How products of linear layers round their operands to 8 bits (Transformer Engine's recipes;
-/// DeepSeek-V3, arXiv 2412.19437, for blocks of 128).
+/// DeepSeek-V3, arXiv 2412.19437, for blocks of 128), or to 4 (arXiv 2509.25149).
 enum class ProductRecipe : std::uint8_t {
     kNone,       ///< operands have the type of activations
     kDelayed,    ///< a scale a tensor, from the largest values of earlier steps
     kCurrent,    ///< a scale a tensor, from its own largest value, which a kernel finds first
     kMicro,      ///< a scale of 8 bits for 32 elements in the direction of the sum (MXFP8)
     kBlockwise,  ///< a scale of 32 bits for 128 elements, and for 128 x 128 weights
+    kFourBits,   ///< 4 bits, a scale of 8 bits for 16 elements and one a tensor (NVFP4)
 };
+
+/// Bits of a rounded element without its scale.
+[[nodiscard]] constexpr int rounded_bits(ProductRecipe recipe) {
+    return recipe == ProductRecipe::kFourBits ? 4 : 8;
+}
 
 /// Whether a kernel reads a tensor for its largest value before another rounds it.
 [[nodiscard]] constexpr bool finds_largest_first(ProductRecipe recipe) {
-    return recipe == ProductRecipe::kCurrent;
+    return recipe == ProductRecipe::kCurrent || recipe == ProductRecipe::kFourBits;
 }
 
 /// Bytes of a rounded element: its own and its part of a scale.
@@ -27,11 +33,14 @@ enum class ProductRecipe : std::uint8_t {
     constexpr double kMicroBlock = 32;
     constexpr double kBlock = 128;
     constexpr double kScale = 4;
+    constexpr double kFourBitsBlock = 16;
     switch (recipe) {
     case ProductRecipe::kMicro:
         return 1 + 1 / kMicroBlock;
     case ProductRecipe::kBlockwise:
         return 1 + kScale / kBlock;
+    case ProductRecipe::kFourBits:
+        return 0.5 + 1 / kFourBitsBlock;
     default:
         return 1;
     }
@@ -39,7 +48,8 @@ enum class ProductRecipe : std::uint8_t {
 
 /// Whether an element's scale depends on the direction in which it is summed.
 [[nodiscard]] constexpr bool scales_follow_sums(ProductRecipe recipe) {
-    return recipe == ProductRecipe::kMicro || recipe == ProductRecipe::kBlockwise;
+    return recipe == ProductRecipe::kMicro || recipe == ProductRecipe::kBlockwise ||
+           recipe == ProductRecipe::kFourBits;
 }
 
 /// Copies of a rounded tensor that two products read in different directions. Scales of blocks

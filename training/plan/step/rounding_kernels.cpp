@@ -18,7 +18,7 @@ rounding_kernels(ProductRecipe recipe, double elements, double element, MatrixKe
     cast.read = elements * element;
     cast.written = elements * rounded_bytes(recipe) * copies_of(recipe, kernels);
     cast.flops = elements;
-    all.push_back({"", " to 8 bits", cast});
+    all.push_back({"", rounded_bits(recipe) == 4 ? " to 4 bits" : " to 8 bits", cast});
     return all;
 }
 

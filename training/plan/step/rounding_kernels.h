@@ -15,7 +15,7 @@ struct RoundingKernel {
     MemoryKernel kernel;
 };
 
-/// The kernels that round a tensor of `elements` to 8 bits, in order: one that reads it for its
+/// The kernels that round a tensor of `elements` to 8 or 4 bits, in order: one that reads it for its
 /// largest value, where its scale is its own, and one that writes its copies. `element`: bytes of
 /// one before.
 [[nodiscard]] std::vector<RoundingKernel>

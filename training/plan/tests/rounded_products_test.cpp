@@ -150,6 +150,24 @@ TEST(RoundedProducts, KernelsReadAndWriteWhatTheRecipeSays) {
     }
 }
 
+TEST(RoundedProducts, FourBitsHaveAScaleFor16AndOneATensor) {
+    const ParallelPlan plan = with(ProductRecipe::kFourBits);
+    const Work forward = work_of(plan, test_data::blackwell(), "q_proj", Way::kForward);
+    EXPECT_EQ(beside_products(forward), (Names{"largest input", "input to 4 bits"}));
+    const double element = 0.5 + 1.0 / 16;
+    EXPECT_NEAR(
+        bytes_of(kernel_of(forward, "input to 4 bits")), kTokens * kWidth * (2 + 2 * element), 2);
+    // The product reads 4 bits and scales, and writes 16.
+    const auto product = kernel_of(forward, "forward");
+    const auto eight = kernel_of(
+        work_of(with(ProductRecipe::kMicro), test_data::blackwell(), "q_proj", Way::kForward),
+        "forward");
+    EXPECT_LT(product.bytes_read, eight.bytes_read);
+    EXPECT_EQ(product.bytes_written, eight.bytes_written);
+    EXPECT_EQ(product.flops, eight.flops);
+    EXPECT_LT(product.isolated, eight.isolated);
+}
+
 TEST(RoundedProducts, ANormWrites8BitsWhereScalesAreKnown) {
     const auto norm = [](ProductRecipe recipe) {
         return kernel_of(
@@ -211,6 +229,12 @@ TEST(RoundedProducts, RanksThatShareALayerGatherWhatIsRounded) {
     EXPECT_EQ(
         gathered(ProductRecipe::kBlockwise, "o_proj", "gradient of the output", Way::kBackward),
         2 * block * elements);
+    // A scale of the whole tensor needs the largest value of all ranks, and no other does.
+    EXPECT_EQ(gathered(ProductRecipe::kCurrent, "q_proj", "largest of all", Way::kForward), 4);
+    EXPECT_EQ(gathered(ProductRecipe::kCurrent, "o_proj", "largest of all", Way::kBackward), 4);
+    for (const ProductRecipe recipe : {ProductRecipe::kDelayed, ProductRecipe::kBlockwise})
+        EXPECT_THROW(
+            gathered(recipe, "q_proj", "largest of all", Way::kForward), std::out_of_range);
     // Sums of outputs keep 16 bits.
     EXPECT_EQ(gathered(ProductRecipe::kCurrent, "o_proj", "output", Way::kForward), 2 * elements);
 }
