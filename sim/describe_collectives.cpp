@@ -161,7 +161,7 @@ private:
                                 single_collective(
                                     CollectiveKind::kAllReduce, Bytes(largest->bytes),
                                     Datatype::kFloat32, gpus_of(system)),
-                                CollectivePolicies(), false)
+                                CollectivePolicies(), Fidelity::kAuto)
                                 .has_value();
         return known->second;
     }

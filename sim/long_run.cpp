@@ -49,8 +49,11 @@ std::optional<std::string> LongRunNotice::of(const WorkerProgress& progress) {
 
 std::string LongRunNotice::remedies() const {
     std::vector<std::string> all;
-    if (experiment_.exact)
-        all.emplace_back("without /exact what repeats is skipped");
+    if (experiment_.may_leave_out() == Fidelity::kExact)
+        all.emplace_back("with /fidelity auto what repeats is skipped");
+    else if (experiment_.may_leave_out() == Fidelity::kAuto && !experiment_.functional)
+        all.emplace_back(
+            "with /fidelity fast packets are larger and more ranks stand for others, at up to 9 %");
     const TrainingWorkloadParams* training =
         experiment_.workload ? std::get_if<TrainingWorkloadParams>(&*experiment_.workload)
                              : nullptr;
@@ -65,8 +68,6 @@ std::string LongRunNotice::remedies() const {
         all.push_back(fmt::format(
             "fewer micro-batches (/workload/plan/accumulate, {}) show the same steady state",
             plan->accumulate));
-    if (!experiment_.approximate && plan == nullptr)
-        all.emplace_back("with /approximate trees run on a few GPUs of each machine");
     if (experiment_.causes)
         all.emplace_back("without /causes each scenario runs once");
     if (all.empty())

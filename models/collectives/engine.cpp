@@ -37,9 +37,9 @@ CollectiveEnvironment CollectiveEngine::environment() const {
     return {fabric_, params_, ports_, functional, fast_forward_ != nullptr && !functional};
 }
 
-void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember) {
+void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember, bool loosely) {
     fast_forward_ = std::make_unique<FastForward>(
-        fabric_.scheduler(), counts,
+        fabric_.scheduler(), counts, loosely,
         FastForward::Beside{
             [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
     attach(*fast_forward_);

@@ -61,7 +61,8 @@ public:
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
     /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
     /// collective may also be taken to move as an earlier one like it did; not where links change.
-    void allow_shortcuts(TrafficCounts& counts, bool remember);
+    /// `loosely`: repetitions need be alike only to a percent.
+    void allow_shortcuts(TrafficCounts& counts, bool remember, bool loosely = false);
     /// The probe hears of collectives and of host copies. It must outlive the engine's runs.
     void attach(Probe& probe) { probes_.push_back(&probe); }
     ~CollectiveEngine() override;

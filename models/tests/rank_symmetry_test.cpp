@@ -6,6 +6,7 @@
 #include "interconnect/topologies/switched.h"
 #include "interconnect/topologies/torus.h"
 #include "models/collectives/choice/group_layout.h"
+#include "models/fidelity.h"
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
@@ -170,7 +171,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> both_ways(std::uint32_t mac
 std::optional<RankSymmetry> heads(const Topology& topology, std::uint32_t machines) {
     std::vector<std::uint32_t> ranks(topology.gpus());
     std::iota(ranks.begin(), ranks.end(), 0U);
-    return fold_heads(topology, lay_out(topology, ranks), both_ways(machines));
+    return fold_heads(topology, lay_out(topology, ranks), both_ways(machines), mebibytes(1024));
 }
 
 TEST(HeadsFold, OneRankOfEachMachineIsKept) {
@@ -211,6 +212,22 @@ TEST(HeadsFold, HeadsThatShareANicPreventIt) {
     params.nics.pcie_switches = 4;
     params.network = SingleSwitchNetwork();
     EXPECT_FALSE(heads(params.build(), 2));
+}
+
+// Where several NICs serve a GPU, channels fall out of step: docs/performance.md.
+TEST(HeadsFold, IsKnownBestWhereEachGpuHasItsNicAndTheReductionIsLong) {
+    const auto fold = [](std::uint32_t nics, Bytes bytes) {
+        ClusterTopology params = TestMachine::cluster_of(2, 4);
+        params.nics.count = nics;
+        const Topology topology = params.build();
+        std::vector<std::uint32_t> ranks(topology.gpus());
+        std::iota(ranks.begin(), ranks.end(), 0U);
+        return fold_heads(topology, lay_out(topology, ranks), both_ways(2), bytes).value();
+    };
+    EXPECT_LE(fold(4, mebibytes(512)).typical, kAutoError);
+    EXPECT_GT(fold(4, mebibytes(511)).typical, kAutoError);
+    EXPECT_GT(fold(8, mebibytes(512)).typical, kAutoError);
+    EXPECT_LT(fold(4, mebibytes(512)).error, fold(8, mebibytes(512)).error);
 }
 
 /// GPUs kept of the first of two machines of so many; 0: no fold.

@@ -173,11 +173,17 @@ void Experiment::check(ParamChecker& checker) const {
         return;
     }
     check_workloads(*this, checker);
-    if (approximate && (exact || functional))
+    const bool fast = may_leave_out() == Fidelity::kFast || approximate;
+    if (fast && (exact || functional))
         checker.error(
-            "/approximate", fmt::format(
-                                "cannot be with {}, which needs every rank; expected one of them",
-                                exact ? "exact" : "functional"));
+            approximate ? "/approximate" : "/fidelity",
+            fmt::format(
+                "cannot be with {}, which needs every rank; expected one of them",
+                exact ? "exact" : "functional"));
+    if (fidelity != Fidelity::kAuto && (exact || approximate))
+        checker.error(
+            exact ? "/exact" : "/approximate",
+            "is given, and fidelity beside it; expected fidelity");
     if (!ranks.empty())
         check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
     check_components(*system, faults, checker);

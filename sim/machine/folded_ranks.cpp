@@ -205,9 +205,10 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t ma
 
 std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
-    bool approximate) {
-    if (graph.ranks.size() < (approximate ? 2 : kFewestRanks) || !system.faults.empty() ||
-        !system.gpus.empty() || !all_alike(graph))
+    Fidelity fidelity) {
+    const bool fast = fidelity == Fidelity::kFast;
+    if (fidelity == Fidelity::kExact || graph.ranks.size() < (fast ? 2 : kFewestRanks) ||
+        !system.faults.empty() || !system.gpus.empty() || !all_alike(graph))
         return std::nullopt;
     const auto collectives = collectives_of(graph);
     if (!collectives)
@@ -221,17 +222,23 @@ std::optional<RankSymmetry> fold_of(
     const bool many = count >= kFewestRanks;
     if (many && only(Pattern::kRings, *all))
         return fold_rings(topology, choices.group().rings);
-    if (approximate && only_trees(*all, choices.group().trees.size()))
-        return fold_trees(topology, choices.group().layout, choices.group().trees);
+    const auto if_near = [&](std::optional<RankSymmetry> fold) {
+        return fast || (fold && fold->typical <= kAutoError) ? fold : std::nullopt;
+    };
+    if (only_trees(*all, choices.group().trees.size()))
+        return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
     if (!admits_all(topology, graph, choices.group().layout))
         return std::nullopt;
     if (many && only_long_pulls(*all, choices))
         return fold_domain(topology, count);
-    if (!approximate || !only_switched_trees(*all, choices))
+    if (!only_switched_trees(*all, choices))
         return std::nullopt;
     const GroupLayout& layout = choices.group().layout;
-    return fold_heads(
-        topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())));
+    const auto shortest =
+        std::ranges::min(*all, {}, [](const Chosen& chosen) { return chosen.collective.bytes; });
+    return if_near(fold_heads(
+        topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())),
+        shortest.collective.bytes));
 }
 
 ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold) {

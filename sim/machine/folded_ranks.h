@@ -3,6 +3,7 @@
 
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
+#include "models/fidelity.h"
 #include "sim/config/experiment.h"
 #include "sim/machine/outcome.h"
 
@@ -12,11 +13,12 @@ namespace switchfold {
 
 /// How a graph folds on a system. All ranks do the same, on equal GPUs without faults: nothing but
 /// kernels, and collectives over all of them. These are rings or long all-reduces through the
-/// switches of a domain, of at least 32 ranks; if `approximate`, also trees over machines, with or
-/// without all-reduces in the switches of each. Nothing if it does not fold.
+/// switches of a domain, of at least 32 ranks; also trees over machines, with or without
+/// all-reduces in the switches of each, if `fidelity` is fast, or if it is auto, the fold is near
+/// enough and ranks are at least 32. Nothing if it does not fold.
 [[nodiscard]] std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
-    bool approximate);
+    Fidelity fidelity);
 
 /// The graph of the kept ranks. \pre fold_of() it.
 [[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold);

@@ -169,7 +169,7 @@ TEST(HostCopies, AreWholeBesideACollectiveThatLeavesSomethingOut) {
     CollectivePolicies policies;
     policies.all_reduce.emplace().algorithm = Algorithm::kRing;
     SimulateOptions exact;
-    exact.exact = true;
+    exact.fidelity = Fidelity::kExact;
     const Outcome alone = simulate(system, long_all_reduce(0), policies);
     EXPECT_GT(alone.jumped_us * 1e-6, 0.05);
     const Outcome jumped = simulate(system, long_all_reduce(3), policies);

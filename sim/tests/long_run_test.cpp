@@ -24,13 +24,13 @@ TEST(LongRunNotice, IsSilentWhileARunMayEndWithinMinutes) {
 TEST(LongRunNotice, SaysOnceHowLongAtThisPace) {
     Experiment experiment;
     experiment.causes = false;
-    experiment.exact = true;
+    experiment.fidelity = Fidelity::kExact;
     LongRunNotice notice(experiment);
     const auto said = notice.of(at(20, 0.02));
     ASSERT_TRUE(said);
     EXPECT_NE(said->find("(2.0 % in 20 s)"), std::string::npos) << *said;
     EXPECT_NE(said->find("about 16 minutes more"), std::string::npos) << *said;
-    EXPECT_NE(said->find("/exact"), std::string::npos) << *said;
+    EXPECT_NE(said->find("/fidelity auto"), std::string::npos) << *said;
     EXPECT_EQ(said->find("/causes"), std::string::npos) << *said;
     EXPECT_FALSE(notice.of(at(30, 0.02)));
 }

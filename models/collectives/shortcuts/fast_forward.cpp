@@ -27,6 +27,8 @@ void FastForward::watch(RunningCollective& collective, std::vector<const RankPor
         return;
     WindowListener* self = this;
     turns->set_listener(self);
+    if (loosely_)
+        turns->take_loosely();
     collective_ = repeating;
     owed_.assign(turns->lanes(), 0);
     left_out_turns_ = 0;

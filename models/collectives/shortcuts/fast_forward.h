@@ -31,8 +31,9 @@ public:
         std::function<bool()> undisturbed;            ///< the collective is alone now
         std::function<std::uint64_t()> copied_bytes;  ///< bytes of host copies over links so far
     };
-    FastForward(Scheduler& scheduler, TrafficCounts& counts, Beside beside) :
-        scheduler_(scheduler), counts_(counts), beside_(std::move(beside)) {}
+    /// `loosely`: PeriodDetector::take_loosely().
+    FastForward(Scheduler& scheduler, TrafficCounts& counts, bool loosely, Beside beside) :
+        scheduler_(scheduler), counts_(counts), loosely_(loosely), beside_(std::move(beside)) {}
 
     /// Watches a single collective, whose members have these ports; no effect if it does not
     /// repeat itself.
@@ -62,6 +63,7 @@ private:
     Scheduler& scheduler_;
     Repeating* collective_ = nullptr;
     TrafficCounts& counts_;
+    bool loosely_;
     Beside beside_;
     std::uint64_t copied_ = 0;  ///< bytes of host copies, up to the last window
     std::vector<double> owed_;  ///< by lane: fractions of turns that earlier jumps skipped too few

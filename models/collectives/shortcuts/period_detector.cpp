@@ -9,10 +9,17 @@ namespace switchfold {
 
 namespace {
 
-// A window whose pace deviates from its stretch's by more than this share starts another stretch.
-constexpr double kSamePace = 0.015;
-// A stretch's mean pace is known if its standard error is at most this share of it.
-constexpr double kKnown = 0.0015;
+/// How alike the windows of a stretch are.
+struct Likeness {
+    double pace;     ///< share by which a window's pace deviates at most; more starts a new stretch
+    double known;    ///< share of the mean pace that its standard error is at most
+    double settled;  ///< share by which the paces of the halves differ at most
+    double jitter;   ///< share of the stretch's turns by which parts of a lane move against others
+    double drift;    ///< turns by which parts may drift apart over everything skipped
+};
+constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2};
+// FIFOs of a chain fill for hundreds of turns, at most eight slices each.
+constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8};
 constexpr std::size_t kFewestWindows = 3;
 // If parts move against each other by more than kAtRest turns, a stretch needs at least
 // kFewestTurns: data between them take that long to settle.
@@ -21,15 +28,10 @@ constexpr double kFewestTurns = 16;
 // only after as many as it has links.
 constexpr double kFewestInSection = 18;
 constexpr double kAtRest = 0.02;
-// The paces of its halves differ by at most this share: a drifting pace has not settled.
-constexpr double kSettled = 0.0025;
 constexpr std::size_t kMostMarks = 33;
-// Turns by which the parts of a lane may move against each other in a stretch, absolute or as a
-// share of the stretch's turns; and turns by which they may drift apart over everything skipped.
+// Turns by which the parts of a lane may move against each other in any stretch.
 constexpr double kJitter = 1.0;
-constexpr double kJitterShare = 0.25;
-constexpr double kDrift = 0.2;
-// The same limit on drift with sections, as a share of a section's turns: the error of an end.
+// The limit on drift with sections, as a share of a section's turns: the error of an end.
 constexpr double kSectionDrift = 0.0015;
 // The spread of pure jitter does not grow with the stretch; tolerance for its apparent growth.
 constexpr double kJitterGrows = 1.4;
@@ -97,7 +99,7 @@ bool PeriodDetector::goes_on() const {
     const Mark& first = stretch_.front();
     const Mark& before = stretch_[stretch_.size() - 2];
     const double pace = moved(first, before).mean / static_cast<double>(before.at - first.at);
-    return std::abs(stretch_.back().pace - pace) <= kSamePace * pace;
+    return std::abs(stretch_.back().pace - pace) <= (loosely_ ? kLoose : kClose).pace * pace;
 }
 
 bool PeriodDetector::known_to(double share) const {
@@ -116,7 +118,8 @@ bool PeriodDetector::known_to(double share) const {
 }
 
 std::optional<Repetition> PeriodDetector::repetition() const {
-    if (!known_to(kKnown))
+    const Likeness& like = loosely_ ? kLoose : kClose;
+    if (!known_to(like.known))
         return std::nullopt;
     const Mark& first = stretch_.front();
     const Mark& now = stretch_.back();
@@ -127,18 +130,19 @@ std::optional<Repetition> PeriodDetector::repetition() const {
         return std::abs(turns - all.mean) <= kSameTurns + kSameShare * all.mean;
     };
     if (all.mean <= 0 || all.lane.front() <= 0 ||
-        all.spread > std::max(kJitter, kJitterShare * all.mean))
+        all.spread > std::max(kJitter, like.jitter * all.mean))
         return std::nullopt;
     const auto pace = [](const Moved& turns, const Mark& from, const Mark& to) {
         return turns.mean / static_cast<double>(to.at - from.at);
     };
-    const double fewest = rests_early_ && known_to(kKnown / 3) ? kFewestTurns / 3 : kFewestTurns;
+    const double fewest =
+        rests_early_ && known_to(like.known / 3) ? kFewestTurns / 3 : kFewestTurns;
     if (all.mean < fewest_ || (all.spread > kAtRest && all.mean < fewest) ||
         (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);
     const double late = pace(half, middle, now);
-    if (std::abs(late - early) > kSettled * late)
+    if (std::abs(late - early) > like.settled * late)
         return std::nullopt;
     const auto window = static_cast<double>(window_);
     Repetition found;
@@ -157,7 +161,7 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     for (const double turns : all.lane)
         found.turns.push_back(
             section_ != 0 ? window : (same(turns) ? all.mean : turns) / found.seen);
-    const double drift = section_ == 0 ? kDrift : kSectionDrift * static_cast<double>(section_);
+    const double drift = section_ == 0 ? like.drift : kSectionDrift * static_cast<double>(section_);
     double periods = kTrust * (found.seen + skipped_);
     const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
     if (grown > 0)

@@ -64,6 +64,9 @@ public:
     /// For parts that keep their places and therefore settle early: a third of the turns suffices
     /// if their pace is known three times as precisely.
     void rest_early() { rests_early_ = true; }
+    /// A repetition whose pace has not quite settled, or whose parts still move apart, will do: the
+    /// end may then be several percent off.
+    void take_loosely() { loosely_ = true; }
     /// For parts that start unevenly and hand each other nothing: no stretch is shorter.
     void set_fewest(double turns) { fewest_ = turns; }
     /// Every `length` turns another motion begins, so no stretch crosses such a boundary. Turns
@@ -122,6 +125,7 @@ private:
     std::uint64_t window_end_ = 1;         ///< turns of the first part
     WindowListener* listener_ = nullptr;
     bool rests_early_ = false;
+    bool loosely_ = false;
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;

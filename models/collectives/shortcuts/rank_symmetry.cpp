@@ -3,6 +3,7 @@
 
 #include "interconnect/hop.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace switchfold {
@@ -36,6 +37,11 @@ bool same_link(const Topology& topology, std::uint32_t hop, std::uint32_t other)
     const TopologyEdge& a = topology.edges[edge_of(hop)];
     const TopologyEdge& b = topology.edges[edge_of(other)];
     return a.lanes == b.lanes && a.link_class == b.link_class;
+}
+
+bool one_nic_each(const Topology& topology) {
+    return std::ranges::all_of(
+        nearest_nics(topology), [](const auto& nics) { return nics.size() == 1; });
 }
 
 }  // namespace switchfold

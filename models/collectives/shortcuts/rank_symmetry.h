@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "interconnect/topology.h"
 #include "models/collectives/choice/group_layout.h"
 
@@ -27,6 +28,7 @@ struct RankSymmetry {
     std::vector<std::uint32_t> image_of_hop;   ///< by hop (hop.h): that with its traffic, or kIdle
     std::vector<NodeImage> image_of_node;      ///< by node; GPUs stand at their rank
     double error = kSmallFoldError;            ///< share by which times may differ, as measured
+    double typical = kSmallFoldError;          ///< mean of that share over sizes and machines
 
     /// Every rank stands for itself, and all links and nodes are idle.
     RankSymmetry(const Topology& topology, std::uint32_t ranks);
@@ -67,9 +69,13 @@ fold_domain(const Topology& topology, std::uint32_t ranks);
 /// one to member i of another): the first rank of each machine is kept. `between`: machines that
 /// send to each other, as pairs of sender and receiver. Nothing unless each machine is such a
 /// domain, of consecutive ranks, and the ways of all heads are alike. Heads that are simulated run
-/// ahead of each other and fall back, and one that stands for all does not: hence the larger error.
+/// ahead of each other and fall back, and one that stands for all does not: hence the larger error,
+/// which is smaller in long ones. `bytes`: of the shortest all-reduce.
 [[nodiscard]] std::optional<RankSymmetry> fold_heads(
     const Topology& topology, const GroupLayout& layout,
-    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between);
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between, Bytes bytes);
+
+/// Whether one NIC is nearest to each GPU.
+[[nodiscard]] bool one_nic_each(const Topology& topology);
 
 }  // namespace switchfold
