@@ -38,7 +38,7 @@ void add_schema(CLI::App& app, Chosen& chosen) {
         "system.schema.json");
     command->add_option(
         "KIND", arguments->kind,
-        "experiment, system, topology, collectives, gpu, processor, costs, launches, power, sweep, "
+        "experiment, system, topology, collectives, gpu, processor, costs, launches, jitter, power, sweep, "
         "trace "
         "(a line of switchfold's own "
         "format), "

@@ -9,9 +9,11 @@
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/collectives/parameters.h"
+#include "models/fidelity.h"
 #include "models/gpu/parameters.h"
 #include "sim/config/device_params.h"
 #include "sim/config/experts_params.h"
+#include "sim/config/jitter_params.h"
 #include "sim/config/kernel_beside_params.h"
 #include "sim/config/learning_params.h"
 #include "sim/config/many_core_params.h"
@@ -229,12 +231,19 @@ struct Experiment {
     bool causes = true;
     bool exact = false;
     bool approximate = false;
+    Fidelity fidelity = Fidelity::kAuto;
     std::vector<FaultParams> faults;
     LimitParams limits;
     std::optional<LearningParams> learning;
     std::vector<SlowRankParams> ranks;
+    PathOr<JitterParams> jitter;
     std::optional<PlannerParams> planner;
     std::optional<RunParams> run;
+
+    /// What simulations may leave out.
+    [[nodiscard]] Fidelity may_leave_out() const {
+        return exact ? Fidelity::kExact : (approximate ? Fidelity::kFast : fidelity);
+    }
     static constexpr auto fields() {
         return list_of(
             field("name", &Experiment::name, "Name of the experiment in reports.").required(),
@@ -267,16 +276,16 @@ struct Experiment {
                 "causes", &Experiment::causes,
                 "Find the causes of the slowdown: runs each scenario again with each mechanism "
                 "switched off."),
+            field("exact", &Experiment::exact, "The same as fidelity exact."),
+            field("approximate", &Experiment::approximate, "The same as fidelity fast."),
             field(
-                "exact", &Experiment::exact,
-                "Simulate every transfer of every collective; false: long collectives skip their "
-                "repetitive parts, repeated collectives reuse the first result, symmetric rings "
-                "are simulated on a few ranks, and statistics count what was left out."),
-            field(
-                "approximate", &Experiment::approximate,
-                "Simulate trees between machines on one GPU of each machine (in_switch_tree) or on "
-                "a few, at least three (tree), where the others do the same: ten and, on four of "
-                "eight, two times faster, and up to 7 and 9 % off (docs/performance.md)."),
+                "fidelity", &Experiment::fidelity,
+                "exact: every transfer of every rank is simulated. auto: long collectives skip "
+                "their repetitive parts, one like an earlier one passes as that did, and ranks "
+                "that do the same run on a few of them, where that changes times by less than a "
+                "quarter of the model's own error. fast: also where it changes them by up to 9 %, "
+                "and a step's packets are 64 KiB. Notes say what was approximated "
+                "(docs/performance.md#fidelity)."),
             field(
                 "faults", &Experiment::faults,
                 "Faults in addition to the system's own, present from the start or occurring "
@@ -292,6 +301,10 @@ struct Experiment {
                 "ranks", &Experiment::ranks,
                 "Ranks that are slower or start later than their GPUs imply "
                 "(docs/plans.md#unequal-gpus)."),
+            field(
+                "jitter", &Experiment::jitter,
+                "How far GPUs of one kind and their kernels differ, or the file with it "
+                "(configs/jitter). Absent: not at all (docs/plans.md#jitter)."),
             field(
                 "planner", &Experiment::planner,
                 "The plans that `switchfold plan` chooses from (docs/planner.md); `run` ignores "

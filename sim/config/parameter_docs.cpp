@@ -29,7 +29,7 @@ const Kind& find_kind(std::string_view name) {
         kind_of<TopologyParams>("topology"), kind_of<CollectiveParams>("collectives"),
         kind_of<GpuParams>("gpu"),           kind_of<ProcessorParams>("processor"),
         kind_of<HostCostsParams>("costs"),   kind_of<LaunchParams>("launches"),
-        kind_of<PowerParams>("power")};
+        kind_of<JitterParams>("jitter"),     kind_of<PowerParams>("power")};
     std::string known;
     for (const Kind& kind : kKinds) {
         if (kind.name == name)

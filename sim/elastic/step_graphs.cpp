@@ -10,6 +10,7 @@
 #include "training/elastic/place_ranks.h"
 #include "training/network/network.h"
 #include "training/plan/step/plan_memory.h"
+#include "workloads/graph/jitter.h"
 #include "workloads/graph/slow_ranks.h"
 
 #include <fmt/format.h>
@@ -256,6 +257,7 @@ StepGraphs::shared_step(const Members& all, const Members& working, PlanProblems
         if (one.rank < graph.ranks.size() && !graph.ranks[one.rank]->operations.empty())
             slow.push_back({one.rank, one.compute, one.delay});
     slow_down(graph, slow);
+    vary(graph, *experiment_.jitter, experiment_.seed);
     return graph;
 }
 

@@ -184,13 +184,32 @@ private:
             replays.size(), text));
 }
 
+/// Packets of `fast` where a step has kernels and many transfers. Those of a collective alone
+/// decide its time, by up to 17 %; a step's moved by -1.4 to +4.9 % (docs/performance.md).
+constexpr Bytes kLargePackets = kibibytes(64);
+
+std::optional<SystemParams> with_larger_packets(
+    const SystemParams& system, const ExecutionGraph& graph, const SimulateOptions& options) {
+    const auto computes = [](const Operation& operation) {
+        return std::holds_alternative<KernelOperation>(operation.body);
+    };
+    if (options.fidelity != Fidelity::kFast || options.functional_seed != 0 ||
+        system.collectives->transfer_unit >= kLargePackets || graph.ranks.empty() ||
+        std::ranges::none_of(graph.ranks.front()->operations, computes))
+        return std::nullopt;
+    std::optional<SystemParams> coarser = system;
+    coarser->collectives.value.transfer_unit = kLargePackets;
+    return coarser;
+}
+
 }  // namespace
 
 SimulateOptions simulate_options(const Experiment& experiment) {
     SimulateOptions options;
     options.limits = experiment.limits;
-    options.exact = experiment.exact;
-    options.approximate = experiment.approximate;
+    options.fidelity = experiment.may_leave_out();
+    options.jitter = *experiment.jitter;
+    options.jitter_seed = experiment.seed;
     return options;
 }
 
@@ -201,11 +220,13 @@ bool repeats_itself(const SystemParams& system) {
 }
 
 Outcome simulate(
-    const SystemParams& system, const ExecutionGraph& whole, const CollectivePolicies& policies,
+    const SystemParams& given, const ExecutionGraph& whole, const CollectivePolicies& policies,
     const SimulateOptions& options) {
+    const std::optional<SystemParams> coarser = with_larger_packets(given, whole, options);
+    const SystemParams& system = coarser ? *coarser : given;
     std::optional<RankSymmetry> fold;
-    if (!options.exact && options.functional_seed == 0)
-        fold = fold_of(system, whole, policies, options.approximate);
+    if (options.functional_seed == 0)
+        fold = fold_of(system, whole, policies, options.fidelity);
     const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
     const ExecutionGraph& graph = fold ? folded : whole;
     Simulation simulation;
@@ -224,9 +245,11 @@ Outcome simulate(
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
-    if (!options.exact && repeats_itself(system))
+    if (options.fidelity != Fidelity::kExact && repeats_itself(system))
         // A recalled collective's traffic would come to the timeline's counters at its end.
-        machine.collectives().allow_shortcuts(counts, system.faults.empty() && !options.counters);
+        machine.collectives().allow_shortcuts(
+            counts, system.faults.empty() && !options.counters,
+            options.fidelity == Fidelity::kFast);
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
@@ -286,12 +309,21 @@ Outcome simulate(
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
     outcome.jumped_us = to_microseconds(machine.collectives().jumped());
+    if (options.fidelity == Fidelity::kFast && outcome.jumped_us > 0)
+        outcome.notes.emplace_back(
+            "what repeats was left out at a pace that need not have settled: times may be up to "
+            "4 % off (fidelity fast)");
     outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
     note_cut_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(
-            "{} ranks stand for all {}: times may be up to {:.2g} % off (approximate)",
+            "{} ranks stand for all {}: times may be up to {:.2g} % off (fidelity exact "
+            "simulates all)",
             simulated.size(), whole.ranks.size(), 100 * fold->error));
+    if (coarser)
+        outcome.notes.push_back(fmt::format(
+            "packets are {} instead of {}: times may be up to 5 % off (fidelity fast)",
+            to_string(kLargePackets), to_string(given.collectives->transfer_unit)));
     return outcome;
 }
 

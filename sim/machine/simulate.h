@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/fidelity.h"
 #include "models/memory/contention.h"
 #include "sim/config/experiment.h"
 #include "sim/machine/outcome.h"
 #include "sim/pool/progress.h"
+#include "workloads/graph/jitter.h"
 
 #include <cstdint>
 #include <string>
@@ -21,9 +23,10 @@ struct SimulateOptions {
     std::uint64_t fault_seed = 1;         ///< for bit errors
     bool peers_together = false;          ///< no untraced rank is late
     std::uint32_t communication_sms = 0;  ///< per GPU, not available to kernels
+    Jitter jitter;                        ///< of folded steps; other graphs have it already
+    std::uint64_t jitter_seed = 1;
     LimitParams limits;                   ///< the run is aborted beyond them
-    bool exact = false;                   ///< skip no repetitions, and simulate every rank
-    bool approximate = false;             ///< fold what is a few percent off then too
+    Fidelity fidelity = Fidelity::kAuto;  ///< what may be left out
     JobProgress progress;                 ///< receives the share of operations ended; may be empty
     std::vector<Probe*> probes;           ///< watch it, and must outlive it
     std::string label;                    ///< that probes are told

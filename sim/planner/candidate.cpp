@@ -60,6 +60,8 @@ private:
             fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
         if (!experiment_.ranks.empty())
             fail("/ranks", "makes ranks unequal; expected none beside a planner");
+        if (!experiment_.jitter->none())
+            fail("/jitter", "makes ranks unequal; expected none beside a planner");
         if (const auto& plan = workload_of(experiment_).plan) {
             if (plan->placement)
                 fail(

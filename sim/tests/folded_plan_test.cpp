@@ -216,5 +216,39 @@ TEST(FoldedPlan, WhatHasNoTwoThatDoTheSameIsSimulatedWholeAndSaysWhy) {
     EXPECT_EQ(told(R"("data": 8, "overlap_gradients": false)"), "");
 }
 
+// Ranks that stand for others take the largest draws of all at once: an upper estimate.
+TEST(FoldedPlan, JitterOfManyRanksIsAtLeastThatOfTheWholeAndGrowsWithTheCluster) {
+    const auto step = [](std::uint32_t machines, const std::string& jitter, bool fold) {
+        const std::string text = fmt::format(
+            R"({{
+              "name": "jitter", "causes": false, "jitter": {},
+              "system": {{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx",
+                          "topology": {{"nodes": {}}}}},
+              "workload": {{"type": "training", "gradient": "bfloat16", "network": {},
+                            "plan": {{"data": {}, "pipeline": 2, "micro_batch": 1, "accumulate": 4,
+                                      "fold": {}}}}},
+              "scenarios": [{{"name": "it"}}]
+            }})",
+            jitter, machines, kGpt, machines * 4, fold);
+        return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
+    };
+    const auto slower = [&](std::uint32_t machines, bool fold) {
+        const std::string jitter = R"({"gpus": 0.02, "kernels": 0.01})";
+        return step(machines, jitter, fold).scenarios.front().iteration_us /
+               step(machines, "{}", fold).scenarios.front().iteration_us;
+    };
+    const double whole = slower(2, false);
+    const double folded = slower(2, true);
+    EXPECT_GT(whole, 1);
+    EXPECT_GT(folded, whole - 0.002);
+    EXPECT_LT(folded, whole + 0.03);
+    EXPECT_GT(slower(32, true), folded + 0.005);
+    const auto notes = step(2, R"("../jitter/a100_machine.json")", true).workload.notes;
+    EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+        return note.starts_with("GPUs differ by 0.53 %, kernels by 0.75 %") &&
+               note.find("upper estimate") != std::string::npos;
+    }));
+}
+
 }  // namespace
 }  // namespace switchfold::folded_plan_test

@@ -5,7 +5,11 @@
 #include "sim/pool/outcome_codec.h"
 #include "sim/pool/pool.h"
 #include "sim/workload/folded_probes.h"
+#include "workloads/graph/jitter.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace switchfold {
@@ -14,14 +18,43 @@ FoldedStep folded_step(const PlannedStep& step, const SystemParams& system) {
     return {step, gpus_of_machine(system), own_ways_out(system)};
 }
 
+namespace {
+
+/// Kernels of a probe differ as they do; how fast its GPUs are is drawn for the whole step.
+void vary_probe(ExecutionGraph& graph, const SimulateOptions& options) {
+    vary(graph, {0, options.jitter.kernels, Time()}, options.jitter_seed);
+}
+
+/// The step whose ranks are as slow as the slowest that they stand for.
+ExecutionGraph varied_step(
+    const FoldedStep& folded, const FoldedStep::Measured& measured,
+    const SimulateOptions& options) {
+    ExecutionGraph graph = folded.graph(measured);
+    const auto simulated = std::ranges::count_if(
+        graph.ranks, [](const auto& rank) { return !rank->operations.empty(); });
+    // Kernels that stand for passes have their jitter from the probe.
+    const bool by_passes = !folded.pieces().empty();
+    vary(
+        graph, {options.jitter.gpus, by_passes ? 0 : options.jitter.kernels, options.jitter.starts},
+        options.jitter_seed,
+        static_cast<std::uint32_t>(
+            graph.ranks.size() / std::max<std::size_t>(1, static_cast<std::size_t>(simulated))));
+    return graph;
+}
+
+}  // namespace
+
 ExecutionGraph measured_step(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options) {
     const FoldedProbes probes(folded, system, policies);
     std::vector<Outcome> outcomes;
-    for (const FoldedProbes::Run& run : probes.runs())
-        outcomes.push_back(FoldedProbes::told(simulate(system, run.graph, run.policies, options)));
-    return folded.graph(probes.measured(outcomes));
+    for (const FoldedProbes::Run& run : probes.runs()) {
+        ExecutionGraph graph = run.graph;
+        vary_probe(graph, options);
+        outcomes.push_back(FoldedProbes::told(simulate(system, graph, run.policies, options)));
+    }
+    return varied_step(folded, probes.measured(outcomes), options);
 }
 
 ExecutionGraph measured_step_apart(
@@ -33,8 +66,10 @@ ExecutionGraph measured_step_apart(
         jobs.push_back({probe.label, [&](const JobProgress& progress) {
                             SimulateOptions told = options;
                             told.progress = progress;
-                            return encode(FoldedProbes::told(
-                                simulate(system, probe.graph, probe.policies, told)));
+                            ExecutionGraph graph = probe.graph;
+                            vary_probe(graph, options);
+                            return encode(
+                                FoldedProbes::told(simulate(system, graph, probe.policies, told)));
                         }});
     std::vector<Outcome> outcomes(jobs.size());
     run(jobs, [&](std::size_t job, const JobResult& result) {
@@ -42,7 +77,7 @@ ExecutionGraph measured_step_apart(
             rethrow(jobs[job], result);
         outcomes[job] = decode(result.bytes);
     });
-    return folded.graph(probes.measured(outcomes));
+    return varied_step(folded, probes.measured(outcomes), options);
 }
 
 }  // namespace switchfold

@@ -7,6 +7,7 @@
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/read_workload.h"
 #include "workloads/graph/collective.h"
+#include "workloads/graph/jitter.h"
 #include "workloads/graph/join.h"
 #include "workloads/graph/slow_ranks.h"
 
@@ -151,6 +152,26 @@ void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared)
     prepared.unequal = true;
 }
 
+/// Applies the experiment's jitter, to a folded plan when its passes are measured.
+void vary_ranks(const WorkloadContext& context, PreparedWorkload& prepared) {
+    const Jitter& jitter = *context.experiment().jitter;
+    if (jitter.none())
+        return;
+    std::string told = fmt::format(
+        "GPUs differ by {:.2g} %, kernels by {:.2g} % (standard deviations), and collectives start "
+        "{:.3g} us late on average (jitter, seed {})",
+        100 * jitter.gpus, 100 * jitter.kernels, to_microseconds(jitter.starts),
+        context.experiment().seed);
+    if (prepared.folded) {
+        told += "; a rank is as slow as the slowest of those it stands for in every pass, which is "
+                "an upper estimate";
+    } else {
+        vary(prepared.graph, jitter, context.experiment().seed);
+        prepared.unequal = true;
+    }
+    prepared.report.notes.push_back(std::move(told));
+}
+
 /// A run over steps requires a plan, which determines its members.
 void check_run(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
@@ -165,6 +186,7 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
     PreparedWorkload prepared;
     std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
     slow_down_ranks(context, prepared);
+    vary_ranks(context, prepared);
     check(prepared.graph);
     check_scenarios(context, prepared);
     if (prepared.folded && prepared.left_out.empty()) {
