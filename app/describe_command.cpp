@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "interconnect/unit_cost.h"
 #include "sim/config/load.h"
 #include "sim/describe_collectives.h"
 #include "sim/machine/describe.h"
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -47,6 +49,8 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         std::string file;
         std::vector<std::string> set;
         bool dot = false;
+        bool units = false;
+        std::uint32_t node = 7;
     };
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
@@ -61,17 +65,30 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
         ->allow_extra_args(false);
     command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");
+    command->add_flag(
+        "--units", arguments->units,
+        "Print the estimated area and energy of its reduction units (JSON) instead");
+    command
+        ->add_option(
+            "--node", arguments->node,
+            "Process of that estimate in nm: 16, 14, 10 or 7 (the default)")
+        ->check(CLI::IsMember(kCostNodes));
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
             std::vector<Override> overrides;
             for (const std::string& text : arguments->set)
                 overrides.push_back(parse_override(text));
             const SystemParams system = load_any_system(arguments->file, overrides);
+            if (arguments->units) {
+                const std::string text = units_of_system(system, arguments->node).dump(2) + "\n";
+                std::fwrite(text.data(), 1, text.size(), stdout);
+                return 0;
+            }
             const RunJobs jobs = [](std::span<const Job> all, const JobEnded& ended) {
                 run_jobs(all, std::max(1U, std::thread::hardware_concurrency()), {}, ended);
             };
             const std::string text = arguments->dot ? draw_system(system)
-                                                    : describe_system(system) +
+                                                    : describe_system(system, arguments->node) +
                                                           all_reduce_table(system, jobs) +
                                                           measurements_of(system);
             std::fwrite(text.data(), 1, text.size(), stdout);

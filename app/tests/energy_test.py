@@ -76,6 +76,40 @@ class Energy(unittest.TestCase):
         self.assertNotIn("PCIe", table)  # parts that no scenario has are left out
         self.assertEqual(table, switchfold("energy", self.out))
 
+    def test_units_have_an_area_and_take_energy_only_where_they_add(self):
+        by_name = {s["name"]: s for s in self.energy()["scenarios"]}
+        units = json.loads(switchfold("describe", "configs/systems/hgx_h100.json", "--units"))
+        for scenario in by_name.values():
+            for end, of_units in (("low", "at_least"), ("high", "at_most")):
+                self.assertAlmostEqual(scenario["reduction_units_mm2"][end], units["all_mm2"][of_units], places=9)
+        self.assertEqual(by_name["ring"]["reduction_units_joules"]["high"], 0)
+        added = by_name["in_switch"]["reduction_units_joules"]
+        self.assertGreater(added["low"], 0)
+        self.assertGreater(added["high"], 2 * added["low"])
+        table = switchfold("energy", self.out)
+        self.assertIn("Reduction units, at 7 nm", table)
+        self.assertNotIn("ring:", table)
+
+    def test_units_of_a_system(self):
+        def of(system, *words):
+            return json.loads(switchfold("describe", f"configs/systems/{system}.json", "--units", *words))
+        h100 = of("hgx_h100")
+        self.assertEqual([(kind["switches"], kind["lanes"], kind["tables"]) for kind in h100["units"]],
+                         [(2, 40, 1), (2, 32, 1)])
+        for end in ("at_least", "at_most"):
+            lane = h100["units"][0]["lane_mm2"][end]
+            self.assertAlmostEqual(h100["all_mm2"][end], 8 * 18 * lane, places=9)
+            self.assertGreater(of("hgx_h100", "--node", "16")["all_mm2"][end], h100["all_mm2"][end])
+            fewer = of("hgx_h100", "--set", "/topology/switch/reduction/buffer=2 KiB")
+            self.assertLess(fewer["all_mm2"][end], 0.5 * h100["all_mm2"][end])
+        # Leaves and spines are both below and above another unit.
+        self.assertEqual([kind["tables"] for kind in of("dgx_h100_ndr_sharp")["units"]], [1, 1, 2, 2])
+        self.assertEqual(of("dgx1_v100")["units"], [])
+        self.assertNotIn("reduction units", switchfold("describe", "configs/systems/dgx1_v100.json"))
+        self.assertIn("0.041 to 0.20 mm2 a lane", switchfold("describe", "configs/systems/hgx_h100.json"))
+        self.assertIn("--node: 5 not in {16,14,10,7}",
+                      switchfold("describe", "configs/systems/hgx_h100.json", "--node", "5", code=2))
+
     def test_numbers_of_ones_own(self):
         path = self.with_power(gpu_link_pj_per_bit={"value": 60, "low": 13, "high": 150})
         mine = self.energy("--power", path)

@@ -68,7 +68,8 @@ Joules StepEnergy::gpu_watts() const {
 }
 
 StepEnergy energy_of(const StepWork& work, const PowerParams& power, const std::string& file) {
-    StepEnergy energy{work.scenario, work.seconds, work.gpus.size(), {}};
+    StepEnergy energy{work.scenario, work.seconds,  work.gpus.size(), {},
+                      work.units,    work.units_mm2};
     const auto at = [&](EnergyPart which) -> Joules& {
         return energy.parts[static_cast<std::size_t>(which)];
     };

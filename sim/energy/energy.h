@@ -70,6 +70,10 @@ struct StepWork {
     double gpu_link_bytes = 0;      ///< bytes on wires, each direction of each link
     double pcie_bytes = 0;
     double network_bytes = 0;
+    /// Of the switches' reduction units, an estimate from published numbers (unit_cost.h); none
+    /// without units. Part of no sum: what a switch takes is in what its links take.
+    Joules units{};
+    Joules units_mm2{};  ///< their area; neither has a value in the middle
 };
 
 struct StepEnergy {
@@ -77,6 +81,8 @@ struct StepEnergy {
     double seconds = 0;
     std::size_t gpus = 0;
     std::array<Joules, kEnergyParts> parts;
+    Joules units{};  ///< as StepWork has them
+    Joules units_mm2{};
     [[nodiscard]] const Joules& part(EnergyPart which) const {
         return parts[static_cast<std::size_t>(which)];
     }

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace switchfold {
 
 namespace {
@@ -38,6 +40,31 @@ bool used(const std::vector<StepEnergy>& scenarios, EnergyPart part) {
     return false;
 }
 
+/// What the units take, in a line of its own: empty where nothing reduces.
+std::string unit_line(const std::vector<StepEnergy>& scenarios) {
+    std::string out;
+    for (const StepEnergy& step : scenarios)
+        if (step.units.high > 0)
+            out += fmt::format(
+                "{} {}: {} to {} mJ a step", out.empty() ? "" : ";", step.scenario,
+                amount(step.units.low * 1e3), amount(step.units.high * 1e3));
+    const auto largest = std::max_element(
+        scenarios.begin(), scenarios.end(), [](const StepEnergy& a, const StepEnergy& b) {
+            return a.units_mm2.high < b.units_mm2.high;
+        });
+    if (out.empty())
+        return out;
+    return fmt::format(
+        "Reduction units, at 7 nm (docs/in_switch.md#area-and-energy): {} to {} mm2 in all;{}. In "
+        "no "
+        "sum\nabove.\n",
+        amount(largest->units_mm2.low), amount(largest->units_mm2.high), out);
+}
+
+OrderedJson ends_json(const Joules& range) {
+    return {{"low", range.low}, {"high", range.high}};
+}
+
 }  // namespace
 
 PowerParams load_power(const std::string& file) {
@@ -60,8 +87,8 @@ std::string energy_table(const RunEnergy& energy) {
         "{}\npower numbers: {}\n\n{}\n"
         "a GPU: mean power with its memory; a step: energy of all GPUs and links, and its parts.\n"
         "Estimated from the run, not measured; in brackets what the numbers leave open. Hosts, "
-        "fans\nand switches that only wait are not in it.\n",
-        energy.experiment, energy.power, align_columns(rows));
+        "fans\nand switches that only wait are not in it.\n{}",
+        energy.experiment, energy.power, align_columns(rows), unit_line(energy.scenarios));
 }
 
 OrderedJson energy_json(const RunEnergy& energy) {
@@ -77,6 +104,10 @@ OrderedJson energy_json(const RunEnergy& energy) {
              {"gpu_watts", estimate_json(step.gpu_watts())},
              {"step_joules", estimate_json(step.sum())},
              {"parts_joules", std::move(parts)}});
+        if (step.units_mm2.high > 0) {
+            scenarios.back()["reduction_units_mm2"] = ends_json(step.units_mm2);
+            scenarios.back()["reduction_units_joules"] = ends_json(step.units);
+        }
     }
     return {
         {"schema", "switchfold-energy-1"},

@@ -6,11 +6,13 @@
 #include "sim/config/parameter_units.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/energy/kernel_rows.h"
+#include "sim/machine/describe_units.h"
 #include "sim/output/result_reader.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -84,6 +86,28 @@ void add_packets(StepWork& work, const ScenarioResult& scenario) {
         }
 }
 
+/// Units are of several makes, and statistics do not say which element types they added: the range
+/// holds all of them.
+void add_units(StepWork& work, const ScenarioResult& scenario, const Topology& topology) {
+    constexpr std::uint32_t kNode = 7;
+    CostRange byte{std::numeric_limits<double>::max(), 0};
+    for (const UnitKind& kind : unit_kinds(topology, kNode)) {
+        const CostRange all = kind.lane.mm2().times(
+            static_cast<double>(kind.lanes) * static_cast<double>(kind.switches));
+        work.units_mm2 += {0, all.low, all.high};
+        for (const CostRange& pj : kind.lane.pj_per_byte)
+            if (pj.high > 0)
+                byte = {std::min(byte.low, pj.low), std::max(byte.high, pj.high)};
+    }
+    if (byte.high == 0)
+        return;
+    const StatisticTable& units = table_of(scenario, "reduction_units");
+    for (const StatisticTable::Row& unit : units.rows) {
+        const double bytes = value_of(units, unit, "bytes_in") * 1e-12;
+        work.units += {0, bytes * byte.low, bytes * byte.high};
+    }
+}
+
 /// Kernels, copies and collectives were counted over the whole run.
 void divide(StepWork& work, double steps) {
     for (GpuStepWork& gpu : work.gpus)
@@ -94,6 +118,8 @@ void divide(StepWork& work, double steps) {
     for (double StepWork::*member :
          {&StepWork::gpu_link_bytes, &StepWork::pcie_bytes, &StepWork::network_bytes})
         work.*member /= steps;
+    work.units.low /= steps;
+    work.units.high /= steps;
 }
 
 bool is_dense(std::string_view kernel_class) {
@@ -166,7 +192,9 @@ RunWork read_run_work(const std::filesystem::path& folder) {
             gpu.communication_sms = std::min(1.0, scenario.communication_blocks / params.sms);
         }
         add_packets(work, scenario);
-        add_links(work, scenario, build_topology(systems[i].topology));
+        const Topology topology = build_topology(systems[i].topology);
+        add_links(work, scenario, topology);
+        add_units(work, scenario, topology);
     }
     for_each_kernel_row(folder / "kernels.csv", [&](const KernelTableRow& kernel) {
         const auto found = by_name.find(std::string(kernel.scenario));

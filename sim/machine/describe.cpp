@@ -5,6 +5,7 @@
 #include "interconnect/reduction_tree.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/describe_topology.h"
+#include "sim/machine/describe_units.h"
 #include "sim/machine/system_queries.h"
 #include "sim/many_core/describe_devices.h"
 
@@ -50,7 +51,7 @@ std::string describe_host(const Topology& topology, const GpuParams& gpu, bool n
 
 }  // namespace
 
-std::string describe_system(const SystemParams& system) {
+std::string describe_system(const SystemParams& system, std::uint32_t node) {
     if (!system.has_gpus())
         return describe_devices(system);
     const Topology topology = build_topology(system.topology);
@@ -67,7 +68,13 @@ std::string describe_system(const SystemParams& system) {
     std::iota(world.begin(), world.end(), 0U);
     const std::string reason = why_no_reduction(topology, world);
     return out +
-           fmt::format("  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason);
+           fmt::format(
+               "  reduction in the switch: {}\n", reason.empty() ? "yes" : "no: " + reason) +
+           describe_units(topology, node);
+}
+
+OrderedJson units_of_system(const SystemParams& system, std::uint32_t node) {
+    return units_json(system.has_gpus() ? build_topology(system.topology) : Topology(), node);
 }
 
 std::string draw_system(const SystemParams& system) {

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/json.h"
 #include "sim/config/experiment.h"
 
+#include <cstdint>
 #include <string>
 
 namespace switchfold {
 
 /// A system in words: its devices, or its GPUs, interconnect, and bounds given by its graph and
-/// memory.
-[[nodiscard]] std::string describe_system(const SystemParams& system);
+/// memory. `node`: process in nm of the estimate of its reduction units.
+[[nodiscard]] std::string describe_system(const SystemParams& system, std::uint32_t node = 7);
+
+/// Area and energy of its reduction units at a process in nm (UnitPlace::node), as JSON; an
+/// estimate.
+[[nodiscard]] OrderedJson units_of_system(const SystemParams& system, std::uint32_t node);
 
 /// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).
 [[nodiscard]] std::string draw_system(const SystemParams& system);

@@ -2,6 +2,7 @@
 #include "sim/energy/step_work.h"
 
 #include "core/error.h"
+#include "interconnect/unit_cost.h"
 #include "sim/runner.h"
 
 #include <gtest/gtest.h>
@@ -74,6 +75,25 @@ TEST_F(ReadRunWork, BetweenMachinesPcieAndNetworkCarryTheSame) {
     EXPECT_GT(step.network_bytes, 2 * 1.875 * (16U << 20U)) << "over two cables: to a leaf, and on";
     EXPECT_GT(step.pcie_bytes, step.network_bytes) << "its headers are larger";
     EXPECT_LT(step.pcie_bytes, 2.5 * step.network_bytes);
+}
+
+TEST_F(ReadRunWork, UnitsAddEveryMembersBytesOnce) {
+    static_cast<void>(run(R"({"name": "sums", "system": "../systems/hgx_h100.json",
+        "workload": {"type": "collective", "size": "16 MiB", "ranks": 8},
+        "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}},
+                      {"name": "pull", "all_reduce": {"algorithm": "in_switch"}}]})"));
+    const RunWork work = read_run_work(folder_);
+    const StepWork& pull = work.steps.at(1);
+    EXPECT_EQ(work.steps[0].units.high, 0);
+    const Topology topology = build_topology(
+        load_any_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json", {}).topology);
+    const UnitCost port =
+        unit_cost(*topology.switches[topology.nodes[8].switch_class].reduction, {});
+    const double bytes = 8 * (16U << 20U);
+    EXPECT_NEAR(pull.units.low, bytes * 1e-12 * port.pj_per_byte[0].low, 1e-9 * pull.units.low);
+    EXPECT_NEAR(pull.units.high, bytes * 1e-12 * port.pj_per_byte[1].high, 1e-9 * pull.units.high);
+    EXPECT_NEAR(pull.units_mm2.low, 8 * 18 * port.mm2().low, 1e-9) << "one a lane";
+    EXPECT_EQ(pull.units_mm2.low, work.steps[0].units_mm2.low);
 }
 
 TEST_F(ReadRunWork, KernelsOfAStepAreOneStepsAndEveryScenarioHasItsSystem) {
