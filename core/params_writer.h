@@ -72,6 +72,13 @@ template <Params P>
 OrderedJson write_value(const P& value) {
     OrderedJson out = OrderedJson::object();
     for_each_of(P::fields(), [&](const auto& f) {
+        // A study's knob that nobody has turned leaves no trace.
+        if constexpr (requires {
+                          (value.*(f.member)).has_value();
+                          P::kLeavesOutAbsent;
+                      })
+            if (!(value.*(f.member)).has_value())
+                return;
         out[std::string(f.name)] = write_value(value.*(f.member));
     });
     // Only what a file may give together.

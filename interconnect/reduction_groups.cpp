@@ -62,6 +62,8 @@ Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, const Operan
         place.reduces = node.reduces;
         place.format = format;
         Switch& at = switch_at(node.node);
+        if (const auto& unit = at.params().reduction; unit && unit->tenants)
+            place.tenant = tenant_of(*unit->tenants, group.ranks);
         refused = at.add_group(plane.id, std::move(place));
         if (!refused.empty()) {
             refused = fmt::format("{} {}", topology_.nodes[node.node].name, refused);

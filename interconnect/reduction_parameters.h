@@ -4,11 +4,14 @@
 #include "core/params.h"
 #include "core/units.h"
 #include "interconnect/packet.h"
+#include "interconnect/place.h"
+#include "interconnect/unit_tenants.h"
 #include "interconnect/values.h"
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +67,12 @@ struct ReductionUnitParams {
     Time timeout = microseconds(20);
     std::uint32_t max_groups = 128;
     std::uint32_t max_members = 64;
+    std::optional<std::uint32_t> units;
+    std::optional<Place> place;
+    std::optional<std::vector<UnitTenant>> tenants;
+    std::optional<bool> watch_entries;
+    /// Absent ones are not in an effective configuration: digests of runs without them stay.
+    static constexpr bool kLeavesOutAbsent = true;
     /// A program's own, in place of what when_full says. No file has it.
     std::shared_ptr<const ReductionPolicy> policy{};
 
@@ -121,7 +130,26 @@ struct ReductionUnitParams {
                 65'535U),
             field(
                 "max_members", &P::max_members, "Ports that a group can have at one switch.", 1U,
-                65'535U));
+                65'535U),
+            field(
+                "units", &P::units,
+                "Units of a lane, among which its lines are divided: each with such entries, "
+                "buffer "
+                "and adders. Absent: one.",
+                1U, 64U),
+            field(
+                "place", &P::place,
+                "Of the switches that these parameters are of, those that have the unit; the "
+                "others "
+                "forward (docs/in_switch.md#places). Absent: all."),
+            field(
+                "tenants", &P::tenants,
+                "Who shares the table: quotas and priorities, by GPUs. Absent: nobody is told "
+                "apart."),
+            field(
+                "watch_entries", &P::watch_entries,
+                "Whether to tell what entries wait for (table reduction_entries of a result's "
+                "statistics)."));
     }
     /// Bytes of such operands per second and adder.
     [[nodiscard]] Bandwidth adder_rate_of(ElementType type) const {
@@ -143,7 +171,10 @@ struct ReductionUnitParams {
     }
     /// Reason why it cannot narrow such a group's numbers; empty if it can or need not.
     [[nodiscard]] std::string why_not(const OperandFormat& format) const;
+    /// Errors of quotas.
+    void check_tenants(ParamChecker& checker) const;
     void check(ParamChecker& checker) const {
+        check_tenants(checker);
         if (line.count() % kReduceGrain != 0)
             checker.error(
                 "/line",

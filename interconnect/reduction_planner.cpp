@@ -118,11 +118,12 @@ bool ReductionPlanner::belongs(std::uint32_t node) const {
     }
 }
 
-/// Whether it is a switch of the GPUs' own links, of the network, or of PCIe that can reduce.
+/// Whether it is a switch of the GPUs' own links, of the network, or of PCIe, or a NIC, that can
+/// reduce.
 bool ReductionPlanner::can_reduce(std::uint32_t node) const {
     const NodeKind kind = topology_.nodes[node].kind;
-    return (kind == NodeKind::kSwitch || kind == NodeKind::kPcie) && params(node).reduction &&
-           params(node).multicast;
+    return (kind == NodeKind::kSwitch || kind == NodeKind::kPcie || kind == NodeKind::kNic) &&
+           params(node).reduction && params(node).multicast;
 }
 
 void ReductionPlanner::restart(Reached& reached, std::uint32_t root) const {
@@ -202,14 +203,13 @@ ReductionTree ReductionPlanner::build(std::uint32_t root) {
             hop = tree_.parent_hop[node];
         }
     }
-    for (ReductionTreeNode& node : tree.nodes)
-        node.reduces = node.node == root || (can_reduce(node.node) && node.down.size() > 1);
     count_answers(tree);
     for (const ReductionTreeNode& node : tree.nodes)
         place_[node.node] = kNone;
     return tree;
 }
 
+/// And says which nodes reduce.
 void ReductionPlanner::count_answers(ReductionTree& tree) const {
     std::vector<ReductionTreeNode*> deepest_first;
     for (ReductionTreeNode& node : tree.nodes)
@@ -217,12 +217,15 @@ void ReductionPlanner::count_answers(ReductionTree& tree) const {
     std::stable_sort(deepest_first.begin(), deepest_first.end(), [&](const auto* a, const auto* b) {
         return tree_.depth[a->node] > tree_.depth[b->node];
     });
-    for (ReductionTreeNode* node : deepest_first)
+    for (ReductionTreeNode* node : deepest_first) {
         for (const std::uint32_t hop : node->down) {
             const std::uint32_t child = topology_.end_of(hop);
             const bool one = is_gpu(child) || tree.nodes[place_[child]].reduces;
             node->answers += one ? 1 : tree.nodes[place_[child]].answers;
         }
+        // Operands may also meet in a NIC to which one switch forwards those of several GPUs.
+        node->reduces = node->up == kNone || (can_reduce(node->node) && node->answers > 1);
+    }
 }
 
 std::string ReductionPlanner::fault_of(const ReductionTree& tree) const {

@@ -32,11 +32,13 @@ UnitFormat::UnitFormat(const OperandFormat& format, Accumulation accumulation) :
     timing = static_cast<std::uint16_t>(unsigned{format.operands()} << 8U | adder);
 }
 
-ReductionUnit::ReductionUnit(const ReductionUnitParams& params, std::uint32_t lanes) :
-    params_(params),
-    entries_(std::uint64_t{params.entries} * lanes),
-    buffer_((params.buffer * lanes).count()) {
+ReductionUnit::ReductionUnit(const ReductionUnitParams& params, std::uint32_t of_port) :
+    params_(params) {
+    const std::uint32_t lanes = of_port * params.units.value_or(1);
+    entries_ = std::uint64_t{params.entries} * lanes;
+    buffer_ = (params.buffer * lanes).count();
     params_.group_entries *= lanes;
+    make_shares();
     for (const auto& [type, word] : EnumNames<ElementType>::kNames) {
         adder_rates_[static_cast<std::size_t>(type)] =
             params.adder_rate_of(type) * params.adders * lanes;
@@ -52,7 +54,37 @@ ReductionUnit::Held ReductionUnit::held_by(std::uint32_t payload, const UnitForm
         static_cast<std::uint32_t>(carried_bytes(payload, format.partial_sums))};
 }
 
-bool ReductionUnit::admit(std::uint16_t group) {
+void ReductionUnit::make_shares() {
+    if (!params_.tenants)
+        return;
+    Share rest{entries_, buffer_, {}, {}};
+    const std::uint64_t times = entries_ / params_.entries;
+    for (const UnitTenant& tenant : *params_.tenants) {
+        if (tenant.entries == 0) {
+            share_of_tenant_.push_back(SIZE_MAX);
+            continue;
+        }
+        const std::uint64_t entries = tenant.entries * times;
+        const std::uint64_t buffer = buffer_ / params_.entries * tenant.entries;
+        share_of_tenant_.push_back(shares_.size());
+        shares_.push_back({entries, buffer, {}, {}});
+        rest.entries -= entries;
+        rest.buffer -= buffer;
+    }
+    share_of_tenant_.push_back(SIZE_MAX);  // groups of none
+    std::replace(share_of_tenant_.begin(), share_of_tenant_.end(), SIZE_MAX, shares_.size());
+    shares_.push_back(rest);
+}
+
+bool ReductionUnit::admit(std::uint16_t group, std::uint32_t tenant) {
+    if (!shares_.empty()) {
+        if (shares_[share_of_tenant_[tenant]].entries == 0)
+            return false;
+        if (tenants_.size() <= group)
+            tenants_.resize(group + 1U, static_cast<std::uint32_t>(params_.tenants->size()));
+        tenants_[group] = tenant;
+        return true;
+    }
     if (params_.when_full != WhenFull::kRefuse)
         return true;
     if ((quotas_.size() + 1) * params_.group_entries > entries_)
@@ -69,6 +101,13 @@ bool ReductionUnit::room(const Packet& packet, TreeRole role, Held held, bool al
     if (const Quota* q = quota_of(quotas_, packet.group)) {
         const std::uint32_t used = q->used[static_cast<std::size_t>(role)];
         return (used == 0 && alone) || used + held.entries <= params_.group_entries;
+    }
+    if (!shares_.empty()) {
+        const Share& s = shares_[share_of(packet.group)];
+        const auto r = static_cast<std::size_t>(role);
+        return (s.entries_used[r] == 0 && alone) ||
+               (s.entries_used[r] + held.entries <= s.entries &&
+                s.buffer_used[r] + held.bytes <= s.buffer);
     }
     const Table& t = table(role);
     return (t.entries_used == 0 && alone) ||
@@ -88,12 +127,22 @@ ReductionUnit::fits(const Packet& request, TreeRole role, const UnitFormat& form
         empty = used == 0;
         lines = params_.group_entries - std::min<std::uint64_t>(used, params_.group_entries);
     } else {
-        const Table& t = table(role);
-        empty = t.entries_used == 0;
-        lines = std::min(
-            entries_ - std::min<std::uint64_t>(t.entries_used, entries_),
-            (buffer_ - std::min(t.buffer_used, buffer_)) /
-                carried_bytes(line, format.partial_sums));
+        const auto free_lines = [&](std::uint64_t entries, std::uint64_t entries_taken,
+                                    std::uint64_t buffer, std::uint64_t buffer_taken) {
+            empty = entries_taken == 0;
+            return std::min(
+                entries - std::min(entries_taken, entries),
+                (buffer - std::min(buffer_taken, buffer)) /
+                    carried_bytes(line, format.partial_sums));
+        };
+        if (shares_.empty()) {
+            const Table& t = table(role);
+            lines = free_lines(entries_, t.entries_used, buffer_, t.buffer_used);
+        } else {
+            const Share& s = shares_[share_of(request.group)];
+            const auto r = static_cast<std::size_t>(role);
+            lines = free_lines(s.entries, s.entries_used[r], s.buffer, s.buffer_used[r]);
+        }
     }
     // A buffer of less than one line holds one.
     lines = std::max<std::uint64_t>(lines, empty ? 1 : 0);
@@ -105,10 +154,15 @@ std::uint64_t ReductionUnit::room_of(std::uint16_t group, const UnitFormat& form
     for (const Quota& q : quotas_)
         if (q.group == group)
             entries = params_.group_entries;
+    std::uint64_t buffer = buffer_;
+    if (!shares_.empty()) {
+        entries = shares_[share_of(group)].entries;
+        buffer = shares_[share_of(group)].buffer;
+    }
     const std::uint64_t line = params_.line.count() * format.line;
     const std::uint64_t held = carried_bytes(line, format.partial_sums);
     return std::min(
-        entries * line, held % line == 0 ? buffer_ / (held / line) : buffer_ / held * line);
+        entries * line, held % line == 0 ? buffer / (held / line) : buffer / held * line);
 }
 
 std::uint32_t ReductionUnit::new_line(const Packet& packet, TreeRole role) {
@@ -142,6 +196,11 @@ std::uint32_t ReductionUnit::take(const Packet& packet, TreeRole role, Held held
     table(role).buffer_used += held.bytes;
     if (Quota* q = quota_of(quotas_, packet.group))
         q->used[static_cast<std::size_t>(role)] += held.entries;
+    if (!shares_.empty()) {
+        Share& s = shares_[share_of(packet.group)];
+        s.entries_used[static_cast<std::size_t>(role)] += held.entries;
+        s.buffer_used[static_cast<std::size_t>(role)] += held.bytes;
+    }
     statistics_.peak_entries = std::max<std::uint64_t>(statistics_.peak_entries, entries_used());
     return index;
 }
@@ -166,13 +225,15 @@ ReductionUnit::through_adder(const Packet& operands, Time now, const UnitFormat&
 }
 
 std::optional<std::uint32_t> ReductionUnit::open(
-    const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format) {
+    const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format,
+    Time now) {
     const Held held = held_by(request.payload, format);
     if (!room(request, role, held, held.entries == 1))
         return std::nullopt;
     const std::uint32_t index = take(request, role, held);
     lines_[index].packet.width = format.sums;
     lines_[index].missing = answers;
+    lines_[index].opened = now;
     return index;
 }
 
@@ -183,10 +244,12 @@ std::uint32_t ReductionUnit::divide(const Packet& request, TreeRole role) {
 }
 
 std::uint32_t ReductionUnit::open_part(
-    std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format) {
+    std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format,
+    Time now) {
     const std::uint32_t index = take(part, lines_[request].role, held_by(part.payload, format));
     lines_[index].packet.width = format.sums;
     lines_[index].missing = answers;
+    lines_[index].opened = now;
     lines_[index].request = request;
     lines_[index].number = lines_[request].number++;
     return index;
@@ -214,6 +277,7 @@ ReductionUnit::add(std::uint32_t index, const Packet& answer, Time now, const Un
     line.failed = line.failed || answer.count == 0;
     if (--line.missing > 0)
         return std::nullopt;
+    line.complete = now;
     line.leaving = true;
     ++table(line.role).leaving;
     return Span{sum.first + params_.latency, line.added + params_.latency};
@@ -240,6 +304,7 @@ std::optional<ReductionUnit::Push> ReductionUnit::push(
         Line& line = lines_[at->second];
         line.packet.width = format.sums;
         line.push = true;
+        line.opened = now;
         line.missing = members;
     } else {
         unlink(at->second);
@@ -262,6 +327,7 @@ std::optional<ReductionUnit::Push> ReductionUnit::push(
         return result;
     }
     lines_of_pushes_.erase(at);
+    line.complete = now;
     line.leaving = true;
     ++table(line.role).leaving;
     result.ready = Span{sum.first + params_.latency, line.added + params_.latency};
@@ -273,6 +339,7 @@ Time ReductionUnit::expel(std::uint32_t index, Time now) {
     SWITCHFOLD_CHECK(line.open && line.push && !line.leaving, "no line to expel");
     unlink(index);
     lines_of_pushes_.erase(key(line.packet));
+    line.complete = now;
     line.leaving = true;
     ++table(line.role).leaving;
     return std::max(line.added, now) + params_.latency;
@@ -293,7 +360,7 @@ void ReductionUnit::unlink(std::uint32_t index) {
     (line.newer == kNone ? t.newest : lines_[line.newer].older) = line.older;
 }
 
-void ReductionUnit::close(std::uint32_t index, bool complete, std::uint8_t width) {
+void ReductionUnit::close(std::uint32_t index, bool complete, std::uint8_t width, Time now) {
     Line& line = lines_[index];
     SWITCHFOLD_CHECK(line.open && line.leaving, "a reduction closed too early or twice");
     line.open = false;
@@ -302,6 +369,21 @@ void ReductionUnit::close(std::uint32_t index, bool complete, std::uint8_t width
     table(line.role).buffer_used -= held_[index].bytes;
     if (Quota* q = quota_of(quotas_, line.packet.group))
         q->used[static_cast<std::size_t>(line.role)] -= held_[index].entries;
+    if (!shares_.empty()) {
+        Share& s = shares_[share_of(line.packet.group)];
+        s.entries_used[static_cast<std::size_t>(line.role)] -= held_[index].entries;
+        s.buffer_used[static_cast<std::size_t>(line.role)] -= held_[index].bytes;
+    }
+    if (params_.watch_entries.value_or(false) && held_[index].entries > 0 && !line.failed) {
+        // A sum that is sent on before its tail was added frees its entry when it begins to leave.
+        const Time came = std::clamp(line.complete, line.opened, std::max(line.opened, now));
+        const Time ready =
+            std::clamp(line.added + params_.latency, came, std::max(came, now));
+        ++entry_statistics_.lines;
+        entry_statistics_.members += came - line.opened;
+        entry_statistics_.adders += ready - came;
+        entry_statistics_.output += std::max(ready, now) - ready;
+    }
     if (complete) {
         ++statistics_.reductions;
         statistics_.bytes_out += stored_bytes(line.packet.payload, width);

@@ -75,6 +75,30 @@ struct ReductionUnitStatistics {
     }
 };
 
+/// What entries waited for, where ReductionUnitParams::watch_entries asks for it: sums over the
+/// lines that left. Only what was simulated counts: `exact` simulates all.
+struct EntryStatistics {
+    std::uint64_t lines = 0;
+    Time members;
+    Time adders;
+    Time output;
+    static constexpr auto statistics() {
+        using S = EntryStatistics;
+        return list_of(
+            statistic(
+                "lines", &S::lines, Unit::kCount, "Lines, or requests of several, that left."),
+            statistic(
+                "members_us", &S::members, Unit::kMicroseconds,
+                "Time that they were open until the last operand came."),
+            statistic(
+                "adders_us", &S::adders, Unit::kMicroseconds,
+                "Time from there until the sum was ready: adders and latency."),
+            statistic(
+                "output_us", &S::output, Unit::kMicroseconds,
+                "Time from there until the sum left and the entry was free."));
+    }
+};
+
 /// The table of open lines of one port bundle, its buffer and its adders. A line is open for a pull
 /// (a request awaiting answers) or for a push (operands that arrive unrequested, identified by
 /// group, client and tag). What is called a line here may be several of the unit's (`line` bytes
@@ -88,8 +112,10 @@ public:
         std::uint32_t count = 0;            ///< members whose operands have arrived
         std::vector<std::uint32_t> values;  ///< functional mode: operands
         Time touched;
-        Time added;                   ///< when the adders finish the operands received
-        Time tail;                    ///< for a departing sum: when its last byte can leave
+        Time added;  ///< when the adders finish the operands received
+        Time tail;   ///< for a departing sum: when its last byte can leave
+        Time opened;
+        Time complete;                ///< when the last operand came
         std::uint32_t older = kNone;  ///< push: neighbours in the order of the last operands
         std::uint32_t newer = kNone;
         TreeRole role = TreeRole::kRoot;
@@ -114,17 +140,26 @@ public:
     };
     static constexpr std::uint32_t kNone = UINT32_MAX;
 
-    ReductionUnit(const ReductionUnitParams& params, std::uint32_t lanes);
+    ReductionUnit(const ReductionUnitParams& params, std::uint32_t of_port);
 
     /// Reserves entries for a group, if the unit is configured to reject groups. \returns false if
     /// too few are left.
-    [[nodiscard]] bool admit(std::uint16_t group);
+    [[nodiscard]] bool admit(std::uint16_t group, std::uint32_t tenant = 0);
     void dismiss(std::uint16_t group);
+    /// Index of the group's tenant; as many as there are for groups of none.
+    [[nodiscard]] std::uint32_t tenant_of_group(std::uint16_t group) const {
+        return group < tenants_.size() ? tenants_[group] : 0;
+    }
+    /// Whether two groups take each other's entries.
+    [[nodiscard]] bool share_entries(std::uint16_t a, std::uint16_t b) const {
+        return shares_.empty() || share_of(a) == share_of(b);
+    }
 
     /// Opens a line for a request with `answers` answers.
     /// \returns its index, or nothing if there is no room for all of it.
-    std::optional<std::uint32_t>
-    open(const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format);
+    std::optional<std::uint32_t> open(
+        const Packet& request, TreeRole role, std::uint32_t answers, const UnitFormat& format,
+        Time now = {});
     /// Bytes of such a request for which there is room: all, or as many lines as find entries.
     [[nodiscard]] std::uint32_t
     fits(const Packet& request, TreeRole role, const UnitFormat& format) const;
@@ -133,7 +168,8 @@ public:
     std::uint32_t divide(const Packet& request, TreeRole role);
     /// Opens the next part, of the length that the packet says.
     std::uint32_t open_part(
-        std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format);
+        std::uint32_t request, const Packet& part, std::uint32_t answers, const UnitFormat& format,
+        Time now = {});
     /// A part has been closed with this sum, or will not be opened. \returns whether the request
     /// has all of its own.
     bool note_part(std::uint32_t request, std::uint32_t bytes, bool failed);
@@ -166,7 +202,7 @@ public:
     void note_timeout() { ++statistics_.timeouts; }
 
     /// Frees the line's entries and buffer. `width`: of its sum.
-    void close(std::uint32_t line, bool complete, std::uint8_t width = 1);
+    void close(std::uint32_t line, bool complete, std::uint8_t width = 1, Time now = {});
 
     void note_stall() { ++statistics_.stalled_requests; }
     void note_stall_end(Time waited) { statistics_.stall_time += waited; }
@@ -179,6 +215,10 @@ public:
         return tables_[0].entries_used + tables_[1].entries_used;
     }
     [[nodiscard]] const ReductionUnitStatistics& statistics() const { return statistics_; }
+    /// Null unless entries are watched.
+    [[nodiscard]] const EntryStatistics* entry_statistics() const {
+        return params_.watch_entries.value_or(false) ? &entry_statistics_ : nullptr;
+    }
 
 private:
     struct Key {
@@ -195,6 +235,13 @@ private:
         std::uint16_t group;
         std::array<std::uint32_t, kTreeRoles> used;
     };
+    /// What some tenants' lines may take: a quota, or what quotas leave.
+    struct Share {
+        std::uint64_t entries = 0;
+        std::uint64_t buffer = 0;
+        std::array<std::uint64_t, kTreeRoles> entries_used{};
+        std::array<std::uint64_t, kTreeRoles> buffer_used{};
+    };
     /// Resources of one role, each as large as the parameters say.
     struct Table {
         std::uint32_t oldest = kNone;
@@ -209,6 +256,10 @@ private:
         std::uint32_t bytes = 0;
     };
     static Key key(const Packet& p) { return {p.tag, std::uint64_t{p.client} << 16U | p.group}; }
+    void make_shares();
+    [[nodiscard]] std::size_t share_of(std::uint16_t group) const {
+        return share_of_tenant_[tenants_[group]];
+    }
     [[nodiscard]] Held held_by(std::uint32_t payload, const UnitFormat& format) const;
     [[nodiscard]] const Table& table(TreeRole role) const {
         return tables_[static_cast<std::size_t>(role)];
@@ -223,8 +274,8 @@ private:
     void unlink(std::uint32_t index);
 
     ReductionUnitParams params_;
-    std::uint64_t entries_;
-    std::uint64_t buffer_;
+    std::uint64_t entries_ = 0;
+    std::uint64_t buffer_ = 0;
     /// By element type; then those of 8-bit numbers that stand for elements of these types.
     std::array<Bandwidth, 2 * EnumNames<ElementType>::kNames.size()> adder_rates_;
     ReductionUnitStatistics statistics_;
@@ -233,6 +284,10 @@ private:
     std::vector<std::uint32_t> free_;
     std::unordered_map<Key, std::uint32_t, KeyHash> lines_of_pushes_;
     std::vector<Quota> quotas_;  ///< of admitted groups, if groups can be rejected
+    std::vector<Share> shares_;  ///< if there are tenants; the last one is what quotas leave
+    std::vector<std::size_t> share_of_tenant_;
+    std::vector<std::uint32_t> tenants_;  ///< by group, if there are tenants
+    EntryStatistics entry_statistics_;
     std::array<Table, kTreeRoles> tables_;
     Time adder_free_;
     // Cached, since most operands have the same length as the previous ones.

@@ -13,12 +13,15 @@ namespace switchfold {
 Switch::Switch(
     const sc_core::sc_module_name& name, const SwitchParams& params, ValuePool& values,
     Scheduler& scheduler, bool stores) :
-    sc_module(name),
-    scheduler_(scheduler),
-    stores_(stores),
-    params_(params),
-    values_(values),
-    policy_(params.reduction ? reduction_policy(*params.reduction) : nullptr) {}
+    sc_module(name), scheduler_(scheduler), stores_(stores), params_(params), values_(values) {
+    if (params.reduction)
+        set_reduction_policy(reduction_policy(*params.reduction));
+}
+
+void Switch::set_reduction_policy(std::shared_ptr<const ReductionPolicy> policy) {
+    policy_ = std::move(policy);
+    ordered_ = policy_->orders() || (params_.reduction && params_.reduction->tenants);
+}
 
 void Switch::attach(Link& incoming, std::uint32_t lanes) {
     const auto port = static_cast<std::uint32_t>(ports_.size());
@@ -33,7 +36,7 @@ void Switch::attach(Link& incoming, std::uint32_t lanes) {
 
 std::string Switch::add_group(std::uint16_t id, SwitchGroup added) {
     if (params_.reduction && added.reduces)
-        if (std::string why = why_refused(id, added.format); !why.empty()) {
+        if (std::string why = why_refused(id, added.format, added.tenant); !why.empty()) {
             ++statistics_.refused_groups;
             return why;
         }
@@ -46,7 +49,8 @@ std::string Switch::add_group(std::uint16_t id, SwitchGroup added) {
     return {};
 }
 
-std::string Switch::why_refused(std::uint16_t id, const OperandFormat& format) {
+std::string
+Switch::why_refused(std::uint16_t id, const OperandFormat& format, std::uint32_t tenant) {
     const ReductionUnitParams& unit = *params_.reduction;
     const auto& types = unit.datatypes;
     if (std::find(types.begin(), types.end(), format.type) == types.end())
@@ -56,7 +60,7 @@ std::string Switch::why_refused(std::uint16_t id, const OperandFormat& format) {
     if (groups_held_ == unit.max_groups)
         return fmt::format("has no multicast group left of its {}", unit.max_groups);
     for (std::size_t p = 0; p < ports_.size(); ++p)
-        if (!ports_[p].unit->admit(id)) {
+        if (!ports_[p].unit->admit(id, tenant)) {
             for (std::size_t earlier = 0; earlier < p; ++earlier)
                 ports_[earlier].unit->dismiss(id);
             return "has no reduction entries left to set aside";

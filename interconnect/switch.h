@@ -32,6 +32,7 @@ struct SwitchGroup {
     std::uint32_t answers = 0;   ///< number of answers to a fetch sent to all children
     bool reduces = true;         ///< false: forwards operands
     bool scatters = false;       ///< a line's sum goes to its home alone
+    std::uint32_t tenant = 0;    ///< of the switch's units (UnitTenant)
     bool flushed = false;        ///< its collective gave up: operands are dropped
     Switch* home = nullptr;      ///< of a folded group: the switch whose units add what arrives
     OperandFormat format;
@@ -102,9 +103,7 @@ public:
     [[nodiscard]] std::size_t stalled_requests() const;
     [[nodiscard]] const SwitchStatistics& statistics() const { return statistics_; }
     /// Says from now on whose partial sum leaves a full unit here, in place of `when_full`.
-    void set_reduction_policy(std::shared_ptr<const ReductionPolicy> policy) {
-        policy_ = std::move(policy);
-    }
+    void set_reduction_policy(std::shared_ptr<const ReductionPolicy> policy);
     [[nodiscard]] bool reductions_failed() const { return failed_; }
 
 private:
@@ -160,6 +159,7 @@ private:
     bool merge_push(std::uint32_t port, const Packet& packet, Time now);
     void stall(std::uint32_t port, TreeRole role, const Stalled& waiting);
     void evict_for(std::uint32_t port, TreeRole role);
+    bool evict_for(std::uint32_t port, TreeRole role, const Packet& waiting);
     void arm_timer(std::uint32_t port);
     void expire(std::uint32_t port);
     Time leaves_at(std::uint32_t port, std::uint32_t line, ReductionUnit::Span ready);
@@ -179,7 +179,21 @@ private:
         return group.up == nullptr ? TreeRole::kRoot : TreeRole::kBelow;
     }
     [[nodiscard]] std::uint32_t push_port(const SwitchGroup& group, const Packet& packet) const;
-    [[nodiscard]] std::string why_refused(std::uint16_t id, const OperandFormat& format);
+    [[nodiscard]] std::string
+    why_refused(std::uint16_t id, const OperandFormat& format, std::uint32_t tenant);
+    /// Whether packets wait that are to be served before this one.
+    [[nodiscard]] bool must_wait(std::uint32_t port, TreeRole role, const Packet& packet) {
+        auto& queue = ports_[port].stalled_as(role);
+        return !queue.empty() && (!ordered_ || waits_behind(port, role, packet));
+    }
+    [[nodiscard]] bool waits_behind(std::uint32_t port, TreeRole role, const Packet& packet);
+    /// The next in order, from the head on, that does not wait behind others: its place in the
+    /// queue; the queue's length if there is none. `tried`: places not to name.
+    [[nodiscard]] std::size_t
+    next_in_order(std::uint32_t port, TreeRole role, const std::vector<bool>& tried);
+    void drain_in_order(std::uint32_t port, TreeRole role);
+    /// Serves what waits at a place. \returns whether it left the queue.
+    bool serve(std::uint32_t port, TreeRole role, std::size_t place);
     SwitchGroup& group(std::uint16_t id) {
         if (id >= groups_.size() || !groups_[id].held()) [[unlikely]]
             no_group(id);
@@ -200,6 +214,7 @@ private:
     std::vector<std::uint32_t> free_trains_;
     std::uint32_t groups_held_ = 0;
     bool failed_ = false;
+    bool ordered_ = false;  ///< what waits is not served as it came
     std::shared_ptr<const ReductionPolicy> policy_;
 };
 

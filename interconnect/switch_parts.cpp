@@ -23,7 +23,8 @@ bool Switch::open_rest(std::uint32_t port, Stalled& waiting) {
         return false;
     if (waiting.request == ReductionUnit::kNone)
         waiting.request = unit.divide(waiting.packet, role);
-    const std::uint32_t line = unit.open_part(waiting.request, part, members.answers, members.unit);
+    const std::uint32_t line =
+        unit.open_part(waiting.request, part, members.answers, members.unit, scheduler_.now());
     if (failed_) {
         time_out(port, line);
         waiting.opened += part.payload;

@@ -30,7 +30,7 @@ void Switch::stall(std::uint32_t port, TreeRole role, const Stalled& waiting) {
 OptionalTime Switch::accept_fetch(const Packet& packet, Link& from) {
     const std::uint32_t port = from.port();
     const TreeRole role = role_in(group(packet.group));
-    const bool first = ports_[port].stalled_as(role).empty();
+    const bool first = !must_wait(port, role, packet);
     if (first && open_pull(port, packet)) [[likely]]
         return scheduler_.now();
     Stalled waiting{.packet = packet, .from = &from, .since = scheduler_.now()};
@@ -44,7 +44,7 @@ bool Switch::open_pull(std::uint32_t port, const Packet& packet) {
     const SwitchGroup& members = group(packet.group);
     ReductionUnit& unit = *ports_[port].unit;
     const std::optional<std::uint32_t> line =
-        unit.open(packet, role_in(members), members.answers, members.unit);
+        unit.open(packet, role_in(members), members.answers, members.unit, scheduler_.now());
     if (!line)
         return false;
     if (failed_)
@@ -138,7 +138,7 @@ OptionalTime Switch::accept_push(const Packet& packet, Link& from) {
     // Operands of an open line must not wait behind those of lines without room: the open entry
     // waits for them.
     const TreeRole role = role_in(members);
-    const bool may_open = ports_[port].stalled_as(role).empty();
+    const bool may_open = !must_wait(port, role, packet);
     if ((may_open || ports_[port].unit->has_line(packet)) && merge_push(port, packet, now))
         return arrived;
     stall(port, role, {.packet = packet, .from = &from, .since = now});
@@ -174,13 +174,27 @@ bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
 }
 
 void Switch::evict_for(std::uint32_t port, TreeRole role) {
-    ReductionUnit& unit = *ports_[port].unit;
-    if (unit.leaving(role))
+    if (ports_[port].unit->leaving(role))
         return;
-    const Packet& waiting = ports_[port].stalled_as(role).front().packet;
+    auto& queue = ports_[port].stalled_as(role);
+    if (!ordered_) {
+        evict_for(port, role, queue.front().packet);
+        return;
+    }
+    std::vector<bool> tried(queue.size());
+    for (std::size_t i = next_in_order(port, role, tried); i < queue.size();
+         i = next_in_order(port, role, tried)) {
+        if (evict_for(port, role, queue[i].packet))
+            return;
+        tried[i] = true;
+    }
+}
+
+bool Switch::evict_for(std::uint32_t port, TreeRole role, const Packet& waiting) {
+    ReductionUnit& unit = *ports_[port].unit;
     const std::uint32_t line = policy_->victim(unit, role, waiting);
     if (line == ReductionUnit::kNone)
-        return;
+        return false;
     SWITCHFOLD_CHECK(
         line < unit.lines() && unit.line(line).role == role,
         "{}: a reduction policy names line {}, which is none of those that could leave", name(),
@@ -188,6 +202,7 @@ void Switch::evict_for(std::uint32_t port, TreeRole role) {
     unit.note_eviction();
     scheduler_.at(
         unit.expel(line, scheduler_.now()), *this, event_tag(UnitEvent::kLineReady, port, line));
+    return true;
 }
 
 void Switch::arm_timer(std::uint32_t port) {
@@ -271,7 +286,8 @@ Packet Switch::close_line(Port& port, std::uint32_t index) {
     }
     sum.width = whole ? members.unit.sums : members.unit.partial_sums;
     // A part counts with its request.
-    port.unit->close(index, complete && line.request == ReductionUnit::kNone, sum.width);
+    port.unit->close(
+        index, complete && line.request == ReductionUnit::kNone, sum.width, scheduler_.now());
     return sum;
 }
 
@@ -323,6 +339,10 @@ void Switch::copy_down(const Packet& sum) {
 }
 
 void Switch::drain(std::uint32_t port_index, TreeRole role) {
+    if (ordered_) [[unlikely]] {
+        drain_in_order(port_index, role);
+        return;
+    }
     Port& port = ports_[port_index];
     auto& queue = port.stalled_as(role);
     const Time now = scheduler_.now();

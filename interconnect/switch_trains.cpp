@@ -64,7 +64,7 @@ OptionalTime Switch::accept_train(const Packet& train, Link& from) {
     for (std::uint32_t i = 0; i < train.lines; ++i) {
         const Packet line = line_of(train, i);
         const std::uint32_t port = push_port(members, line);
-        const bool may_open = ports_[port].stalled_as(role).empty();
+        const bool may_open = !must_wait(port, role, line);
         std::optional<ReductionUnit::Push> pushed;
         if (may_open || ports_[port].unit->has_line(line))
             pushed = add_push(port, line, lines_in(train, now, i));

@@ -18,7 +18,10 @@ using TopologyParams = std::variant<
     SwitchedTopology, BoardsTopology, DirectTopology, FullMeshTopology, PcieTopology, TorusTopology,
     NetworkTopology, ClusterTopology, GraphTopology>;
 
+/// With reduction units only where ReductionUnitParams::place says.
 [[nodiscard]] Topology build_topology(const TopologyParams& params);
+/// Tells of units in places that the topology has not, with those that it has, at /topology.
+void check_places(const TopologyParams& params, ParamChecker& checker);
 [[nodiscard]] inline Topology build_topology(const PathOr<TopologyParams>& params) {
     return build_topology(*params);
 }

@@ -192,7 +192,7 @@ std::uint32_t entry_bits(const ReductionUnitParams& unit) {
 UnitCost unit_cost(const ReductionUnitParams& unit, const UnitPlace& place) {
     const Process& process = process_of(place.node);
     UnitCost cost;
-    const double lanes = place.lanes;
+    const double lanes = double{1} * place.lanes * unit.units.value_or(1);
     cost.adders_mm2 = switchfold::adders_mm2(unit, process).times(lanes);
     if (place.quantises)
         cost.quantisers_mm2 = switchfold::quantisers_mm2(unit, process).times(lanes);

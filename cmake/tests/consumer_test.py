@@ -98,6 +98,7 @@ def main():
         run(CMAKE, "--build", folder / "build")
         said = run(folder / "build/consumer")
         assert "0 when they wait" in said, said
+        assert "in our place 1 of four routers added" in said, said
         assert "992 packets arrived of 992, at most 7 hops" in said, said
         assert '/dimension: unknown key, did you mean "dimensions"?' in said, said
         print(said, end="")

@@ -101,9 +101,13 @@ inline ReductionUnitParams any_unit() {
 /// Every member pushes values for every line. A line's home rank merges the partial sums that reach
 /// it and multicasts the total.
 struct Pusher : PacketClient {
-    Pusher(Fabric& f, ElementType type) : fabric(f), id(f.add_client(*this)) {
-        ranks.resize(f.gpus());
-        std::iota(ranks.begin(), ranks.end(), 0U);
+    /// `of`: the members; all GPUs if empty.
+    Pusher(Fabric& f, ElementType type, std::vector<std::uint32_t> of = {}) :
+        fabric(f), id(f.add_client(*this)), ranks(std::move(of)) {
+        if (ranks.empty()) {
+            ranks.resize(f.gpus());
+            std::iota(ranks.begin(), ranks.end(), 0U);
+        }
         group = fabric.create_group(ranks, type, refused);
     }
     ~Pusher() {
@@ -131,7 +135,8 @@ struct Pusher : PacketClient {
              .home = static_cast<std::uint32_t>(first % ranks.size()),
              .lines = lines});
     }
-    void on_packet(const Packet& packet, std::uint32_t rank, Time) override {
+    void on_packet(const Packet& packet, std::uint32_t rank, Time tail) override {
+        last = std::max(last, tail);
         const std::vector<float> values = fabric.values().get(packet.values);
         fabric.values().drop(packet.values);
         if (packet.kind == PacketKind::kMulticastCopy) {
@@ -145,7 +150,8 @@ struct Pusher : PacketClient {
             return;
         }
         ASSERT_EQ(packet.kind, PacketKind::kReducePartial);
-        EXPECT_EQ(rank, packet.tag % ranks.size());
+        const std::size_t member = packet.tag % ranks.size();
+        EXPECT_EQ(rank, ranks[member]);
         ++partials;
         auto& merged = home[packet.tag];
         merged.first += packet.count;
@@ -155,7 +161,7 @@ struct Pusher : PacketClient {
         EXPECT_LE(merged.first, ranks.size());
         if (merged.first == ranks.size())
             fabric.send(
-                *group, rank,
+                *group, static_cast<std::uint32_t>(member),
                 {.kind = PacketKind::kMulticastWrite,
                  .payload = static_cast<std::uint32_t>(values.size()) * 4,
                  .tag = packet.tag,
@@ -174,6 +180,7 @@ struct Pusher : PacketClient {
     std::map<std::pair<std::uint64_t, std::uint32_t>, int> arrived;
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<float>> sums;
     std::map<std::uint64_t, std::pair<std::uint32_t, std::vector<float>>> home;
+    Time last;  ///< when the last packet's tail came
     std::uint64_t partials = 0;
     std::uint64_t trains = 0;  ///< received packets with the sums of several lines
 };

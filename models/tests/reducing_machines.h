@@ -12,6 +12,18 @@
 
 namespace switchfold {
 
+/// Two of four GPUs each, with quotas and priorities or without.
+inline std::vector<UnitTenant> some_tenants(std::uint32_t entries) {
+    std::vector<UnitTenant> tenants{{{0, 1, 2, 3}}, {{4, 5, 6, 7}}};
+    std::uint32_t left = entries;
+    for (UnitTenant& tenant : tenants) {
+        tenant.entries = *rc::gen::inRange(0U, left + 1);
+        tenant.priority = *rc::gen::inRange(0U, 3U);
+        left -= tenant.entries;
+    }
+    return tenants;
+}
+
 /// Any table, and any way to be full.
 inline ReductionUnitParams random_unit() {
     ReductionUnitParams unit;
@@ -21,6 +33,8 @@ inline ReductionUnitParams random_unit() {
     unit.group_entries = *rc::gen::inRange(1U, 80U);
     unit.timeout = nanoseconds(*rc::gen::inRange<std::uint64_t>(500, 20'000));
     unit.accumulation = *rc::gen::element(Accumulation::kElement, Accumulation::kFloat32);
+    if (unit.when_full != WhenFull::kRefuse && *rc::gen::inRange(0, 3) == 0)
+        unit.tenants = some_tenants(unit.entries);
     return unit;
 }
 

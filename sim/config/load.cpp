@@ -143,6 +143,7 @@ void SystemParams::check(ParamChecker& checker) const {
     for (const GpuKindParams& kind : gpus)
         check_blocks(*kind.gpu, *collectives, checker);
     check_components(*this, faults, checker);
+    check_places(*topology, checker);
 }
 
 CollectivePolicies ScenarioParams::policies() const {

@@ -50,8 +50,16 @@ struct Tables {
         "host_copies",
         "Copies between a GPU, named after its rank, and its host, where the topology has links "
         "for them.");
+    /// Only of units whose entries are watched.
+    StatisticTable entries = StatisticTable::of<EntryStatistics>(
+        "reduction_entries",
+        "What the entries of a reduction unit waited for, where `watch_entries` asks for it, named "
+        "like the unit. Of what was simulated: `exact` simulates all.");
     [[nodiscard]] std::vector<StatisticTable> all() const {
-        return {links, switches, units, gpus, memory, copies};
+        std::vector<StatisticTable> tables{links, switches, units, gpus, memory, copies};
+        if (!entries.rows.empty())
+            tables.push_back(entries);
+        return tables;
     }
 };
 
@@ -216,7 +224,9 @@ std::vector<StatisticTable> collect_statistics(
     for (std::size_t i = 0; i < switches.size(); ++i)
         tables.switches.add(last_name(*switches[i]), all.switches[i]);
     auto counted = all.units.begin();
-    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+    for_each_unit(machine, [&](const Link& link, const ReductionUnit& unit) {
+        if (const EntryStatistics* entries = unit.entry_statistics())
+            tables.entries.add(last_name(link), *entries);
         const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);
         tables.units.add(last_name(link), *counted++, UnitUse{busy});
     });
@@ -235,6 +245,7 @@ std::string statistics_docs() {
     std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
     for (const StatisticTable& table : Tables().all())
         out += "\n" + docs_of(table);
+    out += "\n" + docs_of(Tables().entries);
     out += "\n" + docs_of(region_table());
     return out;
 }

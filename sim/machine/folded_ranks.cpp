@@ -162,8 +162,9 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, const Gro
     return streams.size() <= 1 &&
            std::all_of(
                topology.switches.begin(), topology.switches.end(), [&](const SwitchParams& node) {
-                   return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
-                                              node.reduction->max_groups >= places);
+                   return !node.reduction ||
+                          (node.reduction->when_full != WhenFull::kRefuse &&
+                           !node.reduction->tenants && node.reduction->max_groups >= places);
                });
 }
 

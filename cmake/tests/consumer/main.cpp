@@ -51,18 +51,57 @@ constexpr std::uint64_t kLines = 64;
 struct Evictions {
     std::uint64_t evictions = 0;
     bool whole = false;
+    Time waited;  ///< of all operands that found no room
+    Time last;
+    std::size_t units = 0;  ///< nodes that added
 };
 
-/// Every GPU pushes every line, each starting at a different one. The table holds four lines.
-Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
+SwitchParams small_tables() {
+    SwitchParams node;
+    node.multicast = true;
+    node.reduction = ReductionUnitParams{};
+    node.reduction->entries = 4;
+    return node;
+}
+
+Topology star() {
     SwitchedTopology star;
     star.gpus = kGpus;
     star.lanes_to_switch = {1};
-    star.node.multicast = true;
-    star.node.reduction = ReductionUnitParams{};
-    star.node.reduction->entries = 4;
+    star.node = small_tables();
+    return star.build();
+}
+
+/// A place of our own: of a square of four routers, one has a unit, and the others forward.
+Topology square_with_one_unit() {
+    consumer::HypercubeTopology square;
+    square.dimensions = 2;
+    square.router.multicast = true;
+    Topology topology = square.build();
+    topology.switches.push_back(small_tables());
+    topology.nodes.back().switch_class = static_cast<std::uint32_t>(topology.switches.size() - 1);
+    return topology;
+}
+
+/// An order of our own: what belongs to the last lines comes first.
+struct LastLinesFirst final : ReductionPolicy {
+    [[nodiscard]] std::uint32_t victim(
+        const ReductionUnit& /*unit*/, TreeRole /*role*/,
+        const Packet& /*waiting*/) const override {
+        return ReductionUnit::kNone;
+    }
+    [[nodiscard]] std::uint32_t
+    precedence(const ReductionUnit& /*unit*/, const Packet& waiting) const override {
+        return static_cast<std::uint32_t>(waiting.tag);
+    }
+    [[nodiscard]] bool orders() const override { return true; }
+};
+
+/// Every GPU pushes every line, each starting at a different one. The table holds four lines.
+Evictions
+push(const std::shared_ptr<const ReductionPolicy>& policy, const Topology& topology = star()) {
     Simulation simulation;
-    Fabric fabric("fabric", star.build(), simulation.scheduler());
+    Fabric fabric("fabric", topology, simulation.scheduler());
     if (policy)
         fabric.set_reduction_policy(policy);
     Receiver receiver(fabric);
@@ -85,10 +124,17 @@ Evictions push(const std::shared_ptr<const ReductionPolicy>& policy) {
     simulation.run();
     fabric.remove_group(*group);
     Evictions result;
-    for (const auto& node : fabric.switches())
+    result.last = receiver.last;
+    for (const auto& node : fabric.switches()) {
+        std::uint64_t added = 0;
         for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (const ReductionUnit* unit = node->unit(port))
+            if (const ReductionUnit* unit = node->unit(port)) {
                 result.evictions += unit->statistics().evictions;
+                result.waited += unit->statistics().stall_time;
+                added += unit->statistics().bytes_in;
+            }
+        result.units += added > 0 ? 1 : 0;
+    }
     // A line arrives either complete at every member, or in parts at its home, and the parts
     // together must be complete.
     std::uint64_t in_parts = 0;
@@ -149,6 +195,15 @@ bool run() {
         "lines that left early: %llu when they wait, %llu by our policy\n",
         static_cast<unsigned long long>(waiting.evictions),
         static_cast<unsigned long long>(ours.evictions));
+    const Evictions ordered = push(std::make_shared<LastLinesFirst>());
+    const Evictions placed = push(nullptr, square_with_one_unit());
+    std::printf(
+        "in our order operands waited %llu ps, %llu as they came; in our place %zu of four routers "
+        "added\n",
+        static_cast<unsigned long long>(ordered.waited.count()),
+        static_cast<unsigned long long>(waiting.waited.count()), placed.units);
+    if (!ordered.whole || ordered.waited == waiting.waited || !placed.whole || placed.units != 1)
+        return false;
     return waiting.whole && waiting.evictions == 0 && ours.whole && ours.evictions > 0 &&
            cross(3) && cross(5) && refuses_what_cannot_be();
 }
