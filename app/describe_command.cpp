@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "interconnect/unit_cost.h"
 #include "sim/config/load.h"
 #include "sim/describe_collectives.h"
 #include "sim/machine/describe.h"
@@ -72,7 +71,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         ->add_option(
             "--node", arguments->node,
             "Process of that estimate in nm: 16, 14, 10 or 7 (the default)")
-        ->check(CLI::IsMember(kCostNodes));
+        ->check(CLI::IsMember(processes_of_estimates()));
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
             std::vector<Override> overrides;

@@ -78,4 +78,21 @@ void Switch::drain_in_order(std::uint32_t port, TreeRole role) {
         evict_for(port, role);
 }
 
+void Switch::evict_for(std::uint32_t port, TreeRole role) {
+    if (ports_[port].unit->leaving(role))
+        return;
+    auto& queue = ports_[port].stalled_as(role);
+    if (!ordered_) {
+        evict_for(port, role, queue.front().packet);
+        return;
+    }
+    std::vector<bool> tried(queue.size());
+    for (std::size_t i = next_in_order(port, role, tried); i < queue.size();
+         i = next_in_order(port, role, tried)) {
+        if (evict_for(port, role, queue[i].packet))
+            return;
+        tried[i] = true;
+    }
+}
+
 }  // namespace switchfold

@@ -173,23 +173,6 @@ bool Switch::merge_push(std::uint32_t port, const Packet& packet, Time now) {
     return pushed.has_value();
 }
 
-void Switch::evict_for(std::uint32_t port, TreeRole role) {
-    if (ports_[port].unit->leaving(role))
-        return;
-    auto& queue = ports_[port].stalled_as(role);
-    if (!ordered_) {
-        evict_for(port, role, queue.front().packet);
-        return;
-    }
-    std::vector<bool> tried(queue.size());
-    for (std::size_t i = next_in_order(port, role, tried); i < queue.size();
-         i = next_in_order(port, role, tried)) {
-        if (evict_for(port, role, queue[i].packet))
-            return;
-        tried[i] = true;
-    }
-}
-
 bool Switch::evict_for(std::uint32_t port, TreeRole role, const Packet& waiting) {
     ReductionUnit& unit = *ports_[port].unit;
     const std::uint32_t line = policy_->victim(unit, role, waiting);

@@ -73,6 +73,10 @@ std::string describe_system(const SystemParams& system, std::uint32_t node) {
            describe_units(topology, node);
 }
 
+std::vector<std::uint32_t> processes_of_estimates() {
+    return {kCostNodes.begin(), kCostNodes.end()};
+}
+
 OrderedJson units_of_system(const SystemParams& system, std::uint32_t node) {
     return units_json(system.has_gpus() ? build_topology(system.topology) : Topology(), node);
 }

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -13,6 +14,8 @@ namespace switchfold {
 /// memory. `node`: process in nm of the estimate of its reduction units.
 [[nodiscard]] std::string describe_system(const SystemParams& system, std::uint32_t node = 7);
 
+/// Processes, in nm, for which there is such an estimate.
+[[nodiscard]] std::vector<std::uint32_t> processes_of_estimates();
 /// Area and energy of its reduction units at a process in nm (UnitPlace::node), as JSON; an
 /// estimate.
 [[nodiscard]] OrderedJson units_of_system(const SystemParams& system, std::uint32_t node);
