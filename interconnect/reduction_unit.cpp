@@ -377,8 +377,7 @@ void ReductionUnit::close(std::uint32_t index, bool complete, std::uint8_t width
     if (params_.watch_entries.value_or(false) && held_[index].entries > 0 && !line.failed) {
         // A sum that is sent on before its tail was added frees its entry when it begins to leave.
         const Time came = std::clamp(line.complete, line.opened, std::max(line.opened, now));
-        const Time ready =
-            std::clamp(line.added + params_.latency, came, std::max(came, now));
+        const Time ready = std::clamp(line.added + params_.latency, came, std::max(came, now));
         ++entry_statistics_.lines;
         entry_statistics_.members += came - line.opened;
         entry_statistics_.adders += ready - came;
