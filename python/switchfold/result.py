@@ -75,7 +75,7 @@ class Result:
         as `forward_cause_sm` and so on (`optimizer_`, `other_`, and `kernel_` of a kernel beside a collective), the peak
         memory of the fullest GPU as `peak_memory_bytes`, and so on. 90 % of such cases lie between `iteration_us_at_least` and
         `iteration_us_at_most`, and likewise for other times, slowdowns and gains (`intervals` says what this rests on)."""
-        return table(_flat(scenario) for scenario in self.raw["scenarios"])
+        return table(_known([_flat(scenario) for scenario in self.raw["scenarios"]]))
 
     @cached_property
     def intervals(self) -> Table:
@@ -155,8 +155,8 @@ class Result:
         return table(_energy_row(scenario) for scenario in told["scenarios"])
 
     def _of_scenarios(self, key: str) -> Table:
-        return table({"scenario": scenario["name"], **_plain(row), **_ends(row)}
-                     for scenario in self.raw["scenarios"] for row in scenario.get(key) or [])
+        return table(_known([{"scenario": scenario["name"], **_plain(row), **_ends(row)}
+                             for scenario in self.raw["scenarios"] for row in scenario.get(key) or []]))
 
     def __repr__(self) -> str:
         return f"<switchfold.Result {self.name}: {', '.join(s['name'] for s in self.raw['scenarios'])}>"
@@ -166,6 +166,12 @@ class Result:
         head = "".join(f"<th>{name}</th>" for name in rows[0])
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row.values()) + "</tr>" for row in rows)
         return f"<table><caption>{html.escape(self.name)}</caption><tr>{head}</tr>{body}</table>"
+
+
+def _known(rows: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
+    """Rows without the figures that none of them has: those of other kinds of runs."""
+    known = {name for row in rows for name, value in row.items() if value is not None}
+    return [{name: value for name, value in row.items() if name in known} for row in rows]
 
 
 def _plain(row: Mapping[str, Any]) -> Dict[str, Any]:

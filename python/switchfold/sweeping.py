@@ -2,10 +2,12 @@
 """Runs one experiment for many values of its parameters."""
 from __future__ import annotations
 
+import pathlib
 from functools import cached_property
 from typing import Any, Dict, List, Optional
 
 from .errors import SimulationError
+from .executing import run_on
 from .program import PathLike, call
 from .progress import ProgressOption
 from .result import Folder
@@ -67,6 +69,8 @@ def sweep(
     allow_failures: bool = False,
     progress: ProgressOption = None,
     program: Optional[PathLike] = None,
+    executor: Any = None,
+    tasks: Optional[int] = None,
 ) -> SweepResult:
     """Runs an experiment for every combination of parameter values, on all cores.
 
@@ -78,9 +82,25 @@ def sweep(
     allow_failures: if True, returns even if points failed (see `SweepResult.failures`). Otherwise failures raise
         SimulationError; finished points are kept in `out`.
     base, progress, program: as for `run`.
+    executor: where the points run instead: any concurrent.futures.Executor, such as a ProcessPoolExecutor, the executor of
+        a Dask client (`client` itself, or `client.get_executor()`) or MPI's MPIPoolExecutor. A worker needs the program, and
+        the files that the sweep names under the same paths; results come back with the task. `jobs` has no meaning then.
+    tasks: among how many tasks of the executor the points are divided; by default four a worker.
     """
     given = give(sweep, base)
     folder = Folder(out)
+    if executor is not None:
+        if given.content is None:
+            given = given._replace(argument=str(pathlib.Path(given.argument).absolute()))
+        elif given.folder is None:
+            given = given._replace(folder=str(pathlib.Path.cwd()))
+        limit = [] if memory is None else ["--memory", memory]
+        run_on(executor, given, folder.folder.absolute(), limit, tasks, program, progress)
+        result = SweepResult(folder)
+        failed = _rows(result.failures)
+        if failed and not allow_failures:
+            raise SimulationError("\n".join(f"failed: {row['name']}: {row['error']}" for row in failed[:20]))
+        return result
     arguments = ["sweep", given.argument, "--out", str(folder.folder.absolute())]
     if jobs is not None:
         arguments += ["--jobs", str(jobs)]

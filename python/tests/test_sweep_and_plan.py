@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
+import concurrent.futures
+import importlib.util
 import tempfile
 import unittest
+from unittest import mock
 
 from common import collective, rows
 
@@ -10,6 +13,21 @@ SIZES = {"name": "sizes", "experiment": collective(scenarios=[{"name": "x", "all
     {"name": "algorithm", "pointer": "/scenarios/0/all_reduce/algorithm", "values": ["ring", "in_switch"]},
     {"name": "size", "pointer": "/workload/size", "range": "64 KiB..4 MiB x8"},
 ]}
+
+
+COMPARED = "SELECT * FROM scenarios ORDER BY digest, position"
+
+
+def _second_dies(run):
+    calls = []
+
+    def one(share):
+        calls.append(share)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return run(share)
+
+    return one
 
 
 class Sweeps(unittest.TestCase):
@@ -38,6 +56,49 @@ class Sweeps(unittest.TestCase):
         kept = switchfold.sweep(failing, allow_failures=True)
         self.assertEqual(len(kept.failures), 1)
         self.assertEqual(sorted(row["status"] for row in rows(kept.points)), ["done", "failed"])
+
+    def test_an_executor_gives_the_same_database(self):
+        here = rows(switchfold.sweep(SIZES).query(COMPARED))
+        for executor in (concurrent.futures.ProcessPoolExecutor(2), concurrent.futures.ThreadPoolExecutor(2)):
+            told = []
+            with executor, tempfile.TemporaryDirectory() as folder:
+                there = switchfold.sweep(SIZES, out=folder, executor=executor, tasks=4, progress=told.append)
+                self.assertEqual(rows(there.query(COMPARED)), here)
+                self.assertEqual(len((there.folder / "results.csv").read_text().splitlines()), 7)
+                self.assertEqual(told[-1].share, 1)
+                # What is done does not run again.
+                with mock.patch("switchfold.executing.run_share", side_effect=AssertionError):
+                    switchfold.sweep(SIZES, out=folder, executor=executor)
+
+    def test_an_executor_tells_of_failures_and_wrong_input(self):
+        failing = {**SIZES, "axes": [{"name": "limit", "pointer": "/limits/simulated_time", "values": ["1 us", "1 s"]}]}
+        with concurrent.futures.ThreadPoolExecutor(2) as executor:
+            with self.assertRaisesRegex(switchfold.SimulationError, "failed: "):
+                switchfold.sweep(failing, executor=executor)
+            kept = switchfold.sweep(failing, executor=executor, allow_failures=True)
+            self.assertEqual(sorted(row["status"] for row in rows(kept.points)), ["done", "failed"])
+            with self.assertRaises(switchfold.InputError):
+                switchfold.sweep({**SIZES, "axes": [{"name": "x", "pointer": "/workload/siz", "values": [1]}]},
+                                 executor=executor)
+
+    def test_a_worker_that_dies_leaves_what_is_done(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with concurrent.futures.ThreadPoolExecutor(1) as executor:
+                with mock.patch("switchfold.executing.run_share", side_effect=_second_dies(switchfold.executing.run_share)):
+                    with self.assertRaises(KeyboardInterrupt):
+                        switchfold.sweep(SIZES, out=folder, executor=executor, tasks=6)
+                kept = rows(switchfold.load_sweep(folder).query("SELECT count(*) AS runs FROM runs"))[0]["runs"]
+                self.assertEqual(kept, 1)
+                self.assertEqual(len(rows(switchfold.sweep(SIZES, out=folder, executor=executor).points)), 6)
+
+    @unittest.skipUnless(importlib.util.find_spec("distributed"), "python3-distributed is not installed")
+    def test_dask(self):
+        import distributed
+
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
+            with distributed.Client(cluster) as client:
+                there = switchfold.sweep(SIZES, executor=client)
+                self.assertEqual(rows(there.query(COMPARED)), rows(switchfold.sweep(SIZES).query(COMPARED)))
 
     def test_an_axis_that_is_wrong(self):
         wrong = {**SIZES, "axes": [{"name": "x", "pointer": "/workload/siz", "values": [1]}]}

@@ -21,6 +21,13 @@ class Tables(unittest.TestCase):
         self.assertIsInstance(kernel["rank"], int)
         self.assertIsInstance(kernel["name"], str)
 
+    def test_figures_of_other_kinds_of_runs_are_left_out(self):
+        with mock.patch("switchfold.tables.has_pandas", return_value=False):
+            scenarios = switchfold.run(collective()).scenarios
+        for name in scenarios[0]:
+            self.assertTrue(any(row[name] is not None for row in scenarios), name)
+        self.assertNotIn("final_loss", scenarios[0])
+
     def test_without_pandas_columns_index_alike(self):
         with mock.patch("switchfold.tables.has_pandas", return_value=False):
             scenarios = switchfold.run(EXAMPLE, {"/causes": False}).scenarios

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sweep's points on any concurrent.futures.Executor: processes, Dask's client, MPI's pool."""
+from __future__ import annotations
+
+import concurrent.futures
+import pathlib
+import sqlite3
+import tempfile
+import time
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+
+from .errors import raise_for
+from .program import PathLike, call
+from .progress import Progress, ProgressOption, shower
+from .source import Given
+
+NO_POINT = "0" * 16
+"""A digest that no point has: the program writes down its plan and runs nothing."""
+
+
+class Share(NamedTuple):
+    """What a task is told. It travels to a worker, and so is plain."""
+
+    given: Given
+    digests: List[str]
+    arguments: List[str]
+    program: Optional[str]
+
+
+class Done(NamedTuple):
+    """What a task brings back: its database, or why there is none."""
+
+    database: bytes
+    code: int
+    errors: str
+
+
+def run_share(share: Share) -> Done:
+    """Runs on a worker, which needs the program and the files that the sweep names, but no folder in common."""
+    with tempfile.TemporaryDirectory(prefix="switchfold-") as folder:
+        points = pathlib.Path(folder) / "points"
+        points.write_text("\n".join(share.digests) + "\n", encoding="utf-8")
+        out = pathlib.Path(folder) / "out"
+        ended = call(
+            ["sweep", share.given.argument, "--out", str(out), "--points", str(points), "--jobs", "1", *share.arguments],
+            program=share.program, progress=False, folder=share.given.folder, given=share.given.content, good=range(256))
+        database = out / "sweep.db"
+        return Done(database.read_bytes() if database.is_file() else b"", ended.code, ended.errors)
+
+
+def run_on(
+    executor: Any, given: Given, out: pathlib.Path, arguments: Sequence[str], tasks: Optional[int], program: Optional[PathLike],
+    progress: ProgressOption,
+) -> int:
+    """Runs the missing points; returns the exit code of the whole sweep, which the program itself tells in the end."""
+    plan(given, out, arguments, program)
+    todo = missing(out / "sweep.db")
+    if tasks is None:
+        tasks = 4 * max(1, getattr(executor, "_max_workers", None) or 16)
+    tasks = max(1, min(tasks, len(todo)))
+    # Dealt in turn: neighbours take about equally long.
+    shares = [Share(given, todo[i::tasks], list(arguments), None if program is None else str(program)) for i in range(tasks)]
+    begun = time.monotonic()
+    ended = 0
+    show = shower(progress)
+    futures: Dict[Any, Share] = {executor.submit(run_share, share): share for share in shares if share.digests}
+    try:
+        if show is not None:
+            show.__enter__()
+        for future in completed(futures):
+            done = future.result()
+            if done.database:
+                merge(out / "sweep.db", done.database)
+            elif done.code not in (0, 3):
+                raise_for(done.code, done.errors)
+            ended += len(futures[future].digests)
+            if show is not None:
+                show(Progress(ended / len(todo), f"{ended} of {len(todo)} experiments, {time.monotonic() - begun:.0f} s"))
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    finally:
+        if show is not None:
+            show.__exit__(None, None, None)
+    plan(given, out, arguments, program)
+    return 3 if missing(out / "sweep.db") else 0
+
+
+def completed(futures: Dict[Any, Share]) -> Any:
+    """Futures as they end. Dask's are none of concurrent.futures', and bring a function of their own."""
+    if all(isinstance(future, concurrent.futures.Future) for future in futures):
+        return concurrent.futures.as_completed(futures)
+    from distributed import as_completed
+
+    return as_completed(list(futures))
+
+
+def plan(given: Given, out: pathlib.Path, arguments: Sequence[str], program: Optional[PathLike]) -> None:
+    """Lets the program write the points, and results.csv of those that have ended."""
+    with tempfile.NamedTemporaryFile("w", prefix="switchfold-", suffix=".points") as points:
+        points.write(NO_POINT + "\n")
+        points.flush()
+        call(["sweep", given.argument, "--out", str(out.absolute()), "--points", points.name, *arguments], program=program,
+             folder=given.folder, given=given.content, good=(0, 3))
+
+
+def missing(database: pathlib.Path) -> List[str]:
+    """Digests of the points that have not been simulated, or failed."""
+    with sqlite3.connect(database) as opened:
+        rows = opened.execute("SELECT DISTINCT p.digest FROM points p LEFT JOIN runs r USING (digest) "
+                              "WHERE r.status IS NULL OR r.status <> 'done' ORDER BY p.point").fetchall()
+    return [row[0] for row in rows]
+
+
+def merge(database: pathlib.Path, part: bytes) -> None:
+    """Takes a task's runs into the sweep's database, in one transaction: a kill leaves all of them or none."""
+    with tempfile.NamedTemporaryFile(prefix="switchfold-", suffix=".db") as file:
+        file.write(part)
+        file.flush()
+        opened = sqlite3.connect(database, isolation_level=None)
+        try:
+            opened.execute("ATTACH DATABASE ? AS part", (file.name,))
+            opened.execute("BEGIN IMMEDIATE")
+            opened.execute("CREATE TEMP TABLE taken AS SELECT p.digest AS digest FROM part.runs p LEFT JOIN main.runs m "
+                           "ON m.digest = p.digest WHERE m.digest IS NULL OR m.status = 'failed'")
+            for table in ("runs", "scenarios", "hosts"):
+                opened.execute(f"DELETE FROM main.{table} WHERE digest IN (SELECT digest FROM taken)")
+                opened.execute(f"INSERT INTO main.{table} SELECT * FROM part.{table} WHERE digest IN (SELECT digest FROM taken)")
+            opened.execute("DROP TABLE taken")
+            opened.execute("COMMIT")
+        finally:
+            opened.close()
