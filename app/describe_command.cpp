@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "app/named_system.h"
+#include "core/error.h"
 #include "sim/config/load.h"
 #include "sim/describe_collectives.h"
 #include "sim/machine/describe.h"
 #include "sim/machine/system_queries.h"
+#include "sim/nccl_choices.h"
 #include "validation/collectives/measurements_near.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"
@@ -15,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <span>
 #include <thread>
 #include <utility>
@@ -50,6 +54,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         bool dot = false;
         bool units = false;
         std::uint32_t node = 7;
+        std::vector<std::string> environment;
     };
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
@@ -62,6 +67,12 @@ void add_describe(CLI::App& app, Chosen& chosen) {
     command
         ->add_option(
             "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
+        ->allow_extra_args(false);
+    command
+        ->add_option(
+            "--env", arguments->environment,
+            "NCCL's choices under NAME=VALUE of its environment, as its log would say them; NONE: "
+            "under none")
         ->allow_extra_args(false);
     command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");
     command->add_flag(
@@ -77,6 +88,23 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             std::vector<Override> overrides;
             for (const std::string& text : arguments->set)
                 overrides.push_back(parse_override(text));
+            if (!arguments->environment.empty()) {
+                std::map<std::string, std::string> variables;
+                for (const std::string& text : arguments->environment) {
+                    const std::size_t sign = text.find('=');
+                    if (text == "NONE")
+                        continue;
+                    if (sign == std::string::npos)
+                        throw ConfigError(
+                            "--env", "",
+                            fmt::format("is \"{}\"; expected NAME=VALUE, or NONE", text));
+                    variables[text.substr(0, sign)] = text.substr(sign + 1);
+                }
+                const std::string told =
+                    nccl_log_of(nccl_setting(named_system(arguments->file), variables, "."));
+                std::fwrite(told.data(), 1, told.size(), stdout);
+                return 0;
+            }
             const SystemParams system = load_any_system(arguments->file, overrides);
             if (arguments->units) {
                 const std::string text = units_of_system(system, arguments->node).dump(2) + "\n";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
+#include "app/described_system.h"
 #include "app/named_system.h"
 #include "app/start_files.h"
 #include "core/error.h"
@@ -67,6 +68,21 @@ void write_new(const std::filesystem::path& path, const std::string& text) {
     replace_file(path, text);
 }
 
+int write_described(
+    DescribedMachine machine, const std::string& lspci, SystemChoice choice,
+    const std::filesystem::path& out) {
+    if (!lspci.empty())
+        add_lspci(machine, lspci);
+    choice.folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
+    choice.schemas = seen_from(choice.folder, validation::find_root({}) / "configs" / "schema");
+    const std::string text = described_system(machine, choice);
+    if (out.empty())
+        std::fwrite(text.data(), 1, text.size(), stdout);
+    else
+        write_new(out, text);
+    return 0;
+}
+
 }  // namespace
 
 void add_new(CLI::App& app, Chosen& chosen) {
@@ -76,6 +92,10 @@ void add_new(CLI::App& app, Chosen& chosen) {
         std::string system;
         StartChoice choice;
         std::string experiment;
+        std::string nccl_topology;
+        std::string nvidia_smi;
+        std::string lspci;
+        std::string gpu;
     };
     auto arguments = std::make_shared<Arguments>();
     CLI::App* command = app.add_subcommand(
@@ -103,8 +123,37 @@ void add_new(CLI::App& app, Chosen& chosen) {
     command->add_option(
         "--network", arguments->choice.network, "Network of a training workload (resnet50)");
     command->add_option("--experiment", arguments->experiment, "Experiment that a sweep varies");
+    command->add_option(
+        "--nccl-topology", arguments->nccl_topology,
+        "A system from NCCL's topology (NCCL_TOPO_DUMP_FILE)");
+    command->add_option(
+        "--nvidia-smi", arguments->nvidia_smi, "A system from what nvidia-smi topo -m prints");
+    command->add_option("--lspci", arguments->lspci, "The names of its GPUs, from lspci -nn");
+    command->add_option(
+        "--gpu", arguments->gpu, "Their name, as torch, nvidia-smi or rocm-smi prints it");
     command->callback([arguments, &chosen] {
         chosen = [arguments] {
+            const bool described =
+                !arguments->nccl_topology.empty() || !arguments->nvidia_smi.empty();
+            if (described || !arguments->lspci.empty() || !arguments->gpu.empty()) {
+                if (arguments->kind != "system" || !described ||
+                    (!arguments->nccl_topology.empty() && !arguments->nvidia_smi.empty()))
+                    throw ConfigError(
+                        described ? "KIND" : "--gpu", "",
+                        "describes a machine; expected new system with --nccl-topology or "
+                        "--nvidia-smi");
+                return write_described(
+                    arguments->nccl_topology.empty()
+                        ? read_nvidia_smi_topology(arguments->nvidia_smi)
+                        : read_nccl_topology(arguments->nccl_topology),
+                    arguments->lspci,
+                    {arguments->choice.name,
+                     arguments->gpu,
+                     arguments->nccl_topology.empty() ? "nvidia-smi topo -m" : "NCCL's topology",
+                     {},
+                     {}},
+                    arguments->out);
+            }
             StartChoice choice = arguments->choice;
             const auto configs = validation::find_root({}) / "configs";
             auto folder = arguments->out.parent_path();

@@ -9,6 +9,7 @@
 #include "core/units.h"
 #include "core/version.h"
 #include "sim/config/load.h"
+#include "sim/nccl_choices.h"
 #include "sim/workload/workload.h"
 #include "training/memory/accounting/graph_memory.h"
 #include "workloads/graph/spread.h"
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -208,7 +210,25 @@ int check_traces(const TraceArguments& arguments, const Log& log) {
     return 0;
 }
 
+/// NCCL's log is none of a run's events, and says what was chosen.
+bool begins_as_nccl_log(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    constexpr std::size_t kEnough = 1U << 16U;
+    std::string beginning(kEnough, '\0');
+    in.read(beginning.data(), static_cast<std::streamsize>(kEnough));
+    beginning.resize(static_cast<std::size_t>(in.gcount()));
+    return is_nccl_log(beginning);
+}
+
 int inspect_traces(const TraceArguments& arguments, const Log& log) {
+    if (arguments.files.size() == 1 && begins_as_nccl_log(arguments.files.front())) {
+        const NcclLog told = read_nccl_log(arguments.files.front());
+        const std::string text = arguments.system.empty()
+                                     ? describe_nccl_log(told)
+                                     : compare_nccl_log(told, named_system(arguments.system));
+        std::fwrite(text.data(), 1, text.size(), stdout);
+        return 0;
+    }
     const TraceWorkload workload = read(arguments, log);
     const RankAlignment alignment = align_ranks(workload);
     const double iteration = to_microseconds(workload.graph.provenance.measured_iteration);
@@ -268,6 +288,10 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
             "switchfold trace inspect rank0.json.gz",
             inspect_traces);
     inspect->add_flag("--json", inspected->json, "Print JSON");
+    inspect->add_option(
+        "--system", inspected->system,
+        "Of NCCL's log: the system that would choose as it did, a file or a name of "
+        "configs/systems");
     const auto [check, checked] =
         add("check",
             "Say whether traces can be replayed, with which assumptions, and what of them is lost: "

@@ -118,7 +118,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     const CollectivePolicy policy = able_policy(call, there);
     const CommunicationLibrary& library = library_for(spec.kind, policy);
-    if (is_exchange(spec.kind) && policy.kernels == Kernels::kClassic) {
+    if (is_exchange(spec.kind) && policy.kernels == Kernels::kClassic &&
+        policy.algorithm != Algorithm::kProgram) {
         specify_exchange(collective, policy, group.machine, spec);
         return spec;
     }

@@ -13,8 +13,8 @@ namespace {
 
 /// One row per library, in the order in which messages list what they know.
 constexpr std::array kLibraries{
-    nccl_library,        framework_library,   nccl_symmetric_library,
-    copy_engine_library, tile_stores_library, experts_library,
+    nccl_library,        framework_library, nccl_symmetric_library, copy_engine_library,
+    tile_stores_library, experts_library,   programs_library,
 };
 
 template <class Own>

@@ -10,6 +10,7 @@ using LibraryRow = const CommunicationLibrary&();
 
 /// NCCL's rings, trees, sends and receives, and reductions by switches (NVLS, CollNet).
 [[nodiscard]] LibraryRow nccl_library;
+[[nodiscard]] LibraryRow programs_library;
 /// A deep learning framework's own copies, between GPUs and to the host.
 [[nodiscard]] LibraryRow framework_library;
 /// NCCL's kernels on symmetric memory.

@@ -44,7 +44,7 @@ ReductionUnitParams unit() {
     return params;
 }
 
-constexpr CollectivePolicy kCollnet{Algorithm::kCollnet, Protocol::kSimple, 0, false};
+const CollectivePolicy kCollnet{Algorithm::kCollnet, Protocol::kSimple, 0, false};
 
 struct Result {
     CollectiveRecord record;

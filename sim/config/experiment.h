@@ -18,6 +18,7 @@
 #include "sim/config/learning_params.h"
 #include "sim/config/many_core_params.h"
 #include "sim/config/memory_check_params.h"
+#include "sim/config/nccl_environment.h"
 #include "sim/config/planner_params.h"
 #include "sim/config/rank_list.h"
 #include "sim/config/run_params.h"
@@ -155,6 +156,7 @@ struct ScenarioParams {
     std::optional<std::uint32_t> max_ctas = {};
     std::optional<std::uint32_t> communication_sms = {};
     std::map<std::string, AnyValue> set = {};
+    NcclEnvironment nccl_environment = {};
     /// Including the scenario's limit on blocks.
     [[nodiscard]] CollectivePolicies policies() const;
     void check(ParamChecker& checker) const;
@@ -186,7 +188,11 @@ struct ScenarioParams {
             field(
                 "set", &ScenarioParams::set,
                 "Other values of the experiment that this scenario replaces, by JSON pointer: "
-                "{\"/workload/bucket\": \"50 MiB\"}."));
+                "{\"/workload/bucket\": \"50 MiB\"}."),
+            field(
+                "nccl_environment", &ScenarioParams::nccl_environment,
+                "NCCL's environment variables, those that change what is simulated "
+                "(docs/nccl.md): {\"NCCL_ALGO\": \"^NVLS\"}."));
     }
 };
 

@@ -154,7 +154,7 @@ CollectivePolicies ScenarioParams::policies() const {
     const std::uint32_t most = communication_sms.value_or(UINT32_MAX);
     if (max_ctas || communication_sms)
         all.most_blocks = std::min(max_ctas.value_or(most), most);
-    return all;
+    return nccl_environment.applied_to(std::move(all));
 }
 
 void ScenarioParams::check(ParamChecker& checker) const {

@@ -184,6 +184,9 @@ std::vector<ScenarioSet> written_sets(const WrittenExperiment& written) {
         return sets;
     for (const Json& scenario : *scenarios) {
         ScenarioSet& set = sets.emplace_back();
+        if (const Json* variables = find_value(scenario, "/nccl_environment"))
+            for (const auto& [pointer, value] : NcclEnvironment::values_of(*variables))
+                set[pointer] = {Json::parse(value)};
         const Json* written_set = find_value(scenario, "/set");
         if (written_set == nullptr || !written_set->is_object())
             continue;

@@ -70,9 +70,10 @@ std::vector<Json> expand(const ValuesParams& params, const SweepFiles& files) {
 std::string label_of(const Json& value, std::size_t index) {
     if (value.is_string()) {
         const auto& text = value.get_ref<const std::string&>();
-        return text.ends_with(".json") || text.ends_with(".json.gz")
-                   ? fs::path(text.substr(0, text.rfind(".json"))).filename().string()
-                   : text;
+        for (const std::string_view end : {".json.gz", ".json", ".xml"})
+            if (text.ends_with(end))
+                return fs::path(text.substr(0, text.size() - end.size())).filename().string();
+        return text;
     }
     return value.is_structured() ? fmt::format("#{}", index + 1) : value.dump();
 }

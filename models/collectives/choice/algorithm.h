@@ -23,11 +23,12 @@ enum class Algorithm : std::uint8_t {
     kOwners,        ///< copies to the owner of each array, which adds them and copies the sum back
     kTopologyTree,  ///< copies along trees that minimise the load on the machine's links
     kHost,          ///< copies to the host, which adds them, and back
+    kProgram,       ///< a file's program (docs/programs.md)
 };
 
 template <>
 struct EnumNames<Algorithm> {
-    static constexpr std::array<std::pair<Algorithm, std::string_view>, 11> kNames{
+    static constexpr std::array<std::pair<Algorithm, std::string_view>, 12> kNames{
         {{Algorithm::kAuto, "auto"},
          {Algorithm::kRing, "ring"},
          {Algorithm::kTree, "tree"},
@@ -38,7 +39,8 @@ struct EnumNames<Algorithm> {
          {Algorithm::kDirect, "direct"},
          {Algorithm::kOwners, "owners"},
          {Algorithm::kTopologyTree, "topology_tree"},
-         {Algorithm::kHost, "host"}}};
+         {Algorithm::kHost, "host"},
+         {Algorithm::kProgram, "program"}}};
 };
 
 /// Whether a framework's own copies move the data, with kernels or host threads that add.

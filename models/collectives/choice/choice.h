@@ -9,9 +9,14 @@
 #include "models/collectives/peer_copies/policy.h"
 
 #include <cstdint>
+#include <memory>
 #include <variant>
 
 namespace switchfold {
+
+namespace programs {
+struct Proved;
+}
 
 /// What only NCCL's rings, trees, exchanges and NVLS read.
 struct NcclChoice {
@@ -43,9 +48,16 @@ struct ExpertsChoice {
     std::uint32_t group_tables = 0;  ///< through the switch: groups; 0: the switches' limit
     bool operator==(const ExpertsChoice&) const = default;
 };
+/// A file's program, as it is for the call's group.
+struct ProgramChoice {
+    std::shared_ptr<const programs::Proved> program;
+    std::uint32_t instances = 1;  ///< copies of the program, each on its part of the data
+    bool operator==(const ProgramChoice&) const = default;
+};
 /// One alternative per library; a framework's copies read their policy.
 using OwnChoice = std::variant<
-    NcclChoice, SymmetricChoice, CopyEngineChoice, PeerCopyPolicy, ExpertsChoice, StoresChoice>;
+    NcclChoice, SymmetricChoice, CopyEngineChoice, PeerCopyPolicy, ExpertsChoice, StoresChoice,
+    ProgramChoice>;
 
 /// How a collective runs: what every library says, and a part of its own that no other reads.
 struct Choice {

@@ -145,7 +145,7 @@ bool is_exchange(CollectiveKind kind) {
 }
 
 std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers) {
-    return (choice.of<NcclChoice>().for_a_peer * peers + choice.channels - 1) / choice.channels;
+    return (channels_for_a_peer(choice) * peers + choice.channels - 1) / choice.channels;
 }
 
 double share_of_warps(std::uint32_t peers) {

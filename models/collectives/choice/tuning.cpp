@@ -4,6 +4,7 @@
 #include "models/collectives/choice/cost_model.h"
 #include "models/collectives/choice/pcie_channels.h"
 #include "models/collectives/choice/search_speeds.h"
+#include "models/collectives/choice/tuner_table.h"
 
 #include <algorithm>
 
@@ -147,23 +148,57 @@ Choice switched(
 
 }  // namespace
 
+namespace {
+
+/// What a tuner's table makes of the policy; nothing: NCCL chooses. As for a plugin, what the
+/// machine cannot do is passed over.
+std::optional<CollectivePolicy> tuned_policy(
+    const CollectivePolicy& policy, const MachineView& machine, const CollectiveCall& call) {
+    const TunerTable::Row* row = policy.words.tuner->find(
+        call.kind, call.bytes.count(), machine.machines, machine.ranks, policy.registered);
+    if (row == nullptr)
+        return {};
+    const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
+    const bool inside = machine.machines == 1;
+    const bool switches = machine.in_switch_bandwidth != Bandwidth() &&
+                          reducible_in_switch(call.datatype) && all_reduce;
+    if ((row->algorithm == Algorithm::kTree && !all_reduce) ||
+        (row->algorithm == Algorithm::kInSwitch && !(switches && inside)) ||
+        (row->algorithm == Algorithm::kInSwitchTree && !(switches && !inside)) ||
+        (row->algorithm == Algorithm::kCollnet && !(switches && machine.network_reduces)))
+        return {};
+    CollectivePolicy tuned = policy;
+    tuned.words.tuner = nullptr;
+    tuned.algorithm = row->algorithm;
+    tuned.protocol = row->protocol;
+    if (row->channels != 0)
+        tuned.channels = row->channels;
+    return tuned;
+}
+
+}  // namespace
+
 Choice choose_collective(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const CostModel cost(params, machine, call.kind);
     const Bytes bytes = call.bytes;
     const bool all_reduce = call.kind == CollectiveKind::kAllReduce;
+    if (policy.algorithm == Algorithm::kAuto && policy.words.tuner != nullptr)
+        if (const auto tuned = tuned_policy(policy, machine, call))
+            return choose_collective(params, *tuned, machine, call);
     const bool automatic = policy.algorithm == Algorithm::kAuto;
     // An explicit in-switch request is honoured here; refuses() rejects impossible ones earlier.
     if (reduces_in_switch(policy.algorithm))
         return switched(params, policy, machine, call, cost);
+    const NcclWords& words = policy.words;
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
         only = params.network_protocol;
     Choice best;
     best.estimate = kTimeMax;
-    const auto consider = [&best](const Choice& choice) {
-        if (choice.estimate < best.estimate)
+    const auto consider = [&](const Choice& choice) {
+        if (words.allows(choice.algorithm) && choice.estimate < best.estimate)
             best = choice;
     };
     const bool may_switch =
@@ -183,7 +218,7 @@ Choice choose_collective(
         if (algorithm == Algorithm::kTree && (!all_reduce || (automatic && machine.machines == 1)))
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
-            if (only != Protocol::kAuto && only != protocol)
+            if ((only != Protocol::kAuto && only != protocol) || !words.allows(protocol))
                 continue;
             // LL128 requires atomic 128-byte stores: NVLink, and GPUs of equal compute capability
             // (tuning.cc, typeIntra and minCompCap).
@@ -193,14 +228,23 @@ Choice choose_collective(
             Choice choice;
             choice.algorithm = algorithm;
             choice.protocol = protocol;
-            choice.channels = policy.channels != 0
-                                  ? policy.channels
-                                  : channels_for(params, algorithm, protocol, machine, bytes);
+            choice.channels =
+                policy.channels != 0
+                    ? policy.channels
+                    : words.within(channels_for(params, algorithm, protocol, machine, bytes));
             choice.threads = threads_for(params, choice, machine, bytes);
             choice.estimate = algorithm == Algorithm::kRing ? cost.ring(protocol, bytes)
                                                             : cost.tree(protocol, bytes);
             consider(choice);
         }
+    }
+    // NCCL, too, runs where the words leave nothing that it could: a ring with Simple.
+    if (best.estimate == kTimeMax && words.used()) {
+        CollectivePolicy ring = policy;
+        ring.words = {};
+        ring.algorithm = Algorithm::kRing;
+        ring.protocol = Protocol::kSimple;
+        return choose_collective(params, ring, machine, call);
     }
     return best;
 }

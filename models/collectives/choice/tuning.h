@@ -5,6 +5,8 @@
 #include "interconnect/values.h"
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/choice/choice.h"
+#include "models/collectives/choice/nccl_words.h"
+#include "models/collectives/choice/policy_algorithm.h"
 #include "models/collectives/parameters.h"
 #include "models/collectives/peer_copies/policy.h"
 #include "workloads/graph/execution_graph.h"
@@ -19,7 +21,7 @@ namespace switchfold {
 
 /// A scenario's settings for collectives of one kind.
 struct CollectivePolicy {
-    Algorithm algorithm = Algorithm::kAuto;
+    PolicyAlgorithm algorithm = Algorithm::kAuto;
     Protocol protocol = Protocol::kAuto;
     std::uint32_t channels = 0;
     bool registered = false;
@@ -27,13 +29,16 @@ struct CollectivePolicy {
     Quantisation quantised = {};
     Kernels kernels = Kernels::kClassic;
     PeerCopyPolicy copies = {};
+    NcclWords words = {};  ///< of a scenario's nccl_environment
     bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {
         return list_of(
             field(
                 "algorithm", &CollectivePolicy::algorithm,
-                "How they run; auto takes the fastest by NCCL's estimate."),
+                "How they run; auto takes the fastest by NCCL's estimate. {\"program\": FILE}: a "
+                "file's "
+                "program (docs/programs.md)."),
             field(
                 "protocol", &CollectivePolicy::protocol,
                 "Protocol of ring and tree; auto takes the fastest by estimate."),

@@ -39,6 +39,12 @@ struct Step {
     /// The rank's own data come from or go to another stage of the collective, without memory
     /// traffic; the program says when they can move.
     bool staged = false;
+    // Of programs from files (docs/programs.md):
+    bool adds = false;       ///< what is stored is added to what lies there
+    bool gated = false;      ///< begins when its program says
+    bool told = false;       ///< its program hears of its end
+    bool aside = false;      ///< its program moves it, not the block
+    std::int64_t shift = 0;  ///< from the byte that is loaded to the one that is stored
 };
 
 /// The steps of one thread block, generated on demand: with 4,096 ranks, a ring has 8,190 per loop.
@@ -57,6 +63,14 @@ public:
     [[nodiscard]] virtual std::uint64_t available(std::uint64_t /*done*/, std::uint64_t /*bytes*/) {
         return 0;
     }
+    /// For the gated step issued last: earliest time (ps) at which it can begin, or kNotYet; in
+    /// that case the program wakes its block later.
+    [[nodiscard]] virtual std::uint64_t may_begin() { return 0; }
+    /// For a step that tells: it has ended at `end` (ps).
+    virtual void ended(std::uint64_t /*end*/) {}
+    /// For the step issued last, which it moves itself from `start` (ps) on: the block hears of its
+    /// end by end_aside().
+    virtual void move_aside(std::uint64_t /*start*/) {}
     /// Reports that these bytes move now.
     virtual void moved(std::uint64_t /*done*/, std::uint64_t /*bytes*/) {}
     virtual void attach(ThreadBlock& /*block*/) {}

@@ -100,8 +100,22 @@ void ThreadBlock::advance() {
     }
     const Transport& transport = context_.transport;
     std::uint64_t start = std::max(now, free_at_);
-    if (step_done_ == 0 && slice_ == 0)
+    if (step_done_ == 0 && slice_ == 0) {
         start = std::max(start, pace_.round_until());
+        if (step_.gated) {
+            const std::uint64_t gate = program_->may_begin();
+            if (gate == Program::kNotYet) {
+                state_ = State::kWaitData;
+                return;
+            }
+            start = std::max(start, gate);
+        }
+        if (step_.aside) {
+            state_ = State::kAside;
+            program_->move_aside(start);
+            return;
+        }
+    }
     for (std::uint8_t bits = step_.receive; bits != 0;
          bits &= static_cast<std::uint8_t>(bits - 1)) {
         Fifo& fifo = *receive_[static_cast<std::size_t>(std::countr_zero(bits))];
@@ -260,6 +274,25 @@ void ThreadBlock::finish_slice() {
     fence_ = step_.send & fenced_;
     fence_since_ = end;
     on_acknowledged();
+    if (step_.told && step_done_ == step_.bytes) {
+        program_->ended(free_at_);
+        if (state_ != State::kWaitData)
+            return;  // another block's step has let it go on
+    }
+    advance();
+}
+
+void ThreadBlock::end_aside(std::uint64_t end) {
+    if (state_ != State::kAside)
+        return;
+    free_at_ = std::max(free_at_, end);
+    step_done_ = step_.bytes;
+    state_ = State::kWaitData;
+    if (step_.told) {
+        program_->ended(free_at_);
+        if (state_ != State::kWaitData)
+            return;
+    }
     advance();
 }
 
@@ -298,6 +331,8 @@ std::string ThreadBlock::waiting_for() const {
         return "answers over the link";
     case State::kBlocked:
         return "credits of its link";
+    case State::kAside:
+        return "the switches, or other GPUs at a barrier";
     case State::kFence:
         return "its stores to arrive";
     case State::kDone:

@@ -61,6 +61,8 @@ public:
     void start(Time start);
     /// Data have become ready, or a slot free, on a connection of this block.
     void wake();
+    /// What its program moves itself is done at `end` (ps).
+    void end_aside(std::uint64_t end);
     /// A load requested by the block is answered.
     void on_response(std::uint32_t data, std::uint32_t unit, std::uint32_t values, Time visible);
     /// A whole slice has arrived at a peer.
@@ -88,6 +90,7 @@ private:
         kScheduled,
         kLoading,
         kBlocked,
+        kAside,  ///< its program moves the step
         kFence,  ///< everything is stored; waits until the stores have been performed
         kDone
     };

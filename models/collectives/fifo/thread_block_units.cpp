@@ -16,6 +16,8 @@ void ThreadBlock::account(std::uint32_t bytes, std::uint64_t& until) {
     const std::uint64_t wire = transport.wire(bytes);
     std::uint64_t read = step_.load && !step_.staged ? bytes : 0;
     std::uint64_t written = step_.store && !step_.staged ? bytes : 0;
+    if (step_.adds)
+        read += bytes;
     read += wire * peers_in(step_.receive & ~loads_);
     written += wire * peers_in(step_.send & local_);
     until = std::max(until, port_.access(read, written).count());
@@ -184,10 +186,14 @@ std::uint32_t ThreadBlock::combine(std::uint32_t bytes, std::uint32_t unit) {
                 out[i] = round_to(context_.element, incoming[i] + out[i]);
         pool.drop(handle);
     }
-    if (step_.store)
-        std::copy(
-            out.begin(), out.end(),
-            (*context_.results)[rank_].begin() + static_cast<std::ptrdiff_t>(first));
+    if (!step_.store)
+        return step_.send != 0 ? pool.put(std::move(out)) : 0;
+    const auto kept = (*context_.results)[rank_].begin() + static_cast<std::ptrdiff_t>(first) +
+                      step_.shift / static_cast<std::int64_t>(context_.element_bytes);
+    if (step_.adds)
+        for (std::size_t i = 0; i < out.size(); ++i)
+            out[i] = round_to(context_.element, kept[static_cast<std::ptrdiff_t>(i)] + out[i]);
+    std::copy(out.begin(), out.end(), kept);
     return step_.send != 0 ? pool.put(std::move(out)) : 0;
 }
 

@@ -98,7 +98,7 @@ class NcclLibrary final : public CommunicationLibrary {
 public:
     [[nodiscard]] bool serves(CollectiveKind kind, const CollectivePolicy& policy) const override {
         return policy.kernels == Kernels::kClassic && !moves_by_copies(policy.algorithm) &&
-               !is_experts(kind);
+               policy.algorithm != Algorithm::kProgram && !is_experts(kind);
     }
     [[nodiscard]] bool made(const Choice& choice) const override { return choice.is<NcclChoice>(); }
 

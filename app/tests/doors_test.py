@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What other tools write goes in by the command line: programs, NCCL's environment, logs and topologies.
+
+usage: doors_test.py SWITCHFOLD SOURCE_DIRECTORY
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv.pop()).resolve()
+PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
+CORPUS = SOURCE / "fuzz/doors/corpus"
+
+
+def switchfold(*arguments):
+    return subprocess.run(
+        [PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=250, check=False)
+
+
+class Doors(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def done(self, *arguments):
+        result = switchfold(*arguments)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return result.stdout
+
+    def experiment(self, scenarios, system="hgx_h100", **workload):
+        path = self.folder / "experiment.json"
+        path.write_text(json.dumps({
+            "name": "doors", "system": str(SOURCE / f"configs/systems/{system}.json"),
+            "workload": {"type": "collective", "size": "1 MiB", "ranks": 8, **workload}, "scenarios": scenarios}))
+        return path
+
+    def collectives(self, scenarios, **workload):
+        told = json.loads(self.done("run", self.experiment(scenarios, **workload), "--json"))
+        return [scenario["collectives"][0] for scenario in told["scenarios"]]
+
+    def refused(self, scenarios, **workload):
+        result = switchfold("run", self.experiment(scenarios, **workload))
+        self.assertEqual(result.returncode, 2, result.stderr)
+        return result.stderr
+
+    def test_the_shipped_experiment_runs_programs(self):
+        told = json.loads(self.done("run", SOURCE / "configs/experiments/all_reduce_program.json", "--json"))
+        times = {s["name"]: s["collectives"][0]["time_us"] for s in told["scenarios"]}
+        self.assertAlmostEqual(times["ring"] / times["NCCL's ring"], 1, delta=0.02)
+        self.assertLess(times["in switch"], times["ring"])
+
+    def test_a_sweep_goes_over_a_folder_of_programs(self):
+        sweep = self.folder / "sweep.json"
+        sweep.write_text(json.dumps({
+            "name": "programs",
+            "experiment": json.loads(self.experiment([{"name": "x", "all_reduce": {"algorithm": {"program": "x.json"}}}]).read_text()),
+            "axes": [{"name": "program", "pointer": "/scenarios/0/all_reduce/algorithm/program",
+                      "files": str(SOURCE / "configs/programs/*_all_reduce.json")}]}))
+        self.done("sweep", sweep, "--out", self.folder / "out")
+        rows = (self.folder / "out/results.csv").read_text().splitlines()
+        self.assertEqual(len(rows), 6)
+        self.assertIn("torus_all_reduce", "".join(rows))
+
+    def test_wrong_programs_are_told_at_load(self):
+        scenario = [{"name": "x", "all_reduce": {"algorithm": {"program": "p.json"}}}]
+        self.assertIn("p.json: /: is not there; expected a program", self.refused(scenario))
+        (self.folder / "p.json").write_text(json.dumps({
+            "collective": "all_reduce", "chunks": 1,
+            "blocks": [{"send": "(r + 1) % n", "steps": [{"do": "send", "chunk": 0}]}]}))
+        self.assertIn("0 receive; expected one of each", self.refused(scenario))
+        (self.folder / "p.json").write_text((CORPUS / "msccl/two.xml").read_text())
+        self.assertIn("made for 2 ranks, and the group has 8", self.refused(scenario))
+        self.assertIn("is the program p.json, of all_reduces", self.refused(
+            [{"name": "x", "collectives": {"all_gather": {"algorithm": {"program": "p.json"}}}}], collective="all_gather"))
+        self.assertIn('expected {"program": FILE}', self.refused([{"name": "x", "all_reduce": {"algorithm": "program"}}]))
+
+    def test_an_environment_bounds_what_is_chosen(self):
+        free, without, ring, few = self.collectives([
+            {"name": "free"},
+            {"name": "without", "nccl_environment": {"NCCL_ALGO": "^NVLS,NVLSTree"}},
+            {"name": "ring", "nccl_environment": {"NCCL_ALGO": "allreduce:ring", "NCCL_PROTO": "Simple"}},
+            {"name": "few", "nccl_environment": {"NCCL_NVLS_ENABLE": "0", "NCCL_MAX_NCHANNELS": "2"}},
+        ], size="256 MiB")
+        self.assertEqual(free["algorithm"], "in_switch")
+        self.assertEqual(without["algorithm"], "ring")
+        self.assertEqual((ring["algorithm"], ring["protocol"]), ("ring", "simple"))
+        self.assertEqual((few["algorithm"], few["channels"]), ("ring", 2))
+        self.assertGreater(few["time_us"], 2 * without["time_us"])
+
+    def test_a_buffer_size_changes_the_machine(self):
+        usual, small = self.collectives([
+            {"name": "usual", "all_reduce": {"algorithm": "ring", "protocol": "simple"}},
+            {"name": "small", "all_reduce": {"algorithm": "ring", "protocol": "simple"},
+             "nccl_environment": {"NCCL_BUFFSIZE": "65536"}}], size="64 MiB")
+        self.assertGreater(small["time_us"], 1.05 * usual["time_us"])
+
+    def test_a_tuners_table_chooses(self):
+        (self.folder / "tuner.csv").write_text("allreduce,0,2097152,tree,ll,4,-1,-1\nallreduce,2097153,4294967295,ring,ll128,-1,2,-1\n")
+        environment = {"NCCL_TUNER_CONFIG_FILE": "tuner.csv"}
+        one = self.collectives([{"name": "x", "nccl_environment": environment}])[0]
+        self.assertEqual((one["algorithm"], one["protocol"], one["channels"]), ("tree", "ll", 4))
+        other = self.collectives([{"name": "x", "nccl_environment": environment}], size="256 MiB")[0]
+        self.assertEqual(other["algorithm"], "in_switch")
+        (self.folder / "tuner.csv").write_text("allreduce,0,2097152,pat,ll,4,-1,-1\n")
+        self.assertIn('tuner.csv: line 1: has "pat"; expected one of: tree', self.refused([{"name": "x", "nccl_environment": environment}]))
+
+    def test_other_variables_are_refused_by_name(self):
+        for variables, told in (
+            ({"NCCL_P2P_DISABLE": "1"}, "/nccl_environment/NCCL_P2P_DISABLE: does not change what is simulated; expected a topology"),
+            ({"NCCL_ALG": "Ring"}, "did you mean NCCL_ALGO?"),
+            ({"NCCL_ALGO": "Rings"}, '"Rings" is none of tree, ring'),
+            ({"NCCL_ALGO": "PAT"}, "none of these is simulated"),
+            ({"NCCL_MAX_CTAS": "0"}, "expected a whole number from 1 to 64"),
+        ):
+            self.assertIn(told, self.refused([{"name": "x", "nccl_environment": variables}]))
+
+    def test_describe_tells_choices_as_nccls_log(self):
+        told = self.done("describe", "hgx_h100", "--env", "NCCL_ALGO=^NVLS", "--env", "NCCL_PROTO=LL128")
+        self.assertIn("NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..", told)
+        self.assertNotIn("NVLS", told)
+        self.assertIn("Algo NVLS proto SIMPLE", self.done("describe", "hgx_h100", "--env", "NONE"))
+        self.assertEqual(switchfold("describe", "hgx_h100", "--env", "X").returncode, 2)
+
+    def test_a_log_is_held_against_ours(self):
+        log = CORPUS / "nccl_log/small.log"
+        self.assertIn("version 2.23.4+cuda12.6, 8 ranks on 1 machines\n  NCCL_ALGO=^NVLS", self.done("trace", "inspect", log))
+        told = self.done("trace", "inspect", log, "--system", "hgx_h100")
+        self.assertRegex(told, r"AllReduce +1048576 +RING LL128, 16 channels")
+        self.assertRegex(told, r"AllGather +4096 +RING LL ")
+        self.assertIn("of 2 choices are other", told)
+        # What `describe` writes comes through unchanged.
+        own = self.folder / "own.log"
+        own.write_text(self.done("describe", "hgx_h100", "--env", "NONE"))
+        self.assertIn("0 of 60 choices are other", self.done("trace", "inspect", own, "--system", "hgx_h100"))
+
+    def test_a_topology_becomes_a_system(self):
+        path = self.folder / "mine.json"
+        self.done("new", "system", "--nccl-topology", CORPUS / "nccl_topology/four.xml", "-o", path, "--name", "two")
+        text = path.read_text()
+        self.assertIn("// 2 of NVIDIA H100 SXM5 80 GB, by NCCL's topology", text)
+        self.assertIn('"lanes_to_switch": [4,5]', text)
+        self.assertIn("1 of 400 Gb/s", text)
+        self.assertIn("two", self.done("describe", path))
+        path.unlink()
+        self.done("new", "system", "--nvidia-smi", CORPUS / "nvidia_smi/two.txt", "--gpu", "NVIDIA H100 80GB HBM3", "-o", path)
+        self.assertIn('"gpus": 2', path.read_text())
+        self.done("describe", path)
+
+    def test_what_a_topology_lacks_is_asked_for(self):
+        smi = CORPUS / "nvidia_smi/two.txt"
+        for arguments, told in (
+            (("--nvidia-smi", smi), "--gpu: /: is missing, and nvidia-smi topo -m does not name the GPUs"),
+            (("--nvidia-smi", smi, "--gpu", "NVIDIA Z9"), "names NVIDIA Z9, which is none of configs/systems/gpus"),
+            (("--nvidia-smi", smi, "--gpu", "NVIDIA L4"), "no shipped system is"),
+            (("--gpu", "NVIDIA H100"), "expected new system with --nccl-topology or --nvidia-smi"),
+        ):
+            result = switchfold("new", "system", *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(told, result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

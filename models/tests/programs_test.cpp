@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives from files: reading, proof, and the run of what is proved.
+#include "core/error.h"
+#include "core/tests/temporary_folder.h"
+#include "models/collectives/programs/expression.h"
+#include "models/collectives/programs/program_file.h"
+#include "models/collectives/programs/proof.h"
+#include "models/collectives/programs/readers.h"
+#include "models/tests/test_machine.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace switchfold::programs_test {
+namespace {
+
+using namespace programs;
+
+const std::filesystem::path kShipped = SWITCHFOLD_SOURCE_DIR "/configs/programs";
+const std::vector<std::string> kNames{"ring_all_reduce",           "hierarchical_all_reduce",
+                                      "all_pairs_all_reduce",      "torus_all_reduce",
+                                      "in_switch_ring_all_reduce", "broadcast_chain"};
+
+std::filesystem::path shipped(const std::string& name) {
+    return kShipped / (name + ".json");
+}
+programs::Program program_of(const std::string& name, const Shape& shape) {
+    return program_from_json(load_json(shipped(name)), shipped(name), shape);
+}
+
+TEST(Programs, ExpressionsAreWholeNumbersWithNeighboursBeforeZero) {
+    const Variables v{{"n", 6}, {"r", 0}};
+    EXPECT_EQ(evaluate("(r - 1) % n", v), 5);
+    EXPECT_EQ(evaluate("r - 1 / 2", v), 0);
+    EXPECT_EQ(evaluate("(r - 1) / 2", v), -1);
+    EXPECT_EQ(evaluate("2 + 3 * n == 20 && n != 5", v), 1);
+    EXPECT_EQ(evaluate("max(n, 9) - min(n, 2) * side(n)", v), 5);
+    for (const char* wrong : {"", "r +", "q", "n % r", "(n", "n n", "9999999999999", "side(n, n)"})
+        EXPECT_THROW(static_cast<void>(evaluate(wrong, v)), std::invalid_argument) << wrong;
+    EXPECT_THROW(static_cast<void>(evaluate(std::string(5000, '('), v)), std::invalid_argument);
+}
+
+TEST(Programs, EveryShippedOneIsProvedOnTwoToSixteenRanks) {
+    for (const std::string& name : kNames) {
+        std::uint32_t proved = 0;
+        for (std::uint32_t n = 2; n <= 16; ++n)
+            for (std::uint32_t g = 1; g <= n; ++g) {
+                if (n % g != 0)
+                    continue;
+                for (const std::uint32_t instances : {1U, 3U}) {
+                    const ProgramFile file(name, shipped(name));
+                    const Shape shape{n, g, instances};
+                    ASSERT_EQ(file.why_not(shape), "") << name;
+                    ASSERT_NO_THROW(static_cast<void>(file.proved(shape)))
+                        << name << " of " << n << " ranks, " << g << " a machine";
+                    ++proved;
+                }
+            }
+        EXPECT_EQ(proved, 2 * 49U);
+    }
+}
+
+/// Every way to break one instruction of rank 1.
+TEST(Programs, EveryBrokenCopyOfAShippedOneIsCaught) {
+    for (const std::string& name : kNames) {
+        const Shape shape{6, 3, 1};
+        const programs::Program whole = program_of(name, shape);
+        std::uint32_t broken = 0;
+        for (std::size_t b = 0; b < whole.ranks[1].blocks.size(); ++b)
+            for (std::size_t s = 0; s < whole.ranks[1].blocks[b].steps.size(); ++s) {
+                const Instruction& step = whole.ranks[1].blocks[b].steps[s];
+                if (step.op == Op::kBarrier)
+                    continue;  // what it holds back is no number
+                for (int way = 0; way < 3; ++way) {
+                    programs::Program copy = whole;
+                    std::vector<Instruction>& steps = copy.ranks[1].blocks[b].steps;
+                    if (way == 0)
+                        steps[s].op = step.op == Op::kNothing ? Op::kReduce : Op::kNothing;
+                    else if (way == 1 && loads(step.op))
+                        steps[s].from = (step.from + 1) % copy.chunks;
+                    else if (way == 2 && stores(step.op) && step.to < copy.chunks)
+                        steps[s].to = (step.to + 1) % copy.chunks;
+                    else
+                        continue;
+                    if (copy.chunks == 1 && way > 0)
+                        continue;
+                    EXPECT_TRUE(find_flaw(copy, 2).has_value())
+                        << name << " block " << b << " step " << s << " way " << way;
+                    ++broken;
+                }
+            }
+        EXPECT_GT(broken, 0U);
+    }
+}
+
+std::string why_wrong(const std::string& text, const std::string& name = "p.json") {
+    const TemporaryFolder folder;
+    const auto file = folder.path() / name;
+    std::ofstream(file) << text;
+    try {
+        const ProgramFile read(name, file);
+        static_cast<void>(read.proved({4, 4, 1}));
+    } catch (const ConfigError& error) {
+        std::string told = error.problems().front().text();
+        return told.substr(told.find(name));
+    }
+    return "";
+}
+
+TEST(Programs, MistakesAreToldWithTheirPointers) {
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunk": 1, "blocks": []})"),
+        "p.json: /chunk: is no key here; expected one of: $schema, name, description, collective, "
+        "chunks, scratch, let, protocol, channels, needs, blocks; did you mean \"chunks\"?");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "sum", "chunks": 1, "blocks": []})"),
+        "p.json: /collective: is \"sum\"; expected one of: all_reduce, reduce_scatter, "
+        "all_gather, broadcast, all_to_all");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
+            [{"send": "(r + 1) % n", "steps": [{"do": "sent", "chunk": 0}]}]})"),
+        "p.json: /blocks/0/steps/0/do: is \"sent\"; expected one of: nothing, send, receive, "
+        "receive_copy_send, receive_reduce_send, receive_reduce_copy, receive_reduce_copy_send, "
+        "copy, reduce, multimem_reduce, multicast_store, multimem_reduce_all, barrier; did you "
+        "mean \"send\"?");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks": []})"),
+        "p.json: /: nothing writes over the input: rank 0 ends with chunk 0 of rank 0 in chunk 0 "
+        "of its buffer; expected chunk 0 of ranks 0-3 (of 4 ranks)");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
+            [{"receive": "(r - 1) % n", "send": "(r + 1) % n", "steps":
+              [{"do": "receive_reduce_copy", "chunk": 0}, {"do": "send", "chunk": 0}]}]})"),
+        "p.json: /blocks/0/steps/0: receive_reduce_copy at rank 0: never ends: it waits for rank "
+        "3, which sends nothing more; expected no deadlock (of 4 ranks)");
+    const std::string twice = why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
+            [{"receive": "(r - 1) % n", "send": "(r + 1) % n", "steps":
+              [{"do": "send", "chunk": 0}, {"do": "receive_reduce_copy", "chunk": 0},
+               {"do": "send", "chunk": 0}, {"do": "receive_reduce_copy", "chunk": 0}]}]})");
+    EXPECT_EQ(twice.rfind("p.json: /blocks/0/steps/3: receive_reduce_copy at rank ", 0), 0U)
+        << twice;
+    EXPECT_NE(
+        twice.find("so that a rank counts twice; expected each rank once (of 4 ranks)"),
+        std::string::npos)
+        << twice;
+}
+
+constexpr const char* kMsccl = R"(<algo name="two" proto="Simple" nchannels="1"
+  nchunksperloop="2" ngpus="2" coll="allgather" inplace="0" outofplace="1">
+  <gpu id="0" i_chunks="1" o_chunks="2" s_chunks="0">
+    <tb id="0" send="1" recv="1" chan="0">
+      <step s="0" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="1" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="2" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb></gpu>
+  <gpu id="1" i_chunks="1" o_chunks="2" s_chunks="0">
+    <tb id="0" send="0" recv="0" chan="0">
+      <step s="0" type="s" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+      <step s="1" type="r" srcbuf="i" srcoff="0" dstbuf="o" dstoff="0" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb>
+    <tb id="4" send="-1" recv="-1" chan="0">
+      <step s="0" type="nop" srcbuf="i" srcoff="-1" dstbuf="o" dstoff="-1" cnt="0" depid="0" deps="1" hasdep="0"/>
+      <step s="1" type="cpy" srcbuf="i" srcoff="0" dstbuf="o" dstoff="1" cnt="1" depid="-1" deps="-1" hasdep="0"/>
+    </tb></gpu>
+</algo>)";
+
+std::string msccl_with(const std::string& from, const std::string& to) {
+    std::string text = kMsccl;
+    text.replace(text.find(from), from.size(), to);
+    return text;
+}
+
+TEST(Programs, MscclIsReadAndItsMistakesTold) {
+    EXPECT_EQ(why_wrong(kMsccl, "p.xml"), "");
+    EXPECT_EQ(
+        why_wrong(msccl_with(R"(dstoff="1" cnt)", R"(dstoff="0" cnt)"), "p.xml"),
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: the last to write there: rank 0 ends with chunk 0 of "
+        "rank 1 in chunk 0 of its buffer; expected chunk 0 of rank 0 (of 2 ranks)");
+    EXPECT_EQ(
+        why_wrong(msccl_with(R"(dstoff="1" cnt)", R"(dstoff="7" cnt)"), "p.xml"),
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has dstoff 7, and o has 2 chunks; expected one of "
+        "them");
+    EXPECT_EQ(
+        why_wrong(msccl_with(R"(type="r")", R"(type="rx")"), "p.xml"),
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has type \"rx\"; expected one of: nop, s, r, rcs, "
+        "rrs, rrc, rrcs, cpy, re");
+    EXPECT_EQ(
+        why_wrong(msccl_with(R"(depid="0" deps="1")", R"(depid="3" deps="1")"), "p.xml"),
+        "p.xml: /algo/gpu[1]/tb[1]/step[0]: waits for block 3 (depid); expected one of the rank");
+}
+
+TEST(Programs, HostileXmlIsRefused) {
+    EXPECT_EQ(
+        why_wrong("<!DOCTYPE a [<!ENTITY x \"y\">]><algo>&x;</algo>", "p.xml"),
+        "p.xml: /: has a document type or entities of its own; expected elements alone");
+    std::string deep;
+    for (int i = 0; i < 100'000; ++i)
+        deep += "<a>";
+    EXPECT_EQ(
+        why_wrong(deep, "p.xml"),
+        "p.xml: /: has elements more than 32 deep; expected at most so many");
+    EXPECT_NE(why_wrong("<algo", "p.xml"), "");
+    EXPECT_NE(why_wrong("<algo/><algo/>", "p.xml"), "");
+    EXPECT_NE(why_wrong(std::string("<algo>\0</algo>", 14), "p.xml"), "");
+}
+
+CollectivePolicy policy_of(const std::filesystem::path& file) {
+    CollectivePolicy policy;
+    policy.algorithm = Algorithm::kProgram;
+    policy.algorithm.program = std::make_shared<const ProgramFile>(file.filename().string(), file);
+    return policy;
+}
+
+CollectivePolicies policies_of(CollectiveKind kind, const CollectivePolicy& policy) {
+    CollectivePolicies all;
+    if (kind == CollectiveKind::kBroadcast)
+        all.broadcast = policy;
+    else if (kind == CollectiveKind::kAllGather)
+        all.all_gather = policy;
+    else
+        all.all_reduce = policy;
+    return all;
+}
+
+CollectiveKind kind_of(const std::string& name) {
+    return name == "broadcast_chain" ? CollectiveKind::kBroadcast : CollectiveKind::kAllReduce;
+}
+
+RC_GTEST_PROP(ProgramsProperty, RunsLeaveTheRightNumbersOfAnySize, ()) {
+    const auto name = *rc::gen::elementOf(kNames);
+    const auto machines = *rc::gen::inRange(1U, 4U);
+    const auto each = *rc::gen::inRange(machines == 1 ? 2U : 1U, 5U);
+    const auto type = *rc::gen::element(Datatype::kFloat32, Datatype::kBfloat16);
+    const auto elements = *rc::gen::inRange<std::uint64_t>(1, 300'000);
+    CollectivePolicy policy = policy_of(shipped(name));
+    policy.protocol = *rc::gen::element(Protocol::kLl, Protocol::kSimple);
+    const Topology topology =
+        machines == 1 ? TestMachine::hgx(each).build() : TestMachine::cluster(machines, each);
+    RC_TAG(name);
+    TestMachine machine(topology, TestMachine::params(), policies_of(kind_of(name), policy), 7);
+    machine.run(operation_of(kind_of(name), elements * size_of(type).count(), type));
+    RC_ASSERT(machine.ended == machine.fabric.gpus());
+    RC_ASSERT(machine.engine->wrong_results().empty());
+    RC_ASSERT(machine.fabric.values().live() == 0U);
+}
+
+TEST(Programs, MscclsRunLeavesTheRightNumbers) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "p.xml") << kMsccl;
+    for (const std::uint64_t bytes : {8ULL, 1000ULL, 3'000'016ULL}) {
+        TestMachine machine(
+            TestMachine::hgx(2).build(), TestMachine::params(),
+            policies_of(CollectiveKind::kAllGather, policy_of(folder.path() / "p.xml")), 3);
+        machine.run(operation_of(CollectiveKind::kAllGather, bytes, Datatype::kFloat32));
+        EXPECT_EQ(machine.ended, 2U);
+        EXPECT_TRUE(machine.engine->wrong_results().empty());
+    }
+}
+
+double microseconds_of(
+    const Topology& topology, CollectiveKind kind, const CollectivePolicy& policy,
+    std::uint64_t bytes) {
+    TestMachine machine(topology, TestMachine::params(), policies_of(kind, policy));
+    const CollectiveRecord record = machine.run(operation_of(kind, bytes));
+    return to_seconds(record.end - record.start) * 1e6;
+}
+
+TEST(Programs, TakeAsLongAsTheBuiltInOnes) {
+    const Topology hgx = TestMachine::hgx(8).build();
+    CollectivePolicy ring;
+    ring.algorithm = Algorithm::kRing;
+    CollectivePolicy nvls;
+    nvls.algorithm = Algorithm::kInSwitch;
+    nvls.registered = true;
+    struct Pair {
+        std::string name;
+        CollectivePolicy built_in;
+    };
+    for (const auto& [name, built_in] :
+         {Pair{"ring_all_reduce", ring}, Pair{"broadcast_chain", ring},
+          Pair{"in_switch_ring_all_reduce", nvls}})
+        for (const std::uint64_t bytes : {64ULL << 10U, 1ULL << 20U, 16ULL << 20U, 128ULL << 20U}) {
+            const double file =
+                microseconds_of(hgx, kind_of(name), policy_of(shipped(name)), bytes);
+            const double own = microseconds_of(hgx, kind_of(name), built_in, bytes);
+            EXPECT_NEAR(file / own, 1, 0.02)
+                << name << " of " << bytes << ": " << file << " us, " << own << " us";
+        }
+}
+
+TEST(Programs, AnEngineRefusesWhatTheRanksCannotRun) {
+    const TemporaryFolder folder;
+    std::ofstream(folder.path() / "p.xml") << kMsccl;
+    TestMachine machine(
+        TestMachine::hgx(4).build(), TestMachine::params(),
+        policies_of(CollectiveKind::kAllGather, policy_of(folder.path() / "p.xml")));
+    EXPECT_THROW(machine.run(operation_of(CollectiveKind::kAllGather, 1 << 20U)), SimulationError);
+}
+
+}  // namespace
+}  // namespace switchfold::programs_test

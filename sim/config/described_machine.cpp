@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/described_machine.h"
+
+#include "core/error.h"
+#include "core/xml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr std::uint32_t kMostGpus = 1024;
+constexpr std::uint32_t kMostLanes = 1024;
+constexpr std::string_view kSwitchClass = "0x068000";
+
+struct Device {
+    std::uint32_t id;
+    std::string_view name;
+};
+/// NVIDIA's and AMD's PCI devices (pci.ids), by the names that torch prints.
+constexpr std::array kDevices{
+    Device{0x15f9, "Tesla P100-SXM2-16GB"},
+    Device{0x1b38, "Tesla P40"},
+    Device{0x1b06, "NVIDIA GeForce GTX 1080 Ti"},
+    Device{0x1db1, "Tesla V100-SXM2-16GB"},
+    Device{0x1db5, "Tesla V100-SXM2-32GB"},
+    Device{0x1db4, "Tesla V100-PCIE-16GB"},
+    Device{0x1db6, "Tesla V100-PCIE-32GB"},
+    Device{0x1eb8, "Tesla T4"},
+    Device{0x1e04, "NVIDIA GeForce RTX 2080 Ti"},
+    Device{0x1e07, "NVIDIA GeForce RTX 2080 Ti"},
+    Device{0x20b0, "NVIDIA A100-SXM4-40GB"},
+    Device{0x20b2, "NVIDIA A100-SXM4-80GB"},
+    Device{0x20f1, "NVIDIA A100-PCIE-40GB"},
+    Device{0x20b5, "NVIDIA A100 80GB PCIe"},
+    Device{0x20b7, "NVIDIA A30"},
+    Device{0x20f3, "NVIDIA A800-SXM4-80GB"},
+    Device{0x2204, "NVIDIA GeForce RTX 3090"},
+    Device{0x2230, "NVIDIA RTX A6000"},
+    Device{0x2235, "NVIDIA A40"},
+    Device{0x2237, "NVIDIA A10G"},
+    Device{0x2321, "NVIDIA H100 NVL"},
+    Device{0x2324, "NVIDIA H800"},
+    Device{0x2329, "NVIDIA H20"},
+    Device{0x2330, "NVIDIA H100 80GB HBM3"},
+    Device{0x2331, "NVIDIA H100 PCIe"},
+    Device{0x2335, "NVIDIA H200"},
+    Device{0x233b, "NVIDIA H200 NVL"},
+    Device{0x2342, "NVIDIA GH200 96GB HBM3"},
+    Device{0x2684, "NVIDIA GeForce RTX 4090"},
+    Device{0x26b1, "NVIDIA RTX 6000 Ada Generation"},
+    Device{0x26b5, "NVIDIA L40"},
+    Device{0x26b9, "NVIDIA L40S"},
+    Device{0x27b8, "NVIDIA L4"},
+    Device{0x2901, "NVIDIA B200"},
+    Device{0x2b85, "NVIDIA GeForce RTX 5090"},
+    Device{0x2bb5, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
+    Device{0x74a1, "AMD Instinct MI300X"},
+    Device{0x74a5, "AMD Instinct MI325X"},
+    Device{0x75a3, "AMD Instinct MI355X"}};
+
+std::optional<std::uint32_t> hexadecimal(std::string_view text) {
+    if (text.starts_with("0x"))
+        text.remove_prefix(2);
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc() || end != text.data() + text.size())
+        return {};
+    return value;
+}
+
+/// Reads NCCL's tree of processors, PCI devices and GPUs.
+class NcclTopologyReader {
+public:
+    explicit NcclTopologyReader(const std::filesystem::path& file) : file_(file.string()) {}
+
+    DescribedMachine run(const XmlElement& root) {
+        if (root.name != "system")
+            fail(root, fmt::format("is <{}>; expected <system>, as NCCL dumps it", root.name));
+        machine_.hosts = 0;
+        std::set<std::string> hosts;
+        for (const XmlElement& cpu : root.children) {
+            if (cpu.name != "cpu")
+                continue;  // newer versions have other things beside processors
+            if (const std::string* host = cpu.attribute("host_hash"); host != nullptr)
+                hosts.insert(*host);
+            const std::string* vendor = cpu.attribute("vendor");
+            machine_.amd_host =
+                machine_.amd_host || (vendor != nullptr && *vendor == "AuthenticAMD");
+            ++machine_.hosts;
+            walk(cpu, nullptr);
+        }
+        if (hosts.size() > 1)
+            fail(
+                root, fmt::format(
+                          "is of {} machines; expected one: switchfold describes each by itself",
+                          hosts.size()));
+        if (gpus_.empty())
+            fail(root, "has no <gpu>; expected at least one");
+        machine_.hosts = std::max(1U, machine_.hosts);
+        number_gpus();
+        return std::move(machine_);
+    }
+
+private:
+    struct Gpu {
+        const XmlElement* element;
+        std::string bus;
+        std::string name;
+        std::int64_t number;
+    };
+
+    [[noreturn]] void fail(const XmlElement& at, const std::string& what) const {
+        throw ConfigError(file_, at.pointer, what);
+    }
+    [[nodiscard]] std::int64_t
+    number(const XmlElement& element, std::string_view key, std::int64_t most) const {
+        const std::string* text = element.attribute(key);
+        std::int64_t value = 0;
+        if (text == nullptr)
+            fail(element, fmt::format("has no {}; expected it", key));
+        const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+        if (error != std::errc() || end != text->data() + text->size() || value < 0 || value > most)
+            fail(
+                element,
+                fmt::format("has {} \"{}\"; expected a whole number up to {}", key, *text, most));
+        return value;
+    }
+
+    void walk(const XmlElement& element, const XmlElement* device) {
+        for (const XmlElement& child : element.children)
+            if (child.name == "gpu")
+                add_gpu(child, device);
+            else if (child.name == "net")
+                add_nic(child);
+            else
+                walk(child, child.name == "pci" ? &child : device);
+    }
+
+    void add_gpu(const XmlElement& gpu, const XmlElement* device) {
+        if (gpus_.size() == kMostGpus)
+            fail(gpu, fmt::format("is GPU {}; expected at most {}", kMostGpus + 1, kMostGpus));
+        Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostGpus - 1)};
+        if (device != nullptr) {
+            if (const std::string* bus = device->attribute("busid"))
+                found.bus = *bus;
+            if (const std::string* id = device->attribute("device"))
+                if (const auto value = hexadecimal(*id))
+                    found.name = gpu_of_device(*value);
+        }
+        gpus_.push_back(std::move(found));
+    }
+
+    void add_nic(const XmlElement& net) {
+        if (net.attribute("speed") == nullptr) {
+            machine_.nics.push_back(0);
+            return;
+        }
+        constexpr std::int64_t kMostMegabits = 100'000'000;
+        machine_.nics.push_back(static_cast<double>(number(net, "speed", kMostMegabits)) * 1e6);
+    }
+
+    void number_gpus() {
+        std::ranges::stable_sort(gpus_, {}, &Gpu::number);
+        std::map<std::string, std::uint32_t> gpu_at;
+        std::set<std::string> switches;
+        for (std::uint32_t i = 0; i < gpus_.size(); ++i) {
+            machine_.gpus.push_back(gpus_[i].name);
+            if (!gpus_[i].bus.empty() && !gpu_at.emplace(gpus_[i].bus, i).second)
+                fail(
+                    *gpus_[i].element,
+                    fmt::format("is at {} as another is; expected a device each", gpus_[i].bus));
+        }
+        for (const Gpu& gpu : gpus_)
+            for (const XmlElement& link : gpu.element->children)
+                if (const std::string* target = link.attribute("target");
+                    link.name == "nvlink" && target != nullptr && !gpu_at.contains(*target))
+                    switches.insert(*target);
+        // In virtual machines switches are not seen: one stands for all.
+        const bool hidden = switches.size() == 1 && (*switches.begin()).starts_with("fff");
+        machine_.switches = hidden ? 0 : static_cast<std::uint32_t>(switches.size());
+        for (std::uint32_t i = 0; i < gpus_.size(); ++i)
+            for (const XmlElement& link : gpus_[i].element->children) {
+                if (link.name != "nvlink")
+                    continue;
+                const std::string* target = link.attribute("target");
+                if (target == nullptr)
+                    fail(link, "has no target; expected a bus address");
+                const auto lanes = static_cast<std::uint32_t>(number(link, "count", kMostLanes));
+                const auto peer = gpu_at.find(*target);
+                const std::string* kind = link.attribute("tclass");
+                if (peer == gpu_at.end() && kind != nullptr && *kind != kSwitchClass)
+                    machine_.notes.push_back(fmt::format(
+                        "GPU {} has {} NVLinks to {}, which is no GPU of the file (class {})", i,
+                        lanes, *target, *kind));
+                else if (peer != gpu_at.end())
+                    machine_.to_gpus.push_back({i, peer->second, lanes});
+                else
+                    machine_.to_switches.push_back(
+                        {i,
+                         static_cast<std::uint32_t>(
+                             std::distance(switches.begin(), switches.find(*target))),
+                         lanes});
+            }
+    }
+
+    std::string file_;
+    DescribedMachine machine_;
+    std::vector<Gpu> gpus_;
+};
+
+std::string text_of_description(const std::filesystem::path& file, std::string_view expected) {
+    std::error_code ignored;
+    constexpr std::uintmax_t kMost = 16U << 20U;
+    if (!std::filesystem::is_regular_file(file, ignored) ||
+        std::filesystem::file_size(file, ignored) > kMost)
+        throw ConfigError(
+            file.string(), "/",
+            fmt::format("is not there, or larger than 16 MiB; expected {}", expected));
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+std::vector<std::string> words_of(const std::string& line) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    return words;
+}
+
+/// "GPU3" -> 3.
+std::optional<std::uint32_t> gpu_number(std::string_view word) {
+    if (!word.starts_with("GPU"))
+        return {};
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(word.data() + 3, word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value >= kMostGpus)
+        return {};
+    return value;
+}
+
+/// Without the escape sequences that nvidia-smi underlines its header with.
+std::string plain(const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\x1b') {
+            out += text[i];
+            continue;
+        }
+        while (i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])) == 0)
+            ++i;
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string gpu_of_device(std::uint32_t device) {
+    const auto at = std::ranges::find(kDevices, device, &Device::id);
+    return at == kDevices.end() ? std::string() : std::string(at->name);
+}
+
+DescribedMachine read_nccl_topology(const std::filesystem::path& file) {
+    return NcclTopologyReader(file).run(load_xml(file));
+}
+
+DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
+    const std::string text = plain(text_of_description(file, "the output of nvidia-smi topo -m"));
+    DescribedMachine machine;
+    std::vector<std::string> columns;
+    std::istringstream lines(text);
+    std::uint32_t line = 0;
+    std::set<std::string> processors;
+    std::vector<DescribedLink> nvlinks;
+    for (std::string row; std::getline(lines, row);) {
+        ++line;
+        const auto fail = [&](const std::string& what) {
+            throw ConfigError(file.string(), fmt::format("line {}", line), what);
+        };
+        const std::vector<std::string> words = words_of(row);
+        if (words.empty() || !gpu_number(words.front())) {
+            if (!words.empty() && words.front().starts_with("NIC") && words.size() > 2 &&
+                !words.front().ends_with(":") && !columns.empty())
+                machine.nics.push_back(0);
+            continue;
+        }
+        if (columns.empty()) {
+            for (const std::string& word : words)
+                if (gpu_number(word))
+                    columns.push_back(word);
+            continue;
+        }
+        const std::uint32_t gpu = *gpu_number(words.front());
+        if (gpu != machine.gpus.size())
+            fail(fmt::format("is GPU {}; expected GPU {}", gpu, machine.gpus.size()));
+        if (words.size() < 1 + columns.size())
+            fail(fmt::format(
+                "has {} columns; expected one for each of {} GPUs", words.size() - 1,
+                columns.size()));
+        machine.gpus.emplace_back();
+        for (std::uint32_t to = 0; to < columns.size(); ++to) {
+            const std::string& way = words[1 + to];
+            if ((way == "X") != (to == gpu))
+                fail(fmt::format("has {} in column {}; expected X on the diagonal", way, to + 1));
+            if (way == "SYS" || way == "NODE" || way == "PHB" || way == "PXB" || way == "PIX" ||
+                way == "PSB" || way == "X")
+                continue;
+            const auto lanes = way.starts_with("NV") ? way.substr(2) : std::string();
+            std::uint32_t count = 0;
+            const auto [end, error] =
+                std::from_chars(lanes.data(), lanes.data() + lanes.size(), count);
+            if (lanes.empty() || error != std::errc() || end != lanes.data() + lanes.size() ||
+                count > kMostLanes)
+                fail(fmt::format(
+                    "has {} in column {}; expected NV and a number, or X, SYS, NODE, PHB, PXB or "
+                    "PIX",
+                    way, to + 1));
+            nvlinks.push_back({gpu, to, count});
+        }
+    }
+    if (machine.gpus.empty() || machine.gpus.size() != columns.size())
+        throw ConfigError(
+            file.string(), "/",
+            fmt::format(
+                "has {} rows of GPUs and {} columns; expected the matrix of nvidia-smi topo -m",
+                machine.gpus.size(), columns.size()));
+    machine.to_gpus = std::move(nvlinks);
+    return machine;
+}
+
+void add_lspci(DescribedMachine& machine, const std::filesystem::path& file) {
+    std::istringstream lines(text_of_description(file, "the output of lspci"));
+    std::vector<std::string> names;
+    for (std::string row; std::getline(lines, row);) {
+        const bool gpu = row.find("3D controller") != std::string::npos ||
+                         row.find("VGA compatible") != std::string::npos ||
+                         row.find("Display controller") != std::string::npos ||
+                         row.find("Processing accelerators") != std::string::npos;
+        const bool nvidia = row.find("NVIDIA") != std::string::npos;
+        const bool amd = row.find("AMD") != std::string::npos;
+        if (!gpu || !(nvidia || amd))
+            continue;
+        // "[10de:2330]" with -nn, "Device 2335" where pci.ids does not know it, else a name.
+        std::string name;
+        for (const std::string_view mark : {"[10de:", "[1002:", "Device "})
+            if (const std::size_t at = row.find(mark); at != std::string::npos && name.empty())
+                if (const auto id = hexadecimal(std::string_view(row).substr(at + mark.size(), 4)))
+                    name = gpu_of_device(*id);
+        if (name.empty())
+            if (const std::size_t open = row.rfind('['), close = row.rfind(']');
+                open != std::string::npos && close != std::string::npos && close > open)
+                name = (nvidia ? "NVIDIA " : "AMD ") + row.substr(open + 1, close - open - 1);
+        if (!name.empty())
+            names.push_back(name);
+    }
+    if (names.empty())
+        throw ConfigError(
+            file.string(), "/", "names no GPU; expected the output of lspci, best with -nn");
+    if (names.size() < machine.gpus.size())
+        machine.notes.push_back(fmt::format(
+            "lspci names {} GPUs of {}; the others are taken to be like the first", names.size(),
+            machine.gpus.size()));
+    for (std::size_t i = 0; i < machine.gpus.size(); ++i)
+        if (machine.gpus[i].empty())
+            machine.gpus[i] = names[std::min(i, names.size() - 1)];
+}
+
+}  // namespace switchfold

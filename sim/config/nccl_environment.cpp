@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/config/nccl_environment.h"
+
+#include "core/error.h"
+#include "core/named_path.h"
+#include "models/collectives/choice/tuner_table.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+namespace switchfold {
+
+namespace {
+
+/// Variables that change what is simulated, with what they say.
+struct Variable {
+    std::string_view name;
+    std::string_view expected;
+};
+constexpr std::string_view kChannelsExpected = "a whole number from 1 to 64";
+constexpr std::array kVariables{
+    Variable{
+        "NCCL_ALGO",
+        "algorithms such as \"Ring,Tree\", \"^NVLS\", \"allreduce:tree;broadcast:ring\""},
+    Variable{"NCCL_PROTO", "protocols such as \"LL,Simple\" or \"^LL128\""},
+    Variable{"NCCL_MIN_CTAS", kChannelsExpected},
+    Variable{"NCCL_MAX_CTAS", kChannelsExpected},
+    Variable{"NCCL_MIN_NCHANNELS", kChannelsExpected},
+    Variable{"NCCL_MAX_NCHANNELS", kChannelsExpected},
+    Variable{"NCCL_NVLS_ENABLE", "0, 1 or 2"},
+    Variable{"NCCL_COLLNET_ENABLE", "0 or 1"},
+    Variable{"NCCL_BUFFSIZE", "bytes from 4096 to 67108864"},
+    Variable{"NCCL_LL_BUFFSIZE", "bytes from 4096 to 67108864"},
+    Variable{"NCCL_LL128_BUFFSIZE", "bytes from 4096 to 67108864"},
+    Variable{"NCCL_NTHREADS", "64, 128, 256 or 512"},
+    Variable{"NCCL_LL128_NTHREADS", "a multiple of 32 from 64 to 640"},
+    Variable{"NCCL_NVLS_NCHANNELS", kChannelsExpected},
+    Variable{"NCCL_NVLS_CHUNKSIZE", "bytes from 1024 to 16777216"},
+    Variable{"NCCL_TUNER_CONFIG_FILE", "the path of a tuner's table"}};
+
+/// Others that an engineer may have set, and what says the same here.
+struct Elsewhere {
+    std::string_view name;
+    std::string_view instead;
+};
+constexpr std::array kElsewhere{
+    Elsewhere{"NCCL_P2P_DISABLE", "a topology whose GPUs meet at the host (switchfold new system)"},
+    Elsewhere{"NCCL_P2P_LEVEL", "a topology whose GPUs meet where they may"},
+    Elsewhere{"NCCL_P2P_USE_CUDA_MEMCPY", "kernels copy_engine in the policy"},
+    Elsewhere{"NCCL_SHM_DISABLE", "a topology whose GPUs meet at the network"},
+    Elsewhere{"NCCL_IB_DISABLE", "the network of /system/topology"},
+    Elsewhere{"NCCL_IB_HCA", "the network interfaces of /system/topology"},
+    Elsewhere{"NCCL_SOCKET_IFNAME", "the network of /system/topology"},
+    Elsewhere{"NCCL_NET_GDR_LEVEL", "the network interfaces of /system/topology"},
+    Elsewhere{"NCCL_TOPO_FILE", "switchfold new system --nccl-topology FILE"},
+    Elsewhere{"NCCL_DEBUG", "switchfold describe, which prints NCCL's choices"},
+    Elsewhere{"NCCL_DEBUG_SUBSYS", "switchfold describe, which prints NCCL's choices"},
+    Elsewhere{
+        "NCCL_TUNER_PLUGIN", "NCCL_TUNER_CONFIG_FILE, a table as the example plugin reads it"},
+    Elsewhere{"NCCL_CTA_POLICY", "max_ctas of the scenario, or kernels copy_engine"},
+    Elsewhere{"NCCL_WIN_ENABLE", "kernels symmetric in the policy"}};
+
+struct AlgorithmWord {
+    std::string_view name;
+    std::uint32_t bits;
+};
+constexpr std::uint32_t bit(Algorithm algorithm) {
+    return 1U << static_cast<std::uint32_t>(algorithm);
+}
+constexpr std::uint32_t bit(Protocol protocol) {
+    return 1U << static_cast<std::uint32_t>(protocol);
+}
+constexpr std::array kAlgorithmWords{
+    AlgorithmWord{"tree", bit(Algorithm::kTree)},
+    AlgorithmWord{"ring", bit(Algorithm::kRing)},
+    AlgorithmWord{"collnet", bit(Algorithm::kCollnet)},
+    AlgorithmWord{"collnetdirect", bit(Algorithm::kCollnet)},
+    AlgorithmWord{"collnetchain", 0},
+    AlgorithmWord{"nvls", bit(Algorithm::kInSwitch) | bit(Algorithm::kInSwitchRing)},
+    AlgorithmWord{"nvlstree", bit(Algorithm::kInSwitchTree)},
+    AlgorithmWord{"pat", 0}};
+constexpr std::array kProtocolWords{
+    AlgorithmWord{"ll", bit(Protocol::kLl)}, AlgorithmWord{"ll128", bit(Protocol::kLl128)},
+    AlgorithmWord{"simple", bit(Protocol::kSimple)}};
+constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kFunctions{
+    {{"allreduce", CollectiveKind::kAllReduce},
+     {"allgather", CollectiveKind::kAllGather},
+     {"reducescatter", CollectiveKind::kReduceScatter},
+     {"broadcast", CollectiveKind::kBroadcast},
+     {"reduce", CollectiveKind::kReduce}}};
+
+std::string lower_of(std::string_view text) {
+    std::string lower(text);
+    std::ranges::transform(
+        lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    return lower;
+}
+
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+    std::vector<std::string_view> parts;
+    for (std::size_t from = 0; from <= text.size();) {
+        const std::size_t to = std::min(text.find(separator, from), text.size());
+        parts.push_back(text.substr(from, to - from));
+        from = to + 1;
+    }
+    return parts;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        return {};
+    return value;
+}
+
+std::optional<std::uint64_t>
+number_within(std::string_view text, std::uint64_t least, std::uint64_t most) {
+    const auto value = number_of(text);
+    return value && *value >= least && *value <= most ? value : std::nullopt;
+}
+
+/// A list such as "Ring,Tree" or "^NVLS" as bits. \returns the word that is none, if there is one.
+template <std::size_t N>
+std::string
+read_list(std::string_view text, const std::array<AlgorithmWord, N>& known, std::uint32_t& bits) {
+    const bool without = text.starts_with('^');
+    if (without)
+        text.remove_prefix(1);
+    std::uint32_t named = 0;
+    for (const std::string_view part : parts_of(text, ',')) {
+        const std::string word = lower_of(part);
+        const auto at = std::ranges::find(known, word, &AlgorithmWord::name);
+        if (at == known.end())
+            return std::string(part);
+        named |= at->bits;
+    }
+    bits = without ? ~named : named;
+    return {};
+}
+
+template <std::size_t N>
+std::string names_of(const std::array<AlgorithmWord, N>& known) {
+    std::string all;
+    for (const AlgorithmWord& word : known)
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", word.name);
+    return all;
+}
+
+}  // namespace
+
+void read_value(const Cursor& c, NcclEnvironment& out) {
+    out = {};
+    if (!c.value->is_object()) {
+        fail_type(c, "an object of NCCL's environment variables");
+        return;
+    }
+    for (const auto& [name, value] : c.value->items()) {
+        const Cursor at = c.child(name, value);
+        const auto known = std::ranges::find(kVariables, name, &Variable::name);
+        if (known == kVariables.end()) {
+            const auto elsewhere = std::ranges::find(kElsewhere, name, &Elsewhere::name);
+            std::vector<std::string_view> names;
+            for (const Variable& variable : kVariables)
+                names.push_back(variable.name);
+            const std::string near = nearest(name, names);
+            at.fail(
+                elsewhere != kElsewhere.end()
+                    ? fmt::format(
+                          "does not change what is simulated; expected {} instead",
+                          elsewhere->instead)
+                    : fmt::format(
+                          "is no variable that changes what is simulated; expected one of: {}{}",
+                          fmt::join(names, ", "),
+                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+            continue;
+        }
+        std::string text;
+        if (value.is_string())
+            text = value.get<std::string>();
+        else if (value.is_number_unsigned())
+            text = std::to_string(value.get<std::uint64_t>());
+        const auto wrong = [&](std::string_view more) {
+            at.fail(fmt::format("is {}{}; expected {}", shown(value), more, known->expected));
+        };
+        if (text.empty()) {
+            wrong("");
+            continue;
+        }
+        out.written_[name] = text;
+        const auto channels = [&](std::uint32_t& member) {
+            if (const auto count = number_within(text, 1, 64))
+                member = static_cast<std::uint32_t>(*count);
+            else
+                wrong("");
+        };
+        if (name == "NCCL_ALGO") {
+            // As a whole, or by function: "allreduce:tree,ring;broadcast:ring".
+            for (const std::string_view part : parts_of(text, ';')) {
+                const std::size_t colon = part.find(':');
+                std::optional<CollectiveKind> kind;
+                std::string_view list = part;
+                if (colon != std::string_view::npos) {
+                    const std::string function = lower_of(part.substr(0, colon));
+                    const auto of = std::ranges::find(
+                        kFunctions, function, [](const auto& pair) { return pair.first; });
+                    if (of == kFunctions.end()) {
+                        wrong(fmt::format(", and \"{}\" is no function of NCCL's", function));
+                        break;
+                    }
+                    kind = of->second;
+                    list = part.substr(colon + 1);
+                }
+                std::uint32_t bits = 0;
+                if (const std::string word = read_list(list, kAlgorithmWords, bits); !word.empty())
+                    wrong(
+                        fmt::format(", and \"{}\" is none of {}", word, names_of(kAlgorithmWords)));
+                else if (bits == 0)
+                    wrong(", and none of these is simulated (PAT, CollNetChain)");
+                else
+                    out.algorithms_.emplace_back(kind, bits);
+            }
+        } else if (name == "NCCL_PROTO") {
+            std::uint32_t bits = 0;
+            if (const std::string word = read_list(text, kProtocolWords, bits); !word.empty())
+                wrong(fmt::format(", and \"{}\" is none of {}", word, names_of(kProtocolWords)));
+            else
+                out.protocols_.emplace_back(std::nullopt, bits);
+        } else if (name == "NCCL_MIN_CTAS" || name == "NCCL_MIN_NCHANNELS") {
+            channels(out.least_channels_);
+        } else if (name == "NCCL_MAX_CTAS") {
+            channels(out.most_blocks_);
+        } else if (name == "NCCL_MAX_NCHANNELS") {
+            channels(out.most_channels_);
+        } else if (name == "NCCL_NVLS_ENABLE") {
+            if (!number_within(text, 0, 2))
+                wrong("");
+            else if (text == "0")
+                out.algorithms_.emplace_back(
+                    std::nullopt, ~(bit(Algorithm::kInSwitch) | bit(Algorithm::kInSwitchTree) |
+                                    bit(Algorithm::kInSwitchRing)));
+        } else if (name == "NCCL_COLLNET_ENABLE") {
+            if (!number_within(text, 0, 1))
+                wrong("");
+            else if (text == "0")
+                out.algorithms_.emplace_back(std::nullopt, ~bit(Algorithm::kCollnet));
+        } else if (name == "NCCL_NTHREADS") {
+            if (text != "64" && text != "128" && text != "256" && text != "512")
+                wrong("");
+        } else if (name == "NCCL_LL128_NTHREADS") {
+            const auto threads = number_within(text, 64, 640);
+            if (!threads || *threads % 32 != 0)
+                wrong("");
+        } else if (name == "NCCL_NVLS_NCHANNELS") {
+            std::uint32_t ignored = 0;
+            channels(ignored);
+        } else if (name == "NCCL_NVLS_CHUNKSIZE") {
+            if (!number_within(text, 1024, 16U << 20U))
+                wrong("");
+        } else if (name.ends_with("BUFFSIZE")) {
+            if (!number_within(text, 4096, 64U << 20U))
+                wrong("");
+        } else {
+            try {
+                out.tuner_ = std::make_shared<const TunerTable>(path_named_in(c.file, text));
+            } catch (const ConfigError& error) {
+                c.state->problems.insert(
+                    c.state->problems.end(), error.problems().begin(), error.problems().end());
+            }
+        }
+    }
+    if (out.most_channels_ != 0 && out.least_channels_ > out.most_channels_)
+        c.fail("asks for more channels at least than at most; expected fewer");
+}
+
+CollectivePolicies NcclEnvironment::applied_to(CollectivePolicies policies) const {
+    if (empty())
+        return policies;
+    const auto words_of = [&](CollectiveKind kind) {
+        NcclWords words;
+        for (const auto& [only, bits] : algorithms_)
+            if (!only || *only == kind)
+                words.algorithms &= bits;
+        for (const auto& [only, bits] : protocols_)
+            words.protocols &= bits;
+        words.least_channels = least_channels_;
+        words.most_channels = most_channels_;
+        words.tuner = tuner_;
+        return words;
+    };
+    // A kind that follows all-reduces keeps doing so where the words are the same; of the rest each
+    // says its own.
+    if (!policies.all_reduce)
+        policies.all_reduce.emplace();
+    const auto apply = [&](std::optional<CollectivePolicy>& policy, CollectiveKind kind) {
+        const NcclWords words = words_of(kind);
+        if (!policy && words == words_of(CollectiveKind::kAllReduce))
+            return;
+        if (!policy) {
+            policy = policies.all_reduce;
+            policy->algorithm = Algorithm::kAuto;
+        }
+        policy->words = words;
+    };
+    for (const auto& [policy, kind] :
+         {std::pair(&policies.reduce_scatter, CollectiveKind::kReduceScatter),
+          std::pair(&policies.all_gather, CollectiveKind::kAllGather),
+          std::pair(&policies.broadcast, CollectiveKind::kBroadcast),
+          std::pair(&policies.reduce, CollectiveKind::kReduce),
+          std::pair(&policies.all_reduce, CollectiveKind::kAllReduce)})
+        apply(*policy, kind);
+    for (auto* policy :
+         {&policies.all_to_all, &policies.send_receive, &policies.gather, &policies.scatter})
+        if (*policy)
+            (*policy)->words = words_of(CollectiveKind::kAllToAll);
+    if (most_blocks_ != 0)
+        policies.most_blocks =
+            policies.most_blocks == 0 ? most_blocks_ : std::min(policies.most_blocks, most_blocks_);
+    return policies;
+}
+
+std::map<std::string, std::string> NcclEnvironment::values_of(const Json& written) {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kValues{
+        {{"NCCL_BUFFSIZE", "/system/collectives/simple_buffer"},
+         {"NCCL_LL_BUFFSIZE", "/system/collectives/ll_buffer"},
+         {"NCCL_LL128_BUFFSIZE", "/system/collectives/ll128_buffer"},
+         {"NCCL_NTHREADS", "/system/collectives/simple/threads"},
+         {"NCCL_LL128_NTHREADS", "/system/collectives/ll128/threads"},
+         {"NCCL_NVLS_NCHANNELS", "/system/collectives/in_switch_channels"},
+         {"NCCL_NVLS_CHUNKSIZE", "/system/collectives/in_switch_chunk"}}};
+    std::map<std::string, std::string> values;
+    if (!written.is_object())
+        return values;
+    for (const auto& [name, pointer] : kValues) {
+        const auto found = written.find(std::string(name));
+        if (found == written.end())
+            continue;
+        const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
+        if (!number_of(text))
+            continue;
+        const bool bytes = name.ends_with("SIZE");
+        values[std::string(pointer)] = bytes ? "\"" + text + " B\"" : text;
+        if (name == "NCCL_NTHREADS")
+            values["/system/collectives/ll/threads"] = text;
+    }
+    return values;
+}
+
+OrderedJson write_value(const NcclEnvironment& value) {
+    OrderedJson out = OrderedJson::object();
+    for (const auto& [name, text] : value.written())
+        out[name] = text;
+    return out;
+}
+
+OrderedJson SchemaOf<NcclEnvironment>::make() {
+    OrderedJson properties = OrderedJson::object();
+    for (const Variable& variable : kVariables)
+        properties[std::string(variable.name)] = {
+            {"type", OrderedJson::array({"string", "integer"})},
+            {"description", std::string(variable.expected)}};
+    return {
+        {"title", "environment variables"},
+        {"type", "object"},
+        {"properties", properties},
+        {"additionalProperties", false}};
+}
+
+}  // namespace switchfold
