@@ -25,6 +25,7 @@ void add_schema(CLI::App& app, Chosen& chosen);
 void add_validate(CLI::App& app, Chosen& chosen, const Log& log);
 void add_calibrate(CLI::App& app, Chosen& chosen, const Log& log);
 void add_new(CLI::App& app, Chosen& chosen);
+void add_import(CLI::App& app, Chosen& chosen);
 void add_doctor(CLI::App& app, Chosen& chosen);
 
 }  // namespace switchfold

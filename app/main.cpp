@@ -83,6 +83,7 @@ int main(int argc, char** argv) {
     add_validate(app, chosen, log);
     add_calibrate(app, chosen, log);
     add_new(app, chosen);
+    add_import(app, chosen);
     add_doctor(app, chosen);
     if (const std::string unknown = unknown_command(app, {argv + std::min(argc, 1), argv + argc});
         !unknown.empty()) {

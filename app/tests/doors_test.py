@@ -163,6 +163,30 @@ class Doors(unittest.TestCase):
             self.assertEqual(result.returncode, 2)
             self.assertIn(told, result.stderr)
 
+    def test_astra_sims_inputs_become_an_experiment(self):
+        graph = (SOURCE / "fuzz/readers/corpus/chakra/pytorch.et").read_bytes()
+        for rank in range(4):
+            (self.folder / f"work.{rank}.et").write_bytes(graph)
+        (self.folder / "system.json").write_text(json.dumps({
+            "scheduling-policy": "LIFO", "endpoint-delay": 10, "all-reduce-implementation": ["direct"],
+            "all-gather-implementation": ["halvingDoubling"], "local-mem-bw": 1600, "peak-perf": 312}))
+        for shape in ("Ring", "FullyConnected", "Switch"):
+            (self.folder / "network.yml").write_text(
+                f"# a network\ntopology: [ {shape} ]\nnpus_count: [ 4 ]  # of NPUs\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n")
+            out = self.folder / f"{shape}.json"
+            self.done("import", "astra-sim", "--system", self.folder / "system.json", "--network", self.folder / "network.yml",
+                      "--workload", self.folder / "work", "-o", out)
+            text = out.read_text()
+            self.assertIn('// No counterpart: endpoint-delay 10', text)
+            self.assertIn('// No counterpart: all-gather-implementation halvingDoubling: runs as auto', text)
+            self.assertIn('"peak": "1600 GB/s"', text)
+            told = json.loads(self.done("run", out, "--json"))
+            self.assertGreater(told["scenarios"][0]["iteration_us"], 0)
+        (self.folder / "network.yml").write_text("topology: [ Ring, Switch ]\nnpus_count: [ 2, 2 ]\n")
+        wrong = switchfold("import", "astra-sim", "--system", self.folder / "system.json", "--network", self.folder / "network.yml",
+                           "--workload", self.folder / "work")
+        self.assertIn("network.yml: /topology: has 2 dimensions; expected one", wrong.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

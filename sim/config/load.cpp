@@ -454,8 +454,12 @@ LoadedExperiment load_experiment(
         throw ConfigError(std::move(problems));
     }
     std::vector<ScenarioSet> sets;
-    for (const ScenarioParams& scenario : experiment.scenarios)
+    for (const ScenarioParams& scenario : experiment.scenarios) {
         sets.push_back(scenario.set);
+        for (const auto& [pointer, value] :
+             NcclEnvironment::values_of(write_value(scenario.nccl_environment)))
+            sets.back().emplace(pointer, AnyValue{Json::parse(value)});
+    }
     auto changed = apply_sets(written, sets, problems, notes);
     LoadedExperiment loaded =
         Completer(std::move(experiment), file).run(std::move(changed), std::move(problems));

@@ -9,14 +9,9 @@
 #include "models/collectives/peer_copies/policy.h"
 
 #include <cstdint>
-#include <memory>
 #include <variant>
 
 namespace switchfold {
-
-namespace programs {
-struct Proved;
-}
 
 /// What only NCCL's rings, trees, exchanges and NVLS read.
 struct NcclChoice {
@@ -48,10 +43,14 @@ struct ExpertsChoice {
     std::uint32_t group_tables = 0;  ///< through the switch: groups; 0: the switches' limit
     bool operator==(const ExpertsChoice&) const = default;
 };
-/// A file's program, as it is for the call's group.
+/// A file's program for the ranks of a call (programs/program_file.h, program_of). Plain, since
+/// records of collectives go from process to process.
 struct ProgramChoice {
-    std::shared_ptr<const programs::Proved> program;
+    std::uint32_t file = 0;  ///< by number, of those that this process and its parents have read
+    std::uint32_t ranks = 0;
+    std::uint32_t per_machine = 0;
     std::uint32_t instances = 1;  ///< copies of the program, each on its part of the data
+    bool uses_switches = false;
     bool operator==(const ProgramChoice&) const = default;
 };
 /// One alternative per library; a framework's copies read their policy.

@@ -124,22 +124,24 @@ public:
         const auto proved = file.proved(shape);
         choice.algorithm = Algorithm::kProgram;
         choice.channels = proved->blocks;
-        choice.own = ProgramChoice{proved, shape.instances};
+        choice.own = ProgramChoice{
+            programs::number_of(policy.algorithm.program), shape.ranks, shape.per_machine,
+            shape.instances, proved->uses_switches};
         return choice;
     }
     [[nodiscard]] ResidentShape
     kernel(const CollectiveParams& params, const Choice& choice) const override {
-        return shape_of(params, choice, choice.of<ProgramChoice>().program->uses_switches);
+        return shape_of(params, choice, choice.of<ProgramChoice>().uses_switches);
     }
     void distinguish(const Choice& choice, std::vector<std::uint64_t>& words) const override {
         const auto& own = choice.of<ProgramChoice>();
-        words.insert(words.end(), {own.program->digest, own.instances});
+        words.insert(words.end(), {std::uint64_t{own.file}, std::uint64_t{own.instances}});
     }
     [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
+        const auto& own = choice.of<ProgramChoice>();
         return {
-            choice.of<ProgramChoice>().program->name, enum_name(choice.protocol),
-            choice.of<ProgramChoice>().program->uses_switches ? "a program of switches"
-                                                              : std::string_view()};
+            programs::file_of(own.file)->name(), enum_name(choice.protocol),
+            own.uses_switches ? "a program of switches" : std::string_view()};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,

@@ -148,6 +148,39 @@ std::shared_ptr<const Proved> ProgramFile::proved(Shape shape) const {
     return known;
 }
 
+namespace {
+
+/// Files by number. Jobs are forked after experiments are read, so that numbers mean the same in
+/// them.
+std::vector<std::shared_ptr<const ProgramFile>>& numbered_files() {
+    static std::vector<std::shared_ptr<const ProgramFile>> files;
+    return files;
+}
+
+}  // namespace
+
+std::uint32_t number_of(const std::shared_ptr<const ProgramFile>& file) {
+    auto& files = numbered_files();
+    const auto at = std::ranges::find_if(files, [&](const auto& known) {
+        return known == file ||
+               (known->digest() == file->digest() && known->written() == file->written() &&
+                known->file() == file->file());
+    });
+    if (at == files.end()) {
+        files.push_back(file);
+        return static_cast<std::uint32_t>(files.size() - 1);
+    }
+    return static_cast<std::uint32_t>(at - files.begin());
+}
+
+const std::shared_ptr<const ProgramFile>& file_of(std::uint32_t number) {
+    return numbered_files().at(number);
+}
+
+const Proved& program_of(const ProgramChoice& choice) {
+    return *file_of(choice.file)->proved({choice.ranks, choice.per_machine, choice.instances});
+}
+
 }  // namespace programs
 
 bool operator==(const PolicyAlgorithm& a, const PolicyAlgorithm& b) {
@@ -177,8 +210,10 @@ void read_value(const Cursor& c, PolicyAlgorithm& out) {
     const std::filesystem::path written(found->get_ref<const std::string&>());
     try {
         out = Algorithm::kProgram;
-        out.program = std::make_shared<const programs::ProgramFile>(
-            written.string(), path_named_in(c.file, written));
+        // What was read and proved before is not proved again.
+        out.program = programs::file_of(programs::number_of(
+            std::make_shared<const programs::ProgramFile>(
+                written.string(), path_named_in(c.file, written))));
     } catch (const ConfigError& error) {
         out = Algorithm::kAuto;
         // The file's own pointers say more than this one's.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/json.h"
+#include "models/collectives/choice/choice.h"
 #include "models/collectives/programs/program.h"
 
 #include <cstdint>
@@ -21,6 +22,7 @@ public:
     ProgramFile(std::string written, std::filesystem::path file);
 
     [[nodiscard]] const std::string& written() const { return written_; }
+    [[nodiscard]] const std::filesystem::path& file() const { return file_; }
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] CollectiveKind kind() const { return kind_; }
     [[nodiscard]] Protocol protocol() const { return protocol_; }
@@ -46,5 +48,11 @@ private:
     std::optional<Program> fixed_;  ///< of MSCCL's
     mutable std::map<Shape, std::shared_ptr<const Proved>> proved_;
 };
+
+/// The number of a file, which stays for as long as the process runs: of equal ones the first's.
+[[nodiscard]] std::uint32_t number_of(const std::shared_ptr<const ProgramFile>& file);
+[[nodiscard]] const std::shared_ptr<const ProgramFile>& file_of(std::uint32_t number);
+/// A choice's program.
+[[nodiscard]] const Proved& program_of(const ProgramChoice& choice);
 
 }  // namespace switchfold::programs

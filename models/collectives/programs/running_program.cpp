@@ -2,6 +2,7 @@
 #include "models/collectives/programs/running_program.h"
 
 #include "models/collectives/fifo/block_network.h"
+#include "models/collectives/programs/program_file.h"
 #include "models/collectives/programs/switch_steps.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ public:
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         spec_(spec),
-        program_(spec_.choice.of<ProgramChoice>().program->program),
+        program_(program_of(spec_.choice.of<ProgramChoice>()).program),
         layout_(
             program_, spec.bytes.count(), spec.share(),
             piece_of(environment.params, spec, program_), 1),
@@ -59,7 +60,6 @@ public:
         return network_.blocked(limit);
     }
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
-    [[nodiscard]] bool uses(const Link& link) const override { return switches_.uses(link); }
     [[nodiscard]] std::vector<std::vector<float>>& buffers() override { return buffers_; }
     [[nodiscard]] std::vector<std::vector<float>>& results() override {
         for (std::size_t p = 0; p < results_.size(); ++p)

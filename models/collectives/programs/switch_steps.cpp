@@ -25,7 +25,7 @@ SwitchSteps::SwitchSteps(
     ports_(environment.ports),
     spec_(spec),
     memory_(memory),
-    switches_(spec.choice.of<ProgramChoice>().program->uses_switches),
+    switches_(spec.choice.of<ProgramChoice>().uses_switches),
     client_(environment.fabric.add_client(*this)) {
     const std::uint32_t each =
         program.shape.per_machine == 0 ? program.shape.ranks : program.shape.per_machine;
@@ -65,18 +65,6 @@ bool SwitchSteps::reserve(std::string& refused) {
     return true;
 }
 
-void SwitchSteps::abandon() {
-    abandoned_ = true;
-    for (const auto& group : groups_)
-        if (group)
-            fabric_.flush_group(*group);
-}
-
-bool SwitchSteps::uses(const Link& link) const {
-    return std::ranges::any_of(
-        groups_, [&](const auto& group) { return group && group->uses(link); });
-}
-
 std::uint32_t SwitchSteps::position_of(std::uint32_t rank) const {
     const auto at = std::lower_bound(spec_.ranks.begin(), spec_.ranks.end(), rank);
     return static_cast<std::uint32_t>(at - spec_.ranks.begin());
@@ -106,8 +94,6 @@ void SwitchSteps::move(const AsideStep& step, std::uint64_t start) {
 }
 
 void SwitchSteps::on_event(std::uint64_t tag) {
-    if (abandoned_)
-        return;
     const auto job = static_cast<std::uint32_t>(tag);
     switch (static_cast<Stage>(tag >> 56U)) {
     case Stage::kBegin:
@@ -225,13 +211,11 @@ void SwitchSteps::store_on(std::uint32_t index) {
 
 void SwitchSteps::on_departure(std::uint64_t tag, Time /*departure*/) {
     const auto index = static_cast<std::uint32_t>(tag >> kOffsetBits);
-    if (!abandoned_ && jobs_[index].step.op == Op::kMulticastStore && jobs_[index].unsent > 0)
+    if (jobs_[index].step.op == Op::kMulticastStore && jobs_[index].unsent > 0)
         post(Stage::kOn, index, scheduler_.now().count());
 }
 
 std::uint32_t SwitchSteps::supply(const Packet& packet, std::uint32_t rank) {
-    if (abandoned_)
-        return 0;
     const Job& job = jobs_[packet.tag >> kOffsetBits];
     const std::uint64_t offset = packet.tag & ((1ULL << kOffsetBits) - 1);
     return take_values(
@@ -239,10 +223,6 @@ std::uint32_t SwitchSteps::supply(const Packet& packet, std::uint32_t rank) {
 }
 
 void SwitchSteps::on_packet(const Packet& packet, std::uint32_t rank, Time visible) {
-    if (abandoned_) {
-        fabric_.values().drop(packet.values);
-        return;
-    }
     const auto index = static_cast<std::uint32_t>(packet.tag >> kOffsetBits);
     const std::uint64_t offset = packet.tag & ((1ULL << kOffsetBits) - 1);
     Job& job = jobs_[index];

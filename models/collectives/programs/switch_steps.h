@@ -32,8 +32,6 @@ public:
     /// room.
     [[nodiscard]] bool reserve(std::string& refused);
     void move(const AsideStep& step, std::uint64_t start) override;
-    void abandon();
-    [[nodiscard]] bool uses(const Link& link) const;
 
 private:
     enum class Stage : std::uint8_t { kBegin, kOn, kEnd };
@@ -83,7 +81,6 @@ private:
     std::uint32_t unit_;    ///< bytes of a packet
     std::uint32_t round_;   ///< that a warp asks for
     std::uint32_t window_;  ///< that a block asks for at once
-    bool abandoned_ = false;
     std::vector<std::uint32_t> machine_of_;             ///< by position
     std::vector<std::vector<std::uint32_t>> ranks_of_;  ///< global, by machine
     std::vector<std::unique_ptr<ReductionGroup>> groups_;
