@@ -294,6 +294,18 @@ TEST(Programs, TakeAsLongAsTheBuiltInOnes) {
         }
 }
 
+TEST(Programs, ARingTakesAsLongAsTheBuiltInOneAcrossMachines) {
+    const Topology cluster = TestMachine::cluster(2, 4);
+    CollectivePolicy ring;
+    ring.algorithm = Algorithm::kRing;
+    for (const std::uint64_t bytes : {256ULL << 10U, 32ULL << 20U}) {
+        const double file = microseconds_of(
+            cluster, CollectiveKind::kAllReduce, policy_of(shipped("ring_all_reduce")), bytes);
+        const double own = microseconds_of(cluster, CollectiveKind::kAllReduce, ring, bytes);
+        EXPECT_NEAR(file / own, 1, 0.02) << bytes;
+    }
+}
+
 TEST(Programs, AnEngineRefusesWhatTheRanksCannotRun) {
     const TemporaryFolder folder;
     std::ofstream(folder.path() / "p.xml") << kMsccl;

@@ -30,6 +30,12 @@ namespace {
 /// written out in full.
 void write_out(LoadedExperiment& loaded) {
     OrderedJson json = write_value(loaded.experiment);
+    // What nobody set leaves no trace, so that a result has the digest that it had before there was
+    // an environment.
+    if (json.contains("scenarios"))
+        for (OrderedJson& scenario : json["scenarios"])
+            if (scenario.value("nccl_environment", OrderedJson::object()).empty())
+                scenario.erase("nccl_environment");
     // The file would no longer tell a changed GPU from the one that a trace was recorded on.
     const auto name_traced_machine = [&](OrderedJson& workload) {
         if (workload.value("type", "") == TraceWorkloadParams::kType &&

@@ -230,11 +230,14 @@ OrderedJson write_value(const PolicyAlgorithm& value) {
 
 OrderedJson SchemaOf<PolicyAlgorithm>::make() {
     OrderedJson names = OrderedJson::array();
+    std::string words;
     for (const auto& [value, name] : EnumNames<Algorithm>::kNames)
-        if (value != Algorithm::kProgram)
+        if (value != Algorithm::kProgram) {
             names.push_back(std::string(name));
+            words += fmt::format("`{}`, ", name);
+        }
     return {
-        {"title", "algorithm"},
+        {"title", words + "or an object with `program`"},
         {"anyOf", OrderedJson::array(
                       {{{"enum", names}},
                        {{"type", "object"},
