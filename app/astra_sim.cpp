@@ -50,7 +50,8 @@ public:
             if (colon == std::string_view::npos)
                 throw ConfigError(
                     file_, fmt::format("line {}", line),
-                    fmt::format("is \"{}\"; expected a key and its values: topology: [ Ring ]", text));
+                    fmt::format(
+                        "is \"{}\"; expected a key and its values: topology: [ Ring ]", text));
             std::string_view list = stripped(text.substr(colon + 1));
             if (list.starts_with('[') != list.ends_with(']'))
                 throw ConfigError(
@@ -122,7 +123,8 @@ OrderedJson topology_of(const NetworkFile& network, std::uint32_t ranks) {
     const auto npus = static_cast<std::uint32_t>(network.number("npus_count", 2, kMostRanks));
     if (npus != ranks)
         network.fail(
-            "npus_count", fmt::format("is {}, and there are {} graphs; expected as many", npus, ranks));
+            "npus_count",
+            fmt::format("is {}, and there are {} graphs; expected as many", npus, ranks));
     const double bandwidth = network.number("bandwidth", 0.001, 100'000);
     const double latency = network.number("latency", 0, 1e9);
     const OrderedJson link = link_of(bandwidth, latency);
@@ -136,16 +138,23 @@ OrderedJson topology_of(const NetworkFile& network, std::uint32_t ranks) {
             {"switch", {{"latency", "0 ns"}, {"multicast", false}}}};
     if (shape == "FullyConnected")
         return {
-            {"type", "full_mesh"}, {"gpus", npus}, {"lanes", 1}, {"link", link}, {"host_link", link}};
+            {"type", "full_mesh"},
+            {"gpus", npus},
+            {"lanes", 1},
+            {"link", link},
+            {"host_link", link}};
     if (shape == "Ring") {
         OrderedJson edges = OrderedJson::array();
         for (std::uint32_t i = 0; i < (npus == 2 ? 1 : npus); ++i)
             edges.push_back({{"a", i}, {"b", (i + 1) % npus}});
         return {
-            {"type", "direct"}, {"gpus", npus}, {"edges", edges}, {"link", link}, {"host_link", link}};
+            {"type", "direct"},
+            {"gpus", npus},
+            {"edges", edges},
+            {"link", link},
+            {"host_link", link}};
     }
-    network.fail(
-        "topology", fmt::format("is {}; expected Ring, FullyConnected or Switch", shape));
+    network.fail("topology", fmt::format("is {}; expected Ring, FullyConnected or Switch", shape));
 }
 
 std::string near_path(const fs::path& folder, const fs::path& to) {
@@ -201,10 +210,9 @@ std::string experiment_of_astra_sim(const AstraSimInputs& inputs) {
         const auto* const kind =
             std::ranges::find(kinds, key, [](const auto& pair) { return pair.first; });
         if (kind != kinds.end()) {
-            const std::string word =
-                value.is_array() && value.size() == 1 && value[0].is_string()
-                    ? value[0].get<std::string>()
-                    : value.dump();
+            const std::string word = value.is_array() && value.size() == 1 && value[0].is_string()
+                                         ? value[0].get<std::string>()
+                                         : value.dump();
             if (const auto policy = policy_of(word, kind->second == "all_reduce", inputs))
                 scenario["collectives"][std::string(kind->second)] = *policy;
             else

@@ -26,7 +26,8 @@ void add_import(CLI::App& app, Chosen& chosen) {
         "astra-sim", "From ASTRA-sim's system, its analytical network and a Chakra graph a rank");
     astra->add_option("--system", arguments->inputs.system, "System (JSON)")->required();
     astra
-        ->add_option("--network", arguments->inputs.network, "Network of the analytical backends (YAML)")
+        ->add_option(
+            "--network", arguments->inputs.network, "Network of the analytical backends (YAML)")
         ->required();
     astra
         ->add_option(

@@ -362,8 +362,7 @@ OrderedJson SchemaOf<NcclEnvironment>::make() {
     OrderedJson properties = OrderedJson::object();
     for (const Variable& variable : kVariables)
         properties[std::string(variable.name)] = {
-            {"type", "string"},
-            {"description", std::string(variable.expected)}};
+            {"type", "string"}, {"description", std::string(variable.expected)}};
     return {
         {"title", "environment variables"},
         {"type", "object"},

@@ -35,7 +35,8 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
         std::find(known.begin(), known.end(), policy.algorithm) == known.end()) {
         std::string expected = "auto";
         for (const Algorithm algorithm : known)
-            expected += fmt::format(" or {}", enum_name(algorithm));
+            if (algorithm != Algorithm::kProgram)  // no word by itself
+                expected += fmt::format(" or {}", enum_name(algorithm));
         at.error(
             "algorithm", fmt::format(
                              "is {}, which {}{} does not know; expected {}",

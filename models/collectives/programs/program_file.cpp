@@ -211,8 +211,8 @@ void read_value(const Cursor& c, PolicyAlgorithm& out) {
     try {
         out = Algorithm::kProgram;
         // What was read and proved before is not proved again.
-        out.program = programs::file_of(programs::number_of(
-            std::make_shared<const programs::ProgramFile>(
+        out.program =
+            programs::file_of(programs::number_of(std::make_shared<const programs::ProgramFile>(
                 written.string(), path_named_in(c.file, written))));
     } catch (const ConfigError& error) {
         out = Algorithm::kAuto;

@@ -78,9 +78,9 @@ private:
     std::vector<std::vector<float>>& memory_;
     bool switches_;  ///< the program uses them
     std::uint32_t client_;
-    std::uint32_t unit_;    ///< bytes of a packet
-    std::uint32_t round_;   ///< that a warp asks for
-    std::uint32_t window_;  ///< that a block asks for at once
+    std::uint32_t unit_;                                ///< bytes of a packet
+    std::uint32_t round_;                               ///< that a warp asks for
+    std::uint32_t window_;                              ///< that a block asks for at once
     std::vector<std::uint32_t> machine_of_;             ///< by position
     std::vector<std::vector<std::uint32_t>> ranks_of_;  ///< global, by machine
     std::vector<std::unique_ptr<ReductionGroup>> groups_;
