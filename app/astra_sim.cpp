@@ -117,7 +117,7 @@ OrderedJson topology_of(const NetworkFile& network, std::uint32_t ranks) {
             "topology",
             fmt::format(
                 "has {} dimensions; expected one: machines in a network are written as a cluster "
-                "(docs/topologies.md)",
+                "(docs/systems.md)",
                 dimensions.size()));
     constexpr double kMostRanks = 16'384;
     const auto npus = static_cast<std::uint32_t>(network.number("npus_count", 2, kMostRanks));

@@ -100,8 +100,8 @@ void add_describe(CLI::App& app, Chosen& chosen) {
                             fmt::format("is \"{}\"; expected NAME=VALUE, or NONE", text));
                     variables[text.substr(0, sign)] = text.substr(sign + 1);
                 }
-                const std::string told =
-                    nccl_log_of(nccl_setting(named_system(arguments->file), variables, "."));
+                const std::string told = nccl_log_of(
+                    nccl_setting(named_system(arguments->file), variables, ".", overrides));
                 std::fwrite(told.data(), 1, told.size(), stdout);
                 return 0;
             }

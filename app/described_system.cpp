@@ -136,7 +136,7 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
             throw ConfigError(
                 choice.from, "",
                 fmt::format(
-                    "has GPUs of two kinds, {} and {}; expected one (docs/unequal_gpus.md says how "
+                    "has GPUs of two kinds, {} and {}; expected one (docs/plans.md says how "
                     "a system of several is written)",
                     name, told));
     const auto root = validation::find_root({});
@@ -146,7 +146,7 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
             choice.gpu.empty() ? choice.from : "--gpu", "",
             fmt::format(
                 "names {}, which is none of configs/systems/gpus; expected one of these (--gpu), "
-                "or a description of your own (docs/add_your_machine.md)",
+                "or a description of your own (docs/systems.md)",
                 name));
     const std::vector<Base> systems = shipped_systems();
     const std::optional<std::uint32_t> mesh = lanes_of_pairs(machine);
@@ -232,7 +232,7 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
         "  \"$schema\": {},\n", Json((choice.schemas / "system.schema.json").string()).dump());
     text += fmt::format(
         "  // {} of {}, by {}. Rates, latencies and what is not said here are {}'s: no\n"
-        "  // description tells them (docs/add_your_machine.md says how to measure them).\n",
+        "  // description tells them (docs/systems.md says how to measure them).\n",
         count, gpu->name, choice.from, base->file.stem().string());
     text += fmt::format(
         "  // Network interfaces: {}. They count in a cluster alone.\n", link_words(machine));

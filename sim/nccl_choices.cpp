@@ -108,13 +108,12 @@ std::string_view nccl_function(CollectiveKind kind) {
 
 NcclSetting nccl_setting(
     const std::filesystem::path& system, const std::map<std::string, std::string>& variables,
-    const std::filesystem::path& folder) {
+    const std::filesystem::path& folder, std::vector<Override> overrides) {
     Json written = Json::object();
     for (const auto& [name, value] : variables)
         written[name] = value;
     const ScenarioParams scenario = read_params<ScenarioParams>(
         {{"name", "environment"}, {"nccl_environment", written}}, folder / "environment");
-    std::vector<Override> overrides;
     for (const auto& [pointer, value] : NcclEnvironment::values_of(written))
         overrides.push_back(
             {pointer.substr(std::string_view("/system").size()), Json::parse(value)});

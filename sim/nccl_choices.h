@@ -26,11 +26,11 @@ struct NcclSetting {
     SystemParams system;
     CollectivePolicies policies;
 };
-/// `variables` of the environment; what they change of the system is changed. Paths are relative to
-/// `folder`. Throws ConfigError.
+/// `variables` of the environment; what they change of the system is changed, after `overrides` of
+/// it. Paths are relative to `folder`. Throws ConfigError.
 [[nodiscard]] NcclSetting nccl_setting(
     const std::filesystem::path& system, const std::map<std::string, std::string>& variables,
-    const std::filesystem::path& folder);
+    const std::filesystem::path& folder, std::vector<Override> overrides = {});
 
 /// What a call over these ranks would run as, without simulating it.
 [[nodiscard]] NcclChosen nccl_choice(
