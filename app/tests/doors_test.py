@@ -125,6 +125,9 @@ class Doors(unittest.TestCase):
         self.assertNotIn("NVLS", told)
         self.assertIn("Algo NVLS proto SIMPLE", self.done("describe", "hgx_h100", "--env", "NONE"))
         self.assertEqual(switchfold("describe", "hgx_h100", "--env", "X").returncode, 2)
+        two, eight = (self.done("describe", "dgx_h100_ndr", "--env", "NONE", "--set", f"/topology/nodes={n}")
+                      for n in (2, 8))
+        self.assertNotEqual(two, eight)
 
     def test_a_log_is_held_against_ours(self):
         log = CORPUS / "nccl_log/small.log"

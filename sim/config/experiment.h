@@ -290,7 +290,7 @@ struct Experiment {
                 "their repetitive parts, one like an earlier one passes as that did, and ranks "
                 "that do the same run on a few of them, where that changes times by less than a "
                 "quarter of the model's own error. fast: also where it changes them by up to 9 %, "
-                "and a step's packets are 64 KiB. Notes say what was approximated "
+                "and a step's packets are 32 KiB. Notes say what was approximated "
                 "(docs/performance.md#fidelity)."),
             field(
                 "faults", &Experiment::faults,

@@ -185,8 +185,8 @@ private:
 }
 
 /// Packets of `fast` where a step has kernels and many transfers. Those of a collective alone
-/// decide its time, by up to 17 %; a step's moved by -1.4 to +4.9 % (docs/performance.md).
-constexpr Bytes kLargePackets = kibibytes(64);
+/// decide its time, by up to 17 %; steps moved by -2.9 to +0.2 % (docs/performance.md).
+constexpr Bytes kLargePackets = kibibytes(32);
 
 std::optional<SystemParams> with_larger_packets(
     const SystemParams& system, const ExecutionGraph& graph, const SimulateOptions& options) {
@@ -322,7 +322,7 @@ Outcome simulate(
             simulated.size(), whole.ranks.size(), 100 * fold->error));
     if (coarser)
         outcome.notes.push_back(fmt::format(
-            "packets are {} instead of {}: times may be up to 5 % off (fidelity fast)",
+            "packets are {} instead of {}: times may be up to 3 % off (fidelity fast)",
             to_string(kLargePackets), to_string(given.collectives->transfer_unit)));
     return outcome;
 }
