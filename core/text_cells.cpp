@@ -3,12 +3,16 @@
 
 #include "core/error.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <system_error>
 
 namespace switchfold {
 
@@ -46,6 +50,14 @@ std::vector<std::string> split_text(std::string_view text, char separator) {
     return parts;
 }
 
+std::vector<std::string> split_words(const std::string& text) {
+    std::istringstream stream(text);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    return words;
+}
+
 std::optional<std::uint64_t> parse_count(std::string_view text) {
     return parse<std::uint64_t>(text);
 }
@@ -63,6 +75,17 @@ std::string read_text(const std::filesystem::path& path) {
     if (in.bad())
         throw IoError(path.string(), errno, "read");
     return text;
+}
+
+std::string read_small_text(const std::filesystem::path& path, std::string_view expected) {
+    std::error_code ignored;
+    constexpr std::uintmax_t kMost = 16U << 20U;
+    if (!std::filesystem::is_regular_file(path, ignored) ||
+        std::filesystem::file_size(path, ignored) > kMost)
+        throw ConfigError(
+            path.string(), "/",
+            fmt::format("is not there, or larger than 16 MiB; expected {}", expected));
+    return read_text(path);
 }
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "sim/config/described_machine.h"
 
 #include "core/error.h"
+#include "core/text_cells.h"
 #include "core/xml.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -221,28 +221,6 @@ private:
     std::vector<Gpu> gpus_;
 };
 
-std::string text_of_description(const std::filesystem::path& file, std::string_view expected) {
-    std::error_code ignored;
-    constexpr std::uintmax_t kMost = 16U << 20U;
-    if (!std::filesystem::is_regular_file(file, ignored) ||
-        std::filesystem::file_size(file, ignored) > kMost)
-        throw ConfigError(
-            file.string(), "/",
-            fmt::format("is not there, or larger than 16 MiB; expected {}", expected));
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;)
-        words.push_back(word);
-    return words;
-}
-
 /// "GPU3" -> 3.
 std::optional<std::uint32_t> gpu_number(std::string_view word) {
     if (!word.starts_with("GPU"))
@@ -280,7 +258,7 @@ DescribedMachine read_nccl_topology(const std::filesystem::path& file) {
 }
 
 DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
-    const std::string text = plain(text_of_description(file, "the output of nvidia-smi topo -m"));
+    const std::string text = plain(read_small_text(file, "the output of nvidia-smi topo -m"));
     DescribedMachine machine;
     std::vector<std::string> columns;
     std::istringstream lines(text);
@@ -292,7 +270,7 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
         const auto fail = [&](const std::string& what) {
             throw ConfigError(file.string(), fmt::format("line {}", line), what);
         };
-        const std::vector<std::string> words = words_of(row);
+        const std::vector<std::string> words = split_words(row);
         if (words.empty() || !gpu_number(words.front())) {
             if (!words.empty() && words.front().starts_with("NIC") && words.size() > 2 &&
                 !words.front().ends_with(":") && !columns.empty())
@@ -344,7 +322,7 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
 }
 
 void add_lspci(DescribedMachine& machine, const std::filesystem::path& file) {
-    std::istringstream lines(text_of_description(file, "the output of lspci"));
+    std::istringstream lines(read_small_text(file, "the output of lspci"));
     std::vector<std::string> names;
     for (std::string row; std::getline(lines, row);) {
         const bool gpu = row.find("3D controller") != std::string::npos ||

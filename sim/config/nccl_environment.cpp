@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/named_path.h"
+#include "core/text_cells.h"
 #include "models/collectives/choice/tuner_table.h"
 
 #include <fmt/format.h>
@@ -10,7 +11,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cctype>
 #include <string_view>
 
 namespace switchfold {
@@ -101,27 +102,9 @@ std::string lower_of(std::string_view text) {
     return lower;
 }
 
-std::vector<std::string_view> parts_of(std::string_view text, char separator) {
-    std::vector<std::string_view> parts;
-    for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t to = std::min(text.find(separator, from), text.size());
-        parts.push_back(text.substr(from, to - from));
-        from = to + 1;
-    }
-    return parts;
-}
-
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size())
-        return {};
-    return value;
-}
-
 std::optional<std::uint64_t>
 number_within(std::string_view text, std::uint64_t least, std::uint64_t most) {
-    const auto value = number_of(text);
+    const auto value = parse_count(text);
     return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
@@ -133,7 +116,7 @@ read_list(std::string_view text, const std::array<AlgorithmWord, N>& known, std:
     if (without)
         text.remove_prefix(1);
     std::uint32_t named = 0;
-    for (const std::string_view part : parts_of(text, ',')) {
+    for (const std::string& part : split_text(text, ',')) {
         const std::string word = lower_of(part);
         const auto at = std::ranges::find(known, word, &AlgorithmWord::name);
         if (at == known.end())
@@ -201,7 +184,7 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
         };
         if (name == "NCCL_ALGO") {
             // As a whole, or by function: "allreduce:tree,ring;broadcast:ring".
-            for (const std::string_view part : parts_of(text, ';')) {
+            for (const std::string& part : split_text(text, ';')) {
                 const std::size_t colon = part.find(':');
                 std::optional<CollectiveKind> kind;
                 std::string_view list = part;
@@ -341,7 +324,7 @@ std::map<std::string, std::string> NcclEnvironment::values_of(const Json& writte
         if (found == written.end())
             continue;
         const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
-        if (!number_of(text))
+        if (!parse_count(text))
             continue;
         const bool bytes = name.ends_with("SIZE");
         values[std::string(pointer)] = bytes ? "\"" + text + " B\"" : text;

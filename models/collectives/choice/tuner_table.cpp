@@ -2,14 +2,13 @@
 #include "models/collectives/choice/tuner_table.h"
 
 #include "core/error.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -124,16 +123,7 @@ private:
 }  // namespace
 
 TunerTable::TunerTable(const std::filesystem::path& file) {
-    std::error_code ignored;
-    constexpr std::uintmax_t kMostBytes = 16U << 20U;
-    if (!std::filesystem::is_regular_file(file, ignored) ||
-        std::filesystem::file_size(file, ignored) > kMostBytes)
-        throw ConfigError(
-            file.string(), "/", "is not there, or larger than 16 MiB; expected a tuner's table");
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    read(text.str(), file.string());
+    read(read_small_text(file, "a tuner's table"), file.string());
 }
 
 TunerTable::TunerTable(const std::string& text, const std::string& file) {

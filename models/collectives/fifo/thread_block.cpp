@@ -72,6 +72,8 @@ bool ThreadBlock::loads_over_link() const {
 bool ThreadBlock::fetch_step() {
     if (slice_ != 0 || step_done_ < step_.bytes)
         return true;
+    // A program may wake other blocks, whose steps wake this one: it is at work already.
+    state_ = State::kScheduled;
     const std::optional<Step> next = program_->next();
     if (!next)
         return false;

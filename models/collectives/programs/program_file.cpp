@@ -5,6 +5,7 @@
 #include "core/fnv.h"
 #include "core/named_path.h"
 #include "core/params_reader.h"
+#include "core/text_cells.h"
 #include "core/xml.h"
 #include "models/collectives/choice/policy_algorithm.h"
 #include "models/collectives/programs/proof.h"
@@ -13,8 +14,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 #include <utility>
 
 namespace switchfold {
@@ -27,13 +26,6 @@ namespace {
 constexpr std::uint32_t kSimpleChunks = 2;
 constexpr std::uint32_t kLineChunks = 8;
 constexpr std::uintmax_t kMostBytes = 64U << 20U;
-
-std::string text_of_file(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return text.str();
-}
 
 /// Proves an instance, which has memory of its own, and notes the chunks of its instructions.
 void prove_instance(
@@ -79,7 +71,7 @@ ProgramFile::ProgramFile(std::string written, std::filesystem::path file) :
             file_.string(), "/", "is not there; expected a program: our JSON, or MSCCL's XML");
     if (std::filesystem::file_size(file_, ignored) > kMostBytes)
         throw ConfigError(file_.string(), "/", "is larger than 64 MiB; expected a program");
-    const std::string text = text_of_file(file_);
+    const std::string text = read_text(file_);
     digest_ = Fnv().add(text).value();
     if (const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
         first != std::string::npos && text[first] == '<') {

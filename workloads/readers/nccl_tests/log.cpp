@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "core/text_cells.h"
 #include "workloads/readers/input/lines.h"
 
 #include <fmt/format.h>
@@ -12,7 +13,6 @@
 #include <charconv>
 #include <cmath>
 #include <set>
-#include <sstream>
 #include <utility>
 
 namespace switchfold {
@@ -41,14 +41,6 @@ std::optional<T> number(const std::string& word) {
     if (code != std::errc{} || end != word.data() + word.size())
         return std::nullopt;
     return value;
-}
-
-std::vector<std::string> words_of(const std::string& line) {
-    std::istringstream stream(line);
-    std::vector<std::string> words;
-    for (std::string word; stream >> word;)
-        words.push_back(word);
-    return words;
 }
 
 class LogReader {
@@ -81,7 +73,7 @@ public:
 
 private:
     void read_comment(const std::string& line) {
-        const std::vector<std::string> words = words_of(line);
+        const std::vector<std::string> words = split_words(line);
         if (words.size() > 2 && words[0] == "#" && words[1] == "Rank")
             if (const auto rank = number<std::uint64_t>(words[2]))
                 return read_rank(line, words, *rank);
@@ -125,7 +117,7 @@ private:
     }
 
     void read_row(const std::string& line) {
-        const std::vector<std::string> words = words_of(line);
+        const std::vector<std::string> words = split_words(line);
         const auto bytes = words.empty() ? std::nullopt : number<std::uint64_t>(words[0]);
         if (!bytes) {
             if (contains(line, "NCCL version"))
