@@ -125,6 +125,8 @@ class Doors(unittest.TestCase):
         self.assertNotIn("NVLS", told)
         self.assertIn("Algo NVLS proto SIMPLE", self.done("describe", "hgx_h100", "--env", "NONE"))
         self.assertEqual(switchfold("describe", "hgx_h100", "--env", "X").returncode, 2)
+        eight, padded = (self.done("describe", "hgx_h100", "--env", f"NCCL_NVLS_NCHANNELS={n}") for n in ("8", "08"))
+        self.assertEqual(eight, padded)
         two, eight = (self.done("describe", "dgx_h100_ndr", "--env", "NONE", "--set", f"/topology/nodes={n}")
                       for n in (2, 8))
         self.assertNotEqual(two, eight)

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/named_path.h"
 #include "core/text_cells.h"
+#include "models/collectives/choice/nccl_words.h"
 #include "models/collectives/choice/tuner_table.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <string_view>
 
@@ -18,30 +20,50 @@ namespace switchfold {
 
 namespace {
 
-/// Variables that change what is simulated, with what they say.
+/// A variable that changes what is simulated, with what it says. One that is a number of its own
+/// has its bounds here, and may stand for a parameter.
 struct Variable {
     std::string_view name;
     std::string_view expected;
+    std::uint64_t least = 0;
+    std::uint64_t most = 0;  ///< 0: no number of its own
+    std::uint64_t step = 1;
+    std::string_view pointer = {};
+    [[nodiscard]] bool is_bytes() const { return name.ends_with("SIZE"); }
 };
 constexpr std::string_view kChannelsExpected = "a whole number from 1 to 64";
+constexpr std::string_view kBufferExpected = "bytes from 4096 to 67108864";
+constexpr std::uint64_t kMostBuffer = 64U << 20U;
 constexpr std::array kVariables{
     Variable{
         "NCCL_ALGO",
         "algorithms such as \"Ring,Tree\", \"^NVLS\", \"allreduce:tree;broadcast:ring\""},
     Variable{"NCCL_PROTO", "protocols such as \"LL,Simple\" or \"^LL128\""},
-    Variable{"NCCL_MIN_CTAS", kChannelsExpected},
-    Variable{"NCCL_MAX_CTAS", kChannelsExpected},
-    Variable{"NCCL_MIN_NCHANNELS", kChannelsExpected},
-    Variable{"NCCL_MAX_NCHANNELS", kChannelsExpected},
-    Variable{"NCCL_NVLS_ENABLE", "0, 1 or 2"},
-    Variable{"NCCL_COLLNET_ENABLE", "0 or 1"},
-    Variable{"NCCL_BUFFSIZE", "bytes from 4096 to 67108864"},
-    Variable{"NCCL_LL_BUFFSIZE", "bytes from 4096 to 67108864"},
-    Variable{"NCCL_LL128_BUFFSIZE", "bytes from 4096 to 67108864"},
-    Variable{"NCCL_NTHREADS", "64, 128, 256 or 512"},
-    Variable{"NCCL_LL128_NTHREADS", "a multiple of 32 from 64 to 640"},
-    Variable{"NCCL_NVLS_NCHANNELS", kChannelsExpected},
-    Variable{"NCCL_NVLS_CHUNKSIZE", "bytes from 1024 to 16777216"},
+    Variable{"NCCL_MIN_CTAS", kChannelsExpected, 1, 64},
+    Variable{"NCCL_MAX_CTAS", kChannelsExpected, 1, 64},
+    Variable{"NCCL_MIN_NCHANNELS", kChannelsExpected, 1, 64},
+    Variable{"NCCL_MAX_NCHANNELS", kChannelsExpected, 1, 64},
+    Variable{"NCCL_NVLS_ENABLE", "0, 1 or 2", 0, 2},
+    Variable{"NCCL_COLLNET_ENABLE", "0 or 1", 0, 1},
+    Variable{
+        "NCCL_BUFFSIZE", kBufferExpected, 4096, kMostBuffer, 1,
+        "/system/collectives/simple_buffer"},
+    Variable{
+        "NCCL_LL_BUFFSIZE", kBufferExpected, 4096, kMostBuffer, 1, "/system/collectives/ll_buffer"},
+    Variable{
+        "NCCL_LL128_BUFFSIZE", kBufferExpected, 4096, kMostBuffer, 1,
+        "/system/collectives/ll128_buffer"},
+    Variable{
+        "NCCL_NTHREADS", "64, 128, 256 or 512", 64, 512, 64, "/system/collectives/simple/threads"},
+    Variable{
+        "NCCL_LL128_NTHREADS", "a multiple of 32 from 64 to 640", 64, 640, 32,
+        "/system/collectives/ll128/threads"},
+    Variable{
+        "NCCL_NVLS_NCHANNELS", kChannelsExpected, 1, 64, 1,
+        "/system/collectives/in_switch_channels"},
+    Variable{
+        "NCCL_NVLS_CHUNKSIZE", "bytes from 1024 to 16777216", 1024, 16U << 20U, 1,
+        "/system/collectives/in_switch_chunk"},
     Variable{"NCCL_TUNER_CONFIG_FILE", "the path of a tuner's table"}};
 
 /// Others that an engineer may have set, and what says the same here.
@@ -88,24 +110,11 @@ constexpr std::array kAlgorithmWords{
 constexpr std::array kProtocolWords{
     AlgorithmWord{"ll", bit(Protocol::kLl)}, AlgorithmWord{"ll128", bit(Protocol::kLl128)},
     AlgorithmWord{"simple", bit(Protocol::kSimple)}};
-constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kFunctions{
-    {{"allreduce", CollectiveKind::kAllReduce},
-     {"allgather", CollectiveKind::kAllGather},
-     {"reducescatter", CollectiveKind::kReduceScatter},
-     {"broadcast", CollectiveKind::kBroadcast},
-     {"reduce", CollectiveKind::kReduce}}};
-
 std::string lower_of(std::string_view text) {
     std::string lower(text);
     std::ranges::transform(
         lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return lower;
-}
-
-std::optional<std::uint64_t>
-number_within(std::string_view text, std::uint64_t least, std::uint64_t most) {
-    const auto value = parse_count(text);
-    return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 /// A list such as "Ring,Tree" or "^NVLS" as bits. \returns the word that is none, if there is one.
@@ -176,12 +185,13 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
             continue;
         }
         out.written_[name] = text;
-        const auto channels = [&](std::uint32_t& member) {
-            if (const auto count = number_within(text, 1, 64))
-                member = static_cast<std::uint32_t>(*count);
-            else
-                wrong("");
-        };
+        const std::uint64_t number = parse_count(text).value_or(known->most + 1);
+        if (known->most != 0 &&
+            (number < known->least || number > known->most || number % known->step != 0 ||
+             (name == "NCCL_NTHREADS" && !std::has_single_bit(number)))) {
+            wrong("");
+            continue;
+        }
         if (name == "NCCL_ALGO") {
             // As a whole, or by function: "allreduce:tree,ring;broadcast:ring".
             for (const std::string& part : split_text(text, ';')) {
@@ -191,8 +201,8 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
                 if (colon != std::string_view::npos) {
                     const std::string function = lower_of(part.substr(0, colon));
                     const auto of = std::ranges::find(
-                        kFunctions, function, [](const auto& pair) { return pair.first; });
-                    if (of == kFunctions.end()) {
+                        kNcclFunctions, function, [](const auto& pair) { return pair.first; });
+                    if (of == kNcclFunctions.end()) {
                         wrong(fmt::format(", and \"{}\" is no function of NCCL's", function));
                         break;
                     }
@@ -215,40 +225,20 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
             else
                 out.protocols_.emplace_back(std::nullopt, bits);
         } else if (name == "NCCL_MIN_CTAS" || name == "NCCL_MIN_NCHANNELS") {
-            channels(out.least_channels_);
+            out.least_channels_ = static_cast<std::uint32_t>(number);
         } else if (name == "NCCL_MAX_CTAS") {
-            channels(out.most_blocks_);
+            out.most_blocks_ = static_cast<std::uint32_t>(number);
         } else if (name == "NCCL_MAX_NCHANNELS") {
-            channels(out.most_channels_);
+            out.most_channels_ = static_cast<std::uint32_t>(number);
         } else if (name == "NCCL_NVLS_ENABLE") {
-            if (!number_within(text, 0, 2))
-                wrong("");
-            else if (text == "0")
+            if (number == 0)
                 out.algorithms_.emplace_back(
                     std::nullopt, ~(bit(Algorithm::kInSwitch) | bit(Algorithm::kInSwitchTree) |
                                     bit(Algorithm::kInSwitchRing)));
         } else if (name == "NCCL_COLLNET_ENABLE") {
-            if (!number_within(text, 0, 1))
-                wrong("");
-            else if (text == "0")
+            if (number == 0)
                 out.algorithms_.emplace_back(std::nullopt, ~bit(Algorithm::kCollnet));
-        } else if (name == "NCCL_NTHREADS") {
-            if (text != "64" && text != "128" && text != "256" && text != "512")
-                wrong("");
-        } else if (name == "NCCL_LL128_NTHREADS") {
-            const auto threads = number_within(text, 64, 640);
-            if (!threads || *threads % 32 != 0)
-                wrong("");
-        } else if (name == "NCCL_NVLS_NCHANNELS") {
-            std::uint32_t ignored = 0;
-            channels(ignored);
-        } else if (name == "NCCL_NVLS_CHUNKSIZE") {
-            if (!number_within(text, 1024, 16U << 20U))
-                wrong("");
-        } else if (name.ends_with("BUFFSIZE")) {
-            if (!number_within(text, 4096, 64U << 20U))
-                wrong("");
-        } else {
+        } else if (name == "NCCL_TUNER_CONFIG_FILE") {
             try {
                 out.tuner_ = std::make_shared<const TunerTable>(path_named_in(c.file, text));
             } catch (const ConfigError& error) {
@@ -308,27 +298,21 @@ CollectivePolicies NcclEnvironment::applied_to(CollectivePolicies policies) cons
 }
 
 std::map<std::string, std::string> NcclEnvironment::values_of(const Json& written) {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kValues{
-        {{"NCCL_BUFFSIZE", "/system/collectives/simple_buffer"},
-         {"NCCL_LL_BUFFSIZE", "/system/collectives/ll_buffer"},
-         {"NCCL_LL128_BUFFSIZE", "/system/collectives/ll128_buffer"},
-         {"NCCL_NTHREADS", "/system/collectives/simple/threads"},
-         {"NCCL_LL128_NTHREADS", "/system/collectives/ll128/threads"},
-         {"NCCL_NVLS_NCHANNELS", "/system/collectives/in_switch_channels"},
-         {"NCCL_NVLS_CHUNKSIZE", "/system/collectives/in_switch_chunk"}}};
     std::map<std::string, std::string> values;
     if (!written.is_object())
         return values;
-    for (const auto& [name, pointer] : kValues) {
-        const auto found = written.find(std::string(name));
-        if (found == written.end())
+    for (const Variable& variable : kVariables) {
+        const auto found = written.find(std::string(variable.name));
+        if (variable.pointer.empty() || found == written.end())
             continue;
-        const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
-        if (!parse_count(text))
+        const auto number =
+            parse_count(found->is_string() ? found->get<std::string>() : found->dump());
+        if (!number)
             continue;
-        const bool bytes = name.ends_with("SIZE");
-        values[std::string(pointer)] = bytes ? "\"" + text + " B\"" : text;
-        if (name == "NCCL_NTHREADS")
+        // As JSON has it: a number of a job's script may begin with zeros.
+        const std::string text = std::to_string(*number);
+        values[std::string(variable.pointer)] = variable.is_bytes() ? "\"" + text + " B\"" : text;
+        if (variable.name == "NCCL_NTHREADS")
             values["/system/collectives/ll/threads"] = text;
     }
     return values;

@@ -3,14 +3,26 @@
 
 #include "models/collectives/choice/algorithm.h"
 #include "models/collectives/parameters.h"
+#include "workloads/graph/execution_graph.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace switchfold {
 
 class TunerTable;
+
+/// Collectives as environment and tuners' tables name them.
+inline constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kNcclFunctions{
+    {{"broadcast", CollectiveKind::kBroadcast},
+     {"reduce", CollectiveKind::kReduce},
+     {"allgather", CollectiveKind::kAllGather},
+     {"reducescatter", CollectiveKind::kReduceScatter},
+     {"allreduce", CollectiveKind::kAllReduce}}};
 
 /// What NCCL's environment and a tuner's table leave to choose among.
 struct NcclWords {

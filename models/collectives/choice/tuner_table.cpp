@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/text_cells.h"
+#include "models/collectives/choice/nccl_words.h"
 
 #include <fmt/format.h>
 
@@ -16,12 +17,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> kTunedKinds{
-    {{"broadcast", CollectiveKind::kBroadcast},
-     {"reduce", CollectiveKind::kReduce},
-     {"allgather", CollectiveKind::kAllGather},
-     {"reducescatter", CollectiveKind::kReduceScatter},
-     {"allreduce", CollectiveKind::kAllReduce}}};
 constexpr std::array<std::pair<std::string_view, Algorithm>, 5> kTunedAlgorithms{
     {{"tree", Algorithm::kTree},
      {"ring", Algorithm::kRing},
@@ -42,11 +37,8 @@ class TunerLine {
 public:
     TunerLine(std::string_view text, const std::string& file, std::uint32_t line) :
         file_(file), line_(line) {
-        for (std::size_t from = 0; from <= text.size();) {
-            const std::size_t to = std::min(text.find(',', from), text.size());
-            cells_.push_back(trimmed(text.substr(from, to - from)));
-            from = to + 1;
-        }
+        for (const std::string& cell : split_text(text, ','))
+            cells_.emplace_back(trimmed(cell));
         constexpr std::size_t kLeast = 8;
         constexpr std::size_t kMost = 10;
         if (cells_.size() < kLeast || cells_.size() > kMost)
@@ -60,7 +52,7 @@ public:
     [[nodiscard]] TunerTable::Row row() const {
         TunerTable::Row row;
         row.line = line_;
-        row.kind = word(0, kTunedKinds);
+        row.kind = word(0, kNcclFunctions);
         row.least = number(1, 0, INT64_MAX);
         row.most = number(2, 0, INT64_MAX);
         if (row.most < row.least)
@@ -117,7 +109,7 @@ private:
 
     const std::string& file_;
     std::uint32_t line_;
-    std::vector<std::string_view> cells_;
+    std::vector<std::string> cells_;
 };
 
 }  // namespace
@@ -132,10 +124,8 @@ TunerTable::TunerTable(const std::string& text, const std::string& file) {
 
 void TunerTable::read(const std::string& text, const std::string& file) {
     std::uint32_t number = 0;
-    for (std::size_t from = 0; from < text.size();) {
-        const std::size_t to = std::min(text.find('\n', from), text.size());
-        const std::string_view line = trimmed(std::string_view(text).substr(from, to - from));
-        from = to + 1;
+    for (const std::string& written : split_text(text, '\n')) {
+        const std::string_view line = trimmed(written);
         ++number;
         // Comments, and the names of the columns.
         if (line.empty() || line.front() == '#' || line.starts_with("coll"))

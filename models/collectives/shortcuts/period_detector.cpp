@@ -20,6 +20,9 @@ struct Likeness {
 constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2};
 // FIFOs of a chain fill for hundreds of turns, at most eight slices each.
 constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8};
+constexpr const Likeness& likeness(bool loosely) {
+    return loosely ? kLoose : kClose;
+}
 constexpr std::size_t kFewestWindows = 3;
 // If parts move against each other by more than kAtRest turns, a stretch needs at least
 // kFewestTurns: data between them take that long to settle.
@@ -99,7 +102,7 @@ bool PeriodDetector::goes_on() const {
     const Mark& first = stretch_.front();
     const Mark& before = stretch_[stretch_.size() - 2];
     const double pace = moved(first, before).mean / static_cast<double>(before.at - first.at);
-    return std::abs(stretch_.back().pace - pace) <= (loosely_ ? kLoose : kClose).pace * pace;
+    return std::abs(stretch_.back().pace - pace) <= likeness(loosely_).pace * pace;
 }
 
 bool PeriodDetector::known_to(double share) const {
@@ -118,7 +121,7 @@ bool PeriodDetector::known_to(double share) const {
 }
 
 std::optional<Repetition> PeriodDetector::repetition() const {
-    const Likeness& like = loosely_ ? kLoose : kClose;
+    const Likeness& like = likeness(loosely_);
     if (!known_to(like.known))
         return std::nullopt;
     const Mark& first = stretch_.front();
