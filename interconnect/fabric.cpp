@@ -75,6 +75,9 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
                 switch_at(to).attach(link, edge.lanes);
         }
     }
+    if (topology_.congestion)
+        congestion_ = std::make_unique<Congestion>(
+            *topology_.congestion, topology_, links_, context_.routes, scheduler_);
 }
 
 Fabric::~Fabric() {
@@ -151,7 +154,20 @@ bool Fabric::find_ways(Connection& connection) {
         connection.network = connection.network || topology_.nodes[node].kind == NodeKind::kNic;
         connection.host = connection.host || is_pcie(topology_.nodes[node].kind);
     }
+    if (congestion_ != nullptr)
+        learn_ways(connection, paths);
     return true;
+}
+
+void Fabric::learn_ways(Connection& connection, const std::vector<Path>& paths) {
+    std::vector<std::pair<std::uint32_t, Path>> routes;
+    for (std::size_t i = 0; i < paths.size(); ++i)
+        routes.emplace_back(ways_[connection.first_way + i].route, paths[i]);
+    connection.flow = congestion_->learn(
+        connection.flow, routes, connection.latency,
+        fmt::format(
+            "{}_to_{}", topology_.nodes[connection.from].name,
+            topology_.nodes[connection.to].name));
 }
 
 const Way& Fabric::way(const Connection& connection, std::uint64_t slot) const {
@@ -268,6 +284,8 @@ OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer
     packet.client = transfer.client;
     packet.values = transfer.values;
     packet.kind = transfer.kind;
+    if (connection.flow != Congestion::kNoFlow) [[unlikely]]
+        return congestion_->send(connection.flow, packet, *relays_[transfer.client]);
     return taken.first->send(packet, scheduler_.now(), nullptr, relays_[transfer.client].get());
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/kernel/scheduler.h"
+#include "interconnect/congestion/congestion.h"
 #include "interconnect/endpoint.h"
 #include "interconnect/link.h"
 #include "interconnect/path_finder.h"
@@ -42,6 +43,8 @@ struct Connection {
     std::uint32_t to = 0;
     bool network = false;  ///< whether its routes pass through network interfaces
     bool host = false;     ///< whether they pass through the host's PCIe
+    std::uint32_t flow = Congestion::kNoFlow;  ///< of the network between machines, where that
+                                               ///< does something about congestion
     Time latency;  ///< unloaded, of the first route: links, switches, and the first packet's time
                    ///< on the wire
 };
@@ -201,6 +204,8 @@ public:
 
     [[nodiscard]] std::span<const std::unique_ptr<Link>> links() const { return links_; }
     [[nodiscard]] std::span<const std::unique_ptr<Switch>> switches() const { return switches_; }
+    /// Null if the network between machines does nothing about congestion.
+    [[nodiscard]] const Congestion* congestion() const { return congestion_.get(); }
     /// Describes what is blocked: links with packets waiting for credits, reduction units with
     /// stalled requests.
     [[nodiscard]] std::vector<std::string> blocked() const;
@@ -217,6 +222,7 @@ private:
     std::uint32_t add_route(const Path& path);
     /// \returns false if no route exists.
     bool find_ways(Connection& connection);
+    void learn_ways(Connection& connection, const std::vector<Path>& paths);
     [[nodiscard]] const Way& way(const Connection& connection, std::uint64_t slot) const;
     void find_ways_to_host();
     [[noreturn]] void no_way(const Connection& connection) const;
@@ -237,6 +243,7 @@ private:
         link_kinds_;  ///< by class and lanes
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<std::unique_ptr<Switch>> switches_;
+    std::unique_ptr<Congestion> congestion_;
     std::vector<std::uint32_t> switch_of_node_;
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;

@@ -57,6 +57,7 @@ Link::wait(const Packet& packet, Time earliest, Link* upstream, LinkListener* li
     ++queued_;
     waiting_[static_cast<std::size_t>(virtual_channel(packet.kind))].push_back(
         {packet, upstream, listener, earliest.count()});
+    waiting_bytes_ += packet.payload;
     statistics_.peak_waiting = std::max<std::uint64_t>(statistics_.peak_waiting, waiting());
     arm_pump(kind_->context.scheduler.now().count());
     return std::nullopt;
@@ -302,6 +303,8 @@ void Link::collect_credits(std::uint64_t now) {
         used -= credit.bytes;
         returning_.pop_front();
     }
+    if (pauses_ != nullptr) [[unlikely]]
+        pauses_->on_credits();
 }
 
 void Link::arm_pump(std::uint64_t now) {
@@ -321,6 +324,7 @@ void Link::pump() {
             const Waiting next = queue.front();
             queue.pop_front();
             --queued_;
+            waiting_bytes_ -= next.packet.payload;
             const Time finish = commit(next.packet, std::max(next.earliest, now));
             if (next.upstream != nullptr)
                 next.upstream->release(next.packet.channel, next.packet.wire, finish);
@@ -345,7 +349,7 @@ std::size_t Link::waiting() const {
 }
 
 std::uint64_t Link::outstanding(VirtualChannel channel) const {
-    std::uint64_t used = used_[static_cast<std::size_t>(channel)];
+    std::uint64_t used = used_[static_cast<std::size_t>(channel)] & ~kPaused;
     for (std::size_t i = 0; i < returning_.size(); ++i)
         if (returning_[i].channel == channel)
             used -= returning_[i].bytes;

@@ -17,6 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -28,6 +29,15 @@ public:
 
 protected:
     ~LinkListener() = default;
+};
+
+/// Hears of credits that come back to a link whose far end pauses it.
+class CreditWatch {
+public:
+    virtual void on_credits() = 0;
+
+protected:
+    ~CreditWatch() = default;
 };
 
 /// Hot fields of a link, packed into three cache lines in order of use, because a large machine's
@@ -82,6 +92,8 @@ public:
     }
     /// From now on the watch sees what arrives at the far end. Links have one watch at most.
     void watch(PacketWatch& watch);
+    /// From now on packets arrive at this sink. \returns the one at which they arrived so far.
+    PacketSink& interpose(PacketSink& sink) { return *std::exchange(sink_, &sink); }
     [[nodiscard]] std::uint32_t port() const { return port_; }
     void set_reverse(Link& reverse) { reverse_ = &reverse; }
     [[nodiscard]] Link& reverse() { return *reverse_; }
@@ -116,6 +128,24 @@ public:
     /// Frees a packet's bytes in the far end's buffer at `when`; the credit returns after the
     /// link's latency.
     void release(VirtualChannel channel, std::uint32_t bytes, Time when);
+
+    /// Added to the credits that a paused virtual channel has used: it has none left.
+    static constexpr std::uint64_t kPaused = std::uint64_t{1} << 62U;
+    /// Priority flow control in place of credits: the far end's buffer has room for all that comes
+    /// until a pause takes effect, and the watch hears of what it frees.
+    void take_pauses(CreditWatch& watch);
+    void pause(VirtualChannel channel);
+    void resume(VirtualChannel channel);
+    [[nodiscard]] bool paused(VirtualChannel channel) const;
+    /// Bytes in the far end's buffer, with a packet that is arriving now.
+    [[nodiscard]] std::uint64_t held(VirtualChannel channel) const;
+    /// The same as far as news of it have come back.
+    [[nodiscard]] std::uint64_t known_held(VirtualChannel channel) const;
+
+    /// Bytes that a packet finds before it.
+    [[nodiscard]] std::uint64_t queue_bytes() const;
+    /// And how long the wire takes for them.
+    [[nodiscard]] Time queue_time() const;
 
     /// Reduces the rate to this share of its original value, in millionths.
     void degrade(std::uint32_t ppm);
@@ -174,6 +204,8 @@ private:
     /// Before a packet of another virtual channel: the first answer, if it is its turn.
     void alternate();
     [[nodiscard]] bool has_credit(std::size_t channel) const;
+    /// Bytes on the wire; `arriving`: without the packet that is arriving.
+    [[nodiscard]] std::uint64_t on_wire(VirtualChannel channel, bool arriving) const;
     void occupy(std::uint64_t start, std::uint32_t bytes);
     /// Takes time from the other direction, which cannot carry data meanwhile.
     void hold_up_reverse(std::uint32_t bytes);
@@ -196,6 +228,8 @@ private:
     Link* reverse_ = nullptr;
     std::unique_ptr<Errors> errors_;
     std::unique_ptr<WatchedSink> watched_;
+    CreditWatch* pauses_ = nullptr;
+    std::uint64_t waiting_bytes_ = 0;  ///< that wait for credits
     std::shared_ptr<LinkKind> own_kind_;
 };
 

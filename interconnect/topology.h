@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/units.h"
+#include "interconnect/congestion/parameters.h"
 #include "interconnect/hop.h"
 #include "interconnect/link_parameters.h"
 #include "interconnect/reduction_parameters.h"
@@ -91,6 +92,8 @@ struct Topology {
     /// Whether peers cannot access each other over PCIe: data are written to host memory and read
     /// from there.
     bool through_memory = false;
+    /// What the network between machines does about congestion; absent: nothing but credits.
+    std::optional<CongestionParams> congestion;
 
     [[nodiscard]] std::uint32_t gpus() const;
     /// Number of computers, each with its own GPUs and NICs.

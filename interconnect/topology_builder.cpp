@@ -102,6 +102,17 @@ Topology build_topology(const TopologyParams& params) {
     return topology;
 }
 
+bool minds_congestion(const TopologyParams& params) {
+    return std::visit(
+        [](const auto& topology) {
+            if constexpr (requires { topology.congestion; })
+                return topology.congestion.has_value();
+            else
+                return false;
+        },
+        params);
+}
+
 void check_places(const TopologyParams& params, ParamChecker& checker) {
     bool any = false;
     for_each_switch(params, [&](const SwitchParams& node) {

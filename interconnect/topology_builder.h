@@ -20,6 +20,8 @@ using TopologyParams = std::variant<
 
 /// With reduction units only where ReductionUnitParams::place says.
 [[nodiscard]] Topology build_topology(const TopologyParams& params);
+/// Whether its network between machines does something about congestion.
+[[nodiscard]] bool minds_congestion(const TopologyParams& params);
 /// Tells of units in places that the topology has not, with those that it has, at /topology.
 void check_places(const TopologyParams& params, ParamChecker& checker);
 [[nodiscard]] inline Topology build_topology(const PathOr<TopologyParams>& params) {

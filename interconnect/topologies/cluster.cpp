@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topologies/cluster.h"
 
+#include "interconnect/congestion/check.h"
 #include "interconnect/topologies/build.h"
 
 #include <fmt/format.h>
@@ -109,6 +110,8 @@ void ClusterTopology::check(ParamChecker& checker) const {
     std::visit([&](const auto& n) { n.check_ends(ports, of_network); }, network);
     for (const auto& [pointer, message] : of_network.found())
         checker.error("/network" + pointer, message);
+    if (congestion && checker.found().empty())
+        check_congestion(build(), checker);
 }
 
 Topology ClusterTopology::build_machine() const {
@@ -139,6 +142,7 @@ Topology ClusterTopology::build() const {
     Topology topology = repeat(build_machine(), nodes);
     const std::vector<NetworkPort> ports = network_ports(topology);
     std::visit([&](const auto& n) { n.build(topology, ports); }, network);
+    topology.congestion = congestion;
     return topology;
 }
 

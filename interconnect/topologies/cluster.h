@@ -55,6 +55,7 @@ struct ClusterTopology {
     PathOr<MachineTopologyParams> node;
     NicParams nics;
     NetworkParams network;
+    std::optional<CongestionParams> congestion;
 
     static constexpr auto fields() {
         return list_of(
@@ -64,8 +65,11 @@ struct ClusterTopology {
                 "Topology of each machine, or the file that holds it (SYSTEM.json#/topology).")
                 .required(),
             field("nics", &ClusterTopology::nics, "NICs of each machine.").required(),
-            field("network", &ClusterTopology::network, "The network between the NICs.")
-                .required());
+            field("network", &ClusterTopology::network, "The network between the NICs.").required(),
+            field(
+                "congestion", &ClusterTopology::congestion,
+                "What the network does about congestion. Absent: static routes and credits, no "
+                "rates, no loss."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/topologies/graph.h"
 
+#include "interconnect/congestion/check.h"
 #include "interconnect/topologies/build.h"
 
 #include <fmt/format.h>
@@ -118,6 +119,8 @@ void GraphTopology::check(ParamChecker& checker) const {
                 "GPU {} has no path to {} that leads through no other GPU; expected one between "
                 "any two",
                 topology.nodes[gpu].name, topology.nodes[other].name));
+    if (congestion)
+        check_congestion(topology, checker);
 }
 
 Topology GraphTopology::build() const {
@@ -144,6 +147,7 @@ Topology GraphTopology::build() const {
     });
     for (const GraphLink& edge : edges)
         join(topology, index[edge.a], index[edge.b], edge.lanes, link_class[edge.type]);
+    topology.congestion = congestion;
     return topology;
 }
 
@@ -176,6 +180,7 @@ GraphTopology graph_of(const Topology& topology) {
     expect_a_graph(topology);
     const bool several = topology.machines() > 1;
     GraphTopology graph;
+    graph.congestion = topology.congestion;
     for (std::size_t i = 0; i < topology.links.size(); ++i)
         graph.links[fmt::format("link{:04}", i)] = topology.links[i];
     for (std::size_t i = 0; i < topology.switches.size(); ++i)

@@ -70,14 +70,18 @@ struct GraphTopology {
     std::vector<GraphLink> edges;
     std::map<std::string, LinkParams> links;
     std::map<std::string, SwitchParams> switches;
+    std::optional<CongestionParams> congestion;
 
     static constexpr auto fields() {
         return list_of(
             field("nodes", &GraphTopology::nodes, "GPUs, switches, NICs, hosts.").required(),
             field("edges", &GraphTopology::edges, "Links between the nodes.").required(),
             field("links", &GraphTopology::links, "Kinds of links, by name.").required(),
+            field("switches", &GraphTopology::switches, "Kinds of nodes other than GPUs, by name."),
             field(
-                "switches", &GraphTopology::switches, "Kinds of nodes other than GPUs, by name."));
+                "congestion", &GraphTopology::congestion,
+                "What the network between machines does about congestion. Absent: static routes "
+                "and credits, no rates, no loss."));
     }
     void check(ParamChecker& checker) const;
     [[nodiscard]] Topology build() const;

@@ -55,10 +55,24 @@ struct Tables {
         "reduction_entries",
         "What the entries of a reduction unit waited for, where `watch_entries` asks for it, named "
         "like the unit. Of what was simulated: `exact` simulates all.");
+    /// Only where the network between machines does something about congestion.
+    StatisticTable congested = StatisticTable::of<CongestedLinkStatistics>(
+        "congested_links",
+        "What congestion did to a link of the network between machines, named like the link. Only "
+        "where the topology has `congestion`.");
+    StatisticTable flows = StatisticTable::of<FlowStatistics>(
+        "flows",
+        "What congestion did to what one GPU sent to one of another machine, named after the two. "
+        "Only where the topology has `congestion`.");
+    /// Those that a run may be without.
+    [[nodiscard]] std::vector<const StatisticTable*> special() const {
+        return {&entries, &congested, &flows};
+    }
     [[nodiscard]] std::vector<StatisticTable> all() const {
         std::vector<StatisticTable> tables{links, switches, units, gpus, memory, copies};
-        if (!entries.rows.empty())
-            tables.push_back(entries);
+        for (const StatisticTable* table : special())
+            if (!table->rows.empty())
+                tables.push_back(*table);
         return tables;
     }
 };
@@ -238,14 +252,22 @@ std::vector<StatisticTable> collect_statistics(
         if (const HostCopyStatistics* copies = machine.copies(simulated).host_statistics())
             tables.copies.add(name, *copies);
     }
+    if (const Congestion* congestion = machine.fabric().congestion()) {
+        for (const auto& [link, of_link] : congestion->link_statistics())
+            tables.congested.add(last_name(*link), of_link);
+        for (const auto& [name, of_flow] : congestion->flow_statistics())
+            tables.flows.add(name, of_flow);
+    }
     return tables.all();
 }
 
 std::string statistics_docs() {
     std::string out = "\n" + docs_of(figure_table()) + "\n" + docs_of(cause_table());
-    for (const StatisticTable& table : Tables().all())
+    const Tables tables;
+    for (const StatisticTable& table : tables.all())
         out += "\n" + docs_of(table);
-    out += "\n" + docs_of(Tables().entries);
+    for (const StatisticTable* table : tables.special())
+        out += "\n" + docs_of(*table);
     out += "\n" + docs_of(region_table());
     return out;
 }

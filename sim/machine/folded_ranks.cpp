@@ -209,7 +209,8 @@ std::optional<RankSymmetry> fold_of(
     Fidelity fidelity) {
     const bool fast = fidelity == Fidelity::kFast;
     if (fidelity == Fidelity::kExact || graph.ranks.size() < (fast ? 2 : kFewestRanks) ||
-        !system.faults.empty() || !system.gpus.empty() || !all_alike(graph))
+        !system.faults.empty() || !system.gpus.empty() || minds_congestion(*system.topology) ||
+        !all_alike(graph))
         return std::nullopt;
     const auto collectives = collectives_of(graph);
     if (!collectives)

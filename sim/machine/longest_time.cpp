@@ -19,6 +19,7 @@ constexpr double kReserveSeconds = 1;
 constexpr double kPiece = 8192;         // bytes
 constexpr double kMemoryShare = 0.01;   // assumed share for a packet beside a hundred kernels
 constexpr std::size_t kMostHops = 256;  // of the longest path
+constexpr int kNetworkLinks = 8;        // of a network, on the longest path
 
 /// The slowest data movement in a machine.
 class SlowestData {
@@ -30,6 +31,17 @@ public:
         for (const LinkParams& link : topology.links) {
             bandwidth = std::min(bandwidth, static_cast<double>(link.usable_bandwidth(1).count()));
             latency = std::max(latency, to_seconds(link.latency));
+        }
+        double often = 1;  // each byte is sent
+        if (topology.congestion) {
+            const CongestionParams& congestion = *topology.congestion;
+            if (congestion.dcqcn)
+                bandwidth =
+                    std::min(bandwidth, static_cast<double>(congestion.dcqcn->least.count()));
+            if (congestion.loss) {
+                latency = std::max(latency, to_seconds(congestion.loss->timeout));
+                often = std::pow(1 - congestion.loss->share, -kNetworkLinks);
+            }
         }
         double wait = 0;
         for (const SwitchParams& node : topology.switches)
@@ -54,6 +66,7 @@ public:
         const double piece_on_wire = bandwidth > 0 ? kPiece / (bandwidth * slower) : 0.0;
         per_byte_ = 1 / (bandwidth * slower) + 4 / (memory * kMemoryShare) +
                     kBits * errors * (2 * latency + piece_on_wire);
+        per_byte_ *= often;
         const CollectiveParams& collectives = *system.collectives;
         if (collectives.proxy_copy_rate != Bandwidth())
             per_byte_ += 2 / static_cast<double>(collectives.proxy_copy_rate.count());

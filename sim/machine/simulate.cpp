@@ -214,9 +214,10 @@ SimulateOptions simulate_options(const Experiment& experiment) {
 }
 
 bool repeats_itself(const SystemParams& system) {
-    return std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
-        return std::holds_alternative<BitErrorsFault>(fault);
-    });
+    return !minds_congestion(*system.topology) &&
+           std::none_of(system.faults.begin(), system.faults.end(), [](const FaultParams& fault) {
+               return std::holds_alternative<BitErrorsFault>(fault);
+           });
 }
 
 Outcome simulate(
