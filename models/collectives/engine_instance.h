@@ -103,7 +103,7 @@ public:
     }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
-        if (!worth_recalling)
+        if (!worth_recalling || (running->leaves_operands() && any_begun()))
             return false;
         Time last_but_one;
         for (const Member& member : members)
@@ -118,6 +118,9 @@ public:
             return false;
         held = false;
         return true;
+    }
+    [[nodiscard]] bool any_begun() const {
+        return std::ranges::any_of(members, [](const Member& member) { return member.begun; });
     }
     /// Members that have joined get to work, as if nobody had held them.
     void begin_held() {

@@ -128,6 +128,9 @@ public:
     [[nodiscard]] virtual Bytes footprint() const = 0;
     /// Whether no event is pending that would wake it. Its members may end earlier.
     [[nodiscard]] virtual bool quiet() const { return true; }
+    /// Whether a member that has begun leaves operands in switches, which wait there for the others':
+    /// it cannot pass as an earlier one once a member has begun.
+    [[nodiscard]] virtual bool leaves_operands() const { return false; }
     /// A note for users on how it ran; empty if none.
     [[nodiscard]] virtual std::string note() const { return {}; }
     /// Payload, over all members, that travelled in packets which stand for several.

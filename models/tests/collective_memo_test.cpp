@@ -224,6 +224,25 @@ TEST(CollectiveMemo, OneWithALateMemberIsAnExampleForSuchOnly) {
     EXPECT_GT(repeats.call(of(64 * kMiB), microseconds(20)).events, first.events / 2);
 }
 
+TEST(CollectiveMemo, OperandsThatWaitInSwitchesForALateMemberAreAdded) {
+    // A network that reduces: what the others have pushed stays in its units until the last comes.
+    ClusterTopology cluster = TestMachine::cluster_of(2, 4);
+    SwitchParams& node = std::get<SingleSwitchNetwork>(cluster.network).node;
+    node.multicast = true;
+    node.reduction = ReductionUnitParams{};
+    node.reduction->line = Bytes(4096);
+    node.reduction->buffer = mebibytes(1);
+    node.reduction->timeout = microseconds(20'000);
+    Repeats repeats(cluster.build(), Algorithm::kCollnet, true);
+    const Time late = microseconds(2000);
+    const auto first = repeats.call(of(16 * kMiB), late);
+    for (int i = 0; i < 3; ++i) {
+        const auto again = repeats.call(of(16 * kMiB), late * 2);
+        EXPECT_GT(again.events, first.events / 2);
+        EXPECT_NEAR(relative(again.time, first.time), 1, 0.01);
+    }
+}
+
 TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     // 10 us are more than the first member needs to begin and little of what the whole takes.
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);

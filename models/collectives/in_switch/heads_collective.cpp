@@ -53,6 +53,7 @@ public:
     void abandon() override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] bool leaves_operands() const override { return aggregation_ != nullptr; }
     [[nodiscard]] bool quiet() const override {
         return std::all_of(
             stages_.begin(), stages_.end(), [](const auto& stages) { return stages->quiet(); });

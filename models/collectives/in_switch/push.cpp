@@ -42,6 +42,7 @@ public:
     void abandon() override;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const override;
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] bool leaves_operands() const override { return true; }
 
 private:
     enum class Stage : std::uint8_t { kPush, kMerged, kEnd };
