@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers of the study of units: what configs/sweeps/unit_design_space.json left in its database, and how large each
-design's units are by `switchfold describe --units`. Everything that docs/unit_design_space.md says comes from here."""
+design's units are by `switchfold describe --units`. Everything that docs/notebook/unit_design_space.md says comes from here."""
 import collections
 import json
 import pathlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures of docs/unit_design_space.md: what a unit gives back by its area, by size and generation, and by bucket."""
+"""Pictures of docs/notebook/unit_design_space.md: what a unit gives back by its area, by size and generation, and by bucket."""
 import math
 
 import design_space
