@@ -64,7 +64,7 @@ void ask_traces(StartChoice& choice, const SystemParams& system) {
 
 void write_new(const std::filesystem::path& path, const std::string& text) {
     if (std::filesystem::exists(path))
-        throw ConfigError(path.string(), "", "is there already; expected the name of a new file");
+        throw ConfigError(path.string(), "", "exists already; expected the name of a new file");
     replace_file(path, text);
 }
 
@@ -186,6 +186,8 @@ void add_new(CLI::App& app, Chosen& chosen) {
             only_of("--network", "training", !choice.network.empty());
             if (choice.network.empty())
                 choice.network = "resnet50";
+            if (arguments->kind == "experiment" && choice.workload == "training")
+                choice.plan = fitting_plan(path, choice.network, folder);
             if (!choice.traces.empty())
                 ask_traces(choice, load_system(path, {}));
             else

@@ -35,14 +35,22 @@ std::string workload_of(const StartChoice& choice) {
     if (choice.workload == "training")
         return fmt::format(
             R"(  // A training step by a network's shape. The plan says how ranks share it (docs/plans.md).
-  // A plan that needs more memory than a GPU has is refused, with the largest micro-batch that fits, or what else helps.
-  "workload": {{
+{}  "workload": {{
     "type": "training",
     "network": {},
     "bucket": "25 MiB",
-    "plan": {{"data": 8, "micro_batch": 32}}
+    "plan": {}
   }},)",
-            quoted(choice.network));
+            choice.plan.lack.empty()
+                ? "  // This is the first of a few common plans that fits the GPUs' memory; "
+                  "`switchfold plan` finds "
+                  "the fastest.\n"
+                : fmt::format(
+                      "  // No common plan fits the GPUs' memory; this one's micro_batch {}.\n"
+                      "  // Larger systems have more: --system dgx_h100_ndr, and pipeline in the "
+                      "plan.\n",
+                      choice.plan.lack),
+            quoted(choice.network), choice.plan.plan);
     if (choice.workload == "kernel_beside_collective")
         return R"(  // A loop of kernels beside a loop of collectives: by how much each slows the other (docs/contention.md).
   "workload": {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "app/fitting_plan.h"
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -18,6 +20,7 @@ struct StartChoice {
     std::uint32_t ranks = 8;           ///< of the trace workload
     std::string traced_on;             ///< ranks and GPUs that the traces name; may be empty
     std::string network;               ///< for a training workload
+    FittingPlan plan;                  ///< of that network
     std::filesystem::path experiment;  ///< experiment that a sweep varies
     std::filesystem::path schemas;     ///< folder of configs/schema
 };

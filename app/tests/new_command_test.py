@@ -58,6 +58,28 @@ class StartFiles(unittest.TestCase):
             ran = self.done("run", path, "--json", "--set", "/causes=false", *changes)
             self.assertTrue(json.loads(ran)["scenarios"])
 
+    def test_the_plan_of_a_training_fits_the_memory(self):
+        for network, more, plan in (
+            ("vgg16", (), {"data": 8, "micro_batch": 32}),
+            ("llama3_8b", (), {"data": 8, "micro_batch": 1, "sharding": "parameters"}),
+            ("llama3_8b", ("--system", "v100_pcie"), None),
+        ):
+            path = self.new("experiment", "--network", network, *more)
+            lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("//")]
+            written = json.loads("\n".join(lines))["workload"]["plan"]
+            ran = switchfold("run", path, "--set", "/causes=false", "--json")
+            if plan is None:  # 4 GPUs of 16 GiB hold no state of 8 billion parameters
+                self.assertIn("No common plan fits the GPUs' memory", path.read_text())
+                self.assertEqual(ran.returncode, 2, ran.stderr)
+                self.assertIn("/workload/plan", ran.stderr)
+            else:
+                self.assertEqual((written, ran.returncode), (plan, 0), ran.stderr)
+
+    def test_a_network_that_is_none_is_refused_at_once(self):
+        result = switchfold("new", "experiment", "--network", "llama9")
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertIn('unknown network "llama9"', result.stderr)
+
     def test_a_trace_is_asked_for_its_ranks(self):
         trace = json.loads(gzip.decompress(pathlib.Path(TRACE).read_bytes()))
         trace["distributedInfo"] = {"backend": "nccl", "rank": 0, "world_size": 4}
@@ -93,7 +115,7 @@ class StartFiles(unittest.TestCase):
         before = path.read_text()
         again = switchfold("new", "experiment", "-o", path)
         self.assertEqual(again.returncode, 2)
-        self.assertIn("is there already", again.stderr)
+        self.assertIn("exists already", again.stderr)
         self.assertEqual(path.read_text(), before)
         for wrong in (("machine",), ("experiment", "--system", "hgx_h1000")):
             self.assertEqual(switchfold("new", *wrong).returncode, 2)
