@@ -38,7 +38,7 @@ public:
             open_.back().token = parsed.get<std::string>();
             if (!open_.back().keys.insert(open_.back().token).second)
                 problems.push_back(
-                    {label_, pointer(), "the key is there twice in one object; expected it once"});
+                    {label_, pointer(), "the key appears twice in one object; expected it once"});
             break;
         case Json::parse_event_t::value:
             next_item();

@@ -33,7 +33,7 @@ void JsonNode::expect(bool right, std::string_view what) const {
 
 void JsonNode::expect_list() const {
     if (!json_.is_array())
-        fail("is no list; expected a result of this version");
+        fail("is not a list; expected a result of this version");
 }
 
 void JsonNode::to(std::string& value) const {

@@ -292,7 +292,7 @@ void throw_problems(ReadState& state) {
         if (!pending.used && !unread)
             state.problems.push_back(
                 {"--set", pointer,
-                 "is no parameter of the configuration; expected the pointer of one"});
+                 "is not a parameter of the configuration; expected the pointer of one"});
     }
     if (!state.problems.empty())
         throw ConfigError(std::move(state.problems));

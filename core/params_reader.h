@@ -267,7 +267,7 @@ void read_value(const Cursor& c, PathOr<P>& out) {
     if (!std::filesystem::exists(file, ignored)) {
         c.state->unread.push_back(c.root_pointer);
         c.fail(fmt::format(
-            "names the file {}, which is not there; expected a JSON file", file.string()));
+            "names the file {}, which does not exist; expected a JSON file", file.string()));
         return;
     }
     Json loaded;
@@ -283,7 +283,7 @@ void read_value(const Cursor& c, PathOr<P>& out) {
     if (named == nullptr) {
         c.state->unread.push_back(c.root_pointer);
         c.fail(fmt::format(
-            "names {} in {}, which is not there; expected a value of that file", pointer,
+            "names {} in {}, which does not exist; expected a value of that file", pointer,
             file.string()));
         return;
     }

@@ -89,7 +89,7 @@ void Sqlite::fail(int code) const {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
         throw ConfigError(
-            path_.string(), "", "is no database of a sweep; expected one that sweep wrote");
+            path_.string(), "", "is not a database of a sweep; expected one that sweep wrote");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         throw IoError(path_.string(), EBUSY, "use the database");

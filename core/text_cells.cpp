@@ -84,7 +84,7 @@ std::string read_small_text(const std::filesystem::path& path, std::string_view 
         std::filesystem::file_size(path, ignored) > kMost)
         throw ConfigError(
             path.string(), "/",
-            fmt::format("is not there, or larger than 16 MiB; expected {}", expected));
+            fmt::format("does not exist, or is larger than 16 MiB; expected {}", expected));
     return read_text(path);
 }
 

@@ -60,7 +60,7 @@ void check_shape(std::string_view text, const std::filesystem::path& file, std::
             else if (!empty && ++depth > most)
                 refuse_xml(
                     file,
-                    fmt::format("has elements more than {} deep; expected at most so many", most));
+                    fmt::format("has elements more than {} deep; expected fewer levels", most));
             i = std::min(end + 1, text.size());
         }
     }
@@ -113,7 +113,7 @@ XmlElement parse_xml(const std::string& text, const std::filesystem::path& file,
 XmlElement load_xml(const std::filesystem::path& file, XmlLimits limits) {
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(file, ignored))
-        refuse_xml(file, "is not there; expected an XML file");
+        refuse_xml(file, "does not exist; expected an XML file");
     if (std::filesystem::file_size(file, ignored) > limits.bytes)
         refuse_xml(file, fmt::format("is larger than {} bytes; expected less", limits.bytes));
     std::ifstream in(file, std::ios::binary);

@@ -183,7 +183,7 @@ const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
         throw SimulationError(
             name(), scheduler_.now(),
             fmt::format(
-                "no way from {} to its host: down are {}", topology_.nodes[rank].name,
+                "no path from {} to its host; down: {}", topology_.nodes[rank].name,
                 fmt::join(links_down(), ", ")));
     return way;
 }
@@ -209,7 +209,7 @@ void Fabric::no_way(const Connection& connection) const {
     throw SimulationError(
         name(), scheduler_.now(),
         fmt::format(
-            "no way from {} to {}{}", topology_.nodes[connection.from].name,
+            "no path from {} to {}{}", topology_.nodes[connection.from].name,
             topology_.nodes[connection.to].name, why));
 }
 

@@ -71,7 +71,7 @@ struct Quantisation {
     }
     void check(ParamChecker& checker) const {
         if (!std::has_single_bit(block))
-            checker.error("/block", "is no power of two; expected one, since lines are");
+            checker.error("/block", "is not a power of two; expected one, since lines are");
         if (scale_bytes == 3)
             checker.error(
                 "/scale_bytes", "is 3; expected 1 (power of two), 2 (bfloat16) or 4 (float32)");

@@ -26,9 +26,8 @@ void ReductionUnitParams::check_tenants(ParamChecker& checker) const {
         checker.error("/tenants", fmt::format("are {}; expected 1 to {}", tenants->size(), kMost));
     if (when_full == WhenFull::kRefuse)
         checker.error(
-            "/tenants",
-            "are given where when_full is refuse; expected stall or evict: a quota is what refuse "
-            "sets aside for each group");
+            "/tenants", "are given beside when_full refuse, which sets a quota aside for each "
+                        "group itself; expected stall or evict");
     std::uint64_t quotas = 0;
     std::set<std::uint32_t> seen;
     for (std::size_t i = 0; i < tenants->size(); ++i) {
@@ -57,8 +56,8 @@ std::string ReductionUnitParams::why_not(const OperandFormat& format) const {
     const std::uint64_t block = narrow.block_bytes(at_port ? width_of(format.type) : 1);
     if (line.count() % block != 0)
         return fmt::format(
-            "has lines of {} B, which are no whole blocks of {} elements, {} B there", line.count(),
-            narrow.block, block);
+            "has lines of {} B, which are not whole blocks of {} elements, {} B there",
+            line.count(), narrow.block, block);
     return {};
 }
 

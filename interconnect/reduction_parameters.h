@@ -178,7 +178,7 @@ struct ReductionUnitParams {
         if (line.count() % kReduceGrain != 0)
             checker.error(
                 "/line",
-                "is no multiple of 16 B; expected whole vectors, the least that a GPU asks for");
+                "is not a multiple of 16 B; expected whole vectors, the least that a GPU asks for");
         if (when_full == WhenFull::kEvict && timeout == Time())
             checker.error(
                 "/timeout",

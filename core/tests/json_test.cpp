@@ -47,11 +47,11 @@ TEST(Json, ANumberBeyondADoubleIsRefused) {
 TEST(Json, ADuplicateKeyIsRefusedWhereItStands) {
     EXPECT_EQ(
         refusal(R"({"a": 1, "a": 2})"),
-        "f.json: /a: the key is there twice in one object; expected it once");
+        "f.json: /a: the key appears twice in one object; expected it once");
     EXPECT_EQ(
         refusal(R"({"a": [{"b": 1}, [3, {"c/d": 1, "c/d": 1}]], "e": {"f": {}, "f": 2}})"),
-        "f.json: /a/1/1/c~1d: the key is there twice in one object; expected it once\n"
-        "f.json: /e/f: the key is there twice in one object; expected it once");
+        "f.json: /a/1/1/c~1d: the key appears twice in one object; expected it once\n"
+        "f.json: /e/f: the key appears twice in one object; expected it once");
     EXPECT_EQ(refusal(R"([{"a": 1}, {"a": 1}])"), "accepted");
 }
 

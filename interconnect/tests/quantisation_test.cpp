@@ -125,10 +125,10 @@ TEST(Quantisation, SaysWhatIsWrongWithBlocksAndScales) {
     EXPECT_EQ(why(QuantisedAt::kPort, 64, ElementType::kBfloat16), "");
     EXPECT_EQ(
         why(QuantisedAt::kPort, 64, ElementType::kFloat32),
-        "has lines of 128 B, which are no whole blocks of 64 elements, 256 B there");
+        "has lines of 128 B, which are not whole blocks of 64 elements, 256 B there");
     EXPECT_EQ(
         why(QuantisedAt::kGpu, 256, ElementType::kFloat32),
-        "has lines of 128 B, which are no whole blocks of 256 elements, 256 B there");
+        "has lines of 128 B, which are not whole blocks of 256 elements, 256 B there");
     EXPECT_EQ(
         unit.why_not({ElementType::kFloat32, at_gpu(NarrowFormat::kFloat8E5m2)}),
         "adds no float8_e5m2");

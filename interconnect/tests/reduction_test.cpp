@@ -240,7 +240,8 @@ TEST(ReductionUnitParams, ALineIsWholeVectors) {
         FAIL();
     } catch (const ConfigError& error) {
         EXPECT_EQ(
-            error.problems().front().text().find("unit.json: /line: is no multiple of 16 B"), 0U);
+            error.problems().front().text().find("unit.json: /line: is not a multiple of 16 B"),
+            0U);
     }
 }
 

@@ -20,7 +20,7 @@ namespace {
 /// Why a group of these ranks cannot exchange such parts; empty if it can.
 std::string why_no_exchange(const UnevenExchange& exchange, std::size_t ranks) {
     if (exchange.ranks != ranks || exchange.bytes.size() != ranks * ranks)
-        return fmt::format("is of {} ranks; expected its group's {}", exchange.ranks, ranks);
+        return fmt::format("has {} ranks; expected its group's {}", exchange.ranks, ranks);
     const auto unknown =
         std::find(exchange.bytes.begin(), exchange.bytes.end(), UnevenExchange::kUnknown);
     if (unknown == exchange.bytes.end())
@@ -36,7 +36,7 @@ std::string why_no_exchange(const UnevenExchange& exchange, std::size_t ranks) {
 const UnevenExchange& CollectiveEngine::exchange_of(const CollectiveOperation& collective) const {
     std::string why;
     if (collective.kind != CollectiveKind::kAllToAll)
-        why = fmt::format("is of a {}; expected an all-to-all", to_string(collective.kind));
+        why = fmt::format("belongs to a {}; expected an all-to-all", to_string(collective.kind));
     else if (collective.exchange > exchanges_.size())
         why = fmt::format("is number {} of {}", collective.exchange, exchanges_.size());
     else

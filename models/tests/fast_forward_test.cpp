@@ -147,7 +147,7 @@ TEST(FastForward, PullsOfRegisteredBuffersLeaveOutHunksOfTheirPieces) {
             const Outcome exact = run_once(c, false);
             const Outcome jumping = run_once(c, true);
             // Four GPUs that pull: no period is found since answers and stores take turns on links
-            // (docs/performance.md).
+            // (docs/notebook/performance.md).
             if (mode != InSwitchMode::kPull || gpus != 4) {
                 EXPECT_GT(to_seconds(jumping.jumped), 0.25 * to_seconds(exact.time)) << gpus;
                 EXPECT_LT(jumping.events, exact.events * 3 / 4) << gpus;

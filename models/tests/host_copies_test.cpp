@@ -255,7 +255,7 @@ TEST(HostCopies, ACutCableIsAnErrorThatNamesIt) {
         FAIL() << "copied over a cable that is down";
     } catch (const SimulationError& error) {
         EXPECT_NE(
-            std::string(error.what()).find("no way from gpu0 to its host: down are pcie0_to_host0"),
+            std::string(error.what()).find("no path from gpu0 to its host; down: pcie0_to_host0"),
             std::string::npos)
             << error.what();
     }

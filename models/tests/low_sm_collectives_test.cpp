@@ -281,7 +281,7 @@ TEST(LowSm, PoliciesThatMakeNoSenseAreRefused) {
     };
     EXPECT_EQ(
         problem(CollectiveKind::kAllReduce, policy_of(Kernels::kCopyEngine, Algorithm::kAuto)),
-        "/all_reduce/kernels is copy_engine, and copy engines do no all_reduce; expected classic "
+        "/all_reduce/kernels is copy_engine, and copy engines run no all_reduce; expected classic "
         "or symmetric");
     EXPECT_EQ(
         problem(CollectiveKind::kAllToAll, policy_of(Kernels::kSymmetric, Algorithm::kAuto)),
@@ -289,12 +289,12 @@ TEST(LowSm, PoliciesThatMakeNoSenseAreRefused) {
         "expected classic or copy_engine");
     EXPECT_EQ(
         problem(CollectiveKind::kAllGather, policy_of(Kernels::kSymmetric, Algorithm::kRing)),
-        "/all_gather/algorithm is ring, which all_gather with symmetric kernels does not know; "
+        "/all_gather/algorithm is ring, which all_gather with symmetric kernels does not support; "
         "expected auto or direct or in_switch");
     EXPECT_EQ(
         problem(CollectiveKind::kAllGather, policy_of(Kernels::kClassic, Algorithm::kDirect)),
-        "/all_gather/algorithm is direct, which all_gather does not know; expected auto or ring or "
-        "in_switch");
+        "/all_gather/algorithm is direct, which all_gather does not support; expected auto or ring "
+        "or in_switch");
     CollectivePolicy blocks = policy_of(Kernels::kCopyEngine, Algorithm::kAuto);
     blocks.channels = 2;
     EXPECT_EQ(

@@ -65,7 +65,7 @@ TEST(CollectivePolicies, WhatAKindDoesNotKnowIsRefusedWithWhatItDoes) {
     EXPECT_EQ(found[0].first, "/all_gather/algorithm");
     EXPECT_EQ(
         found[0].second,
-        "is tree, which all_gather does not know; expected auto or ring or in_switch");
+        "is tree, which all_gather does not support; expected auto or ring or in_switch");
     EXPECT_EQ(found[1].first, "/all_gather/registered");
     EXPECT_EQ(found[2].first, "/all_to_all/algorithm");
     EXPECT_EQ(found[3].first, "/all_to_all/protocol");

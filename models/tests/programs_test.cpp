@@ -204,7 +204,7 @@ TEST(Programs, HostileXmlIsRefused) {
         deep += "<a>";
     EXPECT_EQ(
         why_wrong(deep, "p.xml"),
-        "p.xml: /: has elements more than 32 deep; expected at most so many");
+        "p.xml: /: has elements more than 32 deep; expected fewer levels");
     EXPECT_NE(why_wrong("<algo", "p.xml"), "");
     EXPECT_NE(why_wrong("<algo/><algo/>", "p.xml"), "");
     EXPECT_NE(why_wrong(std::string("<algo>\0</algo>", 14), "p.xml"), "");

@@ -214,7 +214,7 @@ TEST(HeadsFold, HeadsThatShareANicPreventIt) {
     EXPECT_FALSE(heads(params.build(), 2));
 }
 
-// Where several NICs serve a GPU, channels fall out of step: docs/performance.md.
+// Where several NICs serve a GPU, channels fall out of step: docs/notebook/performance.md.
 TEST(HeadsFold, IsKnownBestWhereEachGpuHasItsNicAndTheReductionIsLong) {
     const auto fold = [](std::uint32_t nics, Bytes bytes) {
         ClusterTopology params = TestMachine::cluster_of(2, 4);

@@ -230,9 +230,9 @@ why_not(Algorithm algorithm, const Topology& topology, const std::vector<std::ui
     if (layout.machines.size() == 1)
         return "all GPUs of the group are in one machine; in_switch covers that case";
     if (!layout.even())
-        return "the group has not as many GPUs on every machine";
+        return "the machines do not all have the same number of the group's GPUs";
     if (layout.machines.front().size() == 1)
-        return "the group has one GPU a machine, so nothing is to be reduced inside";
+        return "the group has one GPU a machine, so nothing is reduced inside";
     ReductionPlanner planner(topology);
     for (const auto& members : layout.machines) {
         std::string reason = planner.why_not(ranks_of(ranks, members));

@@ -39,7 +39,7 @@ void check_policy(CollectiveKind kind, const CollectivePolicy& policy, ParamChec
                 expected += fmt::format(" or {}", enum_name(algorithm));
         at.error(
             "algorithm", fmt::format(
-                             "is {}, which {}{} does not know; expected {}",
+                             "is {}, which {}{} does not support; expected {}",
                              enum_name(policy.algorithm), to_string(kind),
                              policy.kernels == Kernels::kClassic
                                  ? ""

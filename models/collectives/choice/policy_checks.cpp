@@ -27,7 +27,7 @@ void PolicyChecks::expect_pull() const {
     if (policy_.mode != InSwitchMode::kPull)
         error(
             "mode", fmt::format(
-                        "is {}, which {} kernels do not know; expected pull",
+                        "is {}, which {} kernels do not support; expected pull",
                         enum_name(policy_.mode), enum_name(policy_.kernels)));
 }
 
@@ -37,11 +37,10 @@ void PolicyChecks::expect_quantised_in_switch() const {
                        policy_.algorithm == Algorithm::kInSwitch;
     if (policy_.quantised.used() && !knows)
         error(
-            "quantised/at",
-            fmt::format(
-                "is {}, and only all-reduces with algorithm in_switch and classic kernels have "
-                "8-bit sums; expected nowhere",
-                enum_name(policy_.quantised.at)));
+            "quantised/at", fmt::format(
+                                "is {}, and only all-reduces with algorithm in_switch and classic "
+                                "kernels have 8-bit sums; expected none",
+                                enum_name(policy_.quantised.at)));
 }
 
 void PolicyChecks::expect_no_blocks(std::string_view movers) const {

@@ -36,7 +36,7 @@ std::string why_no_copy(
     const CollectiveCall& call) {
     if (!copy_knows(call.kind))
         return fmt::format(
-            "copy engines add nothing, so they do no {}; symmetric kernels do it with few SMs",
+            "copy engines add nothing, so they run no {}; symmetric kernels do it with few SMs",
             to_string(call.kind));
     // Frameworks copy to a neighbour without NCCL (userbuffers, symmetric memory).
     if (params.nccl_version < kFirstWithCopies && call.kind != CollectiveKind::kSendReceive)

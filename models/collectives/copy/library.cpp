@@ -27,7 +27,7 @@ public:
             return {Algorithm::kDirect};
         return {Algorithm::kDirect, Algorithm::kInSwitch};
     }
-    [[nodiscard]] std::string_view lack() const override { return "copy engines do no"; }
+    [[nodiscard]] std::string_view lack() const override { return "copy engines run no"; }
     void check(
         CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker) const override {
         const PolicyChecks at(kind, policy, checker);
@@ -45,7 +45,7 @@ public:
         std::string why = why_no_copy(params, policy, group.machine(), call);
         // What differs is a group of sends and receives, which NCCL runs with classic kernels.
         if (why.empty() && !call.even)
-            why = "its parts differ, and copy engines exchange equal ones alone";
+            why = "its parts differ, and copy engines exchange only equal ones";
         return {why, "kernels", enum_name(policy.kernels), "classic"};
     }
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {

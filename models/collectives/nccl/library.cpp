@@ -115,7 +115,7 @@ public:
         if (is_exchange(kind) && policy.protocol == Protocol::kLl128)
             at.error(
                 "protocol",
-                "is ll128, which sends and receives do not know; expected auto, ll or simple");
+                "is ll128, which sends and receives do not support; expected auto, ll or simple");
         at.expect_no_copies();
         at.expect_switches_where_registered();
     }

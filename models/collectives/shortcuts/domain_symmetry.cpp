@@ -73,8 +73,8 @@ std::optional<RankSymmetry> fold_heads(
         return std::nullopt;
     RankSymmetry fold(topology, static_cast<std::uint32_t>(layout.machine_of.size()));
     PathFinder finder(topology);
-    // docs/performance.md: the longer, the less it matters which head runs ahead. Where several
-    // NICs serve a GPU, links inside machines are the limit, and all runs take part in it.
+    // docs/notebook/performance.md: the longer, the less it matters which head runs ahead. Where
+    // several NICs serve a GPU, links inside machines are the limit, and all runs take part in it.
     const bool known = bytes >= kLongHeads && one_nic_each(topology);
     fold.error = known ? 0.03 : 0.07;
     fold.typical = known ? 0.014 : 0.03;

@@ -81,8 +81,9 @@ std::optional<RankSymmetry> fold_onto(
     const auto ranks = static_cast<std::uint32_t>(layout.machine_of.size());
     RankSymmetry fold(topology, ranks);
     // Times step where one more packet no longer fits a window. A fold steps at another size: there
-    // it is off by the step, 1.3 % at most in docs/performance.md. Where several NICs serve a GPU,
-    // links inside machines are the limit, and channels fall out of step in another way: 7.9 %.
+    // it is off by the step, 1.3 % at most in docs/notebook/performance.md. Where several NICs
+    // serve a GPU, links inside machines are the limit, and channels fall out of step in another
+    // way: 7.9 %.
     const bool one = one_nic_each(topology);
     fold.error = one ? 0.015 : 0.09;
     fold.typical = one ? 0.005 : 0.03;

@@ -31,7 +31,7 @@ public:
             return {};
         return {Algorithm::kInSwitch};
     }
-    [[nodiscard]] std::string_view lack() const override { return "stores of tiles do no"; }
+    [[nodiscard]] std::string_view lack() const override { return "stores of tiles run no"; }
     void check(
         CollectiveKind kind, const CollectivePolicy& policy, ParamChecker& checker) const override {
         const PolicyChecks at(kind, policy, checker);

@@ -33,7 +33,7 @@ public:
         if (policy.protocol == Protocol::kLl128)
             at.error(
                 "protocol",
-                "is ll128, which symmetric kernels do not know; expected auto, ll or simple");
+                "is ll128, which symmetric kernels do not support; expected auto, ll or simple");
         if (policy.protocol == Protocol::kLl && kind == CollectiveKind::kReduceScatter &&
             policy.algorithm == Algorithm::kInSwitch)
             at.error(
