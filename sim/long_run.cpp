@@ -34,7 +34,7 @@ std::optional<std::string> LongRunNotice::of(const WorkerProgress& progress) {
             return std::nullopt;
         said_ = true;
         return fmt::format(
-            "{} has done less than {:.1f} % in {:.0f} s, so that its end cannot be told; {}", what,
+            "{} has done less than {:.1f} % in {:.0f} s, so its end cannot be estimated; {}", what,
             100 * kLeastShare, progress.elapsed_s, remedies());
     }
     constexpr double kMinute = 60;

@@ -122,7 +122,8 @@ struct TraceWorkloadParams {
                 "kernel_times", &TraceWorkloadParams::kernel_times,
                 "Durations of the trace's kernels alone on a GPU that differs from the traced one: "
                 "rescaled, by the ratio of the modelled times on the two GPUs "
-                "(docs/kernel_times.md); as_traced, the trace's. Default: rescaled if the traced "
+                "(docs/contention.md#a-kernel-alone); as_traced, the trace's. Default: rescaled if "
+                "the traced "
                 "GPU is known and another. On the traced GPU both are the trace's, exactly."));
     }
 };
@@ -291,7 +292,7 @@ struct Experiment {
                 "that do the same run on a few of them, where that changes times by less than a "
                 "quarter of the model's own error. fast: also where it changes them by up to 9 %, "
                 "and a step's packets are 32 KiB. Notes say what was approximated "
-                "(docs/performance.md#fidelity)."),
+                "(docs/scenarios.md#fidelity)."),
             field(
                 "faults", &Experiment::faults,
                 "Faults in addition to the system's own, present from the start or occurring "

@@ -39,7 +39,8 @@ struct MatrixProductParams {
                 "Type of the factors: float32, float16, bfloat16 or float8."),
             field(
                 "time", &P::time,
-                "Duration alone on the GPU. Absent: by the model of docs/kernel_times.md.",
+                "Duration alone on the GPU. Absent: by the model of "
+                "docs/contention.md#a-kernel-alone.",
                 kShortestKernel, kLongestKernel));
     }
     void check(ParamChecker& checker) const;
@@ -78,7 +79,7 @@ struct LaunchedKernelParams {
             field(
                 "time", &P::time,
                 "Duration alone on the GPU. Absent: that of its bytes, and of its flops on the "
-                "vector units, by the model of docs/kernel_times.md.",
+                "vector units, by the model of docs/contention.md#a-kernel-alone.",
                 kShortestKernel, kLongestKernel));
     }
     void check(ParamChecker& checker) const;

@@ -185,7 +185,7 @@ void Experiment::check(ParamChecker& checker) const {
         checker.error(
             approximate ? "/approximate" : "/fidelity",
             fmt::format(
-                "cannot be with {}, which needs every rank; expected one of them",
+                "cannot be combined with {}, which needs every rank; expected one of them",
                 exact ? "exact" : "functional"));
     if (fidelity != Fidelity::kAuto && (exact || approximate))
         checker.error(
@@ -306,7 +306,7 @@ private:
         if (!std::filesystem::is_regular_file(path, ignored))
             tell(problem(
                 pointer,
-                fmt::format("names {}, which is not there; expected {}", path.string(), what)));
+                fmt::format("names {}, which does not exist; expected {}", path.string(), what)));
     }
 
     template <class Tell>
@@ -500,7 +500,7 @@ SystemParams changed_system(const SystemParams& system, std::span<const Override
         const Json::json_pointer at(change.pointer);
         if (!json.contains(at))
             throw ConfigError(
-                system.name, change.pointer, "is not there; expected a parameter of the system");
+                system.name, change.pointer, "does not exist; expected a parameter of the system");
         json[at] = change.value;
     }
     return read_params<SystemParams>(json, system.name);

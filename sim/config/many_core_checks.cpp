@@ -25,7 +25,7 @@ void check_unused(const Experiment& experiment, ParamChecker& checker) {
         if (given)
             checker.error(
                 pointer,
-                "is of GPUs, and the workload is many_core; expected an experiment without it");
+                "is for GPUs, and the workload is many_core; expected an experiment without it");
     for (std::size_t i = 0; i < experiment.scenarios.size(); ++i) {
         const ScenarioParams& scenario = experiment.scenarios[i];
         const std::pair<std::string_view, bool> parts[] = {
@@ -37,7 +37,7 @@ void check_unused(const Experiment& experiment, ParamChecker& checker) {
             if (given)
                 checker.error(
                     fmt::format("/scenarios/{}/{}", i, name),
-                    "is of collectives between GPUs, and many_core has none; expected name, "
+                    "is for collectives between GPUs, and many_core has none; expected name, "
                     "overlap and set");
     }
 }
@@ -53,7 +53,7 @@ void check_use(const ManyCoreParams& workload, const SystemParams& system, Param
         checker.error(
             "/workload/on",
             fmt::format(
-                "is \"{}\", which is no device of {}{}; expected one of: {}", workload.on,
+                "is \"{}\", which is not a device of {}{}; expected one of: {}", workload.on,
                 system.name, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
                 fmt::join(names, ", ")));
         return;

@@ -18,13 +18,12 @@ void ManyCoreParams::check(ParamChecker& checker) const {
             "two");
     if (team_cores && strategy == offload::Strategy::kLibrary)
         checker.error(
-            "/team_cores", "is of own loops, and the strategy is library; expected two_level");
+            "/team_cores", "is for own loops, and the strategy is library; expected two_level");
     if (copies_at_once &&
         (strategy == offload::Strategy::kLibrary || gradients == offload::GradientSum::kAtomics))
         checker.error(
-            "/copies_at_once",
-            "is of copies of the gradients, which library and atomics do not have; expected "
-            "two_level with copies");
+            "/copies_at_once", "is for copies of the gradients, which library and atomics lack; "
+                               "expected two_level with copies");
     if (nested_threads > 1 && strategy == offload::Strategy::kLibrary)
         checker.error(
             "/nested_threads",

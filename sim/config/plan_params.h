@@ -268,7 +268,7 @@ struct PlanParams : ParallelPlan {
                 "norm", &PlanParams::norm,
                 "Layer norms: statistics and result in one pass over memory, or Apex's "
                 "FusedLayerNorm, which its instructions hold up (Megatron-LM until 2022; "
-                "docs/kernel_times.md)."),
+                "docs/contention.md#a-kernel-alone)."),
             field(
                 "norm_keeps", &PlanParams::norm_keeps,
                 "What the backward pass of a norm reads: its input (PyTorch, Transformer Engine), "
@@ -293,12 +293,13 @@ struct PlanParams : ParallelPlan {
                 "pad_vocabulary", &PlanParams::pad_vocabulary,
                 "Words are added until rows of 16-bit logits are multiples of 16 B, as Megatron-LM "
                 "does; false: products copy them in smaller pieces if they are not "
-                "(docs/kernel_times.md)."),
+                "(docs/contention.md#a-kernel-alone)."),
             field(
                 "residual_dropout", &PlanParams::residual_dropout,
                 "The kernels that add to the residual stream drop out part of what they add, as "
                 "Megatron-LM's do unless told otherwise: random numbers, a mask of a byte an "
-                "element, and a kernel of the backward pass (docs/kernel_times.md). Plans of "
+                "element, and a kernel of the backward pass (docs/contention.md#a-kernel-alone). "
+                "Plans of "
                 "memory do not count the masks."),
             field(
                 "repeat_keys", &PlanParams::repeat_keys,

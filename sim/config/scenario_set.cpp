@@ -75,11 +75,11 @@ private:
 std::string why_not_set(std::string_view pointer) {
     if (!pointer.starts_with('/') || pointer.size() == 1)
         return fmt::format(
-            "\"{}\" is no JSON pointer to a parameter; expected one such as /workload/bucket",
+            "\"{}\" is not a JSON pointer to a parameter; expected one such as /workload/bucket",
             pointer);
     if (related(pointer, "/scenarios"))
-        return "a scenario cannot set scenarios: what is its own stands beside set, and the others "
-               "are not its own; expected a pointer into the rest of the experiment";
+        return "a scenario cannot set scenarios: its own settings stand beside set; expected a "
+               "pointer into the rest of the experiment";
     if (related(pointer, "/name"))
         return "the experiment has one name for all scenarios; expected the scenario's own name, "
                "beside set";
@@ -87,11 +87,11 @@ std::string why_not_set(std::string_view pointer) {
     for (const std::string_view part : {"/gpu", "/topology", "/collectives"})
         if (related(pointer, part))
             return fmt::format(
-                "is no parameter, did you mean \"/system{}\"?; expected a pointer from the "
+                "is not a parameter, did you mean \"/system{}\"?; expected a pointer from the "
                 "experiment's root",
                 pointer);
     if (pointer.starts_with("/$"))
-        return "is no parameter; expected the pointer of one, such as /workload/bucket";
+        return "is not a parameter; expected the pointer of one, such as /workload/bucket";
     return {};
 }
 

@@ -162,7 +162,7 @@ struct TrainingWorkloadParams {
         if (plan && plan->moments != Datatype::kFloat32 && plan->moments != Datatype::kFloat16 &&
             plan->moments != Datatype::kBfloat16)
             checker.error(
-                "/plan/moments", "is no type of moments; expected float32, float16 or bfloat16");
+                "/plan/moments", "is not a type of moments; expected float32, float16 or bfloat16");
         const int named = (network.has_value() ? 1 : 0) + (table.empty() ? 0 : 1) +
                           (transformer.has_value() ? 1 : 0);
         if (named == 0)

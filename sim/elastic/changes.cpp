@@ -60,9 +60,8 @@ public:
             return told(compose());
         } catch (const std::overflow_error&) {
             fail(
-                {{"/costs",
-                  "makes something that takes longer than 213 days, the most that a simulated "
-                  "time holds; expected faster storage or shorter phases"}});
+                {{"/costs", "leads to a time of more than 213 days, the most that a simulated time "
+                            "holds; expected faster storage or shorter phases"}});
         }
     }
 
@@ -174,7 +173,7 @@ private:
                 jobs_.want_joining(before(i), steps_[i].added, found);
             if (changes_[i].method == Method::kReconnect && sources(i).empty())
                 found.emplace_back(
-                    "", "keeps no member that has the state; expected one, or a restart");
+                    "", "leaves no member that has the state; expected one, or a restart");
             if (broadcasts(i) && found.empty()) {
                 const Members from = first_with_state(i);
                 const Members to = all_but(steps_[i].members, from);
@@ -192,7 +191,7 @@ private:
                     pointer_of(i), pointer.empty()
                                        ? what
                                        : fmt::format(
-                                             "makes a step of {} GPUs that cannot run: {} {}",
+                                             "leads to a step of {} GPUs that cannot run: {} {}",
                                              ranks_of(steps_[i].members), pointer.substr(1), what));
         }
         if (!problems.empty())
@@ -299,9 +298,10 @@ private:
         const double every = std::max(to_seconds(params_.checkpoint->every), step);
         if (length / every > kMost)
             fail(
-                {{"/checkpoint/every", fmt::format(
-                                           "makes some {:.0f} checkpoints; expected at most {:.0f}",
-                                           length / every, kMost)}});
+                {{"/checkpoint/every",
+                  fmt::format(
+                      "leads to about {:.0f} checkpoints; expected at most {:.0f}", length / every,
+                      kMost)}});
     }
 
     [[nodiscard]] elastic::RunTimeline compose() const {
@@ -440,15 +440,15 @@ private:
         for (const ChangeResult& change : r.changes)
             if (change.joining && !change.joining->fits)
                 r.notes.push_back(fmt::format(
-                    "the join at {:.1f} s is not without a pause: the state takes {:.1f} ms beside "
+                    "the join at {:.1f} s pauses training: the state takes {:.1f} ms beside "
                     "training, and is constant for {:.1f} ms; members wait {:.1f} ms",
                     change.asked_s, change.joining->transfer_s * kMilliseconds,
                     change.joining->window_s * kMilliseconds,
                     change.joining->wait_s * kMilliseconds));
         if (r.storage_s > 0)
             r.notes.push_back(fmt::format(
-                "checkpoints every {} come before the one before is written: members wait {:.1f} s "
-                "for the storage",
+                "checkpoints every {} begin before the previous one is written: members wait "
+                "{:.1f} s for the storage",
                 to_string(params_.checkpoint->every), r.storage_s));
         const auto late = std::count_if(
             r.changes.begin(), r.changes.end(), [](const ChangeResult& c) { return c.late_s > 0; });

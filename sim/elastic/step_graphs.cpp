@@ -129,7 +129,7 @@ why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::u
             problems.emplace_back(
                 "/failures/per_gpu_day",
                 fmt::format(
-                    "makes some {:.0f} failures of {} GPUs; expected at most {:.0f}", failures,
+                    "leads to about {:.0f} failures of {} GPUs; expected at most {:.0f}", failures,
                     gpus, kMost));
     }
     return problems;

@@ -35,7 +35,7 @@ numbers_of(const std::string& gpu, const PowerParams& power, const std::string& 
         file, "/gpus",
         fmt::format(
             "has no power numbers of the GPU \"{}\"; expected an entry of that name "
-            "(docs/energy.md)",
+            "(docs/results.md#energy)",
             gpu));
 }
 

@@ -84,10 +84,14 @@ std::string energy_table(const RunEnergy& energy) {
                 row.push_back(amount(step.part(text.part).value) + " J");
     }
     return fmt::format(
-        "{}\npower numbers: {}\n\n{}\n"
+        "{}\n"
+        "power numbers: {}\n"
+        "\n"
+        "{}\n"
         "a GPU: mean power with its memory; a step: energy of all GPUs and links, and its parts.\n"
-        "Estimated from the run, not measured; in brackets what the numbers leave open. Hosts, "
-        "fans\nand switches that only wait are not in it.\n{}",
+        "Estimated from the run, not measured; brackets hold the range that the\n"
+        "numbers leave open. Hosts, fans and idle switches are not in it.\n"
+        "{}",
         energy.experiment, energy.power, align_columns(rows), unit_line(energy.scenarios));
 }
 

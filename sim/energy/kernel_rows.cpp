@@ -74,7 +74,7 @@ void for_each_kernel_row(
             throw ConfigError(
                 table.string(), "",
                 fmt::format(
-                    "line {} is no kernel of this run; expected its own table", reader.line()));
+                    "line {} is not a kernel of this run; expected its own table", reader.line()));
     }
 }
 

@@ -55,7 +55,7 @@ struct GpuPowerParams {
     }
 };
 
-/// The numbers behind the energy of a run; docs/energy.md.
+/// The numbers behind the energy of a run; docs/results.md#energy.
 struct PowerParams {
     std::map<std::string, GpuPowerParams> gpus;
     EstimateParams dense_kernels;

@@ -142,7 +142,8 @@ void expect_one_workload_on_gpus(const Json& config, const std::string& file) {
     const Json::json_pointer devices("/system/devices");
     if (!config.contains("system") || config.contains(devices) || !config.contains("scenarios"))
         throw ConfigError(
-            file, "", "has no system of GPUs; expected a run on GPUs: processors have no numbers");
+            file, "",
+            "has no system of GPUs; expected a run on GPUs: processors have no power numbers");
     if (const auto many = config.find("workloads"); many != config.end() && !many->empty())
         throw ConfigError(
             file, "/workloads",

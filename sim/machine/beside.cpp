@@ -138,7 +138,7 @@ double memory_of_first(const Outcome& outcome, std::string_view name) {
             if (table.columns[i].name == name)
                 // Of what moves nothing there is no row.
                 return table.rows.empty() ? 0 : table.rows.front().values[i];
-    throw InternalError(name, "is no statistic of memory", std::source_location::current());
+    throw InternalError(name, "is not a statistic of memory", std::source_location::current());
 }
 
 /// A collective, and who takes part.

@@ -104,10 +104,8 @@ void note_cut_kernels(Machine& machine, Outcome& outcome) {
     if (statistics.clipped_kernels > 0)
         outcome.notes.push_back(fmt::format(
             "{} of {} kernels of rank 0 would move more bytes, by the trace's counters or the "
-            "model "
-            "of their times, than this GPU's memory can in their time; their bytes were cut to "
-            "what "
-            "it can",
+            "model of their times, than this GPU's memory can in their time; their bytes were "
+            "reduced to that",
             statistics.clipped_kernels, statistics.kernels));
     if (statistics.oversized_kernels > 0)
         outcome.notes.push_back(fmt::format(
@@ -185,7 +183,7 @@ private:
 }
 
 /// Packets of `fast` where a step has kernels and many transfers. Those of a collective alone
-/// decide its time, by up to 17 %; steps moved by -2.9 to +0.2 % (docs/performance.md).
+/// decide its time, by up to 17 %; steps moved by -2.9 to +0.2 % (docs/notebook/performance.md).
 constexpr Bytes kLargePackets = kibibytes(32);
 
 std::optional<SystemParams> with_larger_packets(
@@ -311,9 +309,8 @@ Outcome simulate(
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
     outcome.jumped_us = to_microseconds(machine.collectives().jumped());
     if (options.fidelity == Fidelity::kFast && outcome.jumped_us > 0)
-        outcome.notes.emplace_back(
-            "what repeats was left out at a pace that need not have settled: times may be up to "
-            "4 % off (fidelity fast)");
+        outcome.notes.emplace_back("repeated work was skipped at a pace that may not have settled: "
+                                   "times may be up to 4 % off (fidelity fast)");
     outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
     note_cut_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)

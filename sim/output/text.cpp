@@ -443,7 +443,8 @@ std::string to_table(const ExperimentResult& result) {
                      time_text(c.time_us), fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
         out += align_columns(rows);
         out += collective_intervals_table(result);
-        out += "\nGB/s: what the busiest rank sends or gets, its own tokens among it.\n";
+        out += "\n"
+               "GB/s: what the busiest rank sends or gets, its own tokens included.\n";
     } else if (w.type == "many_core") {
         out += figures_table(result, false);
         out +=

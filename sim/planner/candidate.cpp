@@ -91,7 +91,7 @@ private:
                     fmt::format("/planner/schedule/{}", i),
                     fmt::format(
                         "is \"{}\", {}; expected one of: {}", planner.schedule[i],
-                        generator == nullptr ? "which is no schedule"
+                        generator == nullptr ? "which is not a schedule"
                                              : "which never flushes and trains with other weights",
                         fmt::join(names, ", ")));
         }

@@ -252,7 +252,7 @@ private:
             throw ConfigError(
                 "--budget", "",
                 "ended before the first plan was simulated; expected a larger budget");
-        throw SimulationError("planner", Time(), "no plan ran to its end: " + result_.failure);
+        throw SimulationError("planner", Time(), "no plan ran to the end: " + result_.failure);
     }
 
     /// Whether a sequential search would have simulated it too: what others simulate depends on the

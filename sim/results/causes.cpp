@@ -34,7 +34,7 @@ MechanismSet mechanism_of(bool Contention::*on) {
     for (std::size_t i = 0; i < kMechanismCount; ++i)
         if (kMechanisms[i].on == on)
             return 1U << i;
-    throw InternalError("contention", "is no mechanism", std::source_location::current());
+    throw InternalError("contention", "is not a mechanism", std::source_location::current());
 }
 
 std::set<MechanismSet> cause_runs(MechanismSet there) {

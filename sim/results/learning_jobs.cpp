@@ -115,13 +115,13 @@ void add_times(const Followed& followed, const LearningParams& learning, Learnin
         own = fmt::format("{:.1f} to {}", *fastest * kMicroseconds, own);
     if (learning.averaging.rule == learning::AveragingRule::kElasticAsync)
         result.notes.push_back(fmt::format(
-            "learning: a step of one's own takes {}, an exchange with the centre {:.1f} us, all "
-            "weights there and the pull back at the bus bandwidth of the simulated all-reduce",
+            "learning: a local step takes {}, an exchange with the centre {:.1f} us, all weights "
+            "there and the pull back at the bus bandwidth of the simulated all-reduce",
             own, times.with_centre * kMicroseconds));
     else
         result.notes.push_back(fmt::format(
-            "learning: a step of one's own takes {}, an exchange of all weights {:.1f} us, as long "
-            "as that of all gradients",
+            "learning: a local step takes {}, an exchange of all weights {:.1f} us, as long as "
+            "that of all gradients",
             own, times.exchange * kMicroseconds));
 }
 
@@ -172,8 +172,7 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
             first.passes));
     if (!scenario.learning->members.empty())
         result.notes.push_back(fmt::format(
-            "learning: a step takes what it takes with the plan's {} replicas, however many there "
-            "are",
+            "learning: a step takes as long as with the plan's {} replicas, whatever their number",
             plan.data));
     return result;
 }

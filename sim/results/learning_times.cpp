@@ -35,7 +35,7 @@ PassKind pass_kind(const std::string& word) {
 RanPass
 ran_pass(const Span& span, const std::string& name, const std::vector<OperationTimes>& times) {
     const auto pass = parse_pass_name(name);
-    SWITCHFOLD_CHECK(pass.has_value(), "{} is no pass", name);
+    SWITCHFOLD_CHECK(pass.has_value(), "{} is not a pass", name);
     return {
         {pass_kind(pass->kind), pass->micro_batch, pass->stage},
         0,

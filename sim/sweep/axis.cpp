@@ -50,8 +50,7 @@ std::vector<Json> expand_files(const std::string& pattern, const SweepFiles& fil
                           .string());
     if (found.empty())
         throw std::invalid_argument(fmt::format(
-            "is \"{}\", which no file matches; expected the paths of files that are there",
-            pattern));
+            "is \"{}\", which no file matches; expected the paths of existing files", pattern));
     std::sort(found.begin(), found.end());
     return {found.begin(), found.end()};
 }
@@ -101,7 +100,7 @@ bool compare(double value, std::string_view sign, double bound) {
     const std::string near = nearest(word, known);
     constexpr std::size_t kShown = 12;
     throw std::invalid_argument(fmt::format(
-        "\"{}\" is no value of {}{}; expected one of: {}{}", word, axis.name,
+        "\"{}\" is not a value of {}{}; expected one of: {}{}", word, axis.name,
         near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
         fmt::join(known.begin(), known.begin() + std::min(kShown, known.size()), ", "),
         known.size() > kShown ? ", ..." : ""));

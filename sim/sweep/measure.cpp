@@ -90,7 +90,7 @@ Range parse_range(std::string_view text) {
     const auto to = parse_measure(trimmed(rest.substr(0, mark)));
     const auto step = parse_measure(trimmed(rest.substr(mark + 1)));
     if (!from || !to || !step)
-        fail(text, "of which a part is no number");
+        fail(text, "of which a part is not a number");
     if (from->kind != to->kind)
         fail(text, "whose ends are of different kinds");
     if (to->number < from->number)
@@ -98,7 +98,7 @@ Range parse_range(std::string_view text) {
     const Range range{*from, *to, rest[mark] == 'x', *step};
     if (range.times && (step->kind != MeasureKind::kNumber || step->number < 2 ||
                         step->number != std::floor(step->number)))
-        fail(text, "whose factor is no whole number of at least 2");
+        fail(text, "whose factor is not a whole number of at least 2");
     if (range.times && from->number <= 0)
         fail(text, "which multiplies a start that is not above 0");
     if (!range.times && (step->kind != from->kind || step->number <= 0))

@@ -72,9 +72,10 @@ private:
         std::error_code ignored;
         if (!std::filesystem::exists(plan_.files.experiment, ignored))
             fail(
-                "/experiment", fmt::format(
-                                   "names the file {}, which is not there; expected an experiment",
-                                   plan_.files.experiment.string()));
+                "/experiment",
+                fmt::format(
+                    "names the file {}, which does not exist; expected an experiment",
+                    plan_.files.experiment.string()));
         plan_.experiment = load_json(plan_.files.experiment);
     }
 

@@ -139,8 +139,8 @@ private:
         if (said.status == kNoProgram)
             throw ConfigError(
                 "--executor", "",
-                "slurm needs sbatch, which is not here; expected a cluster's "
-                "login node, or --executor local");
+                "slurm needs sbatch, which is not installed; expected a cluster's login node, or "
+                "--executor local");
         if (said.status != 0)
             throw ConfigError(
                 "--executor", "",
@@ -185,7 +185,7 @@ private:
             throw ConfigError(
                 "--executor", "",
                 fmt::format(
-                    "squeue does not answer: {}; run the same line again to go on",
+                    "squeue does not answer: {}; run the same command again to resume",
                     one_line(said.text)));
         return true;
     }

@@ -23,9 +23,10 @@ void check_values(const ValuesParams& values, ParamChecker& checker) {
                      (values.files.empty() ? 0 : 1);
     if (ways != 1)
         checker.error(
-            "", ways == 0 ? "has no values; expected one of values, range, files"
-                          : "says its values in more than one way; expected one of values, range, "
-                            "files");
+            "",
+            ways == 0
+                ? "has no values; expected one of values, range, files"
+                : "gives its values in more than one way; expected one of values, range, files");
 }
 
 /// Whether the database's view has such a column in every sweep.

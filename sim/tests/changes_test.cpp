@@ -97,7 +97,7 @@ TEST(Runs, AStateThatDoesNotFitTheWindowPausesAndSaysSo) {
     EXPECT_NEAR(join.pause_s, join.joining->wait_s + 0.01 + join.phases.back().seconds, 1e-9);
     EXPECT_NEAR(join.joining->wait_s, join.joining->transfer_s - join.joining->window_s, 1e-9);
     ASSERT_FALSE(run.notes.empty());
-    EXPECT_NE(run.notes[0].find("is not without a pause"), std::string::npos);
+    EXPECT_NE(run.notes[0].find("pauses training"), std::string::npos);
     EXPECT_EQ(run.steps, 20000U);
 }
 
@@ -195,7 +195,7 @@ TEST(Runs, CheckpointsThatComeTooOftenWaitForTheStorage) {
     EXPECT_GT(slow.storage_s, 300);
     EXPECT_LT(slow.share_of_training, 0.5);
     EXPECT_LT(slow.checkpoints, 200U);
-    EXPECT_NE(slow.notes.at(0).find("come before the one before is written"), std::string::npos);
+    EXPECT_NE(slow.notes.at(0).find("begin before the previous one is written"), std::string::npos);
     const ChangesResult& fast = *result.scenarios[1].changes;
     EXPECT_EQ(fast.storage_s, 0);
     EXPECT_GT(fast.checkpoints, 500U);
@@ -254,7 +254,7 @@ TEST(Runs, WhatNoTimeHoldsIsRefused) {
         error(
             R"(, "time": "60 s", "changes": [{"at": "10 s", "add": 1}])",
             R"("/run/costs/storage_read": "1 B/s")")
-            .find("longer than 213 days"),
+            .find("more than 213 days"),
         std::string::npos);
     EXPECT_NE(
         error_of(R"(, "steps": 1000000000000000)")
@@ -266,7 +266,7 @@ TEST(Runs, WhatNoTimeHoldsIsRefused) {
         std::string::npos);
     EXPECT_NE(
         error_of(R"(, "time": "86400 s", "failures": {"per_gpu_day": 100000, "repair": "1 s"})")
-            .find("/run/failures/per_gpu_day: makes some 800000 failures"),
+            .find("/run/failures/per_gpu_day: leads to about 800000 failures"),
         std::string::npos);
 }
 

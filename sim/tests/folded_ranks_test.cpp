@@ -131,7 +131,7 @@ TEST(FoldedRanks, HoldBesideKernels) {
     expect_same(step, 32, 2);
     const ScenarioResult every = scenario(step, kRing, true);
     const ScenarioResult folded = scenario(step, kRing, false);
-    // What docs/performance.md promises of a fold.
+    // What docs/notebook/performance.md promises of a fold.
     EXPECT_NEAR(folded.backward_us / every.backward_us, 1, 0.005);
     EXPECT_NEAR(folded.communication_blocks, every.communication_blocks, 0.1);
 }
@@ -298,11 +298,11 @@ TEST(FoldedRanks, AnApproximationOfEveryRankIsRefused) {
     for (const std::string key : {"exact", "functional"})
         EXPECT_NE(
             refused(R"("approximate": true, ")" + key + R"(": true)")
-                .find("/approximate: cannot be with " + key),
+                .find("/approximate: cannot be combined with " + key),
             std::string::npos);
     EXPECT_NE(
         refused(R"("fidelity": "fast", "functional": true)")
-            .find("/fidelity: cannot be with functional"),
+            .find("/fidelity: cannot be combined with functional"),
         std::string::npos);
     EXPECT_NE(
         refused(R"("fidelity": "fast", "exact": true)").find("/exact: is given, and fidelity"),

@@ -169,7 +169,7 @@ TEST(KernelBesideCollective, WhatCannotRunSaysWhere) {
         "/workload/ranks: is 1, and nothing is communicated; expected at least 2");
     EXPECT_EQ(
         problem_of(R"({"workload": {"size": "1 B"}})"),
-        "/workload/size: is no whole number of elements; expected a multiple of the element's "
+        "/workload/size: is not a whole number of elements; expected a multiple of the element's "
         "size");
     const std::string launch =
         R"({"workload": {"kernel": {"type": "launch", "m": null, "n": null, "k": null, "grid": [1], )";

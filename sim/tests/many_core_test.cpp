@@ -203,7 +203,7 @@ TEST(ManyCore, BadInputIsToldByPointer) {
         "/workload/copies_at_once", "copies of the gradients");
     expect_refused(
         {{"/workload/strategy", "library"}, {"/workload/team_cores", 2}}, "/workload/team_cores",
-        "of own loops");
+        "for own loops");
     expect_refused({{"/workload/copies_at_once", 1}}, "/workload/copies_at_once", "2");
     expect_refused(
         {{"/system/devices/1/processor/simd_lanes", 0}}, "/system/devices/1/processor/simd_lanes",
@@ -218,14 +218,14 @@ TEST(ManyCore, BadInputIsToldByPointer) {
         {{"/workload/widths", Json::array({1'048'576, 1'048'576})}, {"/workload/batch", 1'048'576}},
         "/workload/batch", "longer than a million seconds");
     expect_refused(
-        {{"/scenarios/0/max_ctas", 4}}, "/scenarios/0/max_ctas", "is of collectives between GPUs");
-    expect_refused({{"/functional", true}}, "/functional", "is of GPUs");
+        {{"/scenarios/0/max_ctas", 4}}, "/scenarios/0/max_ctas", "is for collectives between GPUs");
+    expect_refused({{"/functional", true}}, "/functional", "is for GPUs");
 }
 
 TEST(ManyCore, DevicesAreSelectedByName) {
     expect_refused(
         {{"/workload/on", "hots"}}, "/workload/on",
-        "no device of xeon_phi_5110p, did you mean \"host\"?; expected one of: host, phi");
+        "not a device of xeon_phi_5110p, did you mean \"host\"?; expected one of: host, phi");
     expect_refused(
         {{"/system/devices/1/name", "host"}}, "/system/devices/1/name", "is given twice");
     const LoadedExperiment experiment = loaded({{"/system", "../systems/xeon_phi_7120p.json"}});

@@ -60,7 +60,7 @@ TEST(ProductPrecision, SettingsThatMeanNothingWithoutItAreRefused) {
         "fp8_delayed, fp8_current, mxfp8, fp8_blockwise or nvfp4 there");
     EXPECT_EQ(
         refused(R"({"network": "llama3_8b", "plan": {"moments": "int8"}})"),
-        "f: /plan/moments: is no type of moments; expected float32, float16 or bfloat16");
+        "f: /plan/moments: is not a type of moments; expected float32, float16 or bfloat16");
     EXPECT_EQ(
         refused(
             R"({"network": "llama3_8b", "precision": "mxfp8", "plan": {"float8_weights": true, "moments": "bfloat16"}})"),

@@ -123,14 +123,14 @@ TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
     expect_problem(
         {{"/topology/gpus", 4}}, "/~1topology~1gpus", "did you mean \"/system/topology/gpus\"?");
     expect_problem(
-        {{"/system", "none.json"}}, "/~1system", "which is not there; expected a JSON file");
+        {{"/system", "none.json"}}, "/~1system", "which does not exist; expected a JSON file");
     expect_problem({{"/workload/ranks", 9}}, "/~1workload~1ranks", "more than the 8 GPUs");
     expect_problem(
         {{"/workload", {{"type", "collective"}, {"size", "1 MiB"}}}}, "/~1workload",
         "one table compares all scenarios");
     expect_problem(
         {{"/workload/batch/x", 9}}, "/~1workload~1batch~1x",
-        "is no parameter of the configuration");
+        "is not a parameter of the configuration");
     // The scenario's machine cannot run the workload, which the scenario does not set.
     expect_problem(
         {{"/system", "../systems/h100_pcie_nvbridge.json"}}, "", "makes /workload/ranks invalid");
@@ -138,11 +138,11 @@ TEST(ScenarioSet, WhatIsWrongPointsToItsEntry) {
 
 TEST(ScenarioSet, WhatIsNotAScenariosOwnIsRefusedWithAReason) {
     expect_problem(
-        {{"/scenarios/0/overlap", false}}, "/~1scenarios~10~1overlap", "stands beside set");
+        {{"/scenarios/0/overlap", false}}, "/~1scenarios~10~1overlap", "stand beside set");
     expect_problem({{"/name", "x"}}, "/~1name", "one name for all scenarios");
-    expect_problem({{"/$base", "x.json"}}, "/~1$base", "is no parameter");
-    expect_problem({{"workload", 3}}, "/workload", "is no JSON pointer");
-    expect_problem({{"", 3}}, "/", "is no JSON pointer");
+    expect_problem({{"/$base", "x.json"}}, "/~1$base", "is not a parameter");
+    expect_problem({{"workload", 3}}, "/workload", "is not a JSON pointer");
+    expect_problem({{"", 3}}, "/", "is not a JSON pointer");
 }
 
 TEST(ScenarioSet, AllThatIsWrongIsToldAtOnce) {

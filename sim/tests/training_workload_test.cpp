@@ -90,7 +90,7 @@ TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {
         refused_with(R"({"wait_for_batch": 1})")
             .find("/plan/launches/wait_for_batch: is 1; expected true or false"),
         std::string::npos);
-    EXPECT_NE(refused_with(R"("eager.json")").find("which is not there"), std::string::npos);
+    EXPECT_NE(refused_with(R"("eager.json")").find("which does not exist"), std::string::npos);
 }
 
 TEST(TrainingWorkload, NormsAndUpdatesHaveNames) {

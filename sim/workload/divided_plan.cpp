@@ -175,10 +175,8 @@ private:
                 fail(
                     "/division",
                     fmt::format(
-                        "is balanced, and no shares of {} samples of {} are such that the GPUs "
-                        "hold "
-                        "them and the schedule runs them; expected fewer samples, or a smaller "
-                        "micro_batch",
+                        "is balanced, and no division of {} samples of {} fits the GPUs' memory "
+                        "and the schedule; expected fewer samples, or a smaller micro_batch",
                         batch, network_.name));
                 return;
             }
@@ -485,7 +483,7 @@ std::string told_normalisation(const ParallelPlan& plan, const Network& network)
         return "";
     return fmt::format(
         "batch normalisation takes its statistics over each micro-batch of at most {} samples: "
-        "training is not that with a batch at once, however the gradients are summed",
+        "training differs from that with the whole batch at once, however the gradients are summed",
         plan.micro_batch);
 }
 

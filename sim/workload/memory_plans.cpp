@@ -73,7 +73,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
     const auto* workload = workload_of<TrainingWorkloadParams>(loaded.experiment);
     if (workload == nullptr)
         throw ConfigError(
-            loaded.file.string(), "/workload/type", "is no training; expected training");
+            loaded.file.string(), "/workload/type", "is not training; expected training");
     refuse_shared_layers(loaded, *workload, update_in_backward);
     const RankGpus gpus(*loaded.experiment.system);
     const GpuParams& gpu = gpus.of(0);

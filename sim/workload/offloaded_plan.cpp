@@ -20,14 +20,15 @@ namespace {
 std::string told_memory(const PlannedMemory& planned) {
     const PinningPlan& plan = planned.plan;
     const std::string gradients = fmt::format(
-        "{} are set aside for gradients of weights; {} of memory would do",
+        "{} are set aside for gradients of weights; {} of memory would suffice",
         in_mebibytes(planned.gradients), in_mebibytes(plan.floor_bytes()));
     if (plan.moved_bytes() == 0)
         return fmt::format(
-            "all {} that may travel stay on the GPU; {}", in_mebibytes(plan.candidate_bytes),
+            "all {} that may be offloaded stay on the GPU; {}", in_mebibytes(plan.candidate_bytes),
             gradients);
     return fmt::format(
-        "of {} that may travel {} stay on the GPU; {} are copied in and {} out through {}; {}",
+        "of {} that may be offloaded {} stay on the GPU; {} are copied in and {} out through {}; "
+        "{}",
         in_mebibytes(plan.candidate_bytes), in_mebibytes(plan.pinned_bytes),
         in_mebibytes(plan.bytes_in), in_mebibytes(plan.bytes_out),
         in_mebibytes(planned.ring_bytes()), gradients);

@@ -93,8 +93,8 @@ void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
     if (graph.parts == 1)
         return;
     notes.push_back(fmt::format(
-        "cut into {} parts ({}): about {} a step without gradients' travel; no division into so "
-        "many takes less than {}",
+        "cut into {} parts ({}): about {} a step without exchange of gradients; no division into "
+        "so many takes less than {}",
         graph.parts, told_method(cut), in_milliseconds(found.seconds),
         in_milliseconds(found.step_bound)));
     std::string busy = fmt::format("its busiest part takes {}", in_milliseconds(found.busiest));
@@ -180,7 +180,7 @@ std::optional<PreparedPlan> prepare_cut(
     }
     prepared.cut = std::move(made);
     prepared.notes.emplace_back(
-        "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+        "a generated step: kernel times come from the model of docs/contention.md#a-kernel-alone");
     if (const std::string told = told_normalisation(prepared.cut->plan(), prepared.cut->network());
         !told.empty())
         prepared.notes.push_back(told);

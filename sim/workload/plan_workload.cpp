@@ -69,7 +69,7 @@ ParallelPlan plan_of(
             problems.emplace_back(
                 "/partition",
                 fmt::format(
-                    "is equal, and the blocks of {} do not part into {} stages evenly",
+                    "is equal, and the blocks of {} do not divide into {} stages evenly",
                     network.name, stages));
     }
     for (std::size_t i = 0; i < p.partition.first.size(); ++i) {
@@ -269,7 +269,7 @@ void refuse_unequal(const PlanParams& params, bool several_kinds, PlanProblems& 
 void check_average(const PlanParams& params, const ParallelPlan& plan, PlanProblems& found) {
     if (never_flushes(plan))
         found.emplace_back(
-            "/average", "is of steps, and the schedule never flushes; expected one that does");
+            "/average", "is for steps, and the schedule never flushes; expected one that does");
     for (auto& problem : problems_of(*params.average, plan))
         found.push_back(std::move(problem));
 }
@@ -326,7 +326,7 @@ std::optional<PreparedPlan> prepare_plan(
     if (workload.plan->average)
         prepared.average = *workload.plan->average;
     prepared.notes.emplace_back(
-        "a generated step: kernels take what the model of docs/kernel_times.md gives them");
+        "a generated step: kernel times come from the model of docs/contention.md#a-kernel-alone");
     if (divides) {
         prepared.divided =
             divided_plan(*workload.plan, plan, network, gpus, times, check, problems);

@@ -146,7 +146,7 @@ void read(
     if (w.size.count() % size_of(w.datatype).count() != 0)
         context.fail(
             "/workload/size",
-            "is no whole number of elements; expected a multiple of the element's size");
+            "is not a whole number of elements; expected a multiple of the element's size");
     if ((w.kernels == 0 || w.collectives == 0) && !context.experiment().ranks.empty())
         context.fail(
             w.kernels == 0 ? "/workload/kernels" : "/workload/collectives",

@@ -50,7 +50,7 @@ public:
             context_.fail(
                 "/workload/peers",
                 fmt::format(
-                    "is together, and {} ranks were traced, which come when their traces say; "
+                    "is together, and {} ranks were traced, which arrive when their traces say; "
                     "expected as_traced, or one trace that stands for all ranks",
                     trace.files.size()));
         for (const Group& group : trace.graph.groups)
@@ -156,8 +156,8 @@ private:
         out_.peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "
-            "longer than {} needs for the transfer, by {:.0f} us each; the others come as late "
-            "again in every scenario",
+            "longer than {} needs for the transfer, by {:.0f} us each; the others come as late in "
+            "every scenario",
             whose, late.collectives, late.waited, traced_on_->name,
             late.waited > 0 ? to_microseconds(late.waiting) / static_cast<double>(late.waited)
                             : 0.0));

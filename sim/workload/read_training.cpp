@@ -93,7 +93,7 @@ private:
         }
         SWITCHFOLD_CHECK(
             of_kind.names == out_.graph.names && of_kind.groups == out_.graph.groups,
-            "a step is another on {}", gpus.kinds()[kind]->name);
+            "a step differs on {}", gpus.kinds()[kind]->name);
         for (std::uint32_t rank = 0; rank < of_kind.ranks.size(); ++rank)
             if (gpus.kind(rank) == kind)
                 out_.graph.ranks[rank] = of_kind.ranks[rank];
@@ -153,8 +153,8 @@ private:
         const TrainingFacts& training = out_.graph.training;
         if (training.rounds > 1)
             out_.report.notes.push_back(fmt::format(
-                "never drained: the iteration is a mini-batch at the steady pace, without the "
-                "first and the last {} of {}",
+                "the pipeline is never drained: the iteration is a mini-batch at the steady pace, "
+                "without the first and the last {} of {}",
                 training.warm_up, training.rounds));
     }
 
@@ -265,7 +265,7 @@ private:
         if (prepared.planned() != nullptr)
             return "the memory of each is planned";
         if (prepared.average)
-            return "averaged replicas meet now and then";
+            return "averaged replicas exchange only now and then";
         if (prepared.divided && prepared.divided->steps.size() > 1)
             return "they have different GPUs or samples, and each does what it alone does";
         return why_not_folded(*prepared.step, gpus_of_machine(context_.system()));
@@ -295,9 +295,8 @@ private:
         const ParallelPlan& plan = step.plan();
         std::string how;
         if (!out_.folded->pieces().empty())
-            how =
-                "; a pass is one kernel that takes what it took with its collectives on the ranks "
-                "of a machine";
+            how = "; a pass is one kernel that takes as long as with its collectives on the ranks "
+                  "of a machine";
         if (!folds_by_passes(step))
             how += fmt::format(
                 "; {}collectives take what they took alone and keep their thread blocks and memory "

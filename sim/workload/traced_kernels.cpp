@@ -81,7 +81,8 @@ struct Rescaled {
 std::string note_of(const Rescaled& all, const std::string& traced, const std::string& simulated) {
     std::string note = fmt::format(
         "kernels alone take {:.3f} times as long on {} as where the trace was recorded, on {}, by "
-        "the ratio of modelled times (docs/kernel_times.md): {} by the shapes of their operators, "
+        "the ratio of modelled times (docs/contention.md#a-kernel-alone): {} by the shapes of "
+        "their operators, "
         "{} by their bytes",
         all.there > 0 ? all.here / all.there : 1.0, simulated, traced, all.kernels[0],
         all.kernels[1]);
@@ -221,7 +222,7 @@ private:
         if (w_.traced_on || traced.empty() || gpu_model(traced) == gpu_model(traced_on_.gpu->name))
             return {};
         return "; sizes and late ranks that it leaves open are those of this machine unless "
-               "/workload/traced_on names the other";
+               "/workload/traced_on names the traced machine";
     }
 
     const TraceWorkloadParams& w_;

@@ -90,7 +90,7 @@ void read(
     if (w.size.count() % size_of(w.datatype).count() != 0)
         context.fail(
             "/workload/size",
-            "is no whole number of elements; expected a multiple of the element's size");
+            "is not a whole number of elements; expected a multiple of the element's size");
     out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
     out.report.type = "collective";
     out.report.source = out.graph.names.front();

@@ -53,20 +53,17 @@ private:
         if (change.add.none() && change.remove.none())
             fail("", "changes nothing; expected add or remove");
         if (change.method == Method::kJoin && !change.remove.none())
-            fail("/remove", "stands beside a join, which adds alone; expected a change of its own");
+            fail("/remove", "is given with a join, which only adds; expected a separate change");
         if (change.method == Method::kLeave && !change.add.none())
-            fail(
-                "/add", "stands beside a leave, which removes alone; expected a change of its own");
+            fail("/add", "is given with a leave, which only removes; expected a separate change");
         if (change.method == Method::kFailure && !change.add.none())
-            fail(
-                "/add",
-                "stands beside a failure, which removes alone; expected a change of its own");
+            fail("/add", "is given with a failure, which only removes; expected a separate change");
         if (change.notice.count() > 0 && change.method != Method::kLeave)
             fail("/notice", "is given for another method; expected a leave");
         if (change.announced && change.method != Method::kReconnect)
-            fail("/announced", "is said of another method; expected reconnect");
+            fail("/announced", "is given for another method; expected reconnect");
         if (change.died && (change.method == Method::kLeave || change.method == Method::kJoin))
-            fail("/died", "is said of a planned change; expected failure, restart or reconnect");
+            fail("/died", "is given for a planned change; expected failure, restart or reconnect");
         if (change.died && change.remove.none())
             fail("/died", "says that members are gone, and none is removed; expected remove");
     }
@@ -182,11 +179,10 @@ void check_order(const std::vector<Change>& changes, ChangeProblems& problems) {
         const std::string key = fmt::format("/{}/at", i);
         if (before.step.has_value() != now.step.has_value())
             problems.emplace_back(
-                key, now.step
-                         ? "is a step, and the change before it has a time; expected times alone "
-                           "or steps alone"
-                         : "is a time, and the change before it has a step; expected times alone "
-                           "or steps alone");
+                key, now.step ? "is a step, and the change before it has a time; expected only "
+                                "times or only steps"
+                              : "is a time, and the change before it has a step; expected only "
+                                "times or only steps");
         else if (now.step ? *now.step < *before.step : now.time < before.time)
             problems.emplace_back(
                 key, "is before that of the change before it; expected them in order");

@@ -100,7 +100,7 @@ private:
         const std::size_t last = line.rfind(kBetween);
         const auto id = id_of(line.substr(0, std::min(first, line.size())));
         if (!id || first == last) {
-            fail("is no node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"");
+            fail("is not a node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"");
             return;
         }
         const std::size_t from = first + kBetween.size();
@@ -117,7 +117,7 @@ private:
         node.layer.parameters =
             static_cast<std::uint64_t>(number(numbers, "parameter_size") / kBytes);
         if (!nodes_.emplace(*id, std::move(node)).second)
-            fail(fmt::format("node{} is there already; expected one line a node", *id));
+            fail(fmt::format("node{} exists already; expected one line a node", *id));
     }
 
     void read_edge(std::string_view line) {
@@ -127,7 +127,7 @@ private:
         const auto to =
             between == line.size() ? std::nullopt : id_of(line.substr(between + kBetween.size()));
         if (!from || !to || !nodes_.contains(*from) || !nodes_.contains(*to)) {
-            fail("is no edge between nodes of this file; expected \"nodeN -- nodeM\"");
+            fail("is not an edge between nodes of this file; expected \"nodeN -- nodeM\"");
             return;
         }
         nodes_[*to].producers.insert(*from);

@@ -170,7 +170,7 @@ private:
         if (layer.name.empty())
             fail("has no name; expected one");
         else if (!indices_.emplace(layer.name, index).second)
-            fail(fmt::format("{} is there already; expected one layer a name", layer.name));
+            fail(fmt::format("{} exists already; expected one layer a name", layer.name));
         network_.layers.push_back(std::move(layer));
         if (problems_.size() == problems_before)
             for (std::string& problem : problems_of(network_, index))

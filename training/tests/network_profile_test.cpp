@@ -50,13 +50,13 @@ TEST(ProfileGraph, NamesEveryProblem) {
     EXPECT_EQ(refused(""), "p: /: has no node; expected one a line");
     EXPECT_EQ(
         refused("nod1 -- ReLU -- x\nnode1 -- ReLU\n" + first + first),
-        "p: /: line 1: is no node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"\n"
-        "p: /: line 2: is no node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"\n"
-        "p: /: line 4: node1 is there already; expected one line a node");
+        "p: /: line 1: is not a node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"\n"
+        "p: /: line 2: is not a node; expected \"nodeN -- OPERATOR -- forward_compute_time=...\"\n"
+        "p: /: line 4: node1 exists already; expected one line a node");
     EXPECT_EQ(
         refused(first + "\tnode1 -- node2\n\tnode1\n"),
-        "p: /: line 2: is no edge between nodes of this file; expected \"nodeN -- nodeM\"\n"
-        "p: /: line 3: is no edge between nodes of this file; expected \"nodeN -- nodeM\"");
+        "p: /: line 2: is not an edge between nodes of this file; expected \"nodeN -- nodeM\"\n"
+        "p: /: line 3: is not an edge between nodes of this file; expected \"nodeN -- nodeM\"");
     EXPECT_EQ(
         refused("node1 -- ReLU -- forward_compute_time=-1, backward_compute_time=nan, "
                 "activation_size=[4.0;\n"),

@@ -140,7 +140,7 @@ TEST(NetworkTable, NamesEveryProblemOfTheGraph) {
         "t: /: line 3: forward_us is \"-1\"; expected microseconds a sample");
     EXPECT_EQ(
         problem("conv,relu,0,0,8,conv,,8,,,,"),
-        "t: /: line 3: conv is there already; expected one layer a name");
+        "t: /: line 3: conv exists already; expected one layer a name");
     EXPECT_EQ(
         problem("b,relu,0,0,8,conv,,8,,,,\nc,relu,0,0,8,b,,8,b,,,"),
         "t: /: line 4: c shares weights of b, which has none");

@@ -107,7 +107,7 @@ TEST(Energy, AGpuWithoutNumbersIsNotGuessed) {
     } catch (const ConfigError& error) {
         EXPECT_STREQ(
             error.what(), "power.json: /gpus: has no power numbers of the GPU \"AB\"; "
-                          "expected an entry of that name (docs/energy.md)");
+                          "expected an entry of that name (docs/results.md#energy)");
     }
 }
 

@@ -63,12 +63,12 @@ TEST_F(KernelRows, WhatIsNoTableOfThisRunIsRefused) {
     const std::string row =
         kernel_csv_line("s", {0, "7", "k", "norm", "forward", 1, 1, 1, 0, 1, 1, 0});
     write(kernel_csv_header() + row + "s,0,7\n");
-    EXPECT_NE(problem().find("line 3 is no kernel of this run"), std::string::npos);
+    EXPECT_NE(problem().find("line 3 is not a kernel of this run"), std::string::npos);
     write(kernel_csv_header() + row);
     EXPECT_EQ(problem(), "");
-    EXPECT_NE(problem(false).find("line 2 is no kernel of this run"), std::string::npos);
+    EXPECT_NE(problem(false).find("line 2 is not a kernel of this run"), std::string::npos);
     write(kernel_csv_header() + "s,0,7,\"k,norm,forward,1,1,1,0,0,1,1,0\n");
-    EXPECT_NE(problem().find("is no kernel"), std::string::npos) << "a quote that does not end";
+    EXPECT_NE(problem().find("is not a kernel"), std::string::npos) << "a quote that does not end";
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST_F(Plan, WhatAScenarioSetsCanVary) {
     expect_refused("/axes/0", "is 5; expected a string with a unit");
     sweep_["axes"][0]["values"] = {"16 KiB", "3 B"};
     expect_refused(
-        "/experiment/scenarios/1/set/~1workload~1size", "is no whole number of elements");
+        "/experiment/scenarios/1/set/~1workload~1size", "is not a whole number of elements");
 }
 
 TEST_F(Plan, BadSweepsAreRefusedBeforeAnythingRuns) {
@@ -212,7 +212,7 @@ TEST_F(Plan, BadSweepsAreRefusedBeforeAnythingRuns) {
     expect_refused("/axes/0/name", "column of every sweep's results");
     SetUp();
     sweep_["experiment"] = "nowhere.json";
-    expect_refused("/experiment", "which is not there");
+    expect_refused("/experiment", "which does not exist");
 }
 
 TEST_F(Plan, AMistakeOfManyPointsIsToldOnce) {

@@ -64,7 +64,7 @@ problems_of_files(const Task& task, std::uint64_t seed, const std::filesystem::p
             return {
                 {"/data/file",
                  fmt::format(
-                     "is \"{}\": {} is not there or is no file; expected {}", task.data.file,
+                     "is \"{}\": {} does not exist or is not a file; expected {}", task.data.file,
                      file.string(),
                      task.data.kind == DataKind::kCsv ? "one of comma-separated numbers"
                                                       : "a text")}};
@@ -72,11 +72,10 @@ problems_of_files(const Task& task, std::uint64_t seed, const std::filesystem::p
     case DataKind::kFashionMnist:
         if (task.data.file.empty() && !std::filesystem::is_directory(fashion_mnist_folder(), error))
             return {
-                {"/data/type",
-                 fmt::format(
-                     "is fashion_mnist, and {} is not there; expected Debian's package "
-                     "dataset-fashion-mnist, or another folder in file",
-                     fashion_mnist_folder().string())}};
+                {"/data/type", fmt::format(
+                                   "is fashion_mnist, and {} does not exist; expected Debian's "
+                                   "package dataset-fashion-mnist, or another folder in file",
+                                   fashion_mnist_folder().string())}};
         break;
     }
     static_cast<void>(make_samples(task, seed, folder));

@@ -32,7 +32,7 @@ Row parse_row(
         if (!value)
             throw ConfigError(
                 file, fmt::format("line {}", number),
-                fmt::format("\"{}\" is no finite number", cell));
+                fmt::format("\"{}\" is not a finite number", cell));
         row.push_back(*value);
     }
     return row;
@@ -134,7 +134,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
     if (bytes.size() < head || number(0) != kBytes + dimensions)
         throw ConfigError(
             path.string(), "byte 0",
-            fmt::format("is no array of bytes in MNIST's form with {} dimensions", dimensions));
+            fmt::format("is not an array of bytes in MNIST's form with {} dimensions", dimensions));
     ByteArray array;
     std::uint64_t all = 1;
     for (std::size_t d = 0; d < dimensions; ++d) {
@@ -145,7 +145,7 @@ ByteArray read_array(const std::filesystem::path& path, std::size_t dimensions) 
     if (array.bytes.size() != all)
         throw ConfigError(
             path.string(), fmt::format("byte {}", bytes.size()),
-            fmt::format("ends; the head says {} bytes behind it", all));
+            fmt::format("ends early; its header announces {} bytes", all));
     return array;
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostTextBytes = 64ULL << 20U;
 
 std::string read_text(const std::filesystem::path& path) {
     if (!std::filesystem::is_regular_file(path))
-        throw ConfigError(path.string(), "", "is not there or is no file; expected a text");
+        throw ConfigError(path.string(), "", "does not exist or is not a file; expected a text");
     InputFile file(path, kMostTextBytes);
     std::string text;
     std::vector<char> block(1U << 16U);

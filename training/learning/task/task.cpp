@@ -63,8 +63,8 @@ problems_of(const Task& task, std::uint32_t stages, std::uint32_t micro_batches_
     if ((network.kind == NetworkKind::kQuadratic) != (task.data.kind == DataKind::kNoise))
         problems.push_back(
             {"/data/type", network.kind == NetworkKind::kQuadratic
-                               ? "is not noise; a quadratic network is trained on noise alone"
-                               : "is noise, which a quadratic network alone is trained on"});
+                               ? "is not noise; a quadratic network is trained only on noise"
+                               : "is noise, on which only a quadratic network is trained"});
     if (network.kind == NetworkKind::kTransformer) {
         if (network.depth < 2)
             problems.push_back(

@@ -194,7 +194,7 @@ problems_of_parts(const MemoryChoice& choice, const ParallelPlan& plan, const st
         if (wrong)
             problems.emplace_back(
                 key, fmt::format(
-                         "{} is of GPUs that are alike and have a part of every layer, and the "
+                         "{} is for GPUs that are alike and have a part of every layer, and the "
                          "plan {}",
                          what, parts));
     };

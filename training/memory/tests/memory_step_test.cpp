@@ -357,7 +357,7 @@ TEST(MemoryStep, RefusesUpdatesThatPlansWithPartsCannotHave) {
     EXPECT_EQ(problems_of(on_host, shared).front().first, "/updater");
     EXPECT_EQ(
         all,
-        "/updater host is of GPUs that are alike and have a part of every layer, and the plan "
+        "/updater host is for GPUs that are alike and have a part of every layer, and the plan "
         "shares samples; expected context 1\n"
         "/updates is delayed, and gradients of several micro-batches add up before the update; "
         "expected batch\n"

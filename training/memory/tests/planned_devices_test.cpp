@@ -228,9 +228,9 @@ TEST(PlannedDevices, RefuseWhatNeedsWholeNetworks) {
         return all;
     };
     EXPECT_EQ(
-        told(),
-        "/updater host is of GPUs that are alike and have a part of every layer, and the plan cuts "
-        "the network; expected pipeline 1\n");
+        told(), "/updater host is for GPUs that are alike and have a part of every layer, and the "
+                "plan cuts "
+                "the network; expected pipeline 1\n");
     choice.updater = Updater::kGpu;
     EXPECT_EQ(told(), "");
     plan.recompute = Recompute::kExact;

@@ -27,7 +27,7 @@ public:
 
     PipelineSchedule run(const Json& json) {
         if (!json.is_object()) {
-            problem("", "is no JSON object; expected micro_batches, routes and order");
+            problem("", "is not a JSON object; expected micro_batches, routes and order");
             throw ConfigError(std::move(problems_));
         }
         known_keys(json);
@@ -39,7 +39,7 @@ public:
             if (flag->is_boolean())
                 schedule.asynchronous = flag->get<bool>();
             else
-                problem("/asynchronous", "is no true or false");
+                problem("/asynchronous", "is neither true nor false");
         }
         order(json, schedule);
         if (problems_.empty())
@@ -66,7 +66,7 @@ private:
             const std::string near = nearest(key, kKeys);
             problem(
                 "/" + key, fmt::format(
-                               "is no key of a schedule; expected one of {}{}",
+                               "is not a key of a schedule; expected one of {}{}",
                                fmt::join(kKeys.begin() + 1, kKeys.end(), ", "),
                                near.empty() ? "" : fmt::format("; did you mean {}?", near)));
         }
@@ -86,7 +86,7 @@ private:
     std::vector<std::uint32_t> numbers(const Json& json, const std::string& pointer) {
         std::vector<std::uint32_t> found;
         if (!json.is_array()) {
-            problem(pointer, "is no array of numbers");
+            problem(pointer, "is not an array of numbers");
             return found;
         }
         for (const Json& item : json) {
@@ -123,7 +123,7 @@ private:
             const Json& passes = (*found)[device];
             const std::string pointer = fmt::format("/order/{}", device);
             if (!passes.is_array()) {
-                problem(pointer, "is no array of passes");
+                problem(pointer, "is not an array of passes");
                 continue;
             }
             const std::optional<std::uint32_t> only = only_stage(schedule, device);

@@ -274,7 +274,7 @@ private:
             problem(
                 "/partition",
                 fmt::format(
-                    "is no list of first layers; expected 0 and then larger numbers below {}",
+                    "is not a list of first layers; expected 0 and then larger numbers below {}",
                     network_.layers.size()));
     }
 

@@ -493,7 +493,7 @@ TEST(PlanStep, TellsWhatIsWrong) {
     plan.partition = {0, 9, 9, 20};
     EXPECT_EQ(
         problem_of(plan, network),
-        "/partition is no list of first layers; expected 0 and then larger numbers below 86");
+        "/partition is not a list of first layers; expected 0 and then larger numbers below 86");
     plan.partition = {};
     plan.pipeline = 100;
     EXPECT_EQ(

@@ -42,8 +42,8 @@ TEST(ScheduleFile, LeavesTheStageOutWhereThereIsOne) {
 TEST(ScheduleFile, TellsEverythingThatIsWrong) {
     EXPECT_EQ(
         wrong(R"({"micro_batches": 0, "rutes": [[0]], "routes": [[0]], "order": [["F0", "X0"]]})"),
-        "s.json: /rutes: is no key of a schedule; expected one of micro_batches, routes, route_of, "
-        "asynchronous, order; did you mean routes?\n"
+        "s.json: /rutes: is not a key of a schedule; expected one of micro_batches, routes, "
+        "route_of, asynchronous, order; did you mean routes?\n"
         "s.json: /micro_batches: expected a number from 1 to 1048576\n"
         "s.json: /order/0/1: is \"X0\"; expected a pass as F3@5, BW3@5, B3@5, W3@5, U3@5 (the "
         "stage may be left out where the device holds one), or a forward and a backward as "
