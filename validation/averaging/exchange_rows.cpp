@@ -84,7 +84,8 @@ void compare_exchange(
         if (!says(hardware, "two groups of 4") || !says(hardware, "pcie 3"))
             asked = {{}, "was measured on a machine that configs/systems does not have"};
         else if (row.bytes == 0 || row.bytes % 4 != 0 || row.workers < 2 || row.workers > gpus)
-            asked = {{}, fmt::format("is no exchange of 32-bit numbers among 2 to {} GPUs", gpus)};
+            asked = {
+                {}, fmt::format("is not an exchange of 32-bit numbers among 2 to {} GPUs", gpus)};
         if (!asked.policy) {
             result.unmatched.push_back({row.id, asked.why});
             continue;

@@ -65,7 +65,7 @@ private:
         else
             throw ConfigError(
                 file.string(), "line 1",
-                "is no table that is known; expected a log of nccl-tests, or columns of "
+                "is not a table that is known; expected a log of nccl-tests, or columns of "
                 "collectives (n_gpus, size_bytes, time_us), kernels (dtype, m, n, k, time_us) or "
                 "copies (copy, size_bytes, time_us)");
         out_.sources.push_back(file.filename().string());

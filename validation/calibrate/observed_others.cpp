@@ -254,8 +254,8 @@ void observe_traces(
             operations.wide_products()));
     if (operations.collectives() > 0)
         out.notes.push_back(fmt::format(
-            "{} collectives of the traces are not used: their times hold waiting for other ranks "
-            "and kernels beside them; logs of nccl-tests tell what they take alone",
+            "{} collectives of the traces are not used: their times include waiting for other "
+            "ranks and kernels beside them; logs of nccl-tests say what they take alone",
             operations.collectives()));
 }
 

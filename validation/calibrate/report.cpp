@@ -58,7 +58,8 @@ std::string knobs_text(const Calibration& calibration) {
                 plain(parameter.at(std::exp(knob.logarithm))));
     }
     if (!untold.empty())
-        text += "not told by these data, and left as they are; what would tell them\n" + untold;
+        text += "not determined by these data, and left as they are; what would determine them\n" +
+                untold;
     return text;
 }
 

@@ -40,7 +40,7 @@ public:
         }
         numbers_.throw_if_failed();
         if (rows.empty())
-            throw ConfigError(label_, "line 2", "is not there; expected at least one row");
+            throw ConfigError(label_, "line 2", "does not exist; expected at least one row");
         return rows;
     }
 

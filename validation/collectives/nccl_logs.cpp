@@ -57,8 +57,7 @@ std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
     if (!log.whole)
         throw ConfigError(
             file.string(), fmt::format("line {}", log.lines),
-            "ends before the line \"# Avg bus bandwidth\"; expected the log of a run that came to "
-            "its end");
+            "ends before the line \"# Avg bus bandwidth\"; expected the log of a whole run");
     if (log.ranks < 2)
         throw ConfigError(file.string(), "", "is of one rank; expected two at least");
     return rows_of_log(log, file);
@@ -80,7 +79,8 @@ std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folde
     for (const std::filesystem::path& file : files) {
         if (!is_nccl_log(file)) {
             problems.push_back(
-                {file.string(), "", "is no log of nccl-tests; expected a folder of those alone"});
+                {file.string(), "",
+                 "is not a log of nccl-tests; expected a folder of those alone"});
             continue;
         }
         try {

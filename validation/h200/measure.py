@@ -199,7 +199,7 @@ def main():
     tools = Tools(arguments.build.resolve())
     missing = [str(tool) for tool in tools.needed(parts) if not tool.exists()]
     if missing:
-        say(f"{missing[0]}: is not there; expected a build with the CUDA Toolkit")
+        say(f"{missing[0]}: does not exist; expected a build with the CUDA Toolkit")
         return BAD_INPUT
     out.mkdir(parents=True, exist_ok=True)
     deadline = Deadline(arguments.budget)

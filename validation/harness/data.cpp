@@ -20,8 +20,9 @@ bool is_there(const std::filesystem::path& path, DataKind kind) {
     throw ConfigError(
         path.string(), "",
         fmt::format(
-            "is {}; expected {}",
-            std::filesystem::exists(path, ignored) ? "something else" : "not there", expected));
+            "{}; expected {}",
+            std::filesystem::exists(path, ignored) ? "is something else" : "does not exist",
+            expected));
 }
 
 }  // namespace

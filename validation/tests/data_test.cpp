@@ -83,14 +83,14 @@ TEST_F(Data, AFolderWithAPartOfTheMeasurementsIsFilledUpFromTheRepository) {
 TEST_F(Data, WhatWasNamedAndIsNotThereIsRefused) {
     write("repository" / fs::path(kShippedData) / kTable);
     options_.data = folder_ / "none.csv";
-    refused(*options_.data, "is not there; expected the file that suite collectives reads");
+    refused(*options_.data, "does not exist; expected the file that suite collectives reads");
     options_.data = folder_;
     EXPECT_EQ(collectives(), folder_) << "of logs, it may be";
     EXPECT_THROW(static_cast<void>(data_of(suite_named("low_sm"), options_)), ConfigError)
         << "one file is expected there";
     options_.data.reset();
     options_.measurements = folder_ / "none";
-    refused(options_.measurements, "is not there; expected a folder of measurements");
+    refused(options_.measurements, "does not exist; expected a folder of measurements");
 }
 
 TEST_F(Data, ASuiteWithoutDataIsSkippedAndNoFailure) {

@@ -49,7 +49,7 @@ TEST(ExpertsSuite, MakesCurvesOfTheRowsOfATable) {
     EXPECT_EQ(result.cases[3].id, "t/1024/knee");
     EXPECT_EQ(result.cases[3].measured, 16);
     ASSERT_EQ(result.unmatched.size(), 4U);
-    EXPECT_EQ(result.unmatched[0].why, "moe_prepare is no dispatch or combine");
+    EXPECT_EQ(result.unmatched[0].why, "moe_prepare is neither dispatch nor combine");
     EXPECT_EQ(result.unmatched[1].why, "the kernel DeepEP internode is not simulated");
     EXPECT_EQ(result.unmatched[2].why, "the row does not say how many experts there are");
     EXPECT_EQ(result.unmatched[3].why, "the datatype \"int4\" is not known");

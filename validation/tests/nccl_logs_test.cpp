@@ -180,7 +180,7 @@ TEST_F(NcclLogFolder, IsReadWholeAndHoldsNothingElse) {
     EXPECT_EQ(rows[0].table, "a");
     EXPECT_EQ(rows[4].collective, CollectiveKind::kAllGather);
     std::ofstream(folder_ / "c.txt") << "something else\n";
-    EXPECT_NE(refused(folder_).find("c.txt: /: is no log of nccl-tests"), std::string::npos);
+    EXPECT_NE(refused(folder_).find("c.txt: /: is not a log of nccl-tests"), std::string::npos);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ class Validate(unittest.TestCase):
     def test_bad_data_is_refused_with_file_and_line(self):
         bad = self.table(HEADER + "t,NVIDIA H100,four,,auto,4096,10\n")
         self.refused("collectives", "--data", bad, says=f"{bad}: line 2: n_gpus is \"four\"")
-        self.refused("collectives", "--data", self.folder / "none.csv", says="is not there")
+        self.refused("collectives", "--data", self.folder / "none.csv", says="does not exist")
         self.refused("low_sm", "--data", self.folder, says="is something else")
         self.refused("collectives", "--data", self.folder, says="nor a log of nccl-tests")
         self.refused("colectives", says='did you mean "collectives"?')

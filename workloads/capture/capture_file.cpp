@@ -145,7 +145,7 @@ CaptureFile read_capture(const std::filesystem::path& path) {
     file.path = path;
     file.bytes = bytes.size();
     if (!is_capture(bytes))
-        throw ConfigError(path.string(), "", "is no capture of switchfold-capture");
+        throw ConfigError(path.string(), "", "is not a capture of switchfold-capture");
     Collector collector(file);
     std::size_t at = kMagic.size();
     for (std::optional<Frame> frame; (frame = frame_at(bytes, at)); at = frame->next) {
@@ -173,12 +173,10 @@ CaptureFile read_capture(const std::filesystem::path& path) {
 std::vector<std::string> losses(const CaptureFile& file) {
     std::vector<std::string> lines;
     if (!file.ended)
-        lines.emplace_back(
-            "the program did not end in order: what CUPTI still held of its last moments is not "
-            "here");
+        lines.emplace_back("the program did not end in order: CUPTI's last records are lost");
     if (file.torn_bytes != 0)
         lines.push_back(
-            fmt::format("{} bytes behind the last whole record were torn", file.torn_bytes));
+            fmt::format("{} bytes after the last whole record were incomplete", file.torn_bytes));
     for (const Lost& lost : file.lost)
         lines.push_back(
             lost.count == 0 ? lost.what : fmt::format("{} lost: {}", lost.count, lost.what));

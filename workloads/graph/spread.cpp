@@ -271,7 +271,7 @@ private:
                                uneven_)
                          : fmt::format(
                                "{} all-to-alls have uneven split sizes: every rank is taken to "
-                               "send the traced rank's, moved round by its place",
+                               "send the traced rank's, rotated by its place",
                                uneven_));
     }
 

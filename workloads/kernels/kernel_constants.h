@@ -5,7 +5,7 @@ namespace switchfold::kernel_constants {
 
 // Constants common to all GPUs, types and sizes. Unless another source is named, they were fitted
 // to half of the measured kernels of an A100 and an H100 and rounded; the other half checks them
-// (docs/kernel_times.md).
+// (docs/contention.md#a-kernel-alone).
 
 /// Prologue of a kernel or tile until its first operands arrive (address arithmetic, memory, shared
 /// memory), in memory latencies (L2 misses).
@@ -47,7 +47,7 @@ inline constexpr double kAttentionTile = 7.5;
 
 // Instructions of PyTorch's and Megatron-LM's own kernels at the GPU's integer rate: their times
 // over those of the bytes. Unless another source is named, from a profile of Megatron-LM on eight
-// A100 (docs/kernel_times.md).
+// A100 (docs/contention.md#a-kernel-alone).
 
 /// Per element of an element-wise kernel that computes the places of its elements: two copies with
 /// exchanged axes, a bias added to rows, a mask, all of 16-bit numbers, within 4 %.
@@ -65,8 +65,8 @@ inline constexpr double kApexNorm = 39;
 /// The same for backward, both of its kernels: 176 us for those elements (apex#1037).
 inline constexpr double kApexNormBack = 95;
 /// Per piece of an operand whose rows do not begin at multiples of 16 B: its address, its bounds,
-/// its way to shared memory. From two kernels (docs/kernel_times.md): 19 would fit a product on an
-/// H100, 23 the least that is said of one with an odd side.
+/// its way to shared memory. From two kernels (docs/contention.md#a-kernel-alone): 19 would fit a
+/// product on an H100, 23 the least that is said of one with an odd side.
 inline constexpr double kPieceOfOperand = 22;
 
 }  // namespace switchfold::kernel_constants

@@ -129,7 +129,7 @@ private:
         leave_out_partial_first();
         take(
             {"step that an optimizer ends", "steps that optimizers end"},
-            "behind the last optimizer's step");
+            "after the last optimizer's step");
         tell_without_marks();
         return true;
     }
@@ -176,7 +176,7 @@ private:
 
     void tell_without_marks() {
         found_.notes.insert(
-            found_.notes.begin(), fmt::format("no step marks: taken are {}", found_.how));
+            found_.notes.begin(), fmt::format("no step marks; taken instead: {}", found_.how));
     }
 
     void everything() {

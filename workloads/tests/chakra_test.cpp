@@ -372,7 +372,7 @@ TEST(ChakraErrors, NameTheNodes) {
     EXPECT_EQ(
         message(
             ChakraText().node(1, "a", kCompute, {}, 0, 1).node(1, "b", kCompute, {}, 0, 1).text()),
-        "node 1 (b): is there twice; expected each id once");
+        "node 1 (b): appears twice; expected each id once");
     EXPECT_NE(
         message(ChakraText().node(1, "g", kCollective, {}, 0, 1, attribute("comm_type", 3)).text())
             .find("node 1 (g): is a collective of type 3"),
@@ -403,10 +403,10 @@ TEST(ChakraErrors, NameTheGroups) {
     };
     EXPECT_EQ(
         said(R"({"1": [0], "2": 7})"),
-        "/2: is no list of ranks; expected the members of a process group");
+        "/2: is not a list of ranks; expected the members of a process group");
     EXPECT_EQ(
         said(R"({"1": [0, -1]})"),
-        "/1: holds something else than ranks; expected numbers from 0 to 65535");
+        "/1: holds elements that are not ranks; expected numbers from 0 to 65535");
     EXPECT_EQ(said(R"({"1": [0, 1, 0]})"), "/1: holds a rank twice; expected each once");
     EXPECT_NE(said(R"({"1": [0, 1)").find("expected"), std::string::npos);
     const TemporaryFile alone("groups.json", R"({"1": [0, 1]})");

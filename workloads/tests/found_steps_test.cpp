@@ -117,7 +117,7 @@ TEST(FoundSteps, AnOptimizerEndsAStepWhereThereAreNoMarks) {
     const TraceWorkload workload = trace.read();
     EXPECT_EQ(workload.graph.steps, 3U);
     EXPECT_NEAR(iteration(workload), 669, 2);
-    EXPECT_TRUE(says(workload, "1 GPU operation behind the last optimizer's step left out"));
+    EXPECT_TRUE(says(workload, "1 GPU operation after the last optimizer's step left out"));
 }
 
 TEST(FoundSteps, TwoOptimizersInARowEndOneStep) {

@@ -53,7 +53,7 @@ TEST(JsonStream, PassesOnWhatWasNamedAndNothingElse) {
 TEST(JsonStream, NamesTheByteOfAnError) {
     EXPECT_NE(message(R"({"a": [1, 2)").find("ends too early"), std::string::npos);
     EXPECT_NE(message(R"({"a": [1, x]})").find("byte 1"), std::string::npos);
-    EXPECT_NE(message(R"({"a": [1]} {})").find("is no JSON"), std::string::npos);
+    EXPECT_NE(message(R"({"a": [1]} {})").find("is not JSON"), std::string::npos);
     EXPECT_NE(message("").find("ends too early"), std::string::npos);
 }
 

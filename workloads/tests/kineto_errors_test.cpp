@@ -52,7 +52,7 @@ TEST(KinetoErrors, MissingFile) {
         FAIL();
     } catch (const ConfigError& error) {
         EXPECT_NE(
-            std::string(error.what()).find("/nowhere/trace.json: /: is not there"),
+            std::string(error.what()).find("/nowhere/trace.json: /: does not exist"),
             std::string::npos)
             << error.what();
     }
@@ -88,10 +88,10 @@ TEST(KinetoErrors, SaysWhereAndWhatWasExpected) {
         message("hello"), "byte 0: does not begin with an object; expected a Chrome trace in JSON");
     EXPECT_NE(message("{\"a\": 1}").find("there is no \"traceEvents\""), std::string::npos);
     EXPECT_NE(
-        message("{\"traceEvents\": 5}").find("byte 16: \"traceEvents\" is no array"),
+        message("{\"traceEvents\": 5}").find("byte 16: \"traceEvents\" is not an array"),
         std::string::npos);
     EXPECT_NE(message("{\"traceEvents\": [1]}").find("expected an object"), std::string::npos);
-    EXPECT_NE(message("{\"traceEvents\": []} x").find("behind the end"), std::string::npos);
+    EXPECT_NE(message("{\"traceEvents\": []} x").find("after the end"), std::string::npos);
     EXPECT_NE(message("{\"traceEvents\": []}").find("holds no GPU kernel"), std::string::npos);
     EXPECT_NE(
         message(TraceText().event("cpu_op", "aten::mm", "1", "1", "2").text())

@@ -168,7 +168,7 @@ TEST(NcclInspector, SendsAndReceivesGoToRanksOfTheRun) {
 
 TEST(NcclInspectorErrors, NameTheLine) {
     const std::string good = line(header("0xabc", 0, 2), perf("AllReduce", 1, 64));
-    EXPECT_NE(message(good + "{\"coll_perf\":").find("line 2: is no JSON"), std::string::npos);
+    EXPECT_NE(message(good + "{\"coll_perf\":").find("line 2: is not JSON"), std::string::npos);
     EXPECT_NE(
         message(good + line(header("0xabc", 2, 2), perf("AllReduce", 1, 64)))
             .find("line 2: /header/rank: is 2 of 2 ranks"),

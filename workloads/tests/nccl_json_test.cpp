@@ -116,7 +116,7 @@ TEST(NcclTestsJsonErrors, NameThePlace) {
     EXPECT_NE(
         message(good + row("AllReduce", 64, 0, R"("x": 1)")).find("line 2: /gpus: is missing"),
         std::string::npos);
-    EXPECT_NE(message(good + "{").find("line 2: is no JSON"), std::string::npos);
+    EXPECT_NE(message(good + "{").find("line 2: is not JSON"), std::string::npos);
 }
 
 }  // namespace

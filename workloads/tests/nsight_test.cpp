@@ -133,7 +133,7 @@ TEST(Nsight, ACutReportSaysWhatItDoesNotHold) {
             return note.find(what) != std::string::npos;
         });
     };
-    EXPECT_TRUE(says(workload.files[0], "TARGET_INFO_GPU is not there"));
+    EXPECT_TRUE(says(workload.files[0], "TARGET_INFO_GPU does not exist"));
     EXPECT_TRUE(says(workload.files[0], "1 calls of NCCL say no size"));
     EXPECT_TRUE(says(workload.files[0], "names no GPU"));
     EXPECT_EQ(workload.files[0].sizes.at("estimated_from_duration"), 1U);
@@ -386,7 +386,7 @@ TEST(NsightErrors, NameTableRowAndColumn) {
         0U);
     EXPECT_EQ(
         with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET gridX = 'many'")
-            .find("CUPTI_ACTIVITY_KIND_KERNEL row 1/gridX: is no whole number"),
+            .find("CUPTI_ACTIVITY_KIND_KERNEL row 1/gridX: is not a whole number"),
         0U);
     EXPECT_EQ(
         with("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET blockY = -1")
@@ -398,11 +398,11 @@ TEST(NsightErrors, NameTableRowAndColumn) {
         0U);
     EXPECT_EQ(
         with("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN streamId")
-            .find("CUPTI_ACTIVITY_KIND_KERNEL/streamId: is no column"),
+            .find("CUPTI_ACTIVITY_KIND_KERNEL/streamId: is not a column"),
         0U);
     EXPECT_EQ(
         with("DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL")
-            .find("CUPTI_ACTIVITY_KIND_KERNEL: is not there"),
+            .find("CUPTI_ACTIVITY_KIND_KERNEL: does not exist"),
         0U);
     EXPECT_EQ(
         with("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL").find("CUPTI_ACTIVITY_KIND_KERNEL: is empty"),
@@ -410,7 +410,7 @@ TEST(NsightErrors, NameTableRowAndColumn) {
     EXPECT_EQ(
         with("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k; CREATE VIEW "
              "CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k")
-            .find("CUPTI_ACTIVITY_KIND_KERNEL: is not there"),
+            .find("CUPTI_ACTIVITY_KIND_KERNEL: does not exist"),
         0U)
         << "a view may never end";
 }

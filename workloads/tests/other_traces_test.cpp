@@ -49,7 +49,7 @@ TEST(NcclTests, RowsBecomeCollectives) {
     EXPECT_EQ(second.measured, nanoseconds(30'250));
     EXPECT_EQ(workload.graph.groups[0].ranks.size(), 2U);
     EXPECT_EQ(workload.files[0].gpu_name, "NVIDIA H100 80GB HBM3");
-    EXPECT_EQ(workload.files[0].dropped.at("lines that are no results"), 1U);
+    EXPECT_EQ(workload.files[0].dropped.at("lines that are not results"), 1U);
     test_data::expect_same(workload, test_data::again(workload));
 }
 
@@ -74,7 +74,7 @@ TEST(NcclTestsErrors, NameTheLine) {
     EXPECT_NE(says("").find("holds no row"), std::string::npos);
     EXPECT_NE(says("  1024  256\n").find("line 6: has fewer columns"), std::string::npos);
     EXPECT_NE(
-        says("  1024 256 float sum -1 -3.0 1 1\n").find("line 6: holds something else"),
+        says("  1024 256 float sum -1 -3.0 1 1\n").find("line 6: holds cells that are not numbers"),
         std::string::npos);
 }
 
@@ -119,7 +119,7 @@ TEST(ExecutionTraces, BelongToOneTrace) {
         "twice.json",
         R"({"schema": "1", "nodes": [{"id": 1, "name": "a", "rf_id": 4}, {"id": 2, "name": "b", "rf_id": 4}]})");
     EXPECT_NE(
-        message({trace.path(), twice.path()}).find("node 1: rf_id 4 is there twice"),
+        message({trace.path(), twice.path()}).find("node 1: rf_id 4 appears twice"),
         std::string::npos);
 }
 

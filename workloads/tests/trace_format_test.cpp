@@ -129,15 +129,14 @@ TEST(TraceFormatErrors, SayLineKeyAndWhatWasExpected) {
     };
     says(
         R"({"type":"kernel","name":0,"stream":0,"grids":[1]})",
-        "line 6/grids: is no key of a kernel record; did you mean \"grid\"?");
+        "line 6/grids: is not a key of a kernel record; did you mean \"grid\"?");
     says(R"({"type":"kernel","name":0,"stream":0,"grid":[1,0]})", "line 6/grid: holds a zero");
     says(R"({"type":"kernel","name":0,"stream":0,"grid":[1,1,1,1]})", "line 6/grid: has more than");
     says(
         R"({"type":"kernel","name":0,"stream":0,"gap_ps":-1})", "line 6/gap_ps: is something else");
     says(R"({"type":"kernel","name":0,"stream":0,"gap_ps":1.5})", "line 6/gap_ps: is something");
     says(R"({"type":"kernel","name":0,"stream":4294967296})", "line 6/stream: is something else");
-    says(
-        R"({"type":"kernel","name":0,"stream":0,"stream":0})", "line 6/stream: stands there twice");
+    says(R"({"type":"kernel","name":0,"stream":0,"stream":0})", "line 6/stream: appears twice");
     says(R"({"type":"kernel","name":0})", "line 6/stream: is missing; a kernel record needs it");
     says(R"({"type":"kernel","name":1,"stream":0})", "line 6/name: is 1; no name has that number");
     says(R"({"type":"kernel","name":0,"stream":1})", "line 6/stream: is 1; this rank has no such");
@@ -158,8 +157,7 @@ TEST(TraceFormatErrors, SayLineKeyAndWhatWasExpected) {
     says(
         R"({"type":"collective","name":0,"stream":0,"kind":"all_reduce","group":1,"sequence":0})",
         "line 6/group: is 1; no group");
-    says(
-        R"({"type":"kernels","name":0})", "line 6/type: is \"kernels\", which no record is called");
+    says(R"({"type":"kernels","name":0})", "line 6/type: is \"kernels\", which names no record");
     says(R"({"name":0})", "line 6/type: is missing");
     says(R"({"type":"kernel","name":0,"stream":0} {})", "line 6: ");
     says("[]", "line 6: is malformed");

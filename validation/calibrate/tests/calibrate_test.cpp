@@ -281,7 +281,8 @@ TEST(Calibrate, BadInputIsRefused) {
         refusal(data_of({folder.write("x", "").parent_path() / "none.txt"})).find("none.txt"),
         std::string::npos);
     EXPECT_NE(
-        refusal(data_of({folder.write("t.csv", "a,b\n1,2\n")})).find("is no table that is known"),
+        refusal(data_of({folder.write("t.csv", "a,b\n1,2\n")}))
+            .find("is not a table that is known"),
         std::string::npos);
     // Rows of another machine, by their columns.
     const auto other = folder.write(

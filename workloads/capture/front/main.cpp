@@ -98,7 +98,7 @@ int run(int argc, char** argv) {
         "Run the command a second time and count the DRAM bytes of each kernel");
     app.add_flag("--nccl-only", options.nccl_only, "Record NCCL's calls alone, without CUPTI");
     app.add_option("--cupti", options.cupti, "libcupti.so.13, if it is not where CUDA puts it");
-    app.add_option("COMMAND", options.command, "The program and its arguments, behind --")
+    app.add_option("COMMAND", options.command, "The program and its arguments, after --")
         ->required();
     try {
         app.parse(argc, argv);

@@ -28,7 +28,7 @@ bool is_file(const fs::path& path) {
 void need_library(const fs::path& path, const char* otherwise, std::vector<Problem>& problems) {
     if (!is_file(path))
         problems.push_back(
-            problem(path.string(), fmt::format("is not there; expected {}", otherwise)));
+            problem(path.string(), fmt::format("does not exist; expected {}", otherwise)));
 }
 
 /// Reports another profiler: CUPTI serves one at a time, and each variable names one library.
@@ -68,7 +68,7 @@ Variables capture_variables(
         if (!cupti.empty())
             variables.emplace_back(kCuptiVariable, cupti.string());
         if (!options.cupti.empty() && cupti.empty())
-            problems.push_back(problem("--cupti", "is no file; expected libcupti.so.13"));
+            problems.push_back(problem("--cupti", "is not a file; expected libcupti.so.13"));
     }
     need_no_other(variables, environment, problems);
     if (!problems.empty())

@@ -95,7 +95,7 @@ TEST_F(PlanTest, AWrongCuptiIsSaid) {
     make_libraries();
     options_.cupti = "/nowhere/libcupti.so";
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring, "--cupti: is no file; expected libcupti.so.13", message());
+        ::testing::IsSubstring, "--cupti: is not a file; expected libcupti.so.13", message());
 }
 
 TEST_F(PlanTest, OldCapturesAreNotMixedWithNewOnes) {

@@ -130,7 +130,8 @@ TEST_F(RecorderTest, ReadingStopsAtATornRecord) {
     EXPECT_EQ(capture.kernels.size(), 1U);
     EXPECT_EQ(capture.torn_bytes, torn.size());
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring, "behind the last whole record were torn", joined(losses(capture)));
+        ::testing::IsSubstring, "after the last whole record were incomplete",
+        joined(losses(capture)));
 }
 
 TEST_F(RecorderTest, AForkedChildWritesNothing) {
@@ -192,7 +193,7 @@ std::string message_of(const std::filesystem::path& path) {
 TEST_F(RecorderTest, WhatIsNoCaptureIsSaid) {
     append("{}");
     EXPECT_PRED_FORMAT2(
-        ::testing::IsSubstring, "is no capture of switchfold-capture", message_of(file()));
+        ::testing::IsSubstring, "is not a capture of switchfold-capture", message_of(file()));
     std::filesystem::remove(file());
     append(std::string(kMagic));
     EXPECT_PRED_FORMAT2(::testing::IsSubstring, "holds no whole record", message_of(file()));

@@ -148,11 +148,11 @@ GroupMembers read_group_members(const std::filesystem::path& file) {
             throw ConfigError(file.string(), "/" + name, what);
         };
         if (!ranks.is_array() || ranks.empty())
-            fail("is no list of ranks; expected the members of a process group");
+            fail("is not a list of ranks; expected the members of a process group");
         std::vector<std::uint32_t>& of = members[name];
         for (const Json& rank : ranks) {
             if (!rank.is_number_unsigned() || rank.get<std::uint64_t>() >= kMostTracedRanks)
-                fail("holds something else than ranks; expected numbers from 0 to 65535");
+                fail("holds elements that are not ranks; expected numbers from 0 to 65535");
             of.push_back(rank.get<std::uint32_t>());
         }
         std::sort(of.begin(), of.end());

@@ -86,7 +86,7 @@ private:
                                    "begins {} us behind the first; expected less than 46 days",
                                    nodes_[i].start_us - first_start_));
             if (!position_.emplace(nodes_[i].id, i).second)
-                fail(nodes_[i], "is there twice; expected each id once");
+                fail(nodes_[i], "appears twice; expected each id once");
         }
     }
 

@@ -100,7 +100,7 @@ ExecutionTrace read_execution_trace(const std::filesystem::path& file, std::uint
                 fail("has no id or no name; expected both");
             if (parsed.record && *parsed.record > 0 &&
                 !trace.by_record.emplace(*parsed.record, std::move(parsed.node)).second)
-                fail(fmt::format("rf_id {} is there twice; expected it once", *parsed.record));
+                fail(fmt::format("rf_id {} appears twice; expected it once", *parsed.record));
         } catch (const simdjson::simdjson_error& error) {
             fail(fmt::format("is malformed ({}); expected a node", error.what()));
         }

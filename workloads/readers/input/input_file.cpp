@@ -117,7 +117,8 @@ std::unique_ptr<InputFile::Inflater> open(const std::filesystem::path& path) {
     std::error_code error;
     if (!std::filesystem::is_regular_file(path, error))
         throw ConfigError(
-            path.string(), "", "is not there or is no file; expected a trace (see `trace --help`)");
+            path.string(), "",
+            "does not exist or is not a file; expected a trace (see `trace --help`)");
     File file(std::fopen(path.c_str(), "rb"));
     if (!file)
         fail_to_open(path);

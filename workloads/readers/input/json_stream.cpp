@@ -37,7 +37,7 @@ public:
     void advance() {
         ++since_;
         if (since_ > kMostOfJson)
-            fail("is in a text or a part of more than 16 MiB; expected shorter ones");
+            fail("is in a string or an element of more than 16 MiB; expected shorter ones");
         if (++at_ == size_)
             fill();
     }
@@ -120,7 +120,7 @@ public:
     bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
         bytes_.fail(
             bytes_.at_end() ? "the JSON ends too early; expected a whole file"
-                            : "is no JSON; expected a JSON file");
+                            : "is not JSON; expected a JSON file");
     }
 
 private:

@@ -52,7 +52,7 @@ std::uint64_t whole(std::string_view field, std::string_view text) {
 std::optional<Dim3> dimensions(std::string_view field, od::value value) {
     if (value.type() != od::json_type::array)
         throw std::invalid_argument(
-            fmt::format("\"{}\" is no list; expected three numbers", field));
+            fmt::format("\"{}\" is not a list; expected three numbers", field));
     Dim3 dims;
     std::uint32_t* const parts[] = {&dims.x, &dims.y, &dims.z};
     std::size_t i = 0;
@@ -60,7 +60,7 @@ std::optional<Dim3> dimensions(std::string_view field, od::value value) {
         const std::uint64_t n = whole(field, trim(item.value().raw_json_token()));
         if (i == 3 || n > UINT32_MAX)
             throw std::invalid_argument(
-                fmt::format("\"{}\" is no grid; expected three numbers", field));
+                fmt::format("\"{}\" is not a grid; expected three numbers", field));
         *parts[i++] = static_cast<std::uint32_t>(n);
     }
     return launch_shape(dims);

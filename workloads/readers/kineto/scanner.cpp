@@ -129,7 +129,8 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
                 break;
             if (text_.empty() && !dropping_ && key_ == array_) {
                 if (c != '[')
-                    fail(fmt::format("\"{}\" is no array; expected an array of objects", array_));
+                    fail(fmt::format(
+                        "\"{}\" is not an array; expected an array of objects", array_));
                 seen_events_ = true;
                 state_ = State::kEvents;
                 break;
@@ -193,7 +194,7 @@ void TraceScanner::feed(std::string_view block, const OnEvent& on_event) {
         }
         case State::kDone:
             if (!is_space(c) && c != '\0')
-                fail("has something behind the end; expected nothing more");
+                fail("has text after the end; expected nothing more");
             break;
         }
     }

@@ -73,7 +73,7 @@ Line parse_line(const std::string& text, const std::string& file, std::uint64_t 
     const std::string where = fmt::format("line {}", number);
     const Json json = Json::parse(text, nullptr, false);
     if (json.is_discarded())
-        throw ConfigError(file, where, "is no JSON; expected an object on each line");
+        throw ConfigError(file, where, "is not JSON; expected an object on each line");
     const JsonFields fields(json, file, where + ": ");
     Line line;
     if (const auto header = fields.object_if_any("header"))

@@ -88,7 +88,7 @@ private:
                 const std::string where = fmt::format("line {}", lines.number());
                 const Json json = Json::parse(text, nullptr, false);
                 if (json.is_discarded())
-                    throw ConfigError(file_, where, "is no JSON; expected a row of results");
+                    throw ConfigError(file_, where, "is not JSON; expected a row of results");
                 read_row(JsonFields(json, file_, where + ": "));
             }
         }

@@ -122,7 +122,7 @@ private:
         if (!bytes) {
             if (contains(line, "NCCL version"))
                 log_.library = line;
-            ++log_.dropped["lines that are no results"];  // of the launcher or NCCL_DEBUG
+            ++log_.dropped["lines that are not results"];  // of the launcher or NCCL_DEBUG
             return;
         }
         constexpr std::size_t kOutOfPlace = 5;  // after size, count, type, redop, root
@@ -134,7 +134,7 @@ private:
                  "busbw, #wrong out of place and in place");
         const auto root = number<std::int64_t>(words[4]);
         if (!root || *bytes >> 48U)
-            fail("holds something else than numbers; expected size and root");
+            fail("holds cells that are not numbers; expected size and root");
         NcclTestsRow row{lines_.number(), *bytes, words[2],     words[3],
                          *root,           {},     std::nullopt, std::nullopt};
         row.out_of_place = time_at(words, kOutOfPlace);
@@ -151,7 +151,7 @@ private:
         const auto bus = number<double>(words[first + 2]);
         constexpr double kMost = 1e12;
         if (!time || !algorithm || !bus || !(*time > 0) || !(*time < kMost))
-            fail("holds something else than numbers; expected time, algbw and busbw");
+            fail("holds cells that are not numbers; expected time, algbw and busbw");
         NcclTestsTime measured{*time, *algorithm, *bus, std::nullopt};
         // Old versions print the largest difference there, as column error. N/A: not checked.
         if (counts_wrong_ && first + 3 < words.size())

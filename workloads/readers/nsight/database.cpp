@@ -34,7 +34,7 @@ std::optional<std::uint64_t> Rows::number(int column) const {
     if (statement_->is_null(column))
         return std::nullopt;
     if (statement_->type(column) != Statement::Type::kInteger)
-        fail(column, "is no whole number; expected one");
+        fail(column, "is not a whole number; expected one");
     const std::int64_t value = statement_->integer(column);
     if (value < 0)
         fail(column, fmt::format("is {}; expected a number that is not negative", value));
@@ -102,7 +102,7 @@ Rows Database::rows(const std::string& table, const std::vector<Column>& columns
         if (!found && column.required)
             throw ConfigError(
                 file_, fmt::format("{}/{}", table, column.name),
-                "is no column of the table; expected the export of Nsight Systems");
+                "is not a column of the table; expected the export of Nsight Systems");
         list += fmt::format(
             "{}{} AS {}", list.empty() ? "" : ", ", found ? sql_name(column.name) : "NULL",
             sql_name(column.name));

@@ -86,7 +86,7 @@ private:
         if (!database_.has(kKernels))
             throw ConfigError(
                 file_, kKernels,
-                "is not there; expected the export of a run that was traced with --trace=cuda");
+                "does not exist; expected the export of a run that was traced with --trace=cuda");
         Rows rows = database_.rows(kKernels, {{"start"}, {"deviceId"}, {"globalPid", false}});
         while (rows.next()) {
             origin_ = std::min(origin_, rows.needed(0));
@@ -128,7 +128,8 @@ private:
         }
         if (!database_.has(kGpus))
             ranks_.begin()->second.raw.report.warnings.emplace_back(
-                "the table TARGET_INFO_GPU is not there, so names, memory and SMs of the GPUs are "
+                "the table TARGET_INFO_GPU does not exist, so names, memory and SMs of the GPUs "
+                "are "
                 "unknown: nsys export writes it from a whole report");
         if (ranks_.size() > 1)
             ranks_.begin()->second.raw.report.warnings.push_back(fmt::format(

@@ -144,7 +144,7 @@ public:
 
     void take(const tf::Record& record) {
         if (ended_)
-            throw RecordError("", "stands behind the end record; expected nothing more");
+            throw RecordError("", "follows the end record; expected nothing more");
         if (!begun_ && !std::holds_alternative<tf::TraceRecord>(record))
             throw RecordError("/type", "is not trace; expected the trace record first");
         std::visit([this](const auto& r) { add(r); }, record);
@@ -153,7 +153,7 @@ public:
 
     TraceWorkload finish() {
         if (!ended_)
-            throw RecordError("", "has no end record behind it; expected a whole trace");
+            throw RecordError("", "has no end record after it; expected a whole trace");
         finish_rank();
         if (workload_.graph.ranks.empty())
             throw RecordError("", "ends a trace without ranks; expected one at least");
@@ -205,7 +205,7 @@ private:
     void add(const tf::RankRecord& r) {
         finish_rank();
         if (!ranks_.insert(r.rank).second)
-            throw RecordError("/rank", "was there before; expected each rank once");
+            throw RecordError("/rank", "appeared before; expected each rank once");
         if (r.world_size > kMostTracedRanks || r.rank >= std::max(1U, r.world_size))
             throw RecordError(
                 "/world_size",

@@ -101,7 +101,7 @@ template <class R>
     throw RecordError(
         pointer_to(key),
         fmt::format(
-            "is no key of a {} record; {}", R::kType,
+            "is not a key of a {} record; {}", R::kType,
             near.empty() ? fmt::format("expected one of: {}", fmt::join(known, ", "))
                          : fmt::format("did you mean \"{}\"?", near)));
 }
@@ -155,7 +155,7 @@ R read_record(od::object object) {
         if (bit == 0 && copy != "type")
             fail_unknown_key<R>(copy);
         if (bit == 0 || (seen & bit) != 0)
-            throw RecordError(pointer_to(copy), "stands there twice; expected it once");
+            throw RecordError(pointer_to(copy), "appears twice; expected it once");
         seen |= bit;
     }
     check_required<R>(seen);
@@ -166,11 +166,10 @@ template <std::size_t I = 0>
 Record read_type(std::string_view type, od::object object) {
     if constexpr (I == std::variant_size_v<Record>) {
         throw RecordError(
-            "/type",
-            fmt::format(
-                "is {}, which no record is called; expected trace, name, group, exchange, rank, "
-                "stream, kernel, collective, send, receive, copy, host or end",
-                json_text(type)));
+            "/type", fmt::format(
+                         "is {}, which names no record; expected trace, name, group, exchange, "
+                         "rank, stream, kernel, collective, send, receive, copy, host or end",
+                         json_text(type)));
     } else {
         using R = std::variant_alternative_t<I, Record>;
         if (type == R::kType)
@@ -196,12 +195,13 @@ Record RecordParser::parse(std::string& line) {
         od::object object = document.get_object();
         std::string_view found;
         if (object.find_field_unordered("type").get(found) != simdjson::SUCCESS)
-            throw RecordError("/type", "is missing or no text; expected what record this is");
+            throw RecordError(
+                "/type", "is missing or not a string; expected the kind of the record");
         const std::string type(found);
         object.reset();
         Record record = read_type(type, object);
         if (document.current_location().error() == simdjson::SUCCESS)
-            throw RecordError("", "has something behind its end; expected one object a line");
+            throw RecordError("", "has text after its end; expected one object a line");
         return record;
     } catch (const simdjson::simdjson_error& error) {
         throw RecordError("", fmt::format("is malformed ({}); expected a record", error.what()));
