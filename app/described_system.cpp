@@ -202,14 +202,14 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
             lines.push_back(fmt::format("\"lanes_to_switch\": {}", Json(lanes).dump()));
         else if (all == of_base)
             notes.push_back(fmt::format(
-                "how {} links are shared among switches is {}'s: {} does not tell", all,
+                "how {} links are shared among switches is {}'s: {} does not say", all,
                 base->file.stem().string(), choice.from));
         else
             throw ConfigError(
                 choice.from, "",
                 fmt::format(
-                    "tells of {} links of a GPU to switches, {} has {}, and it does not tell how "
-                    "many switches share them; expected a topology of NCCL that names them",
+                    "lists {} links of a GPU to switches, {} has {}, and it does not say how many "
+                    "switches share them; expected a topology of NCCL that names them",
                     all, base->file.stem().string(), of_base));
     } else if (fabric == Fabric::kMesh) {
         lines.push_back(fmt::format("\"lanes\": {}", *mesh));

@@ -47,8 +47,7 @@ void add_import(CLI::App& app, Chosen& chosen) {
                 std::fwrite(text.data(), 1, text.size(), stdout);
             else if (std::filesystem::exists(arguments->out))
                 throw ConfigError(
-                    arguments->out.string(), "",
-                    "is there already; expected the name of a new file");
+                    arguments->out.string(), "", "exists already; expected the name of a new file");
             else
                 replace_file(arguments->out, text);
             return 0;

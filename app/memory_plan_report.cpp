@@ -32,7 +32,8 @@ std::string head(const MemoryWorkload& workload) {
     const AccessSchedule& schedule = workload.schedule;
     return fmt::format(
         "{}, batch {}, on {}: {} steps, {:.3f} ms of kernels\n"
-        "always there {:.0f} MiB, may travel {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} GB/s out\n",
+        "always resident {:.0f} MiB, may be offloaded {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} "
+        "GB/s out\n",
         workload.network, workload.batch, workload.gpu, schedule.steps.size(),
         to_milliseconds(kernel_seconds(schedule)), mebi(schedule.resident_bytes),
         mebi(candidate_bytes(schedule)), workload.rates.in / 1e9, workload.rates.out / 1e9);

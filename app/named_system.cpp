@@ -14,7 +14,7 @@ std::filesystem::path named_system(const std::string& system) {
                 : validation::find_root({}) / "configs" / "systems" / (system + ".json");
     if (!std::filesystem::exists(path))
         throw ConfigError(
-            path.string(), "", "is not there; expected a system, as configs/systems has");
+            path.string(), "", "does not exist; expected a system, as configs/systems has");
     return path;
 }
 

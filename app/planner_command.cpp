@@ -60,8 +60,8 @@ PlannerBudget budget_of(const std::string& text) {
         throw ConfigError(
             "--budget", "",
             fmt::format(
-                "is no number of simulations, and as a time it {}; expected such as 200 or \"90 "
-                "s\"",
+                "is not a number of simulations, and as a time it {}; expected one such as 200 or "
+                "\"90 s\"",
                 problem.what()));
     }
     return budget;

@@ -187,7 +187,7 @@ private:
 
     [[nodiscard]] std::string free_overlap() const {
         if (!result_.alone_best)
-            return "which plan would win if overlap were free the budget left open\n";
+            return "the budget did not suffice to tell which plan would win if overlap were free\n";
         const SimulatedPlan& plan = result_.simulated[*result_.alone_best];
         if (*result_.alone_best == 0)
             return fmt::format(
@@ -196,8 +196,8 @@ private:
                 to_milliseconds(*plan.alone_seconds),
                 percent_more(plan.seconds, *plan.alone_seconds));
         return fmt::format(
-            "if overlap were free, plan {} would win in {:.3f} ms; with contention it takes "
-            "{:.3f} ms, {:.1f} % more than the best: who plans without contention loses that\n",
+            "if overlap were free, plan {} would win in {:.3f} ms; with contention it takes {:.3f} "
+            "ms, {:.1f} % more than the best, which planning without contention would lose\n",
             *result_.alone_best + 1, to_milliseconds(*plan.alone_seconds),
             to_milliseconds(plan.seconds), percent_more(plan.seconds, best()));
     }

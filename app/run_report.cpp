@@ -186,7 +186,7 @@ std::map<std::string, std::vector<ChartPass>> passes_of(const std::filesystem::p
         if (!name) {
             problems.push_back(
                 {file.string(), fmt::format("line {}", row.line),
-                 fmt::format("\"{}\" is no pass; expected one such as F3@1", row["pass"])});
+                 fmt::format("\"{}\" is not a pass; expected one such as F3@1", row["pass"])});
             continue;
         }
         const std::uint64_t start = picoseconds(number(row, "start_us"));

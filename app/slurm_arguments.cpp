@@ -43,7 +43,7 @@ SlurmOptions SlurmArguments::options() const {
     if (error)
         throw IoError("/proc/self/exe", error.value(), "find this program");
     if (!prologue.empty() && !std::filesystem::exists(prologue))
-        throw ConfigError("--prologue", "", "names " + prologue + ", which is not there");
+        throw ConfigError("--prologue", "", "names " + prologue + ", which does not exist");
     return slurm;
 }
 

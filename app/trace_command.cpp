@@ -79,7 +79,7 @@ void try_run(
             trial.problems.push_back({files, "", std::move(why)});
         trial.assumptions.push_back(fmt::format(
             "one rank stands for all {}: its process groups can be laid out, but {} operations are "
-            "too many to follow here, so whether all ranks come to their end shows in the run",
+            "too many to follow here, so only the run shows whether all ranks end",
             ranks, operations));
         return;
     }
@@ -95,13 +95,12 @@ void try_run(
         trial.problems.push_back(
             {files, "",
              fmt::format(
-                 "do not come to their end: {}; expected the same calls in an order that ends: "
-                 "were the traces cut at the same step?",
+                 "do not end: {}; expected the same calls in an order that ends: were the traces "
+                 "cut at the same step?",
                  why)});
     if (impossible.overlapped.empty() && !impossible.serial.empty())
         trial.assumptions.push_back(fmt::format(
-            "without overlap the run does not come to its end ({}): only scenarios with overlap "
-            "are possible",
+            "without overlap the run does not end ({}): only scenarios with overlap are possible",
             impossible.serial.front()));
 }
 

@@ -129,7 +129,7 @@ std::filesystem::path folder_of_all(const std::string& data) {
     throw ConfigError(
         "--data", "",
         fmt::format(
-            "\"{}\" is no folder; expected a folder of measurements, or a file and the name of "
+            "\"{}\" is not a folder; expected a folder of measurements, or a file and the name of "
             "exactly one suite",
             data));
 }

@@ -108,7 +108,7 @@ def check(root):
             if kind != '"':
                 continue
             if not (root / target).is_file():
-                problems.append(f'{where}: "{target}" is no file; include paths start at the root')
+                problems.append(f'{where}: "{target}" is not a file; include paths start at the root')
                 continue
             if not may_include(folder, target):
                 allowed = ", ".join((folder, *LAYERS[folder]))

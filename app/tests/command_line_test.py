@@ -411,7 +411,7 @@ class Looks(Folder):
         self.refused("calibrate", "hgx_h1000", "--data", "x", "--out", out, says="expected a system")
         table = self.folder / "table.csv"
         table.write_text("a,b\n1,2\n")
-        self.refused("calibrate", "hgx_h100", "--data", table, "--out", out, says="is no table that is known")
+        self.refused("calibrate", "hgx_h100", "--data", table, "--out", out, says="is not a table that is known")
         self.assertFalse(out.exists())
 
     def test_describe_every_system_that_ships(self):

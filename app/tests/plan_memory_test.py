@@ -130,7 +130,7 @@ class PlanMemory(unittest.TestCase):
 
     def test_what_cannot_be_planned_is_refused(self):
         refusals = [
-            ([SOURCE / "configs/experiments/all_reduce_256MiB.json"], "/workload/type: is no training"),
+            ([SOURCE / "configs/experiments/all_reduce_256MiB.json"], "/workload/type: is not training"),
             ([VGG, "--set", "/workload/plan/tensor=2"], "/workload/plan/tensor: is 2, and vgg16 has no layer"),
             ([VGG, "--set", "/workload/plan/sharding=parameters"], "/workload/plan/sharding: keeps a part"),
             ([VGG, "--set", "/workload/plan/recompute=exact"], "/workload/plan/recompute: is exact"),

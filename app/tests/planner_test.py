@@ -65,7 +65,7 @@ class Planner(unittest.TestCase):
     def test_a_budget_says_what_it_left_open(self):
         text = self.plan("--budget", "1", "--jobs", "1")
         self.assertIn("not proved: the budget left", text)
-        self.assertIn("which plan would win if overlap were free the budget left open", text)
+        self.assertIn("the budget did not suffice to tell which plan would win if overlap were free", text)
         self.assertIn("1 plan simulated", text)
 
     def test_refusals_name_their_place(self):
@@ -78,7 +78,7 @@ class Planner(unittest.TestCase):
         }
         for expected, change in errors.items():
             self.assertIn(expected, self.plan(experiment=EXPERIMENT | change, code=2))
-        self.assertIn("expected such as 200", self.plan("--budget", "soon", code=2))
+        self.assertIn("expected one such as 200", self.plan("--budget", "soon", code=2))
         done = subprocess.run([PROGRAM, "plan"], capture_output=True, text=True, timeout=100, check=False)
         self.assertEqual((done.returncode, done.stderr.strip()),
                          (2, "plan: /: names no experiment; expected its file, or plan memory"))

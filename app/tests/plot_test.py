@@ -25,7 +25,7 @@ def main():
     if "python3-pandas" in nothing.stderr:
         print("skipped: " + nothing.stderr)
         return 77
-    assert nothing.returncode == 1 and "nowhere/sweep.db: is not there" in nothing.stderr, nothing.stderr
+    assert nothing.returncode == 1 and "nowhere/sweep.db: does not exist" in nothing.stderr, nothing.stderr
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         sweep = folder / "sweep.json"

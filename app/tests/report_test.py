@@ -168,7 +168,7 @@ def check_pass_that_is_none(run):
     passes.write_text(whole.replace(",F1@0,", ",X1@0,"), encoding="utf-8")
     done = subprocess.run([PROGRAM, "report", run], check=False, capture_output=True, text=True)
     assert done.returncode == 2, done.returncode
-    assert '"X1@0" is no pass; expected one such as F3@1' in done.stderr and "passes.csv: line " in done.stderr, done.stderr
+    assert '"X1@0" is not a pass; expected one such as F3@1' in done.stderr and "passes.csv: line " in done.stderr, done.stderr
     passes.write_text(whole, encoding="utf-8")
     assert (run / "report.html").read_bytes() == page
 

@@ -33,7 +33,7 @@ class Folder:
         """The path of a file in the folder. If it is missing, raises InputError that says `otherwise` was expected."""
         path = self.folder / name
         if not path.is_file():
-            raise InputError([Problem(str(path), "/", "is not there", otherwise)])
+            raise InputError([Problem(str(path), "/", "does not exist", otherwise)])
         return path
 
 
@@ -149,7 +149,7 @@ class Result:
     def energy(self, power: Optional[PathLike] = None, *, program: Optional[PathLike] = None) -> Table:
         """Energy of a step, estimated from the power numbers in the file `power`, by default those that ship: one row per
         scenario with `step_us`, `gpu_watts` (mean of a GPU), `step_joules` and the parts `idle_joules` ...
-        `network_joules`, each with its `_low` and `_high` end. docs/energy.md says what is counted."""
+        `network_joules`, each with its `_low` and `_high` end. docs/results.md#energy says what is counted."""
         arguments = ["energy", str(self.folder), "--json"] + ([] if power is None else ["--power", os.fspath(power)])
         told = json.loads(call(arguments, program=program).output)
         return table(_energy_row(scenario) for scenario in told["scenarios"])

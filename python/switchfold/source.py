@@ -36,7 +36,7 @@ def settings(values: Settings) -> List[str]:
     arguments: List[str] = []
     for pointer, value in (values or {}).items():
         if not pointer.startswith("/"):
-            raise ValueError(f'"{pointer}" is no JSON pointer; expected one such as "/workload/size"')
+            raise ValueError(f'"{pointer}" is not a JSON pointer; expected one such as "/workload/size"')
         arguments += ["--set", f"{pointer}={_json(value)}"]
     return arguments
 

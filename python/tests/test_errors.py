@@ -66,7 +66,7 @@ class OfTheProgram(unittest.TestCase):
 
     def test_a_wrong_setting_says_which(self):
         self.assertEqual(self.refused(collective(), {"/workload/siz": "1 MiB"})[0].pointer, "/workload/siz")
-        with self.assertRaisesRegex(ValueError, "no JSON pointer"):
+        with self.assertRaisesRegex(ValueError, "not a JSON pointer"):
             switchfold.run(collective(), {"workload.size": "1 MiB"})
 
     def test_a_simulation_that_is_given_up(self):

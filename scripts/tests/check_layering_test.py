@@ -55,7 +55,7 @@ class CheckLayering(unittest.TestCase):
         self.wrong("core/a.cpp", "#include <systemc>\n", "must not include <systemc>")
 
     def test_a_folder_name_is_no_prefix_of_another(self):
-        self.wrong("core/a.cpp", '#include "core_too/b.h"\n', "is no file")
+        self.wrong("core/a.cpp", '#include "core_too/b.h"\n', "is not a file")
 
     def test_systemc_behind_an_allowed_header(self):
         files = {**self.base, "sim/run.h": '#include "models/gpu/gpu.h"\n'}
@@ -64,7 +64,7 @@ class CheckLayering(unittest.TestCase):
         self.assertIn("sim/run.h -> models/gpu/gpu.h -> systemc", out)
 
     def test_relative_includes_are_no_files(self):
-        self.wrong("core/a.cpp", '#include "units.h"\n', "is no file")
+        self.wrong("core/a.cpp", '#include "units.h"\n', "is not a file")
 
     def test_unknown_folders_fail(self):
         code, out = check({**self.base, "elsewhere/a.cpp": ""})
