@@ -15,6 +15,7 @@
 #include "workloads/graph/spread.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/whole_run.h"
+#include "workloads/readers/chakra/write.h"
 #include "workloads/readers/read_traces.h"
 #include "workloads/readers/trace_format/trace_file.h"
 
@@ -35,6 +36,7 @@ namespace {
 struct TraceArguments {
     std::vector<std::string> files;
     std::string out;
+    std::string to = "switchfold";
     std::string system;  ///< empty: none
     bool json = false;
 };
@@ -260,6 +262,17 @@ int inspect_traces(const TraceArguments& arguments, const Log& log) {
 int convert_traces(const TraceArguments& arguments, const Log& log) {
     const TraceWorkload workload = read(arguments, log);
     log.step(fmt::format("writing {}", arguments.out));
+    if (arguments.to == "chakra") {
+        const WrittenChakra written = write_chakra(workload, arguments.out);
+        fmt::print(
+            "{} graphs: {}{}\n", written.graphs.size(), written.graphs.front().string(),
+            written.graphs.size() > 1 ? ", ..." : "");
+        if (!written.groups.empty())
+            fmt::print("process groups: {}\n", written.groups.string());
+        for (const std::string& note : written.notes)
+            fmt::print("  - {}\n", note);
+        return 0;
+    }
     write_trace(workload, arguments.out, fmt::format("switchfold {}", version()));
     return 0;
 }
@@ -301,13 +314,21 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
         "--system", checked->system,
         "Try them on this system: a file, or a name of configs/systems (hgx_h100)");
     check->add_flag("--json", checked->json, "Print JSON");
-    const auto [convert, converted] =
-        add("convert",
-            "Write traces as one file in switchfold's own format (docs/trace_format.md).\n\n"
-            "Example:\n  switchfold trace convert rank0.json.gz rank1.json.gz --out run.swt",
-            convert_traces);
-    convert->add_option("--out", converted->out, "The file to write; .jsonl: not compressed")
+    const auto [convert, converted] = add(
+        "convert",
+        "Write traces as one file in switchfold's own format (docs/trace_format.md), or as graphs "
+        "of MLCommons Chakra.\n\nExamples:\n"
+        "  switchfold trace convert rank0.json.gz rank1.json.gz --out run.swt\n"
+        "  switchfold trace convert run.swt --to chakra --out run",
+        convert_traces);
+    convert
+        ->add_option(
+            "--out", converted->out,
+            "The file to write; .jsonl: not compressed. Of Chakra: what comes before .0.et, .1.et, "
+            "...")
         ->required();
+    convert->add_option("--to", converted->to, "switchfold, or chakra, which ASTRA-sim reads")
+        ->check(CLI::IsMember({"switchfold", "chakra"}));
 }
 
 }  // namespace switchfold

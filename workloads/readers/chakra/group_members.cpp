@@ -93,7 +93,7 @@ private:
 
     /// The size of an all-gather that was read is one rank's part.
     void enlarge(CollectiveOperation& c, const std::string& file) const {
-        if (c.kind != CollectiveKind::kAllGather)
+        if (!told_by_part(c.kind))
             return;
         const std::uint64_t parts = groups_[c.group].ranks.size();
         if (c.bytes.count() > UINT64_MAX / 2 / parts)

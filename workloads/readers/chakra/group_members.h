@@ -15,6 +15,12 @@ namespace switchfold::chakra {
 /// Ranks of process groups by name, ascending.
 using GroupMembers = std::map<std::string, std::vector<std::uint32_t>>;
 
+/// Whether comm_size is a rank's part of what nccl-tests counts.
+[[nodiscard]] constexpr bool told_by_part(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllGather || kind == CollectiveKind::kGather ||
+           kind == CollectiveKind::kScatter;
+}
+
 /// Whether a file that begins with these bytes says which ranks process groups hold, as STAGE and
 /// ASTRA-sim write it beside Chakra traces: {"1": [0, 1], "2": [0, 2]}.
 [[nodiscard]] bool is_group_members(std::string_view beginning);

@@ -300,7 +300,7 @@ private:
             std::max<std::size_t>(1, groups_->groups()[collective.group].ranks.size());
         // comm_size counts a rank's contribution, nccl-tests an all-gather's result.
         const std::uint64_t size = node.number("comm_size", 0);
-        const std::uint64_t copies = collective.kind == CollectiveKind::kAllGather ? members : 1;
+        const std::uint64_t copies = chakra::told_by_part(collective.kind) ? members : 1;
         if (size > UINT64_MAX / 2 / copies)
             fail(node, fmt::format("moves {} bytes; expected fewer", size));
         collective.bytes = Bytes(size * copies);
@@ -321,6 +321,10 @@ private:
             return CollectiveKind::kReduce;
         case 2:
             return CollectiveKind::kAllGather;
+        case 3:
+            return CollectiveKind::kGather;
+        case 4:
+            return CollectiveKind::kScatter;
         case 5:
             return CollectiveKind::kBroadcast;
         case 6:
@@ -332,7 +336,7 @@ private:
             fail(
                 node, fmt::format(
                           "is a collective of type {}; expected all-reduce, reduce, all-gather, "
-                          "broadcast, all-to-all, reduce-scatter or barrier",
+                          "gather, scatter, broadcast, all-to-all, reduce-scatter or barrier",
                           type == UINT64_MAX ? "nothing" : fmt::format("{}", type)));
         }
     }

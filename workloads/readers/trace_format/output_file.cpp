@@ -14,14 +14,14 @@ namespace {
 constexpr int kLevel = 9;
 }  // namespace
 
-OutputFile::OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::filesystem::path path, bool plain) : path_(std::move(path)) {
     partial_ = path_;
     partial_ += ".partial";
     errno = 0;
     file_ = std::fopen(partial_.c_str(), "wb");
     if (file_ == nullptr)
         fail();
-    if (path_.extension() == ".jsonl")
+    if (plain)
         return;
     zstd_ = ZSTD_createCCtx();
     SWITCHFOLD_CHECK(zstd_ != nullptr, "zstd has no memory");

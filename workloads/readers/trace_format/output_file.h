@@ -11,12 +11,12 @@ struct ZSTD_CCtx_s;
 
 namespace switchfold::trace_format {
 
-/// Writes text compressed by zstd; plain if the name ends in ".jsonl". The file appears under its
-/// name only when it is complete.
+/// Writes text as it is, or compressed by zstd. The file appears under its name only when it is
+/// complete.
 class OutputFile {
 public:
     /// Throws IoError, as all members do.
-    explicit OutputFile(std::filesystem::path path);
+    OutputFile(std::filesystem::path path, bool plain);
     ~OutputFile();
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;

@@ -106,7 +106,7 @@ tf::HostRecord record_of(const HostDelayOperation& delay) {
 class TraceWriter {
 public:
     TraceWriter(const TraceWorkload& workload, const std::filesystem::path& path) :
-        workload_(workload), file_(path) {}
+        workload_(workload), file_(path, path.extension() == ".jsonl") {}
 
     void run(std::string_view written_by) {
         const ExecutionGraph& graph = workload_.graph;
