@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/astra_sim.h"
 
+#include "app/astra_network.h"
 #include "core/error.h"
 #include "core/json.h"
 
@@ -9,11 +10,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <fstream>
-#include <map>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -26,137 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostGraphs = 16'384;
 
-std::string_view stripped(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t\r\"'");
-    if (first == std::string_view::npos)
-        return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\"'") - first + 1);
-}
-
-/// Of YAML what such networks are written in: a key a line, its value a word or a list in brackets.
-class NetworkFile {
-public:
-    explicit NetworkFile(const fs::path& file) : file_(file.string()) {
-        std::ifstream in(file);
-        if (!in)
-            throw ConfigError(file_, "/", "cannot be read; expected a network of ASTRA-sim (YAML)");
-        std::uint32_t line = 0;
-        for (std::string row; std::getline(in, row);) {
-            ++line;
-            const std::string_view text = stripped(std::string_view(row).substr(0, row.find('#')));
-            if (text.empty() || text == "---")
-                continue;
-            const std::size_t colon = text.find(':');
-            if (colon == std::string_view::npos)
-                throw ConfigError(
-                    file_, fmt::format("line {}", line),
-                    fmt::format(
-                        "is \"{}\"; expected a key and its values: topology: [ Ring ]", text));
-            std::string_view list = stripped(text.substr(colon + 1));
-            if (list.starts_with('[') != list.ends_with(']'))
-                throw ConfigError(
-                    file_, fmt::format("line {}", line),
-                    "has a list that does not end on its line; expected [ ... ]");
-            if (list.starts_with('['))
-                list = list.substr(1, list.size() - 2);
-            std::vector<std::string>& words = values_[std::string(stripped(text.substr(0, colon)))];
-            for (std::size_t from = 0; from <= list.size();) {
-                const std::size_t to = std::min(list.find(',', from), list.size());
-                if (const auto word = stripped(list.substr(from, to - from)); !word.empty())
-                    words.emplace_back(word);
-                from = to + 1;
-            }
-        }
-    }
-
-    [[nodiscard]] const std::vector<std::string>& words(const std::string& key) const {
-        const auto found = values_.find(key);
-        if (found == values_.end() || found->second.empty())
-            throw ConfigError(file_, "/" + key, "is missing; expected it for each dimension");
-        return found->second;
-    }
-    [[nodiscard]] double number(const std::string& key, double least, double most) const {
-        const std::string& text = words(key).front();
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc() || end != text.data() + text.size() || !(value >= least) ||
-            !(value <= most))
-            throw ConfigError(
-                file_, "/" + key,
-                fmt::format("is {}; expected a number from {} to {}", text, least, most));
-        return value;
-    }
-    [[noreturn]] void fail(const std::string& key, const std::string& what) const {
-        throw ConfigError(file_, "/" + key, what);
-    }
-    [[nodiscard]] std::vector<std::string> others() const {
-        std::vector<std::string> names;
-        for (const auto& [key, value] : values_)
-            if (key != "topology" && key != "npus_count" && key != "bandwidth" && key != "latency")
-                names.push_back(key);
-        return names;
-    }
-
-private:
-    std::string file_;
-    std::map<std::string, std::vector<std::string>> values_;
-};
-
-OrderedJson link_of(double gigabytes, double nanoseconds) {
-    return {
-        {"lane_bandwidth", fmt::format("{} MB/s", static_cast<std::uint64_t>(gigabytes * 1e3))},
-        {"latency", fmt::format("{} ps", static_cast<std::uint64_t>(nanoseconds * 1e3))},
-        {"buffer_per_lane", "1 MiB"},
-        {"$source", "ASTRA-sim's network; it has no packets, and buffers without end"}};
-}
-
-OrderedJson topology_of(const NetworkFile& network, std::uint32_t ranks) {
-    const std::vector<std::string>& dimensions = network.words("topology");
-    if (dimensions.size() != 1)
-        network.fail(
-            "topology",
-            fmt::format(
-                "has {} dimensions; expected one: machines in a network are written as a cluster "
-                "(docs/systems.md)",
-                dimensions.size()));
-    constexpr double kMostRanks = 16'384;
-    const auto npus = static_cast<std::uint32_t>(network.number("npus_count", 2, kMostRanks));
-    if (npus != ranks)
-        network.fail(
-            "npus_count",
-            fmt::format("is {}, and there are {} graphs; expected as many", npus, ranks));
-    const double bandwidth = network.number("bandwidth", 0.001, 100'000);
-    const double latency = network.number("latency", 0, 1e9);
-    const OrderedJson link = link_of(bandwidth, latency);
-    const std::string& shape = dimensions.front();
-    if (shape == "Switch")
-        return {
-            {"type", "switched"},
-            {"gpus", npus},
-            {"lanes_to_switch", OrderedJson::array({1})},
-            {"link", link},
-            {"switch", {{"latency", "0 ns"}, {"multicast", false}}}};
-    if (shape == "FullyConnected")
-        return {
-            {"type", "full_mesh"},
-            {"gpus", npus},
-            {"lanes", 1},
-            {"link", link},
-            {"host_link", link}};
-    if (shape == "Ring") {
-        OrderedJson edges = OrderedJson::array();
-        for (std::uint32_t i = 0; i < (npus == 2 ? 1 : npus); ++i)
-            edges.push_back({{"a", i}, {"b", (i + 1) % npus}});
-        return {
-            {"type", "direct"},
-            {"gpus", npus},
-            {"edges", edges},
-            {"link", link},
-            {"host_link", link}};
-    }
-    network.fail("topology", fmt::format("is {}; expected Ring, FullyConnected or Switch", shape));
-}
-
 std::string near_path(const fs::path& folder, const fs::path& to) {
     const fs::path whole = fs::weakly_canonical(to);
     const fs::path near = whole.lexically_relative(fs::weakly_canonical(folder));
@@ -165,26 +31,130 @@ std::string near_path(const fs::path& folder, const fs::path& to) {
                                                                              : near.string();
 }
 
+/// The name of a program as the experiment writes it.
+OrderedJson program_policy(const AstraSimInputs& inputs, const fs::path& program) {
+    return {{"algorithm", {{"program", near_path(inputs.folder, program)}}}};
+}
+
 /// How one kind of collective runs; nothing: no counterpart.
 std::optional<OrderedJson>
 policy_of(const std::string& word, bool all_reduce, const AstraSimInputs& inputs) {
     if (word == "ring" || word == "oneRing")
         return OrderedJson{{"algorithm", "ring"}};
     if (word.starts_with("direct") && all_reduce)
-        return OrderedJson{
-            {"algorithm",
-             {{"program",
-               near_path(inputs.folder, inputs.configs / "programs/all_pairs_all_reduce.json")}}}};
+        return program_policy(inputs, inputs.configs / "programs/all_pairs_all_reduce.json");
     return {};
 }
 
+/// A list of one word, or of one a dimension.
+std::vector<std::string> implementations(const Json& value) {
+    std::vector<std::string> words;
+    for (const Json& word : value.is_array() ? value : Json::array({value}))
+        words.push_back(word.is_string() ? word.get<std::string>() : word.dump());
+    return words;
+}
+
+/// The parts of an experiment that ASTRA-sim's system says.
+class SystemFile {
+public:
+    SystemFile(const AstraSimInputs& inputs, const AstraNetwork& network) :
+        inputs_(inputs), network_(network) {
+        const Json system = load_json(inputs.system);
+        if (!system.is_object())
+            throw ConfigError(
+                inputs.system.string(), "/", "is no object; expected ASTRA-sim's system");
+        for (const auto& [key, value] : system.items())
+            take(key, value);
+    }
+    OrderedJson gpu{{"name", "ASTRA-sim's NPU"}};
+    OrderedJson scenario{{"name", "as given"}};
+    OrderedJson program;  ///< of the file beside the experiment; null: none
+    std::vector<std::string> lost;
+
+private:
+    void take(const std::string& key, const Json& value) {
+        constexpr std::string_view kCustom = "-custom";
+        const bool custom = key.ends_with(kCustom);
+        const std::string kind_key =
+            custom ? key.substr(0, key.size() - kCustom.size()) : std::string(key);
+        constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKinds{
+            {{"all-reduce-implementation", "all_reduce"},
+             {"all-gather-implementation", "all_gather"},
+             {"reduce-scatter-implementation", "reduce_scatter"},
+             {"all-to-all-implementation", "all_to_all"}}};
+        const auto* const kind =
+            std::ranges::find(kKinds, kind_key, [](const auto& pair) { return pair.first; });
+        if (kind != kKinds.end()) {
+            const std::vector<std::string> words = implementations(value);
+            if (custom)
+                take_custom(key, std::string(kind->second), words);
+            else
+                take_implementation(key, std::string(kind->second), words);
+        } else if (key == "peak-perf" && value.is_number() && value > 0) {
+            gpu["matrix_rate"] = fmt::format("{} TFLOP/s", value.get<double>());
+        } else if (key == "local-mem-bw" && value.is_number() && value > 0) {
+            gpu["memory"]["hbm"]["peak"] = fmt::format("{} GB/s", value.get<double>());
+        } else if (key != "roofline-enabled" || value == 0) {
+            lost.push_back(fmt::format("{} {}", key, value.dump()));
+        }
+    }
+
+    void take_implementation(
+        const std::string& key, const std::string& kind, const std::vector<std::string>& words) {
+        const auto is_ring = [](const std::string& word) {
+            return word == "ring" || word == "oneRing";
+        };
+        std::string why;
+        if (network_.dimensions.size() > 1 && words.size() > 1) {
+            const bool can = kind == "all_reduce" && !inputs_.program.empty();
+            if (can && words.size() == network_.dimensions.size()) {
+                program = dimension_program(network_);
+                scenario["collectives"][kind] = program_policy(inputs_, inputs_.program);
+                if (!std::ranges::all_of(words, is_ring))
+                    lost.push_back(fmt::format(
+                        "{} {}: rings along the dimensions", key, fmt::join(words, ", ")));
+                return;
+            }
+            if (kind == "all_reduce" && inputs_.program.empty())
+                why = "; with -o it runs along the dimensions";
+        } else if (kind == "all_to_all") {
+            if (words.size() == 1 && words.front().starts_with("direct"))
+                return;  // ours is
+        } else if (
+            const auto policy = words.size() == 1
+                                    ? policy_of(words.front(), kind == "all_reduce", inputs_)
+                                    : std::nullopt) {
+            scenario["collectives"][kind] = *policy;
+            return;
+        }
+        lost.push_back(fmt::format("{} {}: runs as auto{}", key, fmt::join(words, ", "), why));
+    }
+
+    /// Graphs of a custom collective; their path is ASTRA-sim's working directory's.
+    void take_custom(
+        const std::string& key, const std::string& kind, const std::vector<std::string>& words) {
+        std::error_code ignored;
+        for (const fs::path& folder : {fs::path("."), fs::absolute(inputs_.system).parent_path()})
+            if (words.size() == 1 &&
+                fs::is_regular_file((folder / words.front()).string() + ".0.et", ignored)) {
+                scenario["collectives"][kind] = program_policy(inputs_, folder / words.front());
+                return;
+            }
+        throw ConfigError(
+            inputs_.system.string(), "/" + key,
+            fmt::format(
+                "names {}.0.et, which is neither below this folder nor beside the system; expected "
+                "what comes before the graphs' .0.et",
+                words.empty() ? "" : words.front()));
+    }
+
+    const AstraSimInputs& inputs_;
+    const AstraNetwork& network_;
+};
+
 }  // namespace
 
-std::string experiment_of_astra_sim(const AstraSimInputs& inputs) {
-    const Json system = load_json(inputs.system);
-    if (!system.is_object())
-        throw ConfigError(inputs.system.string(), "/", "is no object; expected ASTRA-sim's system");
-    const NetworkFile network(inputs.network);
+AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
     std::vector<std::string> graphs;
     for (std::size_t rank = 0; rank < kMostGraphs; ++rank) {
         const fs::path file = fmt::format("{}.{}.et", inputs.workload.string(), rank);
@@ -197,37 +167,13 @@ std::string experiment_of_astra_sim(const AstraSimInputs& inputs) {
         throw ConfigError(
             inputs.workload.string() + ".0.et", "/",
             "is not there; expected Chakra graphs, one a rank");
-    std::vector<std::string> lost;
-    OrderedJson gpu{
-        {"$base", near_path(inputs.folder, inputs.configs / "systems/gpus/h100.json")},
-        {"name", "ASTRA-sim's NPU"}};
-    OrderedJson scenario{{"name", "as given"}};
-    const std::array<std::pair<std::string_view, std::string_view>, 3> kinds{
-        {{"all-reduce-implementation", "all_reduce"},
-         {"all-gather-implementation", "all_gather"},
-         {"reduce-scatter-implementation", "reduce_scatter"}}};
-    for (const auto& [key, value] : system.items()) {
-        const auto* const kind =
-            std::ranges::find(kinds, key, [](const auto& pair) { return pair.first; });
-        if (kind != kinds.end()) {
-            const std::string word = value.is_array() && value.size() == 1 && value[0].is_string()
-                                         ? value[0].get<std::string>()
-                                         : value.dump();
-            if (const auto policy = policy_of(word, kind->second == "all_reduce", inputs))
-                scenario["collectives"][std::string(kind->second)] = *policy;
-            else
-                lost.push_back(fmt::format("{} {}: runs as auto", key, word));
-        } else if (key == "peak-perf" && value.is_number() && value > 0) {
-            gpu["matrix_rate"] = fmt::format("{} TFLOP/s", value.get<double>());
-        } else if (key == "local-mem-bw" && value.is_number() && value > 0) {
-            gpu["memory"]["hbm"]["peak"] = fmt::format("{} GB/s", value.get<double>());
-        } else if (key != "roofline-enabled" || value == 0) {
-            lost.push_back(fmt::format("{} {}", key, value.dump()));
-        }
-    }
-    for (const std::string& key : network.others())
-        lost.push_back(fmt::format("{} of the network", key));
-    const auto ranks = static_cast<std::uint32_t>(graphs.size());
+    const AstraNetwork network =
+        read_astra_network(inputs.network, static_cast<std::uint32_t>(graphs.size()));
+    SystemFile system(inputs, network);
+    for (const std::string& key : network.unknown)
+        system.lost.push_back(fmt::format("{} of the network", key));
+    OrderedJson gpu{{"$base", near_path(inputs.folder, inputs.configs / "systems/gpus/h100.json")}};
+    gpu.update(system.gpu);
     OrderedJson files = graphs;
     if (!inputs.groups.empty())
         files.push_back(near_path(inputs.folder, inputs.groups));
@@ -239,15 +185,17 @@ std::string experiment_of_astra_sim(const AstraSimInputs& inputs) {
           {"name", "astra_sim"},
           {"measured_as", OrderedJson::array()},
           {"gpu", gpu},
-          {"topology", topology_of(network, ranks)}}},
+          {"topology", topology_of(network)}}},
         {"workload", {{"type", "trace"}, {"files", files}}},
-        {"scenarios", OrderedJson::array({scenario})}};
+        {"scenarios", OrderedJson::array({system.scenario})}};
     std::string text =
         "// From ASTRA-sim's inputs. Kernels of communication, their protocols and thread blocks, "
         "and what a\n// GPU has beside its peak rates are those of an H100: ASTRA-sim has none.\n";
-    for (const std::string& what : lost)
+    for (const std::string& what : system.lost)
         text += fmt::format("// No counterpart: {}\n", what);
-    return text + experiment.dump(2) + "\n";
+    return {
+        text + experiment.dump(2) + "\n",
+        system.program.is_null() ? std::string() : system.program.dump(2) + "\n"};
 }
 
 }  // namespace switchfold

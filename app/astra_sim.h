@@ -13,9 +13,14 @@ struct AstraSimInputs {
     std::filesystem::path workload;  ///< graphs are WORKLOAD.0.et and so on
     std::filesystem::path groups;    ///< empty: none
     std::filesystem::path configs;
-    std::filesystem::path folder;    ///< of the experiment's file
+    std::filesystem::path folder;   ///< of the experiment's file
+    std::filesystem::path program;  ///< where an all-reduce along dimensions goes; empty: nowhere
+};
+struct AstraSimExperiment {
+    std::string text;
+    std::string program;  ///< of the file beside it; empty: none
 };
 /// An experiment like them, with a list of what has no counterpart. Throws ConfigError.
-[[nodiscard]] std::string experiment_of_astra_sim(const AstraSimInputs& inputs);
+[[nodiscard]] AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs);
 
 }  // namespace switchfold

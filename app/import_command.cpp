@@ -42,14 +42,22 @@ void add_import(CLI::App& app, Chosen& chosen) {
             inputs.configs = validation::find_root({}) / "configs";
             inputs.folder = arguments->out.has_parent_path() ? arguments->out.parent_path()
                                                              : std::filesystem::path(".");
-            const std::string text = experiment_of_astra_sim(inputs);
-            if (arguments->out.empty())
-                std::fwrite(text.data(), 1, text.size(), stdout);
-            else if (std::filesystem::exists(arguments->out))
-                throw ConfigError(
-                    arguments->out.string(), "", "exists already; expected the name of a new file");
-            else
-                replace_file(arguments->out, text);
+            if (!arguments->out.empty())
+                inputs.program =
+                    inputs.folder / (arguments->out.stem().string() + ".all_reduce.json");
+            const AstraSimExperiment made = experiment_of_astra_sim(inputs);
+            if (arguments->out.empty()) {
+                std::fwrite(made.text.data(), 1, made.text.size(), stdout);
+                return 0;
+            }
+            for (const std::filesystem::path& file : {arguments->out, inputs.program})
+                if (std::filesystem::exists(file) &&
+                    (file == arguments->out || !made.program.empty()))
+                    throw ConfigError(
+                        file.string(), "", "exists already; expected the name of a new file");
+            if (!made.program.empty())
+                replace_file(inputs.program, made.program);
+            replace_file(arguments->out, made.text);
             return 0;
         };
     });

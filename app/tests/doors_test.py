@@ -6,6 +6,7 @@ usage: doors_test.py SWITCHFOLD SOURCE_DIRECTORY
 """
 import json
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -187,10 +188,57 @@ class Doors(unittest.TestCase):
             self.assertIn('"peak": "1600 GB/s"', text)
             told = json.loads(self.done("run", out, "--json"))
             self.assertGreater(told["scenarios"][0]["iteration_us"], 0)
-        (self.folder / "network.yml").write_text("topology: [ Ring, Switch ]\nnpus_count: [ 2, 2 ]\n")
-        wrong = switchfold("import", "astra-sim", "--system", self.folder / "system.json", "--network", self.folder / "network.yml",
-                           "--workload", self.folder / "work")
-        self.assertIn("network.yml: /topology: has 2 dimensions; expected one", wrong.stderr)
+
+    def astra(self, shape, counts, out, ranks=8, **system):
+        """Imports an all-reduce of 1 MiB over the dimensions."""
+        maker = runpy.run_path(str(SOURCE / "scripts/make_custom_collective"))
+        for rank in range(ranks):
+            graph = maker["Rank"]("allreduce", 1 << 20, False)
+            graph.node("all_reduce", 7, [], [("comm_type", 9, 0), ("comm_size", 9, 1 << 20)])
+            (self.folder / f"work.{rank}.et").write_bytes(graph.out)
+        (self.folder / "system.json").write_text(json.dumps(system))
+        several = [", ".join([word] * (shape.count(",") + 1)) for word in ("50.0", "500.0")]
+        (self.folder / "network.yml").write_text(
+            f"topology: [ {shape} ]\nnpus_count: [ {counts} ]\nbandwidth: [ {several[0]} ]\nlatency: [ {several[1]} ]\n")
+        return switchfold("import", "astra-sim", "--system", self.folder / "system.json", "--network",
+                          self.folder / "network.yml", "--workload", self.folder / "work", "-o", self.folder / out)
+
+    def test_networks_of_several_dimensions_run_along_them(self):
+        for number, (shape, counts) in enumerate((
+                ("Ring, Switch", "4, 2"), ("FullyConnected, Ring", "2, 4"), ("Ring, FullyConnected, Switch", "2, 2, 2"))):
+            words = ["ring"] * (shape.count(",") + 1)
+            out = f"{number}.json"
+            self.assertEqual(self.astra(shape, counts, out, **{"all-reduce-implementation": words}).stderr, "")
+            told = json.loads(self.done("run", self.folder / out, "--json", "--set", "/functional=true"))
+            collective = told["scenarios"][0]["collectives"][0]
+            self.assertEqual(collective["algorithm"], "along the dimensions")
+            # No faster than the bytes of the first dimension's reduce-scatter and all-gather on its link of 50 GB/s.
+            first = int(counts.split(",")[0])
+            links = first - 1 if shape.startswith("Full") else 2 if first > 2 else 1
+            self.assertGreater(collective["time_us"], 2 * (1 << 20) * (first - 1) / first / (50e3 * links))
+        # The links that there are: 8 of their own, then a ring of 4 twice, then 4 switches with 2 each.
+        self.astra("Ring, Switch", "4, 2", "edges.json", **{"all-reduce-implementation": "ring"})
+        text = (self.folder / "edges.json").read_text()
+        self.assertEqual((text.count('"dimension_0"\n'), text.count('"dimension_1"\n')), (8, 8))
+
+    def test_a_network_that_does_not_fit_is_told(self):
+        for shape, counts, told in (
+            ("Ring, Switch", "2, 2", "network.yml: /npus_count: is 4 together, and there are 8 graphs; expected as many"),
+            ("Ring, Switch", "8", "/npus_count: has 1 values, and topology 2; expected one for each dimension"),
+            ("Ring, Torus", "2, 4", "/topology: is Torus; expected Ring, FullyConnected or Switch"),
+        ):
+            wrong = self.astra(shape, counts, "x.json")
+            self.assertEqual(wrong.returncode, 2)
+            self.assertIn(told, wrong.stderr)
+
+    def test_a_custom_collective_of_astra_sim_is_taken(self):
+        subprocess.run([SOURCE / "scripts/make_custom_collective", "direct_all_reduce", "8", self.folder / "mine"], check=True)
+        self.assertEqual(self.astra("Switch", "8", "x.json", **{"all-reduce-implementation-custom": ["mine"]}).stderr, "")
+        told = json.loads(self.done("run", self.folder / "x.json", "--json"))
+        self.assertEqual(told["scenarios"][0]["collectives"][0]["algorithm"], "mine")
+        wrong = self.astra("Switch", "8", "y.json", **{"all-reduce-implementation-custom": ["none"]})
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("/all-reduce-implementation-custom: names none.0.et", wrong.stderr)
 
 
 if __name__ == "__main__":

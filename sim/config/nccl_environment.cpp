@@ -152,7 +152,10 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
         fail_type(c, "an object of NCCL's environment variables");
         return;
     }
-    for (const auto& [name, value] : c.value->items()) {
+    for (const auto& entry : c.value->items()) {
+        // clang 14 lets no lambda capture a structured binding.
+        const std::string& name = entry.key();
+        const auto& value = entry.value();
         const Cursor at = c.child(name, value);
         const auto known = std::ranges::find(kVariables, name, &Variable::name);
         if (known == kVariables.end()) {

@@ -66,9 +66,20 @@ ProgramFile::ProgramFile(std::string written, std::filesystem::path file) :
     written_(std::move(written)), file_(std::move(file)) {
     std::error_code ignored;
     name_ = file_.stem().string();
+    if (const auto prefix = chakra_prefix(file_)) {
+        name_ = prefix->filename().string();
+        const ChakraGraphs graphs = read_chakra_graphs(*prefix);
+        digest_ = Fnv().add(graphs.text).value();
+        fixed_ = program_from_chakra(graphs, *prefix);
+        prove_fixed();
+        return;
+    }
     if (!std::filesystem::is_regular_file(file_, ignored))
         throw ConfigError(
-            file_.string(), "/", "is not there; expected a program: our JSON, or MSCCL's XML");
+            file_.string(), "/",
+            "is not there; expected a program: our JSON, MSCCL's XML, or what comes before .0.et "
+            "in "
+            "the names of Chakra's graphs");
     if (std::filesystem::file_size(file_, ignored) > kMostBytes)
         throw ConfigError(file_.string(), "/", "is larger than 64 MiB; expected a program");
     const std::string text = read_text(file_);
@@ -88,11 +99,14 @@ ProgramFile::ProgramFile(std::string written, std::filesystem::path file) :
         if (why_not_shape(json_, file_, four).empty())
             static_cast<void>(program_from_json(json_, file_, four));
     }
-    if (fixed_) {
-        kind_ = fixed_->kind;
-        protocol_ = fixed_->protocol;
-        static_cast<void>(proved({fixed_->shape.ranks, 0, 1}));
-    }
+    if (fixed_)
+        prove_fixed();
+}
+
+void ProgramFile::prove_fixed() {
+    kind_ = fixed_->kind;
+    protocol_ = fixed_->protocol;
+    static_cast<void>(proved({fixed_->shape.ranks, 0, 1}));
 }
 
 std::string ProgramFile::why_not(Shape shape) const {

@@ -14,8 +14,8 @@
 
 namespace switchfold::programs {
 
-/// A file with a collective: our own JSON, which is for any number of ranks, or MSCCL's XML, which
-/// is for those that it says.
+/// A file with a collective: our own JSON, which is for any number of ranks, MSCCL's XML, which is
+/// for those that it says, or Chakra's graphs as ASTRA-sim's custom collectives, one a rank.
 class ProgramFile {
 public:
     /// `written`: the path as it stands in the experiment. Throws ConfigError.
@@ -36,6 +36,7 @@ public:
     [[nodiscard]] std::shared_ptr<const Proved> proved(Shape shape) const;
 
 private:
+    void prove_fixed();
     [[nodiscard]] Program program_for(const Shape& shape) const;
 
     std::string written_;
@@ -45,7 +46,7 @@ private:
     Protocol protocol_ = Protocol::kAuto;
     std::uint64_t digest_ = 0;
     Json json_;                     ///< of our own form
-    std::optional<Program> fixed_;  ///< of MSCCL's
+    std::optional<Program> fixed_;  ///< of MSCCL's and Chakra's
     mutable std::map<Shape, std::shared_ptr<const Proved>> proved_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "core/json.h"
 #include "core/xml.h"
+#include "models/collectives/programs/chakra_graphs.h"
 #include "models/collectives/programs/program.h"
 
 #include <filesystem>
@@ -35,5 +36,9 @@ why_not_shape(const Json& json, const std::filesystem::path& file, const Shape& 
 
 /// An MSCCL program as msccl-tools writes it. Throws ConfigError.
 [[nodiscard]] Program program_from_msccl(const XmlElement& root, const std::filesystem::path& file);
+
+/// A custom collective of ASTRA-sim: Chakra's graphs PREFIX.RANK.et. Throws ConfigError.
+[[nodiscard]] Program
+program_from_chakra(const ChakraGraphs& graphs, const std::filesystem::path& prefix);
 
 }  // namespace switchfold::programs

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "app/astra_network.h"
+
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string_view stripped(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r\"'");
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\"'") - first + 1);
+}
+
+/// Of YAML what such networks are written in: a key a line, its value a word or a list in brackets.
+class NetworkFile {
+public:
+    explicit NetworkFile(const fs::path& file) : file_(file.string()) {
+        std::ifstream in(file);
+        if (!in)
+            throw ConfigError(file_, "/", "cannot be read; expected a network of ASTRA-sim (YAML)");
+        std::uint32_t line = 0;
+        for (std::string row; std::getline(in, row);) {
+            ++line;
+            const std::string_view text = stripped(std::string_view(row).substr(0, row.find('#')));
+            if (text.empty() || text == "---")
+                continue;
+            const std::size_t colon = text.find(':');
+            if (colon == std::string_view::npos)
+                throw ConfigError(
+                    file_, fmt::format("line {}", line),
+                    fmt::format(
+                        "is \"{}\"; expected a key and its values: topology: [ Ring ]", text));
+            std::string_view list = stripped(text.substr(colon + 1));
+            if (list.starts_with('[') != list.ends_with(']'))
+                throw ConfigError(
+                    file_, fmt::format("line {}", line),
+                    "has a list that does not end on its line; expected [ ... ]");
+            if (list.starts_with('['))
+                list = list.substr(1, list.size() - 2);
+            std::vector<std::string>& words = values_[std::string(stripped(text.substr(0, colon)))];
+            for (std::size_t from = 0; from <= list.size();) {
+                const std::size_t to = std::min(list.find(',', from), list.size());
+                if (const auto word = stripped(list.substr(from, to - from)); !word.empty())
+                    words.emplace_back(word);
+                from = to + 1;
+            }
+        }
+    }
+
+    [[nodiscard]] const std::vector<std::string>& words(const std::string& key) const {
+        const auto found = values_.find(key);
+        if (found == values_.end() || found->second.empty())
+            throw ConfigError(file_, "/" + key, "is missing; expected it for each dimension");
+        return found->second;
+    }
+    [[nodiscard]] double
+    number(const std::string& key, std::size_t dimension, double least, double most) const {
+        if (words(key).size() != words("topology").size())
+            fail(
+                key, fmt::format(
+                         "has {} values, and topology {}; expected one for each dimension",
+                         words(key).size(), words("topology").size()));
+        const std::string& text = words(key)[dimension];
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || !(value >= least) ||
+            !(value <= most))
+            throw ConfigError(
+                file_, "/" + key,
+                fmt::format("is {}; expected a number from {} to {}", text, least, most));
+        return value;
+    }
+    [[noreturn]] void fail(const std::string& key, const std::string& what) const {
+        throw ConfigError(file_, "/" + key, what);
+    }
+    [[nodiscard]] std::vector<std::string> others() const {
+        std::vector<std::string> names;
+        for (const auto& [key, value] : values_)
+            if (key != "topology" && key != "npus_count" && key != "bandwidth" && key != "latency")
+                names.push_back(key);
+        return names;
+    }
+
+private:
+    std::string file_;
+    std::map<std::string, std::vector<std::string>> values_;
+};
+
+OrderedJson astra_link(double gigabytes, double nanoseconds) {
+    return {
+        {"lane_bandwidth", fmt::format("{} MB/s", static_cast<std::uint64_t>(gigabytes * 1e3))},
+        {"latency", fmt::format("{} ps", static_cast<std::uint64_t>(nanoseconds * 1e3))},
+        {"buffer_per_lane", "1 MiB"},
+        {"$source", "ASTRA-sim's network; it has no packets, and buffers without end"}};
+}
+
+/// ASTRA-sim's NPUs hand on what is for others; here a router beside each does.
+class SeveralDimensions {
+public:
+    explicit SeveralDimensions(const std::vector<AstraDimension>& dimensions) :
+        dimensions_(dimensions) {
+        for (const AstraDimension& dimension : dimensions) {
+            strides_.push_back(ranks_);
+            ranks_ *= dimension.npus;
+        }
+    }
+
+    OrderedJson run() {
+        double all = 0;
+        for (std::size_t d = 0; d < dimensions_.size(); ++d) {
+            const AstraDimension& of = dimensions_[d];
+            links_[name(d)] = astra_link(of.bandwidth, of.latency);
+            const std::uint32_t ways = of.shape == "Switch" ? 1
+                                       : of.shape == "Ring" ? std::min(2U, of.npus - 1)
+                                                            : of.npus - 1;
+            all += of.bandwidth * ways;
+        }
+        links_["own"] = astra_link(all, 0);
+        for (std::uint32_t r = 0; r < ranks_; ++r) {
+            nodes_.push_back({{"name", fmt::format("{}", r)}, {"kind", "gpu"}});
+            add_switch(router(r));
+            join(fmt::format("{}", r), router(r), "own");
+        }
+        for (std::size_t d = 0; d < dimensions_.size(); ++d)
+            for (std::uint32_t r = 0; r < ranks_; ++r)
+                if (r / strides_[d] % dimensions_[d].npus == 0)
+                    add_line(d, r);
+        return {
+            {"type", "graph"},
+            {"nodes", nodes_},
+            {"edges", edges_},
+            {"links", links_},
+            {"switches", {{"router", {{"latency", "0 ns"}, {"multicast", false}}}}}};
+    }
+
+private:
+    static std::string name(std::size_t d) { return fmt::format("dimension_{}", d); }
+    static std::string router(std::uint32_t rank) { return fmt::format("router_{}", rank); }
+    void add_switch(const std::string& called) {
+        nodes_.push_back({{"name", called}, {"kind", "switch"}, {"type", "router"}});
+    }
+    void join(const std::string& a, const std::string& b, const std::string& type) {
+        edges_.push_back({{"a", a}, {"b", b}, {"type", type}});
+    }
+    /// The links of the ranks that differ from the first in this dimension alone.
+    void add_line(std::size_t d, std::uint32_t first) {
+        const AstraDimension& of = dimensions_[d];
+        const auto at = [&](std::uint32_t i) { return router(first + i * strides_[d]); };
+        if (of.shape == "Switch") {
+            const std::string called = fmt::format("{}_of_{}", name(d), first);
+            add_switch(called);
+            for (std::uint32_t i = 0; i < of.npus; ++i)
+                join(at(i), called, name(d));
+            return;
+        }
+        const bool ring = of.shape == "Ring";
+        for (std::uint32_t i = 0; i < of.npus; ++i)
+            for (std::uint32_t j = i + 1; j < of.npus; ++j)
+                if (!ring || j == i + 1 || (i == 0 && j + 1 == of.npus))
+                    join(at(i), at(j), name(d));
+    }
+
+    const std::vector<AstraDimension>& dimensions_;
+    std::vector<std::uint32_t> strides_;
+    std::uint32_t ranks_ = 1;
+    OrderedJson nodes_ = OrderedJson::array();
+    OrderedJson edges_ = OrderedJson::array();
+    OrderedJson links_ = OrderedJson::object();
+};
+
+}  // namespace
+
+AstraNetwork read_astra_network(const std::filesystem::path& file, std::uint32_t ranks) {
+    const NetworkFile network(file);
+    constexpr double kMostRanks = 16'384;
+    AstraNetwork made;
+    std::uint64_t all = 1;
+    const std::vector<std::string>& shapes = network.words("topology");
+    for (std::size_t d = 0; d < shapes.size(); ++d) {
+        const std::string& shape = shapes[d];
+        if (shape != "Ring" && shape != "FullyConnected" && shape != "Switch")
+            network.fail(
+                "topology", fmt::format("is {}; expected Ring, FullyConnected or Switch", shape));
+        made.dimensions.push_back(
+            {shape, static_cast<std::uint32_t>(network.number("npus_count", d, 2, kMostRanks)),
+             network.number("bandwidth", d, 0.001, 100'000), network.number("latency", d, 0, 1e9)});
+        all = std::min<std::uint64_t>(all * made.dimensions.back().npus, UINT32_MAX);
+    }
+    if (all != ranks)
+        network.fail(
+            "npus_count",
+            fmt::format("is {} together, and there are {} graphs; expected as many", all, ranks));
+    made.unknown = network.others();
+    return made;
+}
+
+OrderedJson topology_of(const AstraNetwork& network) {
+    if (network.dimensions.size() > 1)
+        return SeveralDimensions(network.dimensions).run();
+    const auto& [shape, npus, bandwidth, latency] = network.dimensions.front();
+    const OrderedJson link = astra_link(bandwidth, latency);
+    if (shape == "Switch")
+        return {
+            {"type", "switched"},
+            {"gpus", npus},
+            {"lanes_to_switch", OrderedJson::array({1})},
+            {"link", link},
+            {"switch", {{"latency", "0 ns"}, {"multicast", false}}}};
+    if (shape == "FullyConnected")
+        return {
+            {"type", "full_mesh"},
+            {"gpus", npus},
+            {"lanes", 1},
+            {"link", link},
+            {"host_link", link}};
+    OrderedJson edges = OrderedJson::array();
+    for (std::uint32_t i = 0; i < (npus == 2 ? 1 : npus); ++i)
+        edges.push_back({{"a", i}, {"b", (i + 1) % npus}});
+    return {
+        {"type", "direct"}, {"gpus", npus}, {"edges", edges}, {"link", link}, {"host_link", link}};
+}
+
+OrderedJson dimension_program(const AstraNetwork& network) {
+    const std::size_t last = network.dimensions.size() - 1;
+    OrderedJson names = OrderedJson::array();
+    OrderedJson blocks = OrderedJson::array();
+    std::uint32_t stride = 1;
+    std::uint32_t width = 1;
+    for (const AstraDimension& dimension : network.dimensions)
+        width *= dimension.npus;
+    const std::uint32_t ranks = width;
+    std::string base = "0";  // of the chunks that a rank has left to add
+    // Along one dimension: chunk k of the ring before, each of `parts` places.
+    std::vector<OrderedJson> gathers;
+    for (std::size_t d = 0; d <= last; ++d) {
+        const std::uint32_t npus = network.dimensions[d].npus;
+        const std::uint32_t parts = width / npus;
+        const std::string x = fmt::format("x{}", static_cast<char>('a' + d));
+        names.push_back(OrderedJson{{x, fmt::format("r / {} % {}", stride, npus)}});
+        const auto peer = [&](const char* sign) {
+            return fmt::format("r + (({} {} 1) % {} - {}) * {}", x, sign, npus, x, stride);
+        };
+        const auto chunk = [&](const std::string& back) {
+            return fmt::format("{} + ({} {}) % {} * {} + j", base, x, back, npus, parts);
+        };
+        const auto block = [&](const char* kind) {
+            return OrderedJson{
+                {"name", fmt::format("{} {}", kind, d)},
+                {"channel", d == last ? 2 * last : 2 * d + (std::string_view(kind) == "gather")},
+                {"receive", peer("-")},
+                {"send", peer("+")},
+                {"steps", OrderedJson::array()}};
+        };
+        OrderedJson scatter = block("scatter");
+        if (d > 0)
+            scatter["steps"].push_back(
+                {{"do", "nothing"},
+                 {"after", {{"block", fmt::format("scatter {}", d - 1)}, {"step", "sum"}}}});
+        const auto each = [&](OrderedJson steps) {
+            return OrderedJson{{"for", {{"j", {0, parts}}}}, {"steps", std::move(steps)}};
+        };
+        const OrderedJson sums = OrderedJson::array(
+            {{{"do", "send"}, {"chunk", chunk("- 1")}},
+             {{"do", "receive_reduce_send"},
+              {"for", {{"k", {2, npus}}}},
+              {"chunk", chunk("- k")}}});
+        if (d < last) {
+            OrderedJson steps = sums;
+            steps.push_back(
+                {{"name", "sum"}, {"do", "receive_reduce_copy"}, {"chunk", chunk("+ 0")}});
+            scatter["steps"].push_back(each(steps));
+            OrderedJson gather = block("gather");
+            gather["steps"].push_back(
+                {{"do", "nothing"},
+                 {"after",
+                  {{"block", d + 1 == last ? fmt::format("scatter {}", last)
+                                           : fmt::format("gather {}", d + 1)},
+                   {"step", "sum"}}}});
+            gather["steps"].push_back(each(OrderedJson::array(
+                {{{"do", "send"}, {"chunk", chunk("+ 0")}},
+                 {{"do", "receive_copy_send"},
+                  {"for", {{"k", {1, npus - 1}}}},
+                  {"chunk", chunk("- k")}},
+                 {{"name", "sum"}, {"do", "receive"}, {"chunk", chunk("+ 1")}}})));
+            gathers.push_back(std::move(gather));
+        } else {
+            OrderedJson steps = sums;
+            steps.push_back({{"do", "receive_reduce_copy_send"}, {"chunk", chunk("+ 0")}});
+            steps.push_back(
+                {{"do", "receive_copy_send"},
+                 {"for", {{"k", {1, npus - 1}}}},
+                 {"chunk", chunk("- k")}});
+            steps.push_back({{"name", "sum"}, {"do", "receive"}, {"chunk", chunk("+ 1")}});
+            scatter["steps"].push_back(each(steps));
+        }
+        blocks.push_back(std::move(scatter));
+        base = fmt::format("{} + {} * {}", base, x, parts);
+        stride *= npus;
+        width = parts;
+    }
+    for (auto gather = gathers.rbegin(); gather != gathers.rend(); ++gather)
+        blocks.push_back(std::move(*gather));
+    return {
+        {"name", "along the dimensions"},
+        {"collective", "all_reduce"},
+        {"needs", fmt::format("n == {}", ranks)},
+        {"let", names},
+        {"chunks", ranks},
+        {"blocks", blocks}};
+}
+
+}  // namespace switchfold
