@@ -7,6 +7,7 @@
 #include "sim/machine/describe.h"
 #include "sim/machine/system_queries.h"
 #include "sim/nccl_choices.h"
+#include "sim/output/replaced_file.h"
 #include "validation/collectives/measurements_near.h"
 #include "validation/harness/data.h"
 #include "validation/harness/root.h"
@@ -45,6 +46,14 @@ std::string measurements_of(const SystemParams& system) {
     }
 }
 
+/// A file, standard input, or a name of configs/systems.
+std::string file_of_system(const std::string& system) {
+    std::error_code ignored;
+    const bool named = system != "-" && system.find_first_of("/.") == std::string::npos &&
+                       !std::filesystem::exists(system, ignored);
+    return named ? named_system(system).string() : system;
+}
+
 }  // namespace
 
 void add_describe(CLI::App& app, Chosen& chosen) {
@@ -52,6 +61,7 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         std::string file;
         std::vector<std::string> set;
         bool dot = false;
+        std::filesystem::path picture;
         bool units = false;
         std::uint32_t node = 7;
         std::vector<std::string> environment;
@@ -62,8 +72,13 @@ void add_describe(CLI::App& app, Chosen& chosen) {
         "Say what a system is, how all-reduces would run on its GPUs, which of its operations were "
         "measured, and how well it is known.\n\nExample:\n"
         "  switchfold describe configs/systems/dgx_h100_ndr.json --set /topology/nodes=16\n"
+        "  switchfold describe hgx_h100 --picture machine.svg\n"
         "  switchfold describe --dot configs/systems/dgx2_v100.json | dot -Tsvg > dgx2.svg");
-    command->add_option("SYSTEM", arguments->file, "System (JSON); -: standard input")->required();
+    command
+        ->add_option(
+            "SYSTEM", arguments->file,
+            "System: a file (JSON), or a name of configs/systems; -: standard input")
+        ->required();
     command
         ->add_option(
             "--set", arguments->set, "Replace a value: /json/pointer=VALUE; may be repeated")
@@ -75,6 +90,9 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             "under none")
         ->allow_extra_args(false);
     command->add_flag("--dot", arguments->dot, "Print its graph for Graphviz instead");
+    command->add_option(
+        "--picture", arguments->picture,
+        "Draw its nodes and links into a file (SVG) instead; one that is there is replaced");
     command->add_flag(
         "--units", arguments->units,
         "Print the estimated area and energy of its reduction units (JSON) instead");
@@ -105,7 +123,14 @@ void add_describe(CLI::App& app, Chosen& chosen) {
                 std::fwrite(told.data(), 1, told.size(), stdout);
                 return 0;
             }
-            const SystemParams system = load_any_system(arguments->file, overrides);
+            const SystemParams system = load_any_system(file_of_system(arguments->file), overrides);
+            if (!arguments->picture.empty()) {
+                if (arguments->picture.extension() != ".svg")
+                    throw ConfigError(
+                        arguments->picture.string(), "", "is no .svg; expected the name of an SVG");
+                replace_file(arguments->picture, picture_of_system(system, arguments->file));
+                return 0;
+            }
             if (arguments->units) {
                 const std::string text = units_of_system(system, arguments->node).dump(2) + "\n";
                 std::fwrite(text.data(), 1, text.size(), stdout);

@@ -312,10 +312,10 @@ private:
     }
     /// The same of a scenario, over its whole run.
     [[nodiscard]] double pace_of(std::size_t i, const ScenarioResult& s) const {
-        constexpr double kMicroseconds = 1e6;  // per second
+        constexpr double kMicrosecondsOfASecond = 1e6;  // per second
         if (!s.run_us)
             return pace_of(graph_of(i), s.iteration_us);
-        return s.run_samples_per_s.value_or(0) > 0 ? kMicroseconds / *s.run_samples_per_s : 0;
+        return s.run_samples_per_s.value_or(0) > 0 ? kMicrosecondsOfASecond / *s.run_samples_per_s : 0;
     }
 
     /// The first without overlap.

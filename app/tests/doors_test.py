@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
@@ -143,6 +144,43 @@ class Doors(unittest.TestCase):
         own = self.folder / "own.log"
         own.write_text(self.done("describe", "hgx_h100", "--env", "NONE"))
         self.assertIn("0 of 60 choices are other", self.done("trace", "inspect", own, "--system", "hgx_h100"))
+
+    def picture(self, system, *more):
+        path = self.folder / "machine.svg"
+        self.done("describe", system, "--picture", path, *more)
+        root = xml.etree.ElementTree.fromstring(path.read_text())
+        space = "{http://www.w3.org/2000/svg}"
+        width, height = float(root.get("width")), float(root.get("height"))
+        boxes = [tuple(float(box.get(key)) for key in ("x", "y", "width", "height"))
+                 for box in root.iter(space + "rect") if "box" in box.get("class")]
+        for x, y, w, h in boxes:
+            self.assertTrue(0 <= x and x + w <= width and 0 <= y and y + h <= height)
+        for i, (x, y, w, h) in enumerate(boxes):
+            for a, b, c, _ in boxes[i + 1:]:
+                self.assertFalse(y == b and x < a + c and a < x + w, "boxes overlap")
+        texts = [text.text for text in root.iter(space + "text")]
+        return len(boxes), len(list(root.iter(space + "line"))) + len(list(root.iter(space + "path"))), texts
+
+    def test_a_picture_shows_nodes_links_and_their_rates(self):
+        boxes, lines, texts = self.picture("hgx_h100")
+        self.assertEqual((boxes, lines), (8 + 4, 32 + 2))  # and two of the legend
+        self.assertIn("16 x GPU - switch: 5 lanes of 26.5625 GB/s, usable 115.7 GB/s each way, 200 ns", texts)
+        boxes, lines, texts = self.picture("dgx1_v100")
+        self.assertEqual((boxes, lines), (8 + 1, 16 + 8 + 3))
+        boxes, lines, texts = self.picture("dgx_h100_ndr", "--set", "/topology/nodes=64")
+        self.assertIn("62 more", texts)
+        self.assertIn("machine 1", texts)
+        self.assertEqual(boxes, 2 * 28 + 32)
+        self.picture("gb200_nvl72")
+
+    def test_what_has_no_picture_is_told(self):
+        wrong = switchfold("describe", "hgx_h100", "--picture", self.folder / "machine.png")
+        self.assertEqual((wrong.returncode, "is no .svg; expected the name of an SVG" in wrong.stderr), (2, True))
+        wrong = switchfold("describe", "xeon_phi_5110p", "--picture", self.folder / "machine.svg")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("has no links between GPUs to draw", wrong.stderr)
+        wrong = switchfold("describe", "hgx_h1000", "--picture", self.folder / "machine.svg")
+        self.assertEqual(wrong.returncode, 2)
 
     def test_a_topology_becomes_a_system(self):
         path = self.folder / "mine.json"

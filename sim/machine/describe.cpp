@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/describe.h"
 
+#include "core/error.h"
 #include "interconnect/host_paths.h"
 #include "interconnect/reduction_tree.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/describe_topology.h"
 #include "sim/machine/describe_units.h"
+#include "sim/machine/picture.h"
 #include "sim/machine/system_queries.h"
 #include "sim/many_core/describe_devices.h"
 
@@ -85,6 +87,15 @@ std::string draw_system(const SystemParams& system) {
     if (!system.has_gpus())
         return draw_devices(system);
     return draw_topology(build_topology(system.topology), system.name);
+}
+
+std::string picture_of_system(const SystemParams& system, const std::string& file) {
+    if (!system.has_gpus())
+        throw ConfigError(
+            file, "/devices",
+            "has no links between GPUs to draw; expected a system with gpu (--dot "
+            "draws devices)");
+    return picture_of(build_topology(system.topology), system.name, gpu_names(system));
 }
 
 }  // namespace switchfold

@@ -22,5 +22,8 @@ namespace switchfold {
 
 /// The system's graph for Graphviz (`dot -Tsvg`, `sfdp` for large ones).
 [[nodiscard]] std::string draw_system(const SystemParams& system);
+/// A picture of its nodes and links (SVG). `file`: the system's, of which an error says that it has
+/// no GPUs.
+[[nodiscard]] std::string picture_of_system(const SystemParams& system, const std::string& file);
 
 }  // namespace switchfold
