@@ -8,8 +8,11 @@
 #include "validation/harness/root.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <variant>
@@ -89,6 +92,80 @@ bool is_of(const TopologyParams& topology, Fabric fabric) {
     return false;
 }
 
+/// A kind of the machine's GPUs, and the ranks that are of it.
+struct TakenGpu {
+    GpuParams gpu;
+    std::vector<std::uint32_t> ranks;
+};
+
+/// The kinds of its GPUs, the most frequent first.
+std::vector<TakenGpu> gpus_of_machine(
+    const DescribedMachine& machine, const SystemChoice& choice,
+    const std::filesystem::path& root) {
+    std::string first = choice.gpu;
+    for (const std::string& told : machine.gpus)
+        if (first.empty())
+            first = told;
+    if (first.empty())
+        throw ConfigError(
+            "--gpu", "",
+            fmt::format(
+                "is missing, and {} does not name the GPUs; expected their name as torch "
+                "or nvidia-smi prints it, or --lspci",
+                choice.from));
+    const std::vector<GpuParams> known = shipped_gpus(root / "configs/x");
+    std::vector<TakenGpu> kinds;
+    for (std::uint32_t i = 0; i < machine.gpus.size(); ++i) {
+        const std::string& told = machine.gpus[i];
+        const std::string& name = choice.gpu.empty() && !told.empty() ? told : first;
+        const auto gpu = best_description(known, {name, 0, 0});
+        if (!gpu)
+            throw ConfigError(
+                choice.gpu.empty() ? choice.from : "--gpu", "",
+                fmt::format(
+                    "names {}, which is none of configs/systems/gpus; expected one of these "
+                    "(--gpu), or a description of your own (docs/systems.md)",
+                    name));
+        const auto kind = std::ranges::find(
+            kinds, gpu->name, [](const TakenGpu& taken) { return taken.gpu.name; });
+        if (kind == kinds.end())
+            kinds.push_back({*gpu, {i}});
+        else
+            kind->ranks.push_back(i);
+    }
+    std::ranges::stable_sort(
+        kinds, std::greater<>(), [](const TakenGpu& taken) { return taken.ranks.size(); });
+    return kinds;
+}
+
+/// The shipped file that describes a GPU.
+std::filesystem::path file_of_gpu(const std::string& name, const std::filesystem::path& root) {
+    for (const auto& entry :
+         std::filesystem::directory_iterator(root / "configs" / "systems" / "gpus"))
+        if (entry.path().extension() == ".json") {
+            const Json json = load_json(entry.path());
+            if (json.value("name", std::string()) == name)
+                return entry.path();
+        }
+    throw ConfigError(name, "", "has no file in configs/systems/gpus; expected one");
+}
+
+/// A path as a file of that folder names it.
+std::string named_from(const std::filesystem::path& folder, const std::filesystem::path& file) {
+    constexpr std::ptrdiff_t kFar = 4;
+    const auto whole = std::filesystem::weakly_canonical(file);
+    const auto near = whole.lexically_relative(std::filesystem::weakly_canonical(folder));
+    return near.empty() || std::ranges::count(near, "..") > kFar ? whole.string() : near.string();
+}
+
+/// "NVIDIA A100, 2 of NVIDIA T4"
+std::string names_of_kinds(const std::vector<TakenGpu>& kinds) {
+    std::string words = kinds.front().gpu.name;
+    for (std::size_t k = 1; k < kinds.size(); ++k)
+        words += fmt::format(", {} of {}", kinds[k].ranks.size(), kinds[k].gpu.name);
+    return words;
+}
+
 std::vector<Base> shipped_systems() {
     std::vector<Base> found;
     std::vector<std::filesystem::path> files;
@@ -120,34 +197,9 @@ std::string link_words(const DescribedMachine& machine) {
 }  // namespace
 
 std::string described_system(const DescribedMachine& machine, const SystemChoice& choice) {
-    std::string name = choice.gpu;
-    for (const std::string& told : machine.gpus)
-        if (name.empty())
-            name = told;
-    if (name.empty())
-        throw ConfigError(
-            "--gpu", "",
-            fmt::format(
-                "is missing, and {} does not name the GPUs; expected their name as torch "
-                "or nvidia-smi prints it, or --lspci",
-                choice.from));
-    for (const std::string& told : machine.gpus)
-        if (!told.empty() && choice.gpu.empty() && told != name)
-            throw ConfigError(
-                choice.from, "",
-                fmt::format(
-                    "has GPUs of two kinds, {} and {}; expected one (docs/plans.md says how "
-                    "a system of several is written)",
-                    name, told));
     const auto root = validation::find_root({});
-    const auto gpu = best_description(shipped_gpus(root / "configs/x"), {name, 0, 0});
-    if (!gpu)
-        throw ConfigError(
-            choice.gpu.empty() ? choice.from : "--gpu", "",
-            fmt::format(
-                "names {}, which is none of configs/systems/gpus; expected one of these (--gpu), "
-                "or a description of your own (docs/systems.md)",
-                name));
+    const std::vector<TakenGpu> kinds = gpus_of_machine(machine, choice, root);
+    const GpuParams* const gpu = &kinds.front().gpu;
     const std::vector<Base> systems = shipped_systems();
     const std::optional<std::uint32_t> mesh = lanes_of_pairs(machine);
     // nvidia-smi tells the links of a GPU, for every other, whether switches are between or not.
@@ -233,20 +285,28 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
     text += fmt::format(
         "  // {} of {}, by {}. Rates, latencies and what is not said here are {}'s: no\n"
         "  // description tells them (docs/systems.md says how to measure them).\n",
-        count, gpu->name, choice.from, base->file.stem().string());
+        kinds.front().ranks.size(), names_of_kinds(kinds), choice.from, base->file.stem().string());
     text += fmt::format(
         "  // Network interfaces: {}. They count in a cluster alone.\n", link_words(machine));
     for (const std::string& note : notes)
         text += fmt::format("  // {}\n", note);
-    auto base_path = std::filesystem::weakly_canonical(base->file)
-                         .lexically_relative(std::filesystem::weakly_canonical(choice.folder));
-    if (base_path.empty() || std::ranges::count(base_path, "..") > 4)
-        base_path = std::filesystem::weakly_canonical(base->file);
-    text += fmt::format("  \"$base\": {},\n", Json(base_path.string()).dump());
+    text += fmt::format("  \"$base\": {},\n", Json(named_from(choice.folder, base->file)).dump());
     text += fmt::format(
         "  \"name\": {},\n",
         Json(choice.name.empty() ? std::string("my_machine") : choice.name).dump());
+    if (kinds.size() > 1) {
+        OrderedJson others = OrderedJson::array();
+        for (std::size_t k = 1; k < kinds.size(); ++k)
+            others.push_back(
+                {{"ranks", kinds[k].ranks},
+                 {"gpu", named_from(choice.folder, file_of_gpu(kinds[k].gpu.name, root))}});
+        text += fmt::format("  \"gpus\": {},\n", others.dump());
+    }
     text += "  \"topology\": {\n";
+    if (choice.whole)
+        text += fmt::format(
+            "    \"$base\": {},\n",
+            Json(named_from(choice.folder, base->file) + "#/topology").dump());
     std::string sources;
     for (const std::string& line : lines) {
         text += "    " + line + ",\n";
@@ -256,6 +316,112 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
     }
     text += fmt::format("    \"$source\": {{{}}}\n  }}\n}}\n", sources);
     return text;
+}
+
+namespace {
+
+/// Why a machine is unlike the first; empty: it is like it.
+std::string unlike(const DescribedMachine& first, const DescribedMachine& other) {
+    const auto lanes = [](const std::vector<DescribedLink>& links) {
+        std::uint64_t all = 0;
+        for (const DescribedLink& link : links)
+            all += link.lanes;
+        return all;
+    };
+    const auto sorted = [](auto list) {
+        std::ranges::sort(list);
+        return list;
+    };
+    if (first.gpus.size() != other.gpus.size())
+        return fmt::format("has {} GPUs, and the first {}", other.gpus.size(), first.gpus.size());
+    if (sorted(first.gpus) != sorted(other.gpus))
+        return fmt::format(
+            "has {}, and the first {}", fmt::join(sorted(other.gpus), ", "),
+            fmt::join(sorted(first.gpus), ", "));
+    if (lanes(first.to_switches) != lanes(other.to_switches) || first.switches != other.switches)
+        return fmt::format(
+            "has {} links to {} switches, and the first {} to {}", lanes(other.to_switches),
+            other.switches, lanes(first.to_switches), first.switches);
+    if (lanes(first.to_gpus) != lanes(other.to_gpus))
+        return fmt::format(
+            "has {} links between GPUs, and the first {}", lanes(other.to_gpus),
+            lanes(first.to_gpus));
+    if (sorted(first.nics) != sorted(other.nics))
+        return fmt::format(
+            "has the network interfaces {}, and the first {}", link_words(other),
+            link_words(first));
+    return "";
+}
+
+Bandwidth rate_of(const ClusterTopology& cluster) {
+    return std::visit(
+        [](const auto& network) { return network.link.lane_bandwidth; }, cluster.network);
+}
+
+}  // namespace
+
+std::string described_cluster(
+    const std::vector<DescribedMachine>& machines, const ClusterChoice& cluster,
+    const SystemChoice& choice) {
+    const DescribedMachine& first = machines.front();
+    for (std::size_t m = 1; m < machines.size(); ++m)
+        if (const std::string why = unlike(first, machines[m]); !why.empty())
+            throw ConfigError(
+                cluster.files[m].string(), "/",
+                fmt::format(
+                    "{} ({}); expected equal machines: unequal ones are written as a graph of "
+                    "nodes and links (docs/systems.md#several-machines-cluster)",
+                    why, cluster.files.front().string()));
+    const auto root = validation::find_root({});
+    const std::string gpu = gpus_of_machine(first, choice, root).front().gpu.name;
+    double told = 0;  // bytes a second of an interface
+    for (const double rate : first.nics)
+        told = std::max(told, rate / 8);
+    const std::vector<Base> systems = shipped_systems();
+    const Base* base = nullptr;
+    const auto off = [&](const Base& of) {
+        const auto rate =
+            static_cast<double>(rate_of(std::get<ClusterTopology>(*of.system.topology)).count());
+        return told == 0 ? 0 : std::abs(std::log(rate / told));
+    };
+    for (const Base& of : systems)
+        if (of.system.gpu->name == gpu &&
+            std::holds_alternative<ClusterTopology>(*of.system.topology) &&
+            (base == nullptr || off(of) < off(*base)))
+            base = &of;
+    if (base == nullptr)
+        throw ConfigError(
+            cluster.files.front().string(), "/",
+            fmt::format(
+                "is of {}, of which no shipped system has several machines; expected one file, and "
+                "a network written by hand (docs/systems.md#several-machines-cluster)",
+                gpu));
+    OrderedJson topology{
+        {"nodes", machines.size()}, {"node", cluster.machine.filename().string() + "#/topology"}};
+    OrderedJson sources{{"nodes", choice.from}, {"node", choice.from}};
+    if (!first.nics.empty()) {
+        topology["nics"] = {{"count", first.nics.size()}, {"$source", {{"count", choice.from}}}};
+        // No GPU's PCIe switch is without an interface.
+        if (first.nics.size() < first.gpus.size())
+            topology["nics"]["pcie_switches"] = first.nics.size();
+        constexpr double kNear = 0.02;
+        if (told > 0 && off(*base) > kNear)
+            topology["network"] = {
+                {"link",
+                 {{"lane_bandwidth", fmt::format("{:.0f} MB/s", told / 1e6)},
+                  {"$source", {{"lane_bandwidth", choice.from}}}}}};
+    }
+    topology["$source"] = sources;
+    const OrderedJson system{
+        {"$schema", (choice.schemas / "system.schema.json").string()},
+        {"$base", named_from(choice.folder, base->file)},
+        {"name", choice.name.empty() ? std::string("my_cluster") : choice.name},
+        {"topology", topology}};
+    return fmt::format(
+               "// {} machines like {}, by {}. The network is {}'s: no description tells it.\n",
+               machines.size(), cluster.machine.filename().string(), choice.from,
+               base->file.stem().string()) +
+           system.dump(2) + "\n";
 }
 
 }  // namespace switchfold

@@ -68,14 +68,36 @@ void write_new(const std::filesystem::path& path, const std::string& text) {
     replace_file(path, text);
 }
 
+/// One machine, or a cluster of several that are alike.
 int write_described(
-    DescribedMachine machine, const std::string& lspci, SystemChoice choice,
-    const std::filesystem::path& out) {
+    std::vector<DescribedMachine> machines, const std::vector<std::filesystem::path>& files,
+    const std::string& lspci, SystemChoice choice, const std::filesystem::path& out) {
     if (!lspci.empty())
-        add_lspci(machine, lspci);
+        for (DescribedMachine& machine : machines)
+            add_lspci(machine, lspci);
     choice.folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
     choice.schemas = seen_from(choice.folder, validation::find_root({}) / "configs" / "schema");
-    const std::string text = described_system(machine, choice);
+    if (machines.size() > 1) {
+        if (out.empty())
+            throw ConfigError(
+                "--out", "",
+                "is missing; expected the name of the cluster's file, beside which the machine's "
+                "goes");
+        const std::filesystem::path machine =
+            choice.folder / (out.stem().string() + ".machine.json");
+        const std::string cluster = described_cluster(machines, {files, machine}, choice);
+        SystemChoice one = choice;
+        one.whole = true;
+        one.name = (choice.name.empty() ? "my" : choice.name) + "_machine";
+        const std::string text = described_system(machines.front(), one);
+        if (std::filesystem::exists(out))
+            throw ConfigError(
+                out.string(), "", "is there already; expected the name of a new file");
+        write_new(machine, text);
+        write_new(out, cluster);
+        return 0;
+    }
+    const std::string text = described_system(machines.front(), choice);
     if (out.empty())
         std::fwrite(text.data(), 1, text.size(), stdout);
     else
@@ -92,7 +114,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
         std::string system;
         StartChoice choice;
         std::string experiment;
-        std::string nccl_topology;
+        std::vector<std::filesystem::path> nccl_topology;
         std::string nvidia_smi;
         std::string lspci;
         std::string gpu;
@@ -125,7 +147,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
     command->add_option("--experiment", arguments->experiment, "Experiment that a sweep varies");
     command->add_option(
         "--nccl-topology", arguments->nccl_topology,
-        "A system from NCCL's topology (NCCL_TOPO_DUMP_FILE)");
+        "A system from NCCL's topology (NCCL_TOPO_DUMP_FILE); of a cluster, a file a machine");
     command->add_option(
         "--nvidia-smi", arguments->nvidia_smi, "A system from what nvidia-smi topo -m prints");
     command->add_option("--lspci", arguments->lspci, "The names of its GPUs, from lspci -nn");
@@ -142,16 +164,23 @@ void add_new(CLI::App& app, Chosen& chosen) {
                         described ? "KIND" : "--gpu", "",
                         "describes a machine; expected new system with --nccl-topology or "
                         "--nvidia-smi");
+                const bool by_nccl = !arguments->nccl_topology.empty();
+                std::vector<std::filesystem::path> files = arguments->nccl_topology;
+                std::vector<DescribedMachine> machines;
+                for (const auto& file : files)
+                    machines.push_back(read_nccl_topology(file));
+                if (!by_nccl) {
+                    files.emplace_back(arguments->nvidia_smi);
+                    machines.push_back(read_nvidia_smi_topology(arguments->nvidia_smi));
+                }
                 return write_described(
-                    arguments->nccl_topology.empty()
-                        ? read_nvidia_smi_topology(arguments->nvidia_smi)
-                        : read_nccl_topology(arguments->nccl_topology),
-                    arguments->lspci,
+                    std::move(machines), files, arguments->lspci,
                     {arguments->choice.name,
                      arguments->gpu,
-                     arguments->nccl_topology.empty() ? "nvidia-smi topo -m" : "NCCL's topology",
+                     by_nccl ? "NCCL's topology" : "nvidia-smi topo -m",
                      {},
-                     {}},
+                     {},
+                     false},
                     arguments->out);
             }
             StartChoice choice = arguments->choice;

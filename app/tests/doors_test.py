@@ -195,6 +195,44 @@ class Doors(unittest.TestCase):
         self.assertIn('"gpus": 2', path.read_text())
         self.done("describe", path)
 
+    def test_topologies_of_several_machines_become_a_cluster(self):
+        one = (CORPUS / "nccl_topology/four.xml").read_text()
+        for number, text in enumerate((one, one.replace("0x1\"", "0x2\""), one.replace('speed="400000"', 'speed="200000"'))):
+            (self.folder / f"{number}.xml").write_text(text)
+        path = self.folder / "mine.json"
+        files = [self.folder / f"{number}.xml" for number in (0, 1)]
+        self.done("new", "system", "--nccl-topology", *files, "-o", path, "--name", "four")
+        cluster = json.loads("".join(path.read_text().splitlines(keepends=True)[1:]))
+        self.assertEqual(cluster["topology"]["nodes"], 2)
+        self.assertEqual(cluster["topology"]["nics"]["count"], 1)
+        told = self.done("describe", path)
+        self.assertIn("four: 4 x NVIDIA H100 SXM5 80 GB", told)
+        self.assertIn("2 nodes: 4 x GPU", told)
+        self.assertIn("2 x NIC to network switch: 1 lane of 50 GB/s", told)
+        slow = self.folder / "slow.json"
+        self.done("new", "system", "--nccl-topology", self.folder / "2.xml", self.folder / "2.xml", "-o", slow)
+        self.assertIn("1 lane of 25 GB/s", self.done("describe", slow))
+        # Machines that differ are told apart.
+        wrong = switchfold("new", "system", "--nccl-topology", self.folder / "0.xml", self.folder / "2.xml", "-o", self.folder / "x")
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("2.xml: /: has the network interfaces 1 of 200 Gb/s, and the first 1 of 400 Gb/s", wrong.stderr)
+        self.assertIn("expected equal machines", wrong.stderr)
+        wrong = switchfold("new", "system", "--nccl-topology", *files)
+        self.assertIn("--out: /: is missing; expected the name of the cluster's file", wrong.stderr)
+        both = self.folder / "both.xml"
+        both.write_text(one.replace("0x1\"", "0x2\"", 1))
+        self.assertIn("is of 2 machines; expected one: each machine", switchfold("new", "system", "--nccl-topology", both).stderr)
+
+    def test_unequal_gpus_of_a_topology_are_named_by_rank(self):
+        one = (CORPUS / "nccl_topology/four.xml").read_text()
+        mixed = self.folder / "mixed.xml"
+        # The second is an H200.
+        mixed.write_text("0x2335".join(one.rsplit("0x2330", 1)))
+        path = self.folder / "mine.json"
+        self.done("new", "system", "--nccl-topology", mixed, "-o", path)
+        self.assertIn('"gpus": [{"ranks":[1],"gpu":', path.read_text())
+        self.assertRegex(self.done("describe", path), "H100.*H200|H200.*H100")
+
     def test_what_a_topology_lacks_is_asked_for(self):
         smi = CORPUS / "nvidia_smi/two.txt"
         for arguments, told in (

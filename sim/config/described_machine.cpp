@@ -104,9 +104,11 @@ public:
         }
         if (hosts.size() > 1)
             fail(
-                root, fmt::format(
-                          "is of {} machines; expected one: switchfold describes each by itself",
-                          hosts.size()));
+                root,
+                fmt::format(
+                    "is of {} machines; expected one: each machine of a cluster dumps its own file "
+                    "(NCCL_TOPO_DUMP_FILE with NCCL_TOPO_DUMP_FILE_RANK), and several may be given",
+                    hosts.size()));
         if (gpus_.empty())
             fail(root, "has no <gpu>; expected at least one");
         machine_.hosts = std::max(1U, machine_.hosts);
