@@ -68,6 +68,26 @@ class Doors(unittest.TestCase):
         self.assertEqual(len(rows), 6)
         self.assertIn("torus_all_reduce", "".join(rows))
 
+    def test_parts_of_a_program_overlap_between_switch_and_network(self):
+        shipped = SOURCE / "configs/programs/in_switch_ring_all_reduce.json"
+        (self.folder / "whole.json").write_text(shipped.read_text().replace("1 + (m > 1)", "1"))
+        experiment = self.experiment(
+            [{"name": "parts", "all_reduce": {"algorithm": {"program": str(shipped)}}},
+             {"name": "whole", "all_reduce": {"algorithm": {"program": "whole.json"}}},
+             {"name": "built in", "all_reduce": {"algorithm": "in_switch_ring"}}],
+            system="dgx_h100_ndr", size="64 MiB", ranks=16)
+        told = json.loads(self.done("run", experiment, "--json"))["scenarios"]
+        parts, whole, built_in = (scenario["collectives"][0]["time_us"] for scenario in told)
+        self.assertLess(parts, 0.75 * whole)
+        # That one copies to and from NCCL's buffers.
+        self.assertLess(parts, built_in)
+        wrong = shipped.read_text().replace('"turn": "p"', '"turn": "p + 9"')
+        (self.folder / "p.json").write_text(wrong)
+        result = switchfold("run", self.experiment(
+            [{"name": "x", "all_reduce": {"algorithm": {"program": "p.json"}}}], system="dgx_h100_ndr", ranks=16))
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('waits for step "sum" of block "reduce" at 0, which the rank has not', result.stderr)
+
     def test_wrong_programs_are_told_at_load(self):
         scenario = [{"name": "x", "all_reduce": {"algorithm": {"program": "p.json"}}}]
         self.assertIn("p.json: /: is not there; expected a program", self.refused(scenario))

@@ -247,12 +247,15 @@ private:
         if (end - first > static_cast<std::int64_t>(kMostInstructions))
             fail(at, fmt::format("goes round {} times; expected fewer", end - first));
         const Variables before = variables_;
+        const std::optional<std::int64_t> turn = turn_;
         for (std::int64_t k = first; k < end; ++k) {
             set(name, k, at);
+            turn_ = k;
             if (holds())
                 each();
         }
         variables_ = before;
+        turn_ = turn;
     }
 
     void add_rank(std::uint32_t rank, std::uint32_t instance) {
@@ -262,6 +265,7 @@ private:
             own.scratch =
                 static_cast<std::uint32_t>(number(json_["scratch"], "/scratch", 0, kMostPlaces));
         names_.clear();
+        turns_.clear();
         waits_.clear();
         const Json& blocks = json_["blocks"];
         for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -295,6 +299,7 @@ private:
         const std::string name = text_if(json, pointer, "name");
         const std::int64_t at = json.contains("for") ? variables_[json["for"].begin().key()] : 0;
         current_ = {name, at};
+        turn_.reset();
         if (!json.contains("steps") || !json["steps"].is_array())
             fail(pointer + "/steps", "is no array; expected instructions");
         add_steps(own, json["steps"], pointer + "/steps", 0);
@@ -361,8 +366,11 @@ private:
         auto& block = own.blocks.back();
         const auto b = static_cast<std::uint32_t>(own.blocks.size() - 1);
         const auto s = static_cast<std::uint32_t>(block.steps.size());
-        if (const std::string name = text_if(json, pointer, "name"); !name.empty())
+        if (const std::string name = text_if(json, pointer, "name"); !name.empty()) {
             names_[{current_.first, current_.second, name}] = {b, s};
+            if (turn_)
+                turns_[{current_.first, current_.second, name, *turn_}] = {b, s};
+        }
         block.steps.push_back(std::move(step));
         if (!json.contains("after"))
             return;
@@ -399,24 +407,37 @@ private:
 
     void resolve(RankProgram& own, const Wait& wait) {
         variables_ = wait.variables;
-        known_keys(*wait.json, wait.pointer, {{"block", "at", "step"}});
+        known_keys(*wait.json, wait.pointer, {{"block", "at", "step", "turn"}});
         const std::string block = text(*wait.json, wait.pointer, "block");
         const std::string step = text(*wait.json, wait.pointer, "step");
         const std::int64_t at = wait.json->contains("at")
                                     ? number((*wait.json)["at"], wait.pointer + "/at", -kAny, kAny)
                                     : 0;
-        const auto found = names_.find({block, at, step});
-        if (found == names_.end())
+        const std::optional<After> found = found_step(*wait.json, wait.pointer, block, at, step);
+        if (!found)
             fail(
                 wait.pointer,
                 fmt::format(
                     "waits for step \"{}\" of block \"{}\" at {}, which the rank has not{}; "
                     "expected names of a block and of a step in it",
                     step, block, at, here()));
-        if (found->second.block == wait.block && found->second.step >= wait.step)
+        if (found->block == wait.block && found->step >= wait.step)
             fail(wait.pointer, "waits for a later step of its own block; expected an earlier one");
-        if (found->second.block != wait.block)
-            own.blocks[wait.block].steps[wait.step].after.push_back(found->second);
+        if (found->block != wait.block)
+            own.blocks[wait.block].steps[wait.step].after.push_back(*found);
+    }
+
+    /// A named step: the one of a turn of the loop that it is in, or the last of them.
+    std::optional<After> found_step(
+        const Json& json, const std::string& pointer, const std::string& block, std::int64_t at,
+        const std::string& step) const {
+        if (json.contains("turn")) {
+            const auto found = turns_.find(
+                {block, at, step, number(json["turn"], pointer + "/turn", -kAny, kAny)});
+            return found == turns_.end() ? std::nullopt : std::optional(found->second);
+        }
+        const auto found = names_.find({block, at, step});
+        return found == names_.end() ? std::nullopt : std::optional(found->second);
     }
 
     const Json& json_;
@@ -425,7 +446,9 @@ private:
     Program program_;
     Variables variables_;
     std::pair<std::string, std::int64_t> current_;  ///< name and loop of the block
+    std::optional<std::int64_t> turn_;              ///< of the innermost loop of steps
     std::map<std::tuple<std::string, std::int64_t, std::string>, After> names_;
+    std::map<std::tuple<std::string, std::int64_t, std::string, std::int64_t>, After> turns_;
     std::vector<Wait> waits_;
     std::uint64_t instructions_ = 0;
 };
