@@ -38,7 +38,8 @@ const Kind& find_kind(std::string_view name) {
     }
     throw ConfigError(
         "schema", "",
-        fmt::format("unknown kind \"{}\"; expected one of: {}, sweep, statistics", name, known));
+        fmt::format(
+            "unknown kind \"{}\"; expected one of: {}, sweep, program, statistics", name, known));
 }
 
 OrderedJson schema_of_kind(const std::string& kind) {

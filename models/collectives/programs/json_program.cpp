@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "models/collectives/programs/expression.h"
+#include "models/collectives/programs/program_words.h"
 #include "models/collectives/programs/readers.h"
 
 #include <fmt/format.h>
@@ -18,25 +19,6 @@ namespace switchfold::programs {
 
 namespace {
 
-constexpr std::array kOps{
-    Op::kNothing,
-    Op::kSend,
-    Op::kReceive,
-    Op::kReceiveCopySend,
-    Op::kReceiveReduceSend,
-    Op::kReceiveReduceCopy,
-    Op::kReceiveReduceCopySend,
-    Op::kCopy,
-    Op::kReduce,
-    Op::kMultimemReduce,
-    Op::kMulticastStore,
-    Op::kMultimemReduceAll,
-    Op::kBarrier};
-
-constexpr std::array kKinds{
-    CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
-    CollectiveKind::kBroadcast, CollectiveKind::kAllToAll};
-
 /// Walks the file for one shape.
 class JsonProgram {
 public:
@@ -52,10 +34,10 @@ public:
         head.name = text_if(json_, "", "name");
         const std::string kind = text(json_, "", "collective");
         const auto* const found = std::ranges::find(
-            kKinds, kind, [](CollectiveKind k) { return std::string(to_string(k)); });
-        if (found == kKinds.end()) {
+            kProgramKinds, kind, [](CollectiveKind k) { return std::string(to_string(k)); });
+        if (found == kProgramKinds.end()) {
             std::string known;
-            for (const CollectiveKind k : kKinds)
+            for (const CollectiveKind k : kProgramKinds)
                 known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(k));
             fail("/collective", fmt::format("is \"{}\"; expected one of: {}", kind, known));
         }
