@@ -243,6 +243,21 @@ class Doors(unittest.TestCase):
         both.write_text(one.replace("0x1\"", "0x2\"", 1))
         self.assertIn("is of 2 machines; expected one: each machine", switchfold("new", "system", "--nccl-topology", both).stderr)
 
+    def test_hostile_xml_is_refused(self):
+        path = self.folder / "hostile.xml"
+        scenario = [{"name": "x", "all_reduce": {"algorithm": {"program": "hostile.xml"}}}]
+        laughs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
+        for text in (f'<?xml version="1.0"?><!DOCTYPE l [<!ENTITY l0 "ha">{laughs}]><system>&l9;</system>',
+                     '<!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><system>&x;</system>',
+                     "<system>&undeclared;</system>",
+                     "<a>" * 100_000 + "</a>" * 100_000,
+                     "<system " + "x" * 100_000):
+            path.write_text(text)
+            wrong = switchfold("new", "system", "--nccl-topology", path)
+            self.assertEqual(wrong.returncode, 2, wrong.stderr[:200])
+            self.assertRegex(wrong.stderr, r"hostile\.xml: .*expected")
+            self.assertRegex(self.refused(scenario), r"hostile\.xml: .*expected")
+
     def test_unequal_gpus_of_a_topology_are_named_by_rank(self):
         one = (CORPUS / "nccl_topology/four.xml").read_text()
         mixed = self.folder / "mixed.xml"

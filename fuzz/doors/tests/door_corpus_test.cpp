@@ -26,7 +26,8 @@ protected:
         std::vector<fs::path> found;
         const auto add = [&](const fs::path& folder) {
             for (const auto& entry : fs::directory_iterator(folder))
-                found.push_back(entry.path());
+                if (entry.path().extension() != ".et" || GetParam() == "custom_collective")
+                    found.push_back(entry.path());
         };
         add(root / "fuzz/doors/corpus" / std::string(GetParam()));
         if (GetParam() == "program")
