@@ -6,7 +6,7 @@ import os
 import threading
 import time
 
-from subjects import able
+from subjects import disturbed
 
 LIBRARY = "/usr/lib/*/faketime/libfaketime.so.1"
 YEAR = 365 * 86400
@@ -49,7 +49,7 @@ def jumping(folder):
 
 
 def cases(program, source, folder):
-    for kind in able(program).values():
+    for kind in disturbed(program).values():
         subject = kind(program, source, folder / kind.name.replace(" ", "_"))
         subject.prepare()
         if library():

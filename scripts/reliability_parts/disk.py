@@ -6,7 +6,7 @@ import resource
 import subprocess
 
 from processes import run
-from subjects import Read, able, leftovers
+from subjects import Read, disturbed, leftovers
 
 # Shares of the space that an undisturbed run needs.
 SHARES = (0.01, 0.1, 0.4, 0.7, 0.95)
@@ -16,7 +16,7 @@ FULL = ("No space left on device", "File too large", "cannot use the database: I
 
 def cases(program, source, folder, shares=SHARES):
     """Yields pairs of a case's name and its findings."""
-    for kind in able(program).values():
+    for kind in disturbed(program).values():
         if kind is Read:
             continue
         subject = kind(program, source, folder / kind.name.replace(" ", "_"))

@@ -7,9 +7,10 @@ import contextlib
 import json
 import shutil
 import sqlite3
+import sys
 import time
 
-from processes import run, start
+from processes import living, run, start
 
 # Tables of a sweep database that do not depend on the machine.
 KEPT = ("meta", "axes", "axis_values", "points", "point_values", "runs", "scenarios")
@@ -37,6 +38,7 @@ class Subject:
     """One command that writes into `out`. `folder` holds its files; `whole` is the result of an undisturbed run."""
 
     name = ""
+    kills_only = False  # its command is Python's, which tells full disks and the like in its own way
 
     def __init__(self, program, source, folder):
         self.program, self.source, self.folder = program, source, folder
@@ -224,6 +226,58 @@ class Sweep(Database):
         return [self.program, "sweep", self.file, "--out", self.out, "--jobs", "2"]
 
 
+class SweepOnExecutor(Database):
+    """`switchfold.sweep(..., executor=E)` on a pool of two processes. The signal goes to Python, or to a worker or its
+    program."""
+
+    name = "sweep on an executor"
+    kills_only = True
+    CODE = ("import sys, concurrent.futures, switchfold\n"
+            "if __name__ == '__main__':\n"
+            "    with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"
+            "        switchfold.sweep(sys.argv[1], out=sys.argv[2], program=sys.argv[3], executor=pool, tasks=4,\n"
+            "                         progress=False)\n")
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.file = self.write("sweep.json", {
+            "name": "small",
+            "experiment": {
+                "name": "one",
+                "system": str(self.source / "configs/systems/hgx_h100.json"),
+                "workload": {"type": "collective", "size": "1 KiB"},
+                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
+            },
+            "axes": [
+                {"name": "size", "pointer": "/workload/size", "range": "256 KiB..1 MiB +64 KiB"},
+                {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4]},
+            ],
+        })
+        self.code = self.folder / "sweep.py"
+        self.code.write_text(self.CODE)
+
+    def command(self):
+        return ["env", f"PYTHONPATH={self.source / 'python'}", "TMPDIR=" + str(self.scratch()), sys.executable, self.code,
+                self.file, self.out, self.program]
+
+    def scratch(self):
+        folder = self.folder / "tmp"
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def victim(self, process, chance):
+        workers = [pid for pid in living(process.pid) if pid != process.pid]
+        return chance.choice(workers) if workers and chance.random() < 0.5 else process.pid
+
+    def may_outlive(self):
+        return True  # the pool's workers wait for a process that is no more; the round ends them
+
+    def before(self):
+        super().before()
+        # Of a kill, tasks leave their folder there, as in /tmp.
+        shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+
+
 class Plan(Database):
     name = "plan"
 
@@ -313,7 +367,12 @@ class Report(Subject):
         return wrong + [f"{name} is gone" for name in self.whole if name not in there and name != "report.html"]
 
 
-ALL = {subject.name: subject for subject in (Run, Sweep, Plan, Convert, Read, Report)}
+ALL = {subject.name: subject for subject in (Run, Sweep, SweepOnExecutor, Plan, Convert, Read, Report)}
+
+
+def disturbed(program):
+    """The subjects for full disks and clocks that jump."""
+    return {name: subject for name, subject in able(program).items() if not subject.kills_only}
 
 
 def able(program):

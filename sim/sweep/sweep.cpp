@@ -76,9 +76,14 @@ std::vector<const SweepPoint*> missing_points(
 
 SweepSummary summarise(SweepDatabase& database, const SweepOptions& options, std::uint64_t ran) {
     database.flush();
-    database.write_csv(options.out / "results.csv");
     SweepSummary summary;
     summary.count = database.count();
+    // Who runs none of its points only prepares the folder: a table with empty rows would look like
+    // that of a sweep that has ended.
+    const bool prepares = options.only && ran == 0 &&
+                          summary.count.done + summary.count.failed < summary.count.points;
+    if (!prepares)
+        database.write_csv(options.out / "results.csv");
     summary.ran = ran;
     constexpr std::size_t kMostFailures = 10;
     summary.failures = database.failures(kMostFailures);
