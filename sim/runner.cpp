@@ -11,7 +11,9 @@
 #include "sim/pool/pool.h"
 #include "sim/results/causes.h"
 #include "sim/results/compare_ranks.h"
+#include "sim/results/explorer_files.h"
 #include "sim/results/host_clock.h"
+#include "sim/results/kernel_causes.h"
 #include "sim/results/learning_jobs.h"
 #include "sim/results/loops.h"
 #include "sim/results/rank_timelines.h"
@@ -171,10 +173,11 @@ private:
     /// Adds a run of the scenario with some mechanisms on.
     std::size_t
     add(const PreparedVariant& variant, const ScenarioParams& scenario, MechanismSet on,
-        bool counters, bool together = false, std::vector<Probe*> probes = {}) {
+        bool watched, bool together = false, std::vector<Probe*> probes = {}) {
         SimulateOptions options = simulate_options(*variant.experiment, scenario);
         options.contention = contention_with(on);
-        options.counters = counters;
+        options.counters = watched && options_.timeline;
+        options.loads = watched && explored_;
         options.peers_together = together;
         options.probes = std::move(probes);
         const ExecutionGraph& graph =
@@ -253,13 +256,16 @@ private:
     }
 
     void plan() {
-        // Long runs first, so that short ones fill the cores at the end.
         const auto& scenarios = experiment_.scenarios;
+        std::size_t operations = 0;
+        for (std::size_t i = 0; i < scenarios.size(); ++i)
+            operations += operations_of(graph_of(i));
+        explored_ = options_.out && (options_.timeline || operations < kExploredOperations);
+        // Long runs first, so that short ones fill the cores at the end.
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
             planned_.back().main =
-                add(prepared_of(i), scenarios[i], kAllMechanisms, options_.timeline, false,
-                    options_.probes);
+                add(prepared_of(i), scenarios[i], kAllMechanisms, true, false, options_.probes);
         }
         for (std::size_t i = 0; i < scenarios.size(); ++i)
             planned_[i].together =
@@ -312,10 +318,11 @@ private:
     }
     /// The same of a scenario, over its whole run.
     [[nodiscard]] double pace_of(std::size_t i, const ScenarioResult& s) const {
-        constexpr double kMicrosecondsOfASecond = 1e6;  // per second
+        constexpr double kMicrosecondsASecond = 1e6;  // per second
         if (!s.run_us)
             return pace_of(graph_of(i), s.iteration_us);
-        return s.run_samples_per_s.value_or(0) > 0 ? kMicrosecondsOfASecond / *s.run_samples_per_s : 0;
+        return s.run_samples_per_s.value_or(0) > 0 ? kMicrosecondsASecond / *s.run_samples_per_s
+                                                   : 0;
     }
 
     /// The first without overlap.
@@ -525,15 +532,40 @@ private:
         return s;
     }
 
+    /// Of scenarios whose causes were asked for.
+    [[nodiscard]] std::vector<ScenarioCauses>
+    kernel_causes(const std::vector<RanScenario>& scenarios) const {
+        std::vector<ScenarioCauses> all;
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            if (!has_causes(i))
+                continue;
+            ScenarioCauses causes{
+                scenarios[i], mechanisms_of(prepared_of(i).system), {}, kCauseSteps};
+            for (const auto& [on, task] : planned_[i].with)
+                causes.with[on] = &run_with(i, on).second;
+            all.push_back(std::move(causes));
+        }
+        return all;
+    }
+
     void write(ResultFolder& folder, const ExperimentResult& result) const {
         folder.write("effective-config.json", loaded_.effective_config);
         std::vector<RanScenario> scenarios;
-        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i)
+        std::vector<RanMachine> machines;
+        for (std::size_t i = 0; i < experiment_.scenarios.size(); ++i) {
             scenarios.push_back(
                 {experiment_.scenarios[i].name, graph_of(i), outcomes_[planned_[i].main]});
+            machines.push_back({scenarios.back(), prepared_of(i).system});
+        }
         write_tables(folder, scenarios);
         write_learning(folder, result);
         write_changes(folder, result);
+        write_counters(folder, scenarios);
+        if (explored_) {
+            write_communication(folder, scenarios);
+            write_kernel_causes(folder, kernel_causes(scenarios));
+        }
+        write_links(folder, machines);
         if (options_.timeline)
             write_timeline(folder, scenarios, RankGpus(variants_.front().prepared.system).of(0));
         if (options_.rank_timelines) {
@@ -554,6 +586,7 @@ private:
     std::deque<Shared> variants_;          ///< referred to by runs
     std::vector<std::size_t> variant_of_;  ///< by scenario
     std::vector<std::string> left_out_notes_;
+    bool explored_ = false;  ///< the report's map and timelines have their files
     std::vector<Job> jobs_;  ///< one per simulation
     std::vector<Planned> planned_;
     std::vector<Outcome> outcomes_;

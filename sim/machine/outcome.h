@@ -3,6 +3,7 @@
 
 #include "core/statistics.h"
 #include "models/replay/operation_times.h"
+#include "sim/machine/link_loads.h"
 #include "sim/output/result.h"
 
 #include <cstdint>
@@ -19,6 +20,7 @@ struct Outcome : SimulationFigures {
     std::vector<CollectiveRecord> collectives;       ///< converted by collective_results()
     std::vector<StatisticTable> statistics;
     std::vector<CounterSample> counters;
+    LinkLoads loads;
     std::vector<std::string> notes;
     std::uint64_t end_ps = 0;
     std::uint64_t events = 0;

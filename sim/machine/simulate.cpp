@@ -7,6 +7,7 @@
 #include "models/replay/rank_replay.h"
 #include "sim/machine/component_statistics.h"
 #include "sim/machine/folded_ranks.h"
+#include "sim/machine/load_recorder.h"
 #include "sim/machine/longest_time.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/system_queries.h"
@@ -265,6 +266,12 @@ Outcome simulate(
     std::vector<Probe*> probes = options.probes;
     if (options.counters)
         probes.push_back(&sampler);
+    std::optional<LoadRecorder> recorder;
+    if (options.loads) {
+        recorder.emplace(
+            machine, counts, simulation.scheduler(), whole.ranks.size() / simulated.size());
+        probes.push_back(&*recorder);
+    }
     PacketProbes of_packets(probes);
     attach(probes, of_packets, machine, replays);
     for (Probe* probe : probes)
@@ -307,6 +314,11 @@ Outcome simulate(
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);
+    if (recorder) {
+        outcome.loads = recorder->loads(Time(last), fold);
+        if (!options.counters)
+            outcome.counters = recorder->counters(Time(last));
+    }
     outcome.jumped_us = to_microseconds(machine.collectives().jumped());
     if (options.fidelity == Fidelity::kFast && outcome.jumped_us > 0)
         outcome.notes.emplace_back("repeated work was skipped at a pace that may not have settled: "

@@ -19,6 +19,7 @@ class Probe;  // models/probe.h
 struct SimulateOptions {
     Contention contention;
     bool counters = false;                ///< sample counter tracks for the timeline
+    bool loads = false;                   ///< record how busy links are over time
     std::uint64_t functional_seed = 0;    ///< 0: collectives carry no values
     std::uint64_t fault_seed = 1;         ///< for bit errors
     bool peers_together = false;          ///< no untraced rank is late

@@ -14,10 +14,10 @@ namespace {
 constexpr const char* kLast = "result.json";
 constexpr const char* kFolder = "rank-timelines";
 /// Files of an earlier run that may lie beside result.json.
-constexpr std::array kCompanions{"changes.csv", "counters.csv",     "effective-config.json",
-                                 "kernels.csv", "learning.csv",     "members.csv",
-                                 "memory.csv",  "passes.csv",       kFolder,
-                                 "report.html", "timeline.json.gz", "versions.csv"};
+constexpr std::array kCompanions{
+    "causes.csv",  "changes.csv",  "communication.csv", "counters.csv",     "effective-config.json",
+    "kernels.csv", "learning.csv", "links.json",        "members.csv",      "memory.csv",
+    "passes.csv",  kFolder,        "report.html",       "timeline.json.gz", "versions.csv"};
 
 }  // namespace
 

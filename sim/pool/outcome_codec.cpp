@@ -29,7 +29,8 @@ struct RecordFields<Outcome> {
         return list_of(
             CountedFigures(), member("times", &O::times), member("collectives", &O::collectives),
             member("statistics", &O::statistics), member("counters", &O::counters),
-            member("notes", &O::notes), member("end_ps", &O::end_ps), member("events", &O::events));
+            member("loads", &O::loads), member("notes", &O::notes), member("end_ps", &O::end_ps),
+            member("events", &O::events));
     }
 };
 

@@ -137,13 +137,15 @@ void write_timeline(
     for (const RanScenario& scenario : scenarios)
         add_to_timeline(writer, scenario.name, scenario.graph, scenario.outcome);
     writer.close();
-    TextFile counters(folder.stage("counters.csv"));
-    counters.write(counter_csv_header());
+}
+
+void write_counters(ResultFolder& folder, const std::vector<RanScenario>& scenarios) {
+    Table counters(folder, "counters.csv", counter_csv_header());
     for (const RanScenario& scenario : scenarios) {
         std::string block;
         for (const CounterSample& sample : scenario.outcome.counters)
             block += counter_csv_line(scenario.name, sample);
-        counters.write(block);
+        counters.add(block);
     }
     counters.close();
 }

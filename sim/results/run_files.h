@@ -27,7 +27,10 @@ void write_learning(ResultFolder& folder, const ExperimentResult& result);
 /// Stages changes.csv and members.csv if any scenario's members change.
 void write_changes(ResultFolder& folder, const ExperimentResult& result);
 
-/// Stages timeline.json.gz and counters.csv. The timeline's header is that of the first scenario;
+/// Stages counters.csv if there are any.
+void write_counters(ResultFolder& folder, const std::vector<RanScenario>& scenarios);
+
+/// Stages timeline.json.gz. Its header is that of the first scenario;
 /// ranks of other scenarios are separate processes.
 void write_timeline(
     ResultFolder& folder, const std::vector<RanScenario>& scenarios, const GpuParams& gpu);

@@ -7,6 +7,7 @@
 #include "sim/output/writers.h"
 #include "sim/results/causes.h"
 #include "sim/results/compare_ranks.h"
+#include "sim/results/explorer_files.h"
 #include "sim/results/host_clock.h"
 #include "sim/results/run_files.h"
 #include "sim/results/scenario_result.h"
@@ -152,10 +153,11 @@ private:
 
     std::size_t
     add(const Sharing& sharing, const ScenarioParams& scenario, std::string label,
-        const ExecutionGraph& graph, MechanismSet on = kAllMechanisms, bool counters = false) {
+        const ExecutionGraph& graph, MechanismSet on = kAllMechanisms, bool together = false) {
         SimulateOptions options = simulate_options(*sharing.experiment, scenario);
         options.contention = contention_with(on);
-        options.counters = counters;
+        options.counters = together && options_.timeline;
+        options.loads = together && explored_;
         if (on == kAllMechanisms)
             options.probes = options_.probes;
         jobs_.push_back(
@@ -234,10 +236,14 @@ private:
 
     std::size_t plan_together() {
         jobs_.clear();
+        std::size_t operations = 0;
+        for (const Shared& shared : scenarios_)
+            operations += operations_of(shared.whole);
+        explored_ = options_.out && (options_.timeline || operations < kExploredOperations);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             scenarios_[i].together =
                 add(*scenarios_[i].sharing, scenarios()[i], scenarios()[i].name,
-                    scenarios_[i].whole, kAllMechanisms, options_.timeline);
+                    scenarios_[i].whole, kAllMechanisms, true);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             for (std::size_t w = 0; w < scenarios_[i].parts.size(); ++w)
                 scenarios_[i].alone.push_back(
@@ -430,14 +436,20 @@ private:
                 labels.push_back(label_of(i, w));
         std::vector<RanScenario> rows;
         std::vector<RanScenario> wholes;
+        std::vector<RanMachine> machines;
         for (std::size_t i = 0; i < scenarios_.size(); ++i) {
             const Shared& shared = scenarios_[i];
             const Outcome& outcome = outcomes_[shared.together];
             for (const ExecutionGraph& part : shared.parts)
                 rows.push_back({labels[rows.size()], part, outcome});
             wholes.push_back({scenarios()[i].name, shared.whole, outcome});
+            machines.push_back({wholes.back(), shared.sharing->system});
         }
         write_tables(folder, rows);
+        write_counters(folder, wholes);
+        if (explored_)
+            write_communication(folder, rows);
+        write_links(folder, machines);
         if (options_.timeline)
             write_timeline(folder, wholes, RankGpus(sharings_.front().system).of(0));
         folder.write("result.json", to_result_json(result));
@@ -451,6 +463,7 @@ private:
     std::deque<Sharing> sharings_;
     std::vector<Shared> scenarios_;
     std::vector<std::string> left_out_notes_;
+    bool explored_ = false;  ///< the report's map and timelines have their files
     std::vector<Job> jobs_;  ///< of the current round
     std::vector<Outcome> once_;
     std::vector<Outcome> outcomes_;

@@ -33,6 +33,7 @@ Outcome any_outcome() {
             {text(), text(), {{text(), Unit::kShare, text()}}, {{text(), {0.25}}, {text(), {}}}});
     for (std::size_t i = count(); i > 0; --i)
         outcome.counters.push_back({text(), 1.5, -2.5});
+    outcome.loads = {7, {{}, {1, 2, 1000}}};
     for (std::size_t i = count(); i > 0; --i)
         outcome.notes.push_back(text());
     outcome.end_ps = number();
@@ -59,6 +60,8 @@ RC_GTEST_PROP(OutcomeCodec, ReadsBackWhatWasWritten, ()) {
         RC_ASSERT(back.collectives[i].end == outcome.collectives[i].end);
     }
     RC_ASSERT(back.statistics == outcome.statistics);
+    RC_ASSERT(back.loads.bin_ps == outcome.loads.bin_ps);
+    RC_ASSERT(back.loads.thousandths == outcome.loads.thousandths);
     RC_ASSERT(back.counters.size() == outcome.counters.size());
     for (std::size_t i = 0; i < outcome.counters.size(); ++i) {
         RC_ASSERT(back.counters[i].track == outcome.counters[i].track);

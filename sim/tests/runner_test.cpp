@@ -101,7 +101,9 @@ std::string text_of(ExperimentResult result) {
 TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
     const ExperimentResult result = run(training(), into_folder());
     EXPECT_EQ(
-        files(), (std::set<std::string>{"effective-config.json", "kernels.csv", "result.json"}));
+        files(), (std::set<std::string>{
+                     "causes.csv", "communication.csv", "counters.csv", "effective-config.json",
+                     "kernels.csv", "links.json", "result.json"}));
     EXPECT_EQ(content("result.json"), to_result_json(result));
     std::vector<std::string> scenarios;
     for (const ScenarioResult& scenario : result.scenarios)
@@ -157,8 +159,8 @@ TEST_F(RunExperiment, ATimelineBringsItsCounters) {
     static_cast<void>(run(training(), options));
     EXPECT_EQ(
         files(), (std::set<std::string>{
-                     "counters.csv", "effective-config.json", "kernels.csv", "result.json",
-                     "timeline.json.gz"}));
+                     "causes.csv", "communication.csv", "counters.csv", "effective-config.json",
+                     "kernels.csv", "links.json", "result.json", "timeline.json.gz"}));
 }
 
 TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {

@@ -190,6 +190,7 @@ Outcome FoldedProbes::told(Outcome outcome) {
         std::erase_if(
             table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
     outcome.counters.clear();
+    outcome.loads = {};
     return outcome;
 }
 
