@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/run_report.h"
 
+#include "app/run_explorer.h"
 #include "core/csv.h"
 #include "core/units.h"
 #include "sim/config/device_params.h"
 #include "sim/config/parameter_units.h"
 #include "sim/output/figures.h"
+#include "sim/output/packed_text.h"
 #include "sim/output/result.h"
 #include "sim/output/result_reader.h"
 #include "sim/output/schedule_chart.h"
@@ -403,6 +405,10 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     data["counters"] = counters(folder / "counters.csv");
     data["schedules"] = schedules(folder / "passes.csv", result.at("scenarios"));
     data["memory"] = memory_charts(folder / "memory.csv", result.at("scenarios"));
+    // The large part of a page: its browser unpacks it.
+    const OrderedJson explored{
+        {"map", map_data(folder)}, {"timelines", timelines_data(folder, kernels)}};
+    data["explorer"] = packed(explored.dump());
     data["memory_GBps"] =
         static_cast<double>(memory_peak(folder / "effective-config.json").count()) / kGiga;
     // Thousands of collectives of a long run would make the page too large; it shows only those of
@@ -413,6 +419,11 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
         if (collectives.size() > 1)
             collectives = OrderedJson::array({collectives[0]});
     }
+    for (OrderedJson& one : result["scenarios"])
+        for (const char* kind :
+             {"links", "switches", "reduction_units", "gpus", "memory", "host_copies"})
+            if (one.contains(kind))
+                one[kind] = uses_of(one.at(kind));
     result.erase("statistics");
     data["figures"] = figures_json();
     data["causes"] = causes_json();

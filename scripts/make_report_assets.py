@@ -12,7 +12,9 @@ import shutil
 import subprocess
 import sys
 
-OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "schedule": "schedule.js",
+OWN = {"page": "page.html", "style": "style.css", "charts": "charts.js", "explorer": "explorer.js",
+       "map_layout": "map_layout.js", "map": "map.js", "timeline_pane": "timeline_pane.js", "timelines": "timelines.js",
+       "times": "times.js", "waterfall": "waterfall.js", "gains": "gains.js", "schedule": "schedule.js",
        "memory": "memory.js", "learning": "learning.js", "members": "members.js", "regions": "regions.js",
        "run": "run.js", "sweep": "sweep.js"}
 LIBRARIES = {

@@ -61,7 +61,8 @@ class Example(Folder):
         self.assertIn("**The largest cause is the wait of completions**", readme)
 
     def test_the_folder_holds_what_the_manual_says(self):
-        names = ["counters.csv", "effective-config.json", "kernels.csv", "result.json", "timeline.json.gz"]
+        names = ["causes.csv", "communication.csv", "counters.csv", "effective-config.json", "kernels.csv", "links.json",
+                 "result.json", "timeline.json.gz"]
         written = sorted(p.name for p in self.out.iterdir() if p.name != "report.html")
         self.assertEqual(written, names)
         for name in names:

@@ -5,6 +5,7 @@
 import { createRequire } from "node:module";
 import path from "node:path";
 import process from "node:process";
+import { checkExplorer } from "./report_explorer_checks.mjs";
 
 const [modules, chromium, shots, ...pages] = process.argv.slice(2);
 const playwright = createRequire(path.join(path.resolve(modules), "here.js"))("playwright-core");
@@ -105,10 +106,11 @@ async function checkWhiskers(page, where, folder) {
   const drawn = (label, width) => page.locator(`figure[aria-label^='${label}'] svg.marks .mark-rule.role-mark line[stroke-width='${width}']`).count();
   if (folder === "run") {
     expect((await drawn("The iteration by scenario", 1.5)) >= 3, `${where}: times without whiskers`);
+    expect((await drawn("Speed-up by scenario", 1.5)) >= 3, `${where}: speed-ups without whiskers`);
     expect((await drawn("Slowdown of the backward pass by cause", 1.5)) >= 2, `${where}: slowdowns without whiskers`);
     expect((await page.locator("td", { hasText: / \(.* to .*\)$/ }).count()) > 6, `${where}: a table without intervals`);
   }
-  if (folder === "sizes") expect((await drawn("Time against size", 3)) > 20, `${where}: points without intervals`);
+  if (folder === "sizes") expect((await drawn("Time against size", 1.5)) > 20, `${where}: points without intervals`);
 }
 
 // What the sentence of each kind of run speaks of, by the folder of the run.
@@ -169,11 +171,12 @@ async function check(browser, file, colorScheme, width) {
     expect((await page.locator("th").allTextContents()).every((t) => !/comm|GPU/.test(t)), `${where}: figures of GPUs on a coprocessor`);
     expect(/ as fast as /.test(await page.locator("#answer").textContent()), `${where}: no speed-up in the answer`);
   }
+  await page.screenshot({ path: path.join(shots, `${path.basename(path.dirname(path.resolve(file)))}-${colorScheme}-${width}.png`), fullPage: true });
+  await checkExplorer(page, where, path.basename(path.dirname(path.resolve(file))), problems);
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   expect((background === "rgb(255, 255, 255)") === (colorScheme === "light"), `${where}: colours of the other scheme`);
-  await page.screenshot({ path: path.join(shots, `${path.basename(path.dirname(path.resolve(file)))}-${colorScheme}-${width}.png`), fullPage: true });
   await page.close();
   console.log(`${where}: ${figures} charts in ${seconds.toFixed(2)} s`);
 }

@@ -6,7 +6,9 @@ Exits with 77 (skipped) if Chromium, node or the npm libraries are missing.
 
 usage: report_test.py SWITCHFOLD SOURCE_DIRECTORY NODE_MODULES
 """
+import base64
 import csv
+import gzip
 import json
 import pathlib
 import re
@@ -19,6 +21,7 @@ from made_up_residuals import root_with_residuals
 
 PROGRAM, SOURCE, MODULES = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 SKIPPED = 77
+MOST_BYTES = 2_000_000
 
 
 def sweep(folder, name, root=None, **changes):
@@ -123,6 +126,62 @@ def data_of(run):
     return json.loads(page[start:page.index("</script>", start)])
 
 
+def shared_machine(folder):
+    """Two workloads on one machine."""
+    path = folder / "shared.json"
+    network = {"blocks": 2, "hidden": 256, "sequence": 128, "vocabulary": 1000}
+    path.write_text(json.dumps({
+        "name": "shared", "system": str(SOURCE / "configs/systems/hgx_h100.json"), "causes": False,
+        "workloads": [
+            {"name": name, "on": gpus, "workload": {"type": "training", "transformer": network, "plan": {"data": 4, "micro_batch": 2}}}
+            for name, gpus in (("one", "0-3"), ("two", "4-7"))],
+    }))
+    done = subprocess.run([PROGRAM, "run", path, "--out", folder / "shared"], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return folder / "shared"
+
+
+def explorer_of(run):
+    return json.loads(gzip.decompress(base64.b64decode(data_of(run)["explorer"])))
+
+
+def check_explorer(run):
+    """Timelines and map hold what the tables hold, and a link's load over time is its load in the result."""
+    explorer = explorer_of(run)
+    result = json.loads((run / "result.json").read_text(encoding="utf-8"))
+    timelines, columns = explorer["timelines"], explorer["timelines"]["columns"]
+    tables = {}
+    for name in ("kernels.csv", "communication.csv", "causes.csv"):
+        with open(run / name, encoding="utf-8", newline="") as file:
+            tables[name] = list(csv.DictReader(file))
+    lanes = [(s["name"], r["rank"], lane) for s in timelines["scenarios"] for r in s["ranks"] for lane in r["lanes"]]
+    for holds, table in (("kernels", "kernels.csv"), ("communication", "communication.csv")):
+        drawn = sum(len(columns[lane["names"]]) for _, _, lane in lanes if lane["holds"] == holds)
+        assert drawn == len(tables[table]) > 0, (holds, drawn)
+    caused = sum(len(columns[lane["caused"]]) for _, _, lane in lanes if lane["holds"] == "kernels")
+    assert caused == len(tables["causes.csv"]) > 0, caused
+    scenario, rank, lane = next(x for x in lanes if x[0] == "ring" and x[1] == 3 and x[2]["holds"] == "kernels")
+    first = next(x[2] for x in lanes if x[0] == "ring" and x[1] == 0 and x[2]["holds"] == "kernels")
+    assert lane["like_first"] and not first["like_first"]
+    gaps, durations = ([own + base for own, base in zip(columns[lane[key]], columns[first[key]])] for key in ("gaps", "durations"))
+    end = 0
+    for row, name, gap, duration in zip(
+            (k for k in tables["kernels.csv"] if (k["scenario"], k["rank"], k["stream"]) == (scenario, "3", lane["stream"])),
+            columns[lane["names"]], gaps, durations):
+        assert timelines["names"][name][0] == row["name"]
+        assert abs((end + gap) / 1e3 - float(row["start_us"])) < 2e-3, row
+        end += gap + duration
+    links = explorer["map"]["machines"][0]["links"]
+    for loads, scenario in zip(explorer["map"]["scenarios"], result["scenarios"]):
+        assert loads["scenario"] == scenario["name"]
+        used = {link["name"]: link["utilization"] for link in scenario["links"]}
+        assert {links[int(i)]["name"] for i in loads["load"]} == {name for name, use in used.items() if use > 0}
+        for i, bins in loads["load"].items():
+            assert max(bins) <= 1000, bins
+            mean = sum(bins) / 1000 * loads["bin_us"] / loads["end_us"]
+            assert abs(mean - used[links[int(i)]["name"]]) < 0.01 * mean + 1e-3, (links[int(i)]["name"], mean)
+
+
 def check_schedules(run):
     schedules = data_of(run)["schedules"]
     charts = {chart["scenario"]: chart for chart in schedules["charts"]}
@@ -199,7 +258,7 @@ def main():
         three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])
         run = folder / "run"
         subprocess.run(
-            [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run, "--timeline"],
+            [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run],
             check=True, capture_output=True, cwd=root,
         )
         plans = folder / "plans"
@@ -207,21 +266,25 @@ def main():
         regions = folder / "regions"
         subprocess.run([PROGRAM, "run", SOURCE / "configs/experiments/autoencoder_on_phi.json", "--out", regions],
                        check=True, capture_output=True)
-        subprocess.run([PROGRAM, "report", three, run, plans, regions], check=True, capture_output=True)
+        shared = shared_machine(folder)
+        subprocess.run([PROGRAM, "report", three, run, plans, regions, shared], check=True, capture_output=True)
         many = runs_over_many_steps(folder)
         subprocess.run([PROGRAM, "report", *many], check=True, capture_output=True)
         check_first_tables(many)
         check_intervals(run)
+        check_explorer(run)
         check_schedules(plans)
         check_memory(plans)
         check_pass_that_is_none(plans)
         subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
         page = (sizes / "report.html").read_text(encoding="utf-8")
         assert '"table":"made_up"' in page, "the measured points are not in the page"
+        for page in (sizes, three, run, plans, regions, shared, *many):
+            assert (page / "report.html").stat().st_size < MOST_BYTES, f"{page.name}: the page is too large"
         shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
         return subprocess.run(
             ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
-             *(f / "report.html" for f in (sizes, three, run, plans, regions, *many))],
+             *(f / "report.html" for f in (sizes, three, run, plans, regions, shared, *many))],
             check=False,
         ).returncode
 

@@ -94,13 +94,13 @@ const switchfold = (() => {
   const ready = [];
   dark.addEventListener("change", () => drawn.forEach(embed));
 
-  function time(us) {
+  function time(us, digits = 4) {
     if (us === null || us === undefined) return "-";
     if (us === 0) return "0 us";
-    if (us >= 1e6) return (us / 1e6).toPrecision(4) + " s";
-    if (us >= 1e4) return (us / 1e3).toPrecision(4) + " ms";
+    if (us >= 1e6) return (us / 1e6).toPrecision(digits) + " s";
+    if (us >= 1e4) return (us / 1e3).toPrecision(digits) + " ms";
     // What lasts less than a nanosecond is a rounding of the simulator's picoseconds.
-    return (us < 1 ? Number(us.toFixed(3)) : us.toPrecision(4)) + " us";
+    return (us < 1 ? Number(us.toFixed(3)) : us.toPrecision(digits)) + " us";
   }
   // For axes of up to `us`.
   function timeUnit(us) {
@@ -121,14 +121,31 @@ const switchfold = (() => {
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +
     "' MiB' : datum.value >= 1024 ? datum.value/1024 + ' KiB' : datum.value + ' B'";
 
+  // Links to the parts of the page, which keys reach first.
+  function contents() {
+    const nav = document.getElementById("contents");
+    nav.replaceChildren(...[...main.querySelectorAll("h2")].map((heading) => {
+      heading.id = heading.id || "part_" + heading.textContent.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+      return element("a", { href: "#" + heading.id }, heading.textContent);
+    }));
+  }
+
+  // Layers that draw vertical intervals in their series' colour; those of bars are errorbars in ink.
+  function whiskers(values, x, y, low, high, color) {
+    const data = values ? { data: { values } } : { transform: [{ filter: `isValid(datum['${low}'])` }] };
+    const end = (field) => ({ ...data, mark: { type: "tick", orient: "horizontal", size: 8, thickness: 1.5, opacity: 0.6 }, encoding: { x, y: { ...y, field }, color } });
+    return [{ ...data, mark: { type: "rule", strokeWidth: 1.5, opacity: 0.6 }, encoding: { x, y: { ...y, field: low }, y2: { field: high }, color } }, end(low), end(high)];
+  }
+
   function begin(title, answer) {
     document.title = title;
     main.prepend(element("h1", {}, title));
     document.getElementById("answer").textContent = answer;
+    contents();
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, contents, whiskers, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

@@ -100,7 +100,7 @@
   function sharedAnswer(scenarios) {
     const worst = scenarios.reduce((a, b) => (b.lost_to_others > a.lost_to_others ? b : a));
     const free = scenarios.filter((s) => s.lost_to_others < 1e-3);
-    if (free.length === scenarios.length) return "No workload loses anything to the others.";
+    if (free.length === scenarios.length) return `Of ${scenarios.map((s) => s.name).join(", ")}, none loses anything to the others.`;
     return `${worst.name} loses most to the others: an iteration takes ${time(worst.iteration_us)} instead of ` +
       `${time(worst.alone_us)}, ${percent(worst.lost_to_others)} longer.` +
       (free.length > 0 ? ` Nothing is lost in ${free.map((s) => s.name).join(", ")}.` : "");
@@ -182,29 +182,6 @@
       if (basis) bases.set(basis, [...(bases.get(basis) || []), s.name]);
     }
     return bases;
-  }
-
-  // The time of each scenario, with a whisker over 90 % of such cases.
-  function timeChart(data, scenarios) {
-    const one = ["collective", "experts"].includes(data.result.workload.type) && scenarios.every((s) => s.collectives.length > 0);
-    const of = (s) => (one ? { us: s.collectives[0].time_us, interval: s.collectives[0].intervals?.time_us } : { us: s.iteration_us, interval: s.intervals?.iteration_us });
-    const all = scenarios.map((s) => ({ scenario: s.name, ...of(s) }));
-    if (!all.some((v) => v.interval && v.interval.low !== null)) return;
-    const unit = timeUnit(Math.max(...all.map((v) => v.us)));
-    const values = all.map((v) => ({ scenario: v.scenario, time: v.us / unit.us, us: v.us,
-      low: v.interval && v.interval.low !== null ? v.interval.low / unit.us : null, high: v.interval && v.interval.low !== null ? v.interval.high / unit.us : null }));
-    const what = one ? "time of the collective" : "iteration";
-    const y = { field: "scenario", type: "nominal", sort: null, title: null };
-    chart(section(`The ${what}, and where 90 % of such cases lie`), `The ${what} by scenario`, {
-      width: 640, height: { step: 34 },
-      layer: [
-        { mark: { type: "bar", opacity: 0.75 }, encoding: { y, x: { field: "time", type: "quantitative", title: `${what} (${unit.name})` },
-          tooltip: [{ field: "scenario" }, { field: "time", type: "quantitative", format: ".5~g" }, { field: "low", type: "quantitative", format: ".5~g" }, { field: "high", type: "quantitative", format: ".5~g" }] } },
-        { transform: [{ filter: "datum.low !== null" }], mark: { type: "errorbar", ticks: true },
-          encoding: { y, x: { field: "low", type: "quantitative", title: `${what} (${unit.name})` }, x2: { field: "high" } } },
-      ],
-    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: what, text: (v) => time(v.us) },
-      { title: "at least", text: (v) => (v.low === null ? "-" : time(v.low * unit.us)) }, { title: "at most", text: (v) => (v.high === null ? "-" : time(v.high * unit.us)) }]);
   }
 
   function summary(data, scenarios) {
@@ -300,12 +277,13 @@
 
   function counterCharts(data) {
     if (data.counters.length === 0) {
-      section("Use over time", "Was not sampled: run with --timeline to have it here.");
+      section("Use over time", "Was not sampled, because the run is long: run with --timeline to have it, the map and the timelines here.");
       return;
     }
     const box = section("Use over time, rank 0");
     for (const track of new Set(data.counters.map((c) => c.track))) {
       const values = data.counters.filter((c) => c.track === track);
+      if (values.every((c) => c.value === 0)) continue;
       chart(box, track, {
         width: 500, height: 160, mark: { type: "line", interpolate: "step-after", strokeWidth: 1 },
         encoding: {
@@ -367,8 +345,13 @@
     causes = data.causes.map((c) => c.key);
     causeNames = Object.fromEntries(data.causes.map((c) => [c.key, c.title]));
     summary(data, scenarios);
-    timeChart(data, scenarios);
+    switchfold.times(data, scenarios);
+    switchfold.waterfall(scenarios);
     for (const part of data.slowed) causeChart(scenarios, part);
+    if (!onCoprocessor(data)) {
+      switchfold.map();
+      switchfold.timelines();
+    }
     switchfold.schedules(data, scenarios);
     switchfold.memory(data, scenarios);
     switchfold.learning(scenarios);

@@ -2,7 +2,7 @@
 // The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main } = switchfold;
+  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main, select } = switchfold;
 
   const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v.toPrecision(5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
@@ -27,6 +27,8 @@
     const series = others.find((a) => a.name === "algorithm") || others[others.length - 1] || null;
     return { x, series, facets: others.filter((a) => a !== series) };
   }
+
+  const baseOf = (series) => series && (series.values.find((v) => v.label === "ring") || series.values[0]).label;
 
   const groupBy = (rows, key) => Map.groupBy ? Map.groupBy(rows, key) : rows.reduce((map, row) => {
     const k = key(row);
@@ -70,6 +72,8 @@
       : undefined;
     const y = { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""), scale: { type: metric.log ? "log" : "linear" } };
     if (metric.share) y.axis = { format: percentLabel };
+    // On a linear axis of bandwidth all small sizes lie on the ground.
+    if (metric.unit === "GB/s") { y.scale.type = "log"; y.axis = { format: "~g", labelOverlap: true }; }
     const tooltip = [
       ...(series ? [{ field: series, type: "nominal" }] : []),
       { field: axis.name, type: "nominal" },
@@ -79,8 +83,7 @@
     const [low, high] = [`${metric.key}_at_least`, `${metric.key}_at_most`];
     const hasInterval = metric.interval && rows.some((r) => r[low] !== null && r[low] !== undefined);
     if (hasInterval)
-      layer.push({ transform: [{ filter: `isValid(datum['${low}'])` }], mark: { type: "rule", opacity: 0.45, strokeWidth: 3 },
-        encoding: { x: xEncoding(axis), y: { ...y, field: low }, y2: { field: high }, color } });
+      layer.push(...switchfold.whiskers(null, xEncoding(axis), y, low, high, color));
     if (marks.length > 0) {
       layer.push({ data: { values: marks }, mark: { type: "rule", strokeDash: [4, 4], strokeWidth: 1.5 },
         encoding: { x: xEncoding(axis), color, tooltip: [{ field: "what", type: "nominal", title: "crossover" }] } });
@@ -115,7 +118,7 @@
     const found = [];
     const { x, series, facets } = role;
     const name = (row) => facets.map((f) => `${f.name} ${row[f.name]}`).join(", ");
-    const base = series && (series.values.find((v) => v.label === "ring") || series.values[0]).label;
+    const base = baseOf(series);
     for (const [facet, part] of groupBy(rows, name)) {
       const box = section(facet || data.name);
       const bySeries = groupBy(part, (r) => (series ? r[series.name] : ""));
@@ -139,22 +142,16 @@
     return found;
   }
 
-  function select(label, values, change) {
-    const list = element("select", {}, ...values.map((v) => element("option", { value: v }, v)));
-    list.addEventListener("change", change);
-    return { node: element("label", {}, label + " ", list), value: () => list.value };
-  }
-
   // Two axes against each other, the others held at what the reader chooses.
   function heatMap(rows, axes, names) {
     const [a, b] = [...axes].sort((p, q) => q.values.length - p.values.length);
     const box = section("Two axes against each other");
-    const controls = element("p");
+    const controls = element("p", { class: "controls" });
     box.before(controls);
     const redraw = () => {
       box.replaceChildren();
-      const metric = names.find((m) => m.title === metricChoice.value());
-      const part = rows.filter((r) => held.every((h) => String(r[h.name]) === h.choice.value()) && r[metric.key] !== null);
+      const metric = names.find((m) => m.title === metricChoice.list.value);
+      const part = rows.filter((r) => held.every((h) => String(r[h.name]) === h.choice.list.value) && r[metric.key] !== null);
       const axis = (which) => ({ field: which.name, type: "ordinal", sort: which.values.map((v) => v.label), title: which.name });
       chart(box, `${metric.title}: ${a.name} against ${b.name}`, {
         width: Math.min(900, Math.max(300, 36 * a.values.length)), height: Math.max(120, 36 * b.values.length),
@@ -167,9 +164,9 @@
         },
       }, part, [...[a, b].map((w) => ({ title: w.name, text: (r) => r[w.name] })), { title: metric.title, text: (r) => metric.text(r[metric.key]) }]);
     };
-    const metricChoice = select("value", names.map((m) => m.title), redraw);
+    const metricChoice = select("value", names.map((m) => m.title), undefined, redraw);
     const held = axes.filter((w) => w !== a && w !== b)
-      .map((w) => ({ name: w.name, choice: select(w.name, w.values.map((v) => v.label), redraw) }));
+      .map((w) => ({ name: w.name, choice: select(w.name, w.values.map((v) => v.label), undefined, redraw) }));
     controls.append(metricChoice.node, ...held.map((h) => h.choice.node));
     redraw();
   }
@@ -196,6 +193,7 @@
     const names = metricsOf(data, rows);
     const role = roles(axes);
     let found = [];
+    if (role.x && names.length > 0) switchfold.gains(data, rows, role, names[0], { groupBy, crossover, xEncoding, base: baseOf(role.series) });
     if (role.x && names.length > 0) found = curves(data, rows, role, names);
     begin(data.name, answerOf(data, found, role, data.points - data.done));
     if (found.length > 0) {
@@ -215,7 +213,7 @@
         ...data.axes.map((a) => ({ title: a.name, text: (r) => r[a.name] })), { title: "error", text: (r) => r.error || "has not run" }])));
     if (data.left_out > 0) main.append(element("p", { class: "note" }, `${data.left_out} rows beyond the first ${data.rows.length} are left out; sweep.db holds all.`));
     main.append(element("p", { class: "note" }, `switchfold ${data.version}; ${data.done} of ${data.points} points. ` +
-      (rows.some((r) => names.some((m) => m.interval && typeof r[`${m.key}_at_least`] === "number")) ? "Bars: 90 % of such cases. " : "") +
+      (rows.some((r) => names.some((m) => m.interval && typeof r[`${m.key}_at_least`] === "number")) ? "Whiskers: 90 % of such cases. " : "") +
       (data.measured.length > 0 ? `Crosses: ${data.measured.length} measured points of ${data.data_file}.` : "")));
   };
 })();
