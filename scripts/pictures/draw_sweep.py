@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A sweep's results as lines over its numeric axis, one line per value of a second axis and one panel per value of a
-third."""
+third. Of collectives the gain over the ring, as in the report: on an axis of bandwidths all small sizes lie on the ground."""
 import math
 import sqlite3
 
@@ -15,6 +15,7 @@ METRICS = {
     "speedup": ("speed-up over the first scenario", 1),
     "iteration_us": ("time of a step (us)", 1),
 }
+BASE = "ring"
 
 
 def read(folder):
@@ -29,11 +30,11 @@ def read(folder):
     return [a for a in axes if len(a["labels"]) > 1], [row for row in rows if row["scenario"] == last]
 
 
-def label(number, unit):
+def label(number, unit, digits=4):
     if unit != "B":
         return f"{number:g}"
     power = min(int(math.log(max(number, 1), 1024)), 4)
-    return f"{number / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+    return f"{number / 1024**power:.{digits}g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
 
 def short(text):
@@ -57,9 +58,15 @@ class Panels:
         rest = [a for a in others if a is not self.series]
         self.facets = rest[0]["labels"] if rest else [None]
         self.facet = rest[0]["name"] if rest else None
+        self.gains = (self.metric == "bus_bandwidth_GBps" and self.x["unit"] == "B" and self.series["name"] == "algorithm"
+                      and BASE in self.series["labels"])
+        if self.gains:
+            self.take_gains()
         self.width = 250 if len(self.facets) > 1 else 490
         self.factor = METRICS[self.metric][1]
         self.most = ceiling(max(self.value(row) for row in self.rows))
+        if self.gains:
+            self.most = math.ceil(max(self.value(row) for row in self.rows) * 2) / 2
         # Shares near 100 % are drawn without the empty lower part of the axis.
         low = min(self.value(row) for row in self.rows)
         self.least = 20 * math.floor(low / 20) if self.metric == "run_training" else 0
@@ -67,7 +74,30 @@ class Panels:
         if self.metric == "iteration_us":
             self.tenfold = math.ceil(math.log10(self.most / low))
 
+    def take_gains(self):
+        """Rows that the base has too, with their gain over it."""
+        def key(row):
+            return row[self.x["name"]], self.facet and row[self.facet]
+        base = {key(row): row["time_us"] for row in self.rows if row["algorithm"] == BASE}
+        self.rows = [dict(row, gain=base[key(row)] / row["time_us"]) for row in self.rows if key(row) in base and row["time_us"]]
+
+    def crossover(self, points):
+        """Where the last of points (place, gain) that are not ahead is left behind; nothing if there is none."""
+        behind = [i for i, (_, gain) in enumerate(points) if gain <= 1]
+        if not behind or behind[-1] + 1 == len(points):
+            return None
+        (x0, g0), (x1, g1) = points[behind[-1]], points[behind[-1] + 1]
+        return x0 + (x1 - x0) * math.log(1 / g0) / math.log(g1 / g0)
+
+    def size_at(self, place):
+        """The number at a place of the x axis."""
+        numbers = [row[self.x["name"] + "_number"] for row in self.rows]
+        low, high = math.log(min(numbers)), math.log(max(numbers))
+        return math.exp(low + place * (high - low))
+
     def value(self, row):
+        if self.gains:
+            return row["gain"]
         return (row[self.metric] or 0) * self.factor
 
     def rise(self, value):
@@ -77,6 +107,8 @@ class Panels:
         return 1 + math.log10(value / self.most) / self.tenfold
 
     def ticks(self):
+        if self.gains:
+            return [i / 2 for i in range(round(2 * self.most) + 1)]
         if self.tenfold <= 1:
             return [self.least + (self.most - self.least) * i / 4 for i in range(5)]
         return [self.most / 10**i for i in range(self.tenfold + 1)]
@@ -97,6 +129,9 @@ class Panels:
     def draw_panel(self, picture, left, top, facet):
         rows = self.part(facet)
         bottom = top + HEIGHT
+        if self.gains:
+            y = bottom - HEIGHT * self.rise(1)
+            picture.line([(left, y), (left + self.width, y)], svg.FAINT, 1.2, "5 3")
         for value in self.ticks():
             y = bottom - HEIGHT * self.rise(value)
             picture.line([(left, y), (left + self.width, y)], svg.LINE)
@@ -114,10 +149,17 @@ class Panels:
             picture.text(left + at * self.width, bottom + 15, words, 10, svg.FAINT, "middle")
         for i, name in enumerate(self.series["labels"]):
             points = sorted((self.place(row), self.value(row)) for row in rows if row[self.series["name"]] == name)
+            gains = points
             points = [(left + at * self.width, bottom - self.rise(value) * HEIGHT) for at, value in points]
             color = svg.COLORS[i % len(svg.COLORS)]
             if self.x["unit"] is not None:
                 picture.line(points, color, 1.6)
+            crossing = self.crossover(gains) if self.gains and name not in (BASE, "auto") else None
+            if crossing is not None:
+                x, y = left + crossing * self.width, bottom - self.rise(1) * HEIGHT
+                picture.polygon([(x - 6, y), (x, y - 6), (x + 6, y), (x, y + 6)], color, svg.INK)
+                number = self.size_at(crossing)
+                picture.text(x + 4, y + 16, label(number, "B", 3), 10, bold=True)
             for x, y in points:
                 picture.circle(x, y, 2 if self.x["unit"] is not None else 4, color)
 
@@ -128,7 +170,7 @@ def draw(folder):
     lines = math.ceil(len(panels.facets) / columns)
     across, down = panels.width + LEFT + 14, HEIGHT + 46
     picture = svg.Svg(max(across * columns + 20, 560), TOP + down * lines + LEGEND, folder.name)
-    title, _ = METRICS[panels.metric]
+    title, _ = METRICS[panels.metric] if not panels.gains else (f"gain over {BASE}, and from where on it lasts,", 1)
     unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") else ""
     picture.text(12, 22, f"{title} by {panels.x['name']}{unit}", 13, bold=True)
     for i, facet in enumerate(panels.facets):

@@ -62,7 +62,7 @@ def check_python(tree, version):
 
 
 def check_pages(tree):
-    for page in ("README.md", "docs/tutorial.md", "configs/README.md", "docs/pictures/timeline.png", "copyright"):
+    for page in ("README.md", "docs/tutorial.md", "configs/README.md", "docs/pictures/waterfall.svg", "copyright"):
         assert (tree / "usr/share/doc/switchfold" / page).exists(), page
     completion = tree / "usr/share/bash-completion/completions/switchfold"
     script = f'. {completion}; COMP_WORDS=(switchfold plan --ex); COMP_CWORD=2; _switchfold; echo "${{COMPREPLY[*]}}"'
