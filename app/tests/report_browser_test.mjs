@@ -172,7 +172,7 @@ async function check(browser, file, colorScheme, width) {
     expect(/ as fast as /.test(await page.locator("#answer").textContent()), `${where}: no speed-up in the answer`);
   }
   await page.screenshot({ path: path.join(shots, `${path.basename(path.dirname(path.resolve(file)))}-${colorScheme}-${width}.png`), fullPage: true });
-  await checkExplorer(page, where, path.basename(path.dirname(path.resolve(file))), problems);
+  await checkExplorer(page, where, path.resolve(file), problems);
   const untitled = await page.locator("figcaption:empty").count();
   expect(untitled === 0, `${where}: a chart without a title`);
   const background = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -19,6 +19,9 @@ import tempfile
 
 from made_up_residuals import root_with_residuals
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/pictures"))
+import draw_waterfall  # noqa: E402
+
 PROGRAM, SOURCE, MODULES = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 SKIPPED = 77
 MOST_BYTES = 2_000_000
@@ -273,6 +276,8 @@ def main():
         check_first_tables(many)
         check_intervals(run)
         check_explorer(run)
+        scenarios = json.loads((run / "result.json").read_text(encoding="utf-8"))["scenarios"]
+        (run / "waterfall.json").write_text(json.dumps(draw_waterfall.steps(scenarios)))
         check_schedules(plans)
         check_memory(plans)
         check_pass_that_is_none(plans)
