@@ -70,7 +70,9 @@ class Run(unittest.TestCase):
         done, marks = self.run_it(version="")
         self.assertEqual(marks, ["setup ", "release switchfold"])
         self.assertIn("built run", done.stdout)
-        self.assertEqual(done.stderr, "")
+        self.assertIn("builds the program first, about four minutes", done.stderr)
+        again, _ = self.run_it(version="")
+        self.assertEqual(again.stderr, "")
 
     def test_build_builds_beside_a_package(self):
         done, marks = self.run_it("--build", version=VERSION)
