@@ -28,11 +28,13 @@ std::vector<std::string> common_plans(std::uint32_t gpus) {
                 fmt::format(R"({{"data": {}, "micro_batch": {}{}}})", gpus, samples, more));
     };
     add(32, "");
+    // Folded: every rank of a large network takes minutes, and one that stands for all seconds.
     if (gpus > 1) {
-        add(4, R"(, "sharding": "parameters")");
-        add(4, R"(, "sharding": "parameters", "recompute": "full")");
+        add(4, R"(, "sharding": "parameters", "fold": true)");
+        add(4, R"(, "sharding": "parameters", "recompute": "full", "fold": true)");
         plans.push_back(fmt::format(
-            R"({{"tensor": {}, "sequence": true, "micro_batch": 1, "recompute": "full"}})", gpus));
+            R"({{"tensor": {}, "sequence": true, "micro_batch": 1, "recompute": "full", "fold": true}})",
+            gpus));
     } else {
         add(4, R"(, "recompute": "full")");
     }

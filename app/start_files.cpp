@@ -43,8 +43,8 @@ std::string workload_of(const StartChoice& choice) {
   }},)",
             choice.plan.lack.empty()
                 ? "  // This is the first of a few common plans that fits the GPUs' memory; "
-                  "`switchfold plan` finds "
-                  "the fastest.\n"
+                  "`switchfold plan` finds the fastest.\n"
+                  "  // \"fold\": true simulates one rank for all that do the same.\n"
                 : fmt::format(
                       "  // No common plan fits the GPUs' memory; this one's micro_batch {}.\n"
                       "  // Larger systems have more: --system dgx_h100_ndr, and pipeline in the "

@@ -61,7 +61,7 @@ class StartFiles(unittest.TestCase):
     def test_the_plan_of_a_training_fits_the_memory(self):
         for network, more, plan in (
             ("vgg16", (), {"data": 8, "micro_batch": 32}),
-            ("llama3_8b", (), {"data": 8, "micro_batch": 1, "sharding": "parameters"}),
+            ("llama3_8b", (), {"data": 8, "micro_batch": 1, "sharding": "parameters", "fold": True}),
             ("llama3_8b", ("--system", "v100_pcie"), None),
         ):
             path = self.new("experiment", "--network", network, *more)
