@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/commands.h"
-#include "core/error.h"
-#include "models/collectives/programs/program_schema.h"
 #include "sim/config/load.h"
 #include "sim/config/statistics_docs.h"
 #include "sim/output/result_record.h"
@@ -21,11 +19,6 @@ std::string text_of(const std::string& kind, bool markdown) {
         return python_result_types();
     if (kind == "trace")
         return trace_record_schema();
-    if (kind == "program" && markdown)
-        throw ConfigError(
-            "schema", "--markdown", "has no table of programs; expected docs/programs.md");
-    if (kind == "program")
-        return programs::program_schema().dump(2) + "\n";
     if (kind == "sweep")
         return markdown ? sweep_parameter_table() : sweep_schema_text();
     return markdown ? parameter_table(kind) : schema_text(kind);

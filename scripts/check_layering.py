@@ -11,6 +11,8 @@ import sys
 # The layers from the ground up, which are the repository's folders: a folder includes itself, folders of
 # lower layers that it names, and nothing else. A longer path takes precedence over a shorter one.
 GRAPH = "workloads/graph/execution_graph.h"
+# The messages of Chakra's files, which hold traces and collectives alike.
+CHAKRA = tuple(f"workloads/readers/chakra/{name}.h" for name in ("messages", "node", "wire"))
 LAYERS = {
     "core": (),
     "core/kernel": ("core",),
@@ -18,7 +20,7 @@ LAYERS = {
     "interconnect": ("core", "core/kernel"),
     "training": ("core", "workloads"),
     # Models execute graphs and know nothing else of workloads.
-    "models": ("core", "core/kernel", "interconnect", GRAPH),
+    "models": ("core", "core/kernel", "interconnect", GRAPH, *CHAKRA),
     # The coprocessor model stands alone: it uses no GPU parameters.
     "models/coprocessor": ("core",),
     "sim/intervals": ("core",),
@@ -64,7 +66,7 @@ def upward():
         f"{folder}: names {lower}, which is no lower layer"
         for folder, below in LAYERS.items()
         for lower in below
-        if lower != GRAPH and (lower not in LAYERS or order.index(lower) >= order.index(folder))
+        if lower not in (GRAPH, *CHAKRA) and (lower not in LAYERS or order.index(lower) >= order.index(folder))
     ]
 
 

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import random
 import signal
+import subprocess
 
 from processes import Moments, kill, survivors
 
@@ -19,6 +20,7 @@ class Tally:
     rounds: int = 0
     killed: int = 0  # rounds in which the signal came before the command ended
     finished: int = 0  # undisturbed runs over the leftovers
+    hung: int = 0  # rounds that did not end by themselves, of a subject for which somebody else's library can hang
     findings: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
 
@@ -39,7 +41,13 @@ def rounds(subject, count, seed, tell=lambda tally: None):
         if victim == process.pid and subject.may_outlive():
             end(process.pid)
         tally.rounds += 1
-        tally.killed += process.wait() != 0
+        try:
+            code = process.wait(subject.patience)
+        except subprocess.TimeoutExpired:
+            tally.hung += 1
+            end(process.pid)
+            code = process.wait()
+        tally.killed += code != 0
         tally.findings.update(subject.check())
         if tally.rounds % FINISH == 0:
             tally.findings.update(subject.finish())

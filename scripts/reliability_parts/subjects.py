@@ -39,6 +39,7 @@ class Subject:
 
     name = ""
     kills_only = False  # its command is Python's, which tells full disks and the like in its own way
+    patience = None  # seconds until a command counts as hung; None: it never may
 
     def __init__(self, program, source, folder):
         self.program, self.source, self.folder = program, source, folder
@@ -232,6 +233,9 @@ class SweepOnExecutor(Database):
 
     name = "sweep on an executor"
     kills_only = True
+    # A worker that is killed while it holds the lock of its pool's queue leaves ProcessPoolExecutor waiting for ever
+    # (CPython, issue 94777).
+    patience = 20
     CODE = ("import sys, concurrent.futures, switchfold\n"
             "if __name__ == '__main__':\n"
             "    with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
 #include "core/schema_table.h"
+#include "models/collectives/programs/program_schema.h"
 #include "sim/config/load.h"
 #include "sim/config/parameter_units.h"
 #include "sim/energy/power_params.h"
@@ -51,10 +53,15 @@ OrderedJson schema_of_kind(const std::string& kind) {
 }  // namespace
 
 std::string schema_text(const std::string& kind) {
+    if (kind == "program")
+        return programs::program_schema().dump(2) + "\n";
     return schema_of_kind(kind).dump(2) + "\n";
 }
 
 std::string parameter_table(const std::string& kind) {
+    if (kind == "program")
+        throw ConfigError(
+            "schema", "--markdown", "has no table of programs; expected docs/programs.md");
     return schema_table(schema_of_kind(kind), kind);
 }
 

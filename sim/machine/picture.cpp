@@ -165,7 +165,7 @@ private:
         }
         // Of the network, what the machines drawn are joined to comes first.
         for (auto& [level, nodes] : network)
-            std::ranges::stable_partition(nodes, [&](std::uint32_t node) {
+            std::stable_partition(nodes.begin(), nodes.end(), [&](std::uint32_t node) {
                 return std::ranges::any_of(topology_.edges, [&](const TopologyEdge& edge) {
                     const std::uint32_t other = edge.a == node ? edge.b : edge.a;
                     return (edge.a == node || edge.b == node) &&
