@@ -33,6 +33,14 @@ def living(session):
     return found
 
 
+def parent(pid):
+    """The id of a process's parent; 0 if it is gone."""
+    try:
+        return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
+
+
 def memory():
     """A folder in memory, if there is one: on a disk, databases would wait at every commit."""
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
