@@ -7,6 +7,7 @@ import pathlib
 import sqlite3
 import tempfile
 import time
+import urllib.parse
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from .errors import raise_for
@@ -118,9 +119,10 @@ def merge(database: pathlib.Path, part: bytes) -> None:
     with tempfile.NamedTemporaryFile(prefix="switchfold-", suffix=".db") as file:
         file.write(part)
         file.flush()
-        opened = sqlite3.connect(database, isolation_level=None)
+        opened = sqlite3.connect(database, isolation_level=None, uri=True)
         try:
-            opened.execute("ATTACH DATABASE ? AS part", (file.name,))
+            # Only to be read: else SQLite keeps a journal of both, which a kill leaves in the folder.
+            opened.execute("ATTACH DATABASE ? AS part", (f"file:{urllib.parse.quote(file.name)}?mode=ro",))
             opened.execute("BEGIN IMMEDIATE")
             opened.execute("CREATE TEMP TABLE taken AS SELECT p.digest AS digest FROM part.runs p LEFT JOIN main.runs m "
                            "ON m.digest = p.digest WHERE m.digest IS NULL OR m.status = 'failed'")
