@@ -192,8 +192,8 @@
       const { context } = this;
       context.font = "10px system-ui, sans-serif";
       context.textAlign = "left";
-      const lightness = (context.fillStyle.match(/\d+/g) && context.fillStyle.startsWith("#")
-        ? [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16)) : context.fillStyle.match(/\d+/g).map(Number));
+      // A canvas writes every opaque colour as #rrggbb.
+      const lightness = [1, 3, 5].map((at) => parseInt(context.fillStyle.slice(at, at + 2), 16));
       context.fillStyle = 0.3 * lightness[0] + 0.59 * lightness[1] + 0.11 * lightness[2] > 130 ? "#000000" : "#ffffff";
       const room = Math.floor((w - 6) / 5.6);
       const name = lane.nameOf(i)[0];
