@@ -4,7 +4,7 @@
 (() => {
   const { data, element, later, select, button, legend, repaint, time, percent, timelinePane, unpackTimelines } = switchfold;
 
-  const NOTE = "A row is a rank: kernels, the darker the more they are slowed, above collectives and copies (blue). Drag to pan; wheel to zoom, " +
+  const NOTE = "A row is a rank: kernels, the darker the more they are slowed, above collectives and sends (blue), receives (violet) and copies (grey). Drag to pan; wheel to zoom, " +
     "once a timeline has the focus or with Ctrl. Keys: left and right pan, + and - zoom, 0 shows everything, up and down choose a rank, n and p its next and previous bar.";
 
   // How long other bars of a rank ran beside this one.
