@@ -315,7 +315,7 @@ TEST(Faults, AGpuWithoutAnyLinkEndsTheRunAndNamesItsLinks) {
         FAIL();
     } catch (const SimulationError& error) {
         const std::string text = error.what();
-        EXPECT_NE(text.find("no way from"), std::string::npos);
+        EXPECT_NE(text.find("no path from"), std::string::npos);
         EXPECT_NE(text.find("gpu1_to_switch0"), std::string::npos);
     }
 }

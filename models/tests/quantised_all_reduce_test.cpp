@@ -396,7 +396,8 @@ TEST(QuantisedInput, WhatCannotBeIsRefusedWithTheReason) {
     policy.quantised.block = 256;
     EXPECT_EQ(refusal(Datatype::kFloat32).field, "quantised/format");
     EXPECT_NE(
-        refusal(Datatype::kFloat32).why.find("no whole blocks of 256 elements"), std::string::npos);
+        refusal(Datatype::kFloat32).why.find("not whole blocks of 256 elements"),
+        std::string::npos);
     policy.quantised.block = 32;
     topology.node.reduction->formats = {NarrowFormat::kInt8};
     EXPECT_NE(refusal(Datatype::kFloat32).why.find("adds no float8_e4m3"), std::string::npos);

@@ -221,7 +221,7 @@ TEST(UnevenExchange, PartsThatAreNotTheGroupsAreRefused) {
     says(error_of(good, CollectiveKind::kAllToAll, 2), "with other parts");
     says(error_of(good, CollectiveKind::kAllToAll, 0), "with other parts");
     says(error_of(good, CollectiveKind::kAllGather, 1), "expected an all-to-all");
-    says(error_of(equal_parts(3, 64), CollectiveKind::kAllToAll, 1), "is of 3 ranks");
+    says(error_of(equal_parts(3, 64), CollectiveKind::kAllToAll, 1), "has 3 ranks");
     says(
         error_of(switchfold::UnevenExchange::of(2), CollectiveKind::kAllToAll, 1),
         "what the group's rank 0 sends to its rank 0");

@@ -374,8 +374,8 @@ TEST(ChakraErrors, NameTheNodes) {
             ChakraText().node(1, "a", kCompute, {}, 0, 1).node(1, "b", kCompute, {}, 0, 1).text()),
         "node 1 (b): appears twice; expected each id once");
     EXPECT_NE(
-        message(ChakraText().node(1, "g", kCollective, {}, 0, 1, attribute("comm_type", 3)).text())
-            .find("node 1 (g): is a collective of type 3"),
+        message(ChakraText().node(1, "g", kCollective, {}, 0, 1, attribute("comm_type", 12)).text())
+            .find("node 1 (g): is a collective of type 12"),
         std::string::npos);
     EXPECT_NE(
         message(ChakraText().node(1, "s", kSend, {}, 0, 1).text()).find("has no comm_dst"),
