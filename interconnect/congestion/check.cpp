@@ -49,7 +49,7 @@ void check_pause(const Topology& topology, const PauseParams& pause, ParamChecke
         checker.error(
             "/congestion/pause/from",
             fmt::format(
-                "is {} B, and a link of {} GB/s a lane and {} us brings {} B more until the "
+                "is {} B, and a link of {} GB/s a lane and {:.4g} us brings {} B more until the "
                 "pause takes effect; expected both to fit in its buffer_per_lane of {} B",
                 pause.from.count(), static_cast<double>(link.lane_bandwidth.count()) * 1e-9,
                 to_microseconds(link.latency), needed.count(), link.buffer_per_lane.count()));
