@@ -15,17 +15,7 @@
 
 namespace switchfold {
 
-namespace {
-
-double gigabytes(Bandwidth bandwidth) {
-    return static_cast<double>(bandwidth.count()) * 1e-9;
-}
-
-std::string plural(std::size_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
-std::string_view word(NodeKind kind) {
+std::string_view word_of(NodeKind kind) {
     switch (kind) {
     case NodeKind::kGpu:
         return "GPU";
@@ -43,11 +33,21 @@ std::string_view word(NodeKind kind) {
     return "?";
 }
 
+namespace {
+
+double gigabytes(Bandwidth bandwidth) {
+    return static_cast<double>(bandwidth.count()) * 1e-9;
+}
+
+std::string plural(std::size_t count, std::string_view what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 /// Distinguishes switches inside a machine from those between machines.
 std::string node_kind(const TopologyNode& node, bool several_machines) {
     if (node.kind == NodeKind::kSwitch && several_machines)
         return node.machine == kNoMachine ? "network switch" : "switch of a node";
-    return std::string(word(node.kind));
+    return std::string(word_of(node.kind));
 }
 
 std::string describe_nodes(const Topology& topology) {

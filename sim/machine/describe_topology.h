@@ -5,8 +5,12 @@
 #include "interconnect/topology.h"
 
 #include <string>
+#include <string_view>
 
 namespace switchfold {
+
+/// What people call a node of this kind.
+[[nodiscard]] std::string_view word_of(NodeKind kind);
 
 /// Nodes and links by kind, bisection, diameter, rings, and upper bounds on the bus bandwidth of an
 /// all-reduce over all GPUs with writes of `transfer_unit`.

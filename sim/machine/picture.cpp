@@ -2,6 +2,7 @@
 #include "sim/machine/picture.h"
 
 #include "interconnect/topology_analysis.h"
+#include "sim/machine/describe_topology.h"
 
 #include <fmt/format.h>
 
@@ -38,21 +39,8 @@ std::string escaped(const std::string& text) {
 }
 
 std::string_view kind_word(const TopologyNode& node, bool several) {
-    switch (node.kind) {
-    case NodeKind::kGpu:
-        return "GPU";
-    case NodeKind::kSwitch:
-        return several && node.machine == kNoMachine ? "network switch" : "switch";
-    case NodeKind::kNic:
-        return "NIC";
-    case NodeKind::kPcie:
-        return "PCIe switch";
-    case NodeKind::kHost:
-        return "host bridge";
-    case NodeKind::kMemory:
-        return "host memory";
-    }
-    return "?";
+    const bool between = node.kind == NodeKind::kSwitch && node.machine == kNoMachine;
+    return several && between ? "network switch" : word_of(node.kind);
 }
 
 /// The row of a machine's node, from above; network switches lie below.
