@@ -260,7 +260,7 @@ private:
         std::size_t operations = 0;
         for (std::size_t i = 0; i < scenarios.size(); ++i)
             operations += operations_of(graph_of(i));
-        explored_ = options_.out && (options_.timeline || operations < kExploredOperations);
+        explored_ = options_.out && explored(options_.timeline, operations);
         // Long runs first, so that short ones fill the cores at the end.
         for (std::size_t i = 0; i < scenarios.size(); ++i) {
             planned_.emplace_back();
@@ -438,30 +438,14 @@ private:
     }
 
     [[nodiscard]] std::vector<KernelClassResult> classes_of(std::size_t scenario) const {
-        std::vector<KernelClassResult> results;
-        const ExecutionGraph& graph = graph_of(scenario);
-        const Outcome& outcome = outcomes_[planned_[scenario].main];
-        std::map<MechanismSet, std::map<std::string, ClassTime>> times;
+        std::map<MechanismSet, std::map<std::string, ClassTime>> first;
         for (const auto& [on, task] : planned_[scenario].with) {
-            const auto [first, ran] = run_with(scenario, on);
-            times[on] = class_times(first, ran, kCauseSteps);
+            const auto [graph, outcome] = run_with(scenario, on);
+            first[on] = class_times(graph, outcome, kCauseSteps);
         }
-        const MechanismSet there = mechanisms_of(prepared_of(scenario).system);
-        const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
-        for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
-            KernelClassResult result;
-            result.kernel_class = name;
-            result.kernels = all.kernels;
-            result.isolated_us = all.isolated_us * share;
-            result.slowdown = all.isolated_us > 0 ? all.taken_us / all.isolated_us - 1.0 : 0.0;
-            if (has_causes(scenario) && times.at(kAllMechanisms).contains(name))
-                result.causes = find_causes(result.slowdown, there, [&](MechanismSet on) {
-                    const ClassTime& t = times.at(on).at(result.kernel_class);
-                    return t.taken_us / t.isolated_us - 1.0;
-                });
-            results.push_back(std::move(result));
-        }
-        return results;
+        return kernel_classes(
+            graph_of(scenario), outcomes_[planned_[scenario].main],
+            mechanisms_of(prepared_of(scenario).system), first);
     }
 
     /// The scenario's result if no rank were late.

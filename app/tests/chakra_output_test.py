@@ -14,6 +14,8 @@ import sys
 import tempfile
 import unittest
 
+from chakra_messages import split
+
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 EXAMPLES = SOURCE / "configs/examples"
@@ -35,23 +37,6 @@ TYPES = {"is_cpu_op": "bool", "num_ops": "int64", "tensor_size": "uint64", "comm
 
 def switchfold(*words):
     return subprocess.run([PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=250, check=False)
-
-
-def messages(path):
-    """The messages of a file, each of which its length precedes."""
-    data, at = path.read_bytes(), 0
-    while at < len(data):
-        length = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            length |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
-        assert at + length <= len(data), "ends within a message"
-        yield data[at:at + length]
-        at += length
 
 
 class ChakraOutput(unittest.TestCase):
@@ -88,7 +73,7 @@ class ChakraOutput(unittest.TestCase):
     def test_nodes_are_of_chakras_schema(self):
         for name in ("gpt_fully_sharded_simulated.jsonl.gz", "offload_step.jsonl"):
             graphs = self.converted(EXAMPLES / name)[1]
-            first, *nodes = messages(graphs[0])
+            first, *nodes = split(graphs[0].read_bytes())
             self.assertIn('version: "0.0.4"', self.decoded("Meta", first))
             kinds, seen = set(), set()
             for message in nodes[:60] + nodes[-20:]:

@@ -13,51 +13,14 @@ import sys
 import tempfile
 import unittest
 
+from chakra_messages import fields, split
+
 SOURCE = pathlib.Path(sys.argv.pop()).resolve()
 PROGRAM = pathlib.Path(sys.argv.pop()).resolve()
 MAKER = SOURCE / "scripts/make_custom_collective"
 COLLECTIVES = {"allreduce": "all_reduce", "reducescatter": "reduce_scatter", "allgather": "all_gather",
                "alltoall": "all_to_all", "broadcast": "broadcast"}
 KINDS = {kind: COLLECTIVES[of] for kind, (of, _) in runpy.run_path(str(MAKER))["KINDS"].items()}
-
-
-def fields(message):
-    """(number, wire type, value) of a protobuf message."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-    while at < len(message):
-        key = varint()
-        value = varint()
-        if key & 7 == 2:
-            value, at = message[at:at + value], at + value
-        yield key >> 3, key & 7, value
-
-
-def split(data):
-    """The messages of a file."""
-    out, at = [], 0
-    while at < len(data):
-        length = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            length |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                break
-        out.append(data[at:at + length])
-        at += length
-    return out
 
 
 MADE = runpy.run_path(str(MAKER))

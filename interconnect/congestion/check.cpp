@@ -21,12 +21,6 @@ std::set<std::uint32_t> network_link_classes(const Topology& topology) {
     return classes;
 }
 
-std::ptrdiff_t network_switches(const Topology& topology) {
-    return std::ranges::count_if(topology.nodes, [](const TopologyNode& node) {
-        return node.kind == NodeKind::kSwitch && node.machine == kNoMachine;
-    });
-}
-
 /// What comes to a lane's buffer until a pause takes effect: the frame's way, and as long again for
 /// what is on the wire, at the lane's rate; and a packet on both ends.
 Bytes headroom(const LinkParams& link) {
@@ -61,7 +55,7 @@ void check_pause(const Topology& topology, const PauseParams& pause, ParamChecke
 
 void check_congestion(const Topology& topology, ParamChecker& checker) {
     const CongestionParams& params = *topology.congestion;
-    const std::ptrdiff_t switches = network_switches(topology);
+    const std::ptrdiff_t switches = std::ranges::count_if(topology.nodes, is_network_switch);
     if (switches == 0) {
         checker.error(
             "/congestion", "is given, but no switch joins machines; expected several machines and "

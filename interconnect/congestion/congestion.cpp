@@ -58,16 +58,15 @@ std::uint32_t Congestion::learn(
         return kNoFlow;
     if (flow == kNoFlow) {
         flow = static_cast<std::uint32_t>(flows_.size());
-        flows_.push_back(std::make_unique<Flow>());
-        flows_.back()->name = std::move(name);
-        flows_.back()->owner = this;
-        flows_.back()->index = flow;
-        const auto& hops = through->second.hops;
+        Flow& added = *flows_.emplace_back(std::make_unique<Flow>());
+        added.owner = this;
+        added.index = flow;
+        added.name = std::move(name);
         const auto enters = std::ranges::find_if(
-            hops, [&](std::uint32_t hop) { return port_of_hop_[hop] != nullptr; });
-        flows_.back()->line = port_of_hop_[*enters]->link().bandwidth();
+            through->second.hops, [&](std::uint32_t hop) { return port_of_hop_[hop] != nullptr; });
+        added.line = port_of_hop_[*enters]->link().bandwidth();
         if (params_.dcqcn)
-            flows_.back()->rate.emplace(*params_.dcqcn, flows_.back()->line);
+            added.rate.emplace(*params_.dcqcn, added.line);
     }
     flows_[flow]->latency = latency;
     choices_.learn(flow, routes);

@@ -7,9 +7,12 @@
 
 namespace switchfold {
 
-bool ends_in_network(const Topology& topology, std::uint32_t hop) {
-    const TopologyNode& node = topology.nodes[topology.end_of(hop)];
+bool is_network_switch(const TopologyNode& node) {
     return node.kind == NodeKind::kSwitch && node.machine == kNoMachine;
+}
+
+bool ends_in_network(const Topology& topology, std::uint32_t hop) {
+    return is_network_switch(topology.nodes[topology.end_of(hop)]);
 }
 
 bool in_network(const Topology& topology, std::uint32_t hop) {

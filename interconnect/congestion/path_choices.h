@@ -45,6 +45,8 @@ private:
     Place unknown_;
 };
 
+/// Whether the node is a switch of the network between machines.
+[[nodiscard]] bool is_network_switch(const TopologyNode& node);
 /// Whether the hop's link belongs to the network between machines: one of its ends is a switch of
 /// the network.
 [[nodiscard]] bool in_network(const Topology& topology, std::uint32_t hop);

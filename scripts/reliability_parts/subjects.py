@@ -205,13 +205,9 @@ class Database(Subject):
         if self.kept == len(self.whole["runs"]):
             self.clear()
 
-
-class Sweep(Database):
-    name = "sweep"
-
-    def __init__(self, *arguments):
-        super().__init__(*arguments)
-        self.file = self.write("sweep.json", {
+    def small_sweep(self, sizes, ranks):
+        """The file of a sweep of all-reduces."""
+        return self.write("sweep.json", {
             "name": "small",
             "experiment": {
                 "name": "one",
@@ -220,10 +216,18 @@ class Sweep(Database):
                 "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
             },
             "axes": [
-                {"name": "size", "pointer": "/workload/size", "range": "256 KiB..2 MiB +64 KiB"},
-                {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4, 8]},
+                {"name": "size", "pointer": "/workload/size", "range": sizes},
+                {"name": "ranks", "pointer": "/workload/ranks", "values": ranks},
             ],
         })
+
+
+class Sweep(Database):
+    name = "sweep"
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.file = self.small_sweep("256 KiB..2 MiB +64 KiB", [2, 4, 8])
 
     def command(self):
         return [self.program, "sweep", self.file, "--out", self.out, "--jobs", "2"]
@@ -245,19 +249,7 @@ class SweepOnExecutor(Database):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.file = self.write("sweep.json", {
-            "name": "small",
-            "experiment": {
-                "name": "one",
-                "system": str(self.source / "configs/systems/hgx_h100.json"),
-                "workload": {"type": "collective", "size": "1 KiB"},
-                "scenarios": [{"name": "x", "all_reduce": {"algorithm": "ring"}}],
-            },
-            "axes": [
-                {"name": "size", "pointer": "/workload/size", "range": "256 KiB..1 MiB +64 KiB"},
-                {"name": "ranks", "pointer": "/workload/ranks", "values": [2, 4]},
-            ],
-        })
+        self.file = self.small_sweep("256 KiB..1 MiB +64 KiB", [2, 4])
         self.code = self.folder / "sweep.py"
         self.code.write_text(self.CODE)
 

@@ -93,6 +93,27 @@ class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
     return times;
 }
 
+std::vector<KernelClassResult> kernel_classes(
+    const ExecutionGraph& graph, const Outcome& outcome, MechanismSet there,
+    const std::map<MechanismSet, std::map<std::string, ClassTime>>& first) {
+    std::vector<KernelClassResult> results;
+    const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
+    for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
+        KernelClassResult result;
+        result.kernel_class = name;
+        result.kernels = all.kernels;
+        result.isolated_us = all.isolated_us * share;
+        result.slowdown = all.isolated_us > 0 ? all.taken_us / all.isolated_us - 1.0 : 0.0;
+        if (!first.empty() && first.at(kAllMechanisms).contains(name))
+            result.causes = find_causes(result.slowdown, there, [&](MechanismSet on) {
+                const ClassTime& t = first.at(on).at(result.kernel_class);
+                return t.taken_us / t.isolated_us - 1.0;
+            });
+        results.push_back(std::move(result));
+    }
+    return results;
+}
+
 std::vector<WorstKernelResult>
 worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count) {
     std::map<std::uint32_t, WorstKernelResult> names;

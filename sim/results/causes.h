@@ -61,6 +61,12 @@ struct ClassTime {
 [[nodiscard]] std::map<std::string, ClassTime>
 class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps);
 
+/// The classes' results. `first`: their times in the first steps, by the mechanisms that were on;
+/// without those there are no causes.
+[[nodiscard]] std::vector<KernelClassResult> kernel_classes(
+    const ExecutionGraph& graph, const Outcome& outcome, MechanismSet there,
+    const std::map<MechanismSet, std::map<std::string, ClassTime>>& first);
+
 /// The `count` kernel names that lost most time. Times are per rank and step.
 [[nodiscard]] std::vector<WorstKernelResult>
 worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count);

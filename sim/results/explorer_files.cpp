@@ -55,30 +55,13 @@ std::string rows_of(const RanScenario& scenario) {
     return rows;
 }
 
-std::string_view word_of_kind(NodeKind kind) {
-    switch (kind) {
-    case NodeKind::kGpu:
-        return "gpu";
-    case NodeKind::kSwitch:
-        return "switch";
-    case NodeKind::kNic:
-        return "nic";
-    case NodeKind::kPcie:
-        return "pcie";
-    case NodeKind::kHost:
-        return "host";
-    default:
-        return "memory";
-    }
-}
-
 /// A machine as JSON. Links are in the order of hops.
 std::string json_of(const Topology& topology) {
     std::string nodes;
     for (const TopologyNode& node : topology.nodes)
         nodes += fmt::format(
             "{}\n{{\"name\": {}, \"kind\": \"{}\", \"machine\": {}}}", nodes.empty() ? "" : ",",
-            json_text(node.name), word_of_kind(node.kind),
+            json_text(node.name), enum_name(node.kind),
             node.machine == kNoMachine ? std::string("null") : std::to_string(node.machine));
     std::string links;
     for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
@@ -114,6 +97,11 @@ std::string json_of(const RanScenario& scenario, std::size_t machine) {
 }
 
 }  // namespace
+
+bool explored(bool timeline, std::size_t operations) {
+    constexpr std::size_t kFew = 300'000;
+    return timeline || operations < kFew;
+}
 
 std::size_t operations_of(const ExecutionGraph& graph) {
     std::size_t sum = 0;

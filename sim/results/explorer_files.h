@@ -9,9 +9,9 @@
 
 namespace switchfold {
 
-/// Runs of fewer operations, of all ranks and scenarios together, write the files of the report's
-/// map and timelines by themselves.
-inline constexpr std::size_t kExploredOperations = 300'000;
+/// Whether a run writes the files of the report's map and timelines: by itself if it has fewer than
+/// 300,000 operations, of all ranks and scenarios together.
+[[nodiscard]] bool explored(bool timeline, std::size_t operations);
 /// Of all ranks, without what hosts do.
 [[nodiscard]] std::size_t operations_of(const ExecutionGraph& graph);
 

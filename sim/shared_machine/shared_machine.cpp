@@ -239,7 +239,7 @@ private:
         std::size_t operations = 0;
         for (const Shared& shared : scenarios_)
             operations += operations_of(shared.whole);
-        explored_ = options_.out && (options_.timeline || operations < kExploredOperations);
+        explored_ = options_.out && explored(options_.timeline, operations);
         for (std::size_t i = 0; i < scenarios_.size(); ++i)
             scenarios_[i].together =
                 add(*scenarios_[i].sharing, scenarios()[i], scenarios()[i].name,
