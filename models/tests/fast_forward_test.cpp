@@ -104,6 +104,9 @@ TEST(FastForward, EveryAlgorithmTakesTheSameTime) {
     expect_the_same(all_reduce(two, Algorithm::kRing, 256 * kMiB), "ring across machines");
     expect_the_same(all_reduce(two, Algorithm::kTree, 256 * kMiB), "tree across machines");
     expect_the_same(all_reduce(two, Algorithm::kInSwitchTree, 128 * kMiB), "NVLS tree");
+    expect_the_same(
+        all_reduce(TestMachine::reducing_cluster(2, 4), Algorithm::kCollnet, 128 * kMiB),
+        "CollNet");
 }
 
 TEST(FastForward, LongCollectivesOfEachKindDoJump) {
@@ -117,7 +120,8 @@ TEST(FastForward, LongCollectivesOfEachKindDoJump) {
           all_reduce(one, Algorithm::kInSwitch, 8192 * kMiB),
           all_reduce(two, Algorithm::kRing, 8192 * kMiB),
           all_reduce(two, Algorithm::kTree, 8192 * kMiB),
-          all_reduce(two, Algorithm::kInSwitchTree, 4096 * kMiB)}) {
+          all_reduce(two, Algorithm::kInSwitchTree, 4096 * kMiB),
+          all_reduce(TestMachine::reducing_cluster(2, 4), Algorithm::kCollnet, 4096 * kMiB)}) {
         const Outcome jumping = run_once(c, true);
         EXPECT_GT(to_seconds(jumping.jumped), 0.5 * to_seconds(jumping.time))
             << enum_name(c.policy.algorithm);
@@ -316,12 +320,16 @@ TEST(FastForward, WaitingForALatePeerIsNotLeftOut) {
 RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
     const auto machines = *rc::gen::inRange<std::uint32_t>(1, 4);
     const auto gpus = *rc::gen::inRange<std::uint32_t>(2, 5);
-    const Topology topology =
-        machines == 1 ? TestMachine::hgx(gpus).build() : TestMachine::cluster(machines, gpus);
+    const bool reducing = *rc::gen::arbitrary<bool>();
+    const Topology topology = machines == 1 ? TestMachine::hgx(gpus).build()
+                              : reducing    ? TestMachine::reducing_cluster(machines, gpus)
+                                            : TestMachine::cluster(machines, gpus);
     Case c{topology, {}, {}};
     c.policy.algorithm = *rc::gen::element(
         Algorithm::kRing, Algorithm::kTree,
-        machines == 1 ? Algorithm::kInSwitch : Algorithm::kInSwitchTree);
+        machines == 1 ? Algorithm::kInSwitch
+        : reducing    ? Algorithm::kCollnet
+                      : Algorithm::kInSwitchTree);
     c.policy.registered = *rc::gen::arbitrary<bool>();
     c.policy.channels = *rc::gen::inRange<std::uint32_t>(1, 5);
     c.policy.protocol = *rc::gen::element(Protocol::kAuto, Protocol::kSimple, Protocol::kLl128);

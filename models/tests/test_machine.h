@@ -128,6 +128,20 @@ public:
         c.network = network;
         return c;
     }
+    /// The same cluster, with a switch between the machines that adds up packets (SHARP).
+    static Topology reducing_cluster(std::uint32_t machines, std::uint32_t gpus) {
+        ClusterTopology c = cluster_of(machines, gpus);
+        ReductionUnitParams unit;
+        unit.line = Bytes(4096);
+        unit.buffer = mebibytes(4);
+        unit.entries = 1024;
+        unit.adder_rate = gigabytes_per_second(200);
+        SingleSwitchNetwork network = std::get<SingleSwitchNetwork>(c.network);
+        network.node.multicast = true;
+        network.node.reduction = unit;
+        c.network = network;
+        return c.build();
+    }
     static CollectiveParams params() {
         CollectiveParams p;
         p.ll.block_rate = gigabytes_per_second(6);

@@ -172,7 +172,9 @@ AlgorithmWords algorithm_words(const MeasuredRow& row) {
         version && *version >= 20'000 && *version < kFirstWithNvls)
         words.in_switch_off = true;
     const bool only_ring = contains(label, "ring") && !contains(label, "ring/");
-    if (contains(label, "tree") && !contains(label, "nvls"))
+    if (contains(label, "collnet"))
+        words.algorithm = Algorithm::kCollnet;
+    else if (contains(label, "tree") && !contains(label, "nvls"))
         words.algorithm = Algorithm::kTree;
     else if (only_ring)
         words.algorithm = Algorithm::kRing;

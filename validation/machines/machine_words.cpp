@@ -170,6 +170,8 @@ void read_network(const std::string& text, MachineWords& words) {
             words.network = named.network;
             break;
         }
+    // A switch between GPUs that reduces is "NVLink SHARP".
+    words.network_reduces = matches(text, R"(\bSHARP\b)") && !matches(text, R"(NVLINK SHARP)");
     struct Rate {
         std::string_view pattern;
         double Gbps;
@@ -311,6 +313,8 @@ std::string difference(const MachineWords& table, const MachineWords& system, bo
             *table.network_Gbps != *system.network_Gbps)
             return fmt::format(
                 "a NIC has {} Gb/s, not {}", *system.network_Gbps, *table.network_Gbps);
+        if (table.network_reduces != system.network_reduces)
+            return system.network_reduces ? "its network reduces" : "its network does not reduce";
         if (table.node_Gbps && system.node_Gbps && *table.node_Gbps != *system.node_Gbps)
             return fmt::format("a node has {} Gb/s, not {}", *system.node_Gbps, *table.node_Gbps);
     }

@@ -25,6 +25,7 @@ struct MachineWords {
     NetworkKind network = NetworkKind::kUnknown;
     std::optional<double> network_Gbps;   ///< per NIC
     std::optional<double> node_Gbps;      ///< of all NICs of a node
+    bool network_reduces = false;         ///< "InfiniBand NDR with SHARP"; not "NVLink SHARP"
     std::optional<std::uint32_t> nics;    ///< of a node: "8x HDR"
     std::optional<std::uint32_t> nodes;   ///< "2x p4de.24xlarge", "3 NVL4 partitions"
     std::optional<std::uint32_t> domain;  ///< GPUs in one NVLink domain: "NVL4", "NVL72"

@@ -34,6 +34,11 @@ public:
     void join(std::uint32_t position, Time start);
     /// Its machine's switches have something for it.
     void on_progress(std::uint32_t position, std::uint32_t channel);
+    /// As RailReduction::arrange().
+    void arrange() {
+        for (const auto& rail : rails_)
+            rail->arrange();
+    }
     void abandon();
     [[nodiscard]] bool uses(const Link& link) const;
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;

@@ -151,8 +151,7 @@ HeadsCollective::HeadsCollective(
             environment, spec_, members, std::move(machines[machine]), pieces_,
             work(environment.params, machine), buffers_, self));
     }
-    // Heads hand chunks of all channels to a network that reduces in one order.
-    if (environment.may_jump && rails.empty()) {
+    if (environment.may_jump) {
         turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostHeadLoops);
         for (const auto& stages : stages_)
             stages->count_turns(*turns_);
@@ -293,6 +292,8 @@ void HeadsCollective::skip(std::uint32_t lane, std::uint64_t loops) {
     pieces_.skip(lane, loops);
     for (const auto& stages : stages_)
         stages->skip(lane, loops);
+    if (aggregation_)
+        aggregation_->arrange();
 }
 
 void HeadsCollective::on_progress(std::uint32_t position, std::uint32_t channel) {

@@ -28,13 +28,7 @@ RailReduction::RailReduction(
     element_bytes_(spec.element_bytes),
     functional_(environment.functional),
     heads_(rail_.members.size()) {
-    std::uint64_t loops = 0;
-    for (std::uint32_t c = 0; c < pieces.channels(); ++c)
-        loops = std::max(loops, pieces.loops(c));
-    for (std::uint64_t loop = 0; loop < loops; ++loop)
-        for (std::uint32_t c = 0; c < pieces.channels(); ++c)
-            if (loop < pieces.loops(c) && pieces.piece(c, loop, rail_.number).bytes > 0)
-                order_.push_back({c, loop});
+    arrange();
     std::uint64_t under_way = 0;  // at most, of a head
     for (std::uint32_t c = 0; c < pieces.channels(); ++c)
         for (std::uint64_t loop = 0; loop < std::min<std::uint64_t>(params_.steps, pieces.loops(c));
@@ -55,6 +49,17 @@ RailReduction::RailReduction(
 RailReduction::~RailReduction() {
     fabric_.remove_client(client_);
     fabric_.remove_group(*group_);
+}
+
+void RailReduction::arrange() {
+    std::uint64_t loops = 0;
+    for (std::uint32_t c = 0; c < pieces_.channels(); ++c)
+        loops = std::max(loops, pieces_.loops(c));
+    order_.clear();
+    for (std::uint64_t loop = 0; loop < loops; ++loop)
+        for (std::uint32_t c = 0; c < pieces_.channels(); ++c)
+            if (loop < pieces_.loops(c) && pieces_.piece(c, loop, rail_.number).bytes > 0)
+                order_.push_back({c, loop});
 }
 
 void RailReduction::abandon() {

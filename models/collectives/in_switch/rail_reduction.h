@@ -48,6 +48,9 @@ public:
 
     /// The machine's own sum of that loop's piece lies in its head's memory from `when` (ps) on.
     void add(std::uint32_t machine, std::uint32_t channel, std::uint64_t loop, std::uint64_t when);
+    /// Cuts of the pieces changed: loops were left out in front of a channel's last, which no head
+    /// has begun.
+    void arrange();
     void abandon();
     [[nodiscard]] bool uses(const Link& link) const { return group_->uses(link); }
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
