@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import pathlib
+import pickle
+import shutil
 import sqlite3
 import tempfile
 import time
 import urllib.parse
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from .errors import raise_for
 from .program import PathLike, call
@@ -49,6 +51,56 @@ def run_share(share: Share) -> Done:
         return Done(database.read_bytes() if database.is_file() else b"", ended.code, ended.errors)
 
 
+def run_through_files(share: str) -> str:
+    """As run_share, for a worker on this machine: the share is read from a file, and what it brings back is left in one."""
+    file = pathlib.Path(share)
+    done = file.with_suffix(".done")
+    done.write_bytes(pickle.dumps(run_share(pickle.loads(file.read_bytes()))))
+    return str(done)
+
+
+class Tasks:
+    """Hands shares to an executor, and reads what comes back.
+
+    A ProcessPoolExecutor's workers share one pipe. Whatever is larger than the pipe's buffer is written in pieces, and of a
+    worker that is killed between two of them CPython waits for the rest for ever (seen with 3.11). A pool of processes is
+    therefore handed names of files alone, which fit.
+    """
+
+    def __init__(self, executor: Any) -> None:
+        self._executor = executor
+        self._folder: Optional[pathlib.Path] = None
+        self._shares: Dict[Any, Share] = {}
+        if isinstance(executor, concurrent.futures.ProcessPoolExecutor):
+            self._folder = pathlib.Path(tempfile.mkdtemp(prefix="switchfold-"))
+
+    def __enter__(self) -> Tasks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Tasks that run on find no folder, and nobody asks for them.
+        for future in self._shares:
+            future.cancel()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def submit(self, share: Share) -> None:
+        if self._folder is None:
+            self._shares[self._executor.submit(run_share, share)] = share
+            return
+        file = self._folder / f"{len(self._shares)}.share"
+        file.write_bytes(pickle.dumps(share))
+        self._shares[self._executor.submit(run_through_files, str(file))] = share
+
+    def ended(self) -> Iterator[Tuple[Share, Done]]:
+        """As they end."""
+        for future in completed(self._shares):
+            result = future.result()
+            if self._folder is not None:
+                result = pickle.loads(pathlib.Path(result).read_bytes())
+            yield self._shares[future], result
+
+
 def run_on(
     executor: Any, given: Given, out: pathlib.Path, arguments: Sequence[str], tasks: Optional[int], program: Optional[PathLike],
     progress: ProgressOption,
@@ -60,30 +112,27 @@ def run_on(
         tasks = 4 * max(1, getattr(executor, "_max_workers", None) or 16)
     tasks = max(1, min(tasks, len(todo)))
     # Dealt in turn: neighbours take about equally long.
-    shares = [Share(given, todo[i::tasks], list(arguments), None if program is None else str(program)) for i in range(tasks)]
+    dealt = [todo[i::tasks] for i in range(tasks)] if todo else []
     begun = time.monotonic()
     ended = 0
     show = shower(progress)
-    futures: Dict[Any, Share] = {executor.submit(run_share, share): share for share in shares if share.digests}
-    try:
-        if show is not None:
-            show.__enter__()
-        for future in completed(futures):
-            done = future.result()
-            if done.database:
-                merge(out / "sweep.db", done.database)
-            elif done.code not in (0, 3):
-                raise_for(done.code, done.errors)
-            ended += len(futures[future].digests)
+    with Tasks(executor) as given_out:
+        for digests in dealt:
+            given_out.submit(Share(given, digests, list(arguments), None if program is None else str(program)))
+        try:
             if show is not None:
-                show(Progress(ended / len(todo), f"{ended} of {len(todo)} experiments, {time.monotonic() - begun:.0f} s"))
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
-    finally:
-        if show is not None:
-            show.__exit__(None, None, None)
+                show.__enter__()
+            for share, done in given_out.ended():
+                if done.database:
+                    merge(out / "sweep.db", done.database)
+                elif done.code not in (0, 3):
+                    raise_for(done.code, done.errors)
+                ended += len(share.digests)
+                if show is not None:
+                    show(Progress(ended / len(todo), f"{ended} of {len(todo)} experiments, {time.monotonic() - begun:.0f} s"))
+        finally:
+            if show is not None:
+                show.__exit__(None, None, None)
     plan(given, out, arguments, program)
     return 3 if missing(out / "sweep.db") else 0
 

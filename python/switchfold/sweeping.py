@@ -2,11 +2,12 @@
 """Runs one experiment for many values of its parameters."""
 from __future__ import annotations
 
+import concurrent.futures
 import pathlib
 from functools import cached_property
 from typing import Any, Dict, List, Optional
 
-from .errors import SimulationError
+from .errors import InternalError, SimulationError
 from .executing import run_on
 from .program import PathLike, call
 from .progress import ProgressOption
@@ -95,7 +96,11 @@ def sweep(
         elif given.folder is None:
             given = given._replace(folder=str(pathlib.Path.cwd()))
         limit = [] if memory is None else ["--memory", memory]
-        run_on(executor, given, folder.folder.absolute(), limit, tasks, program, progress)
+        try:
+            run_on(executor, given, folder.folder.absolute(), limit, tasks, program, progress)
+        except concurrent.futures.BrokenExecutor as error:
+            kept = f"what had ended is kept in {out}, and" if out is not None else "give the sweep a folder (out=) to keep what ends;"
+            raise InternalError(f"a worker of the executor was killed; {kept} the same call with a new executor goes on") from error
         result = SweepResult(folder)
         failed = _rows(result.failures)
         if failed and not allow_failures:

@@ -1,6 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 import concurrent.futures
+import contextlib
+import ctypes
 import importlib.util
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
@@ -28,6 +36,28 @@ def _second_dies(run):
         return run(share)
 
     return one
+
+
+def _dies(_share):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _files_made_in(folder, call):
+    """Names of all files that a call makes in a folder, those that it deletes again as well (Linux's inotify)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    if watch < 0 or libc.inotify_add_watch(watch, os.fsencode(folder), 0x100) < 0:  # IN_CREATE
+        raise OSError(ctypes.get_errno(), "inotify")
+    try:
+        call()
+        told, names, at = os.read(watch, 1 << 16), set(), 0
+        while at < len(told):
+            length = struct.unpack_from("I", told, at + 12)[0]
+            names.add(told[at + 16 : at + 16 + length].rstrip(b"\0").decode())
+            at += 16 + length
+        return names
+    finally:
+        os.close(watch)
 
 
 class Sweeps(unittest.TestCase):
@@ -90,6 +120,39 @@ class Sweeps(unittest.TestCase):
                 kept = rows(switchfold.load_sweep(folder).query("SELECT count(*) AS runs FROM runs"))[0]["runs"]
                 self.assertEqual(kept, 1)
                 self.assertEqual(len(rows(switchfold.sweep(SIZES, out=folder, executor=executor).points)), 6)
+
+    def test_what_passes_through_a_pool_of_processes_fits_its_pipe(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(__file__).with_name("dying_workers.py")
+            with subprocess.Popen([sys.executable, program, folder], start_new_session=True) as process:
+                try:
+                    self.assertEqual(process.wait(timeout=60), 0)
+                finally:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)
+            self.assertEqual({row["status"] for row in rows(switchfold.load_sweep(folder).points)}, {"done"})
+
+    def test_a_killed_worker_of_a_pool_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with mock.patch("switchfold.executing.run_share", side_effect=_dies):
+                with concurrent.futures.ProcessPoolExecutor(2) as executor:
+                    with self.assertRaisesRegex(switchfold.InternalError, f"was killed.*kept in {folder}"):
+                        switchfold.sweep(SIZES, out=folder, executor=executor)
+            with concurrent.futures.ProcessPoolExecutor(2) as executor:
+                self.assertEqual(len(rows(switchfold.sweep(SIZES, out=folder, executor=executor).points)), 6)
+
+    def test_a_merge_keeps_the_journal_of_one_database_alone(self):
+        # That of two (sweep.db-mj...) would stay in the folder after a kill: nobody deletes it.
+        made = []
+
+        def watched(database, part):
+            made.append(_files_made_in(database.parent, lambda: merge(database, part)))
+
+        merge = switchfold.executing.merge
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(1) as executor:
+            with mock.patch("switchfold.executing.merge", side_effect=watched):
+                switchfold.sweep(SIZES, out=folder, executor=executor, tasks=2)
+        self.assertEqual(made, [{"sweep.db-journal"}] * 2)
 
     @unittest.skipUnless(importlib.util.find_spec("distributed"), "python3-distributed is not installed")
     def test_dask(self):

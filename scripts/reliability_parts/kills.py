@@ -20,7 +20,6 @@ class Tally:
     rounds: int = 0
     killed: int = 0  # rounds in which the signal came before the command ended
     finished: int = 0  # undisturbed runs over the leftovers
-    hung: int = 0  # rounds that did not end by themselves, of a subject for which somebody else's library can hang
     findings: collections.Counter = dataclasses.field(default_factory=collections.Counter)
 
 
@@ -44,7 +43,7 @@ def rounds(subject, count, seed, tell=lambda tally: None):
         try:
             code = process.wait(subject.patience)
         except subprocess.TimeoutExpired:
-            tally.hung += 1
+            tally.findings["it hangs"] += 1
             end(process.pid)
             code = process.wait()
         tally.killed += code != 0

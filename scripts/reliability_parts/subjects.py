@@ -39,7 +39,7 @@ class Subject:
 
     name = ""
     kills_only = False  # its command is Python's, which tells full disks and the like in its own way
-    patience = None  # seconds until a command counts as hung; None: it never may
+    patience = None  # seconds until a command counts as hung; None: the rounds would wait
 
     def __init__(self, program, source, folder):
         self.program, self.source, self.folder = program, source, folder
@@ -239,8 +239,7 @@ class SweepOnExecutor(Database):
 
     name = "sweep on an executor"
     kills_only = True
-    # A worker that is killed at the wrong moment leaves Python's pool waiting for a lock, sometimes.
-    patience = 20
+    patience = 60  # a pool waits for ever for the rest of a message whose writer was killed
     CODE = ("import sys, concurrent.futures, switchfold\n"
             "if __name__ == '__main__':\n"
             "    with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"
