@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import pathlib
 import pickle
 import shutil
@@ -157,7 +158,8 @@ def plan(given: Given, out: pathlib.Path, arguments: Sequence[str], program: Opt
 
 def missing(database: pathlib.Path) -> List[str]:
     """Digests of the points that have not been simulated, or failed."""
-    with sqlite3.connect(database) as opened:
+    # Closed at once: processes that are forked later would inherit it.
+    with contextlib.closing(sqlite3.connect(database)) as opened:
         rows = opened.execute("SELECT DISTINCT p.digest FROM points p LEFT JOIN runs r USING (digest) "
                               "WHERE r.status IS NULL OR r.status <> 'done' ORDER BY p.point").fetchall()
     return [row[0] for row in rows]

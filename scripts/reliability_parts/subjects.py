@@ -81,6 +81,10 @@ class Subject:
         """The id of the process to kill."""
         return process.pid
 
+    def may_hang(self):
+        """Whether a command that is killed now may hang: somebody else's library does."""
+        return False
+
     def may_outlive(self):
         """Whether child processes may survive the killed process."""
         return False
@@ -239,12 +243,13 @@ class SweepOnExecutor(Database):
 
     name = "sweep on an executor"
     kills_only = True
-    patience = 60  # a pool waits for ever for the rest of a message whose writer was killed
-    CODE = ("import sys, concurrent.futures, switchfold\n"
+    patience = 20
+    CODE = ("import pathlib, sys, concurrent.futures, switchfold\n"
             "if __name__ == '__main__':\n"
             "    with concurrent.futures.ProcessPoolExecutor(2) as pool:\n"
             "        switchfold.sweep(sys.argv[1], out=sys.argv[2], program=sys.argv[3], executor=pool, tasks=4,\n"
-            "                         progress=False)\n")
+            "                         progress=False)\n"
+            "        pathlib.Path(sys.argv[4]).touch()\n")
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -254,7 +259,15 @@ class SweepOnExecutor(Database):
 
     def command(self):
         return ["env", f"PYTHONPATH={self.source / 'python'}", "TMPDIR=" + str(self.scratch()), sys.executable, self.code,
-                self.file, self.out, self.program]
+                self.file, self.out, self.program, self.returned()]
+
+    def returned(self):
+        """A file that is there once the sweep has returned."""
+        return self.scratch() / "returned"
+
+    def may_hang(self):
+        # A pool that is shut down looks no more for workers that die; one of them may hold the lock of the queue.
+        return self.returned().exists()
 
     def scratch(self):
         folder = self.folder / "tmp"
