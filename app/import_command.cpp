@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/astra_sim.h"
 #include "app/commands.h"
 #include "core/error.h"
+#include "sim/config/astra_sim.h"
 #include "sim/output/replaced_file.h"
 #include "validation/harness/root.h"
 

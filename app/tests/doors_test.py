@@ -334,9 +334,11 @@ class Doors(unittest.TestCase):
 
     def test_a_network_that_does_not_fit_is_told(self):
         for shape, counts, told in (
-            ("Ring, Switch", "2, 2", "network.yml: /npus_count: is 4 together, and there are 8 graphs; expected as many"),
-            ("Ring, Switch", "8", "/npus_count: has 1 values, and topology 2; expected one for each dimension"),
+            ("Ring, Switch", "2, 2", "network.yml: /npus_count: multiplies to 4 NPUs, but the workload has 8 graphs; expected a graph for each NPU"),
+            ("Ring, Switch", "8", "/npus_count: has 1 value, and topology has 2; expected one for each dimension"),
             ("Ring, Torus", "2, 4", "/topology: is Torus; expected Ring, FullyConnected or Switch"),
+            ("Rings", "8", "/topology: is Rings, did you mean Ring?; expected Ring, FullyConnected or Switch"),
+            ("Ring", "7.5", "/npus_count: is 7.5; expected a whole number of NPUs from 2 to 16384"),
         ):
             wrong = self.astra(shape, counts, "x.json")
             self.assertEqual(wrong.returncode, 2)

@@ -2,12 +2,19 @@
 #include "fuzz/doors/doors.h"
 
 #include "core/error.h"
+#include "core/json.h"
+#include "core/tests/temporary_folder.h"
+#include "sim/config/astra_sim.h"
 #include "sim/config/described_machine.h"
+#include "sim/config/load.h"
 #include "sim/config/tried_files.h"
 #include "sim/nccl_choices.h"
 #include "workloads/tests/temporary_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -29,6 +36,57 @@ void try_custom_collective(std::string_view bytes) {
     try_program(first.path());
 }
 
+/// Graphs' names for so many NPUs; only their number counts.
+class Npus {
+public:
+    explicit Npus(std::uint32_t npus) {
+        for (std::uint32_t i = 0; i < npus; ++i)
+            std::ofstream(prefix().string() + fmt::format(".{}.et", i));
+    }
+    [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+    [[nodiscard]] std::filesystem::path prefix() const { return folder_.path() / "work"; }
+
+private:
+    TemporaryFolder folder_;
+};
+
+/// What is written must be read, and its program run.
+void try_astra_sim(AstraSimInputs inputs, const Npus& npus) {
+    inputs.workload = npus.prefix();
+    inputs.configs = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs";
+    inputs.folder = npus.folder();
+    inputs.program = npus.folder() / "along.json";
+    const AstraSimExperiment made = experiment_of_astra_sim(inputs);
+    try {
+        if (!made.program.empty()) {
+            std::ofstream(inputs.program) << made.program;
+            try_program(inputs.program);
+        }
+        static_cast<void>(load_experiment(
+            parse_json(made.text, "imported"), npus.folder() / "imported.json", {}));
+    } catch (const ConfigError& error) {
+        SWITCHFOLD_CHECK(false, "what was imported is refused: {}\n{}", error.what(), made.text);
+    }
+}
+
+/// A system, a line ---, a network of four NPUs or six.
+void try_astra_sim(std::string_view bytes) {
+    static const Npus four(4);
+    static const Npus six(6);
+    constexpr std::string_view kCut = "\n---\n";
+    const std::size_t cut = std::min(bytes.find(kCut), bytes.size());
+    const test_data::TemporaryFile system("system.json", bytes.substr(0, cut));
+    const test_data::TemporaryFile network("network.yml", bytes.substr(cut));
+    AstraSimInputs inputs;
+    inputs.system = system.path();
+    inputs.network = network.path();
+    try {
+        try_astra_sim(inputs, four);
+    } catch (const ConfigError&) {
+        try_astra_sim(inputs, six);
+    }
+}
+
 }  // namespace
 
 bool try_door(std::string_view door, std::string_view bytes) {
@@ -42,6 +100,8 @@ bool try_door(std::string_view door, std::string_view bytes) {
             static_cast<void>(read_nccl_topology(file.path()));
         } else if (door == "nvidia_smi") {
             static_cast<void>(read_nvidia_smi_topology(file.path()));
+        } else if (door == "astra_sim") {
+            try_astra_sim(bytes);
         } else if (door == "lspci") {
             DescribedMachine machine;
             machine.gpus.resize(4);

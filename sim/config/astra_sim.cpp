@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "app/astra_sim.h"
+#include "sim/config/astra_sim.h"
 
-#include "app/astra_network.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "sim/config/astra_network.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,13 @@ std::string near_path(const fs::path& folder, const fs::path& to) {
                                                                              : near.string();
 }
 
+/// A comment's line: keys of other tools' files may hold line ends.
+std::string one_line(std::string text) {
+    std::ranges::replace_if(
+        text, [](unsigned char c) { return c < ' '; }, ' ');
+    return text;
+}
+
 /// The name of a program as the experiment writes it.
 OrderedJson program_policy(const AstraSimInputs& inputs, const fs::path& program) {
     return {{"algorithm", {{"program", near_path(inputs.folder, program)}}}};
@@ -38,7 +46,7 @@ OrderedJson program_policy(const AstraSimInputs& inputs, const fs::path& program
 
 /// How one kind of collective runs; nothing: no counterpart.
 std::optional<OrderedJson>
-policy_of(const std::string& word, bool all_reduce, const AstraSimInputs& inputs) {
+astra_policy(const std::string& word, bool all_reduce, const AstraSimInputs& inputs) {
     if (word == "ring" || word == "oneRing")
         return OrderedJson{{"algorithm", "ring"}};
     if (word.starts_with("direct") && all_reduce)
@@ -62,7 +70,9 @@ public:
         const Json system = load_json(inputs.system);
         if (!system.is_object())
             throw ConfigError(
-                inputs.system.string(), "/", "is no object; expected ASTRA-sim's system");
+                inputs.system.string(), "/",
+                "is not an object; expected ASTRA-sim's system, such as "
+                "{\"all-reduce-implementation\": [\"ring\"]}");
         for (const auto& [key, value] : system.items())
             take(key, value);
     }
@@ -91,12 +101,23 @@ private:
             else
                 take_implementation(key, std::string(kind->second), words);
         } else if (key == "peak-perf" && value.is_number() && value > 0) {
-            gpu["matrix_rate"] = fmt::format("{} TFLOP/s", value.get<double>());
+            gpu["matrix_rate"] = rate(key, value, "TFLOP/s", 0.001, 1e6);
         } else if (key == "local-mem-bw" && value.is_number() && value > 0) {
-            gpu["memory"]["hbm"]["peak"] = fmt::format("{} GB/s", value.get<double>());
+            gpu["memory"]["hbm"]["peak"] = rate(key, value, "GB/s", 1, 1e5);
         } else if (key != "roofline-enabled" || value == 0) {
             lost.push_back(fmt::format("{} {}", key, value.dump()));
         }
+    }
+
+    [[nodiscard]] std::string rate(
+        const std::string& key, const Json& value, std::string_view unit, double least,
+        double most) const {
+        const double given = value.get<double>();
+        if (!(given >= least) || !(given <= most))
+            throw ConfigError(
+                inputs_.system.string(), "/" + key,
+                fmt::format("is {}; expected {:g} to {:g} {}", value.dump(), least, most, unit));
+        return fmt::format("{} {}", std::round(given * 1e3) / 1e3, unit);
     }
 
     void take_implementation(
@@ -122,7 +143,7 @@ private:
                 return;  // ours is
         } else if (
             const auto policy = words.size() == 1
-                                    ? policy_of(words.front(), kind == "all_reduce", inputs_)
+                                    ? astra_policy(words.front(), kind == "all_reduce", inputs_)
                                     : std::nullopt) {
             scenario["collectives"][kind] = *policy;
             return;
@@ -133,19 +154,24 @@ private:
     /// Graphs of a custom collective; their path is ASTRA-sim's working directory's.
     void take_custom(
         const std::string& key, const std::string& kind, const std::vector<std::string>& words) {
+        if (words.size() != 1)
+            throw ConfigError(
+                inputs_.system.string(), "/" + escape_token(key),
+                fmt::format(
+                    "has {} values; expected one: a custom collective runs over all dimensions",
+                    words.size()));
         std::error_code ignored;
         for (const fs::path& folder : {fs::path("."), fs::absolute(inputs_.system).parent_path()})
-            if (words.size() == 1 &&
-                fs::is_regular_file((folder / words.front()).string() + ".0.et", ignored)) {
+            if (fs::is_regular_file((folder / words.front()).string() + ".0.et", ignored)) {
                 scenario["collectives"][kind] = program_policy(inputs_, folder / words.front());
                 return;
             }
         throw ConfigError(
-            inputs_.system.string(), "/" + key,
+            inputs_.system.string(), "/" + escape_token(key),
             fmt::format(
-                "names {}.0.et, which is neither below this folder nor beside the system; expected "
-                "what comes before the graphs' .0.et",
-                words.empty() ? "" : words.front()));
+                "names {}.0.et, which exists neither below this folder nor beside the system; "
+                "expected what stands before .0.et in the graphs' names",
+                words.front()));
     }
 
     const AstraSimInputs& inputs_;
@@ -166,7 +192,9 @@ AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
     if (graphs.empty())
         throw ConfigError(
             inputs.workload.string() + ".0.et", "/",
-            "is not there; expected Chakra graphs, one a rank");
+            fmt::format(
+                "does not exist; expected a Chakra graph for each NPU: {0}.0.et, {0}.1.et, ...",
+                inputs.workload.filename().string()));
     const AstraNetwork network =
         read_astra_network(inputs.network, static_cast<std::uint32_t>(graphs.size()));
     SystemFile system(inputs, network);
@@ -192,7 +220,7 @@ AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
         "// From ASTRA-sim's inputs. Kernels of communication, their protocols and thread blocks, "
         "and what a\n// GPU has beside its peak rates are those of an H100: ASTRA-sim has none.\n";
     for (const std::string& what : system.lost)
-        text += fmt::format("// No counterpart: {}\n", what);
+        text += fmt::format("// No counterpart: {}\n", one_line(what));
     return {
         text + experiment.dump(2) + "\n",
         system.program.is_null() ? std::string() : system.program.dump(2) + "\n"};
