@@ -127,7 +127,8 @@ void add_describe(CLI::App& app, Chosen& chosen) {
             if (!arguments->picture.empty()) {
                 if (arguments->picture.extension() != ".svg")
                     throw ConfigError(
-                        arguments->picture.string(), "", "is no .svg; expected the name of an SVG");
+                        arguments->picture.string(), "",
+                        "does not end in .svg; expected the name of an SVG file");
                 replace_file(arguments->picture, picture_of_system(system, arguments->file));
                 return 0;
             }

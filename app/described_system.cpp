@@ -123,7 +123,7 @@ std::vector<TakenGpu> gpus_of_machine(
             throw ConfigError(
                 choice.gpu.empty() ? choice.from : "--gpu", "",
                 fmt::format(
-                    "names {}, which is none of configs/systems/gpus; expected one of these "
+                    "names {}, which configs/systems/gpus does not have; expected one of those "
                     "(--gpu), or a description of your own (docs/systems.md)",
                     name));
         const auto kind = std::ranges::find(
@@ -232,7 +232,8 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
         throw ConfigError(
             choice.from, "",
             fmt::format(
-                "is of {} joined by {}, and no shipped system is; expected a system written by "
+                "has {} joined by {}, and no shipped system is like that; expected a system "
+                "written by "
                 "hand over the nearest one (switchfold new system --system NAME)",
                 gpu->name, words_of(fabric)));
     std::vector<std::string> lines;
@@ -260,8 +261,10 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
             throw ConfigError(
                 choice.from, "",
                 fmt::format(
-                    "lists {} links of a GPU to switches, {} has {}, and it does not say how many "
-                    "switches share them; expected a topology of NCCL that names them",
+                    "lists {} links of a GPU to switches, but {} has {}, and it does not say how "
+                    "many "
+                    "switches share them; expected an NCCL topology (--nccl-topology) that names "
+                    "the switches",
                     all, base->file.stem().string(), of_base));
     } else if (fabric == Fabric::kMesh) {
         lines.push_back(fmt::format("\"lanes\": {}", *mesh));
@@ -393,7 +396,7 @@ std::string described_cluster(
         throw ConfigError(
             cluster.files.front().string(), "/",
             fmt::format(
-                "is of {}, of which no shipped system has several machines; expected one file, and "
+                "has {}, of which no shipped system has several machines; expected one file, and "
                 "a network written by hand (docs/systems.md#several-machines-cluster)",
                 gpu));
     OrderedJson topology{

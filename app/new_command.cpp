@@ -48,7 +48,7 @@ void ask_traces(StartChoice& choice, const SystemParams& system) {
         throw ConfigError(
             "--system", "",
             fmt::format(
-                "is {} with {} GPUs, and the traces are of a run of {} ranks; expected a system "
+                "is {} with {} GPUs, but the traces come from a run of {} ranks; expected a system "
                 "with at least as many GPUs",
                 system.name, gpus, ranks));
     choice.ranks = std::min(ranks, gpus);
@@ -91,8 +91,7 @@ int write_described(
         one.name = (choice.name.empty() ? "my" : choice.name) + "_machine";
         const std::string text = described_system(machines.front(), one);
         if (std::filesystem::exists(out))
-            throw ConfigError(
-                out.string(), "", "is there already; expected the name of a new file");
+            throw ConfigError(out.string(), "", "exists already; expected the name of a new file");
         write_new(machine, text);
         write_new(out, cluster);
         return 0;
@@ -208,7 +207,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
                     throw ConfigError(
                         option, "",
                         fmt::format(
-                            "is for --workload {}, not {}; expected one of the two", workload,
+                            "belongs to --workload {}, not {}; expected one of the two", workload,
                             choice.workload));
             };
             only_of("--trace", "trace", !choice.traces.empty());

@@ -2,6 +2,7 @@
 #include "core/text_cells.h"
 
 #include "core/error.h"
+#include "core/json.h"
 
 #include <fmt/format.h>
 
@@ -86,6 +87,11 @@ std::string read_small_text(const std::filesystem::path& path, std::string_view 
             path.string(), "/",
             fmt::format("does not exist, or is larger than 16 MiB; expected {}", expected));
     return read_text(path);
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+    const std::string near = nearest(word, known);
+    return near.empty() ? near : fmt::format(", did you mean \"{}\"?", near);
 }
 
 }  // namespace switchfold

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,5 +25,8 @@ namespace switchfold {
 /// says what is `expected`.
 [[nodiscard]] std::string
 read_small_text(const std::filesystem::path& path, std::string_view expected);
+/// `, did you mean "WORD"?` with the nearest of the known words; empty where none is near.
+[[nodiscard]] std::string
+did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
 }  // namespace switchfold

@@ -159,7 +159,8 @@ bool is_nccl_log(std::string_view beginning) {
 NcclLog read_nccl_log(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     if (!in)
-        throw ConfigError(file.string(), "/", "cannot be read; expected NCCL's log");
+        throw ConfigError(
+            file.string(), "/", "cannot be read; expected NCCL's log (NCCL_DEBUG=INFO)");
     NcclLog log;
     std::set<std::pair<CollectiveKind, std::uint64_t>> told;
     for (std::string row; std::getline(in, row);) {
@@ -248,7 +249,8 @@ std::string compare_nccl_log(const NcclLog& log, const std::filesystem::path& sy
         throw ConfigError(
             "--system", "",
             fmt::format(
-                "is {} with {} GPUs, and the log is of {} ranks; expected at least as many",
+                "is {} with {} GPUs, but the log has {} ranks; expected a system with at least "
+                "as many GPUs",
                 setting.system.name, gpus, ranks));
     out += fmt::format(
         "\n{:<14} {:>12}  {:<28} {:<28}\n", "", "bytes", "the log", setting.system.name);

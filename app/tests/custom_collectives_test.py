@@ -75,7 +75,7 @@ class CustomCollectives(unittest.TestCase):
         for name in (".", "ring_all_gather.0.et"):
             self.assertEqual(self.run_program(name, "all_gather", 4).returncode, 0)
         self.make("ring_all_reduce", 4)
-        self.assertIn("holds several collectives; expected the name of one", self.run_program(".", "all_gather", 4).stderr)
+        self.assertIn("contains several collectives; expected the name of one", self.run_program(".", "all_gather", 4).stderr)
 
     def test_the_shipped_one_takes_as_long_as_our_ring_on_one_channel(self):
         told = json.loads(self.run_program(SOURCE / "configs/programs/chakra_ring", "all_reduce", 4, "16 MiB").stdout)
@@ -128,21 +128,21 @@ class CustomCollectives(unittest.TestCase):
         right = first.read_bytes()
         for change, told in (
             (right[:-3], "ends within a message"),
-            (joined(split(right)[:1]), "holds no node; expected sends and receives"),
-            (right.replace(b"comm_dst", b"comm_dsx"), "has no comm_dst that is another rank"),
-            (right.replace(b"comm_size", b"comm_sizx"), "has no comm_size; expected its bytes"),
-            (right.replace(b"allreduce", b"allredxce"), "says collective allreduce, and another graph allredxce; expected the same"),
+            (joined(split(right)[:1]), "has no node; expected sends and receives"),
+            (right.replace(b"comm_dst", b"comm_dsx"), "has no comm_dst; expected the rank at the other end"),
+            (right.replace(b"comm_size", b"comm_sizx"), "has no comm_size; expected the bytes that it moves"),
+            (right.replace(b"allreduce", b"allredxce"), "names the collective allreduce, but another graph names allredxce; expected the same in all graphs"),
             (joined(m if i != 1 else rewritten(m, lambda n, v: 7 if n == 3 else v) for i, m in enumerate(split(right))),
-             "is of type 7; expected a send (5), a receive (6) or a reduction (4)"),
-            (joined([*split(right), split(right)[1]]), "is there twice; expected each id once"),
+             "has the type 7; expected 5 (send), 6 (receive) or 4 (compute, a reduction)"),
+            (joined([*split(right), split(right)[1]]), "appears twice; expected each id once"),
         ):
             first.write_bytes(change)
             done = self.run_program("ring_all_reduce", "all_reduce", 4)
             self.assertEqual(done.returncode, 2, told)
             self.assertIn(told, done.stderr)
         first.write_bytes(right)
-        self.assertIn("made for 4 ranks, and the group has 8", self.run_program("ring_all_reduce", "all_reduce", 8).stderr)
-        self.assertIn("of all_reduces", self.run_program("ring_all_reduce", "all_gather", 4).stderr)
+        self.assertIn("made for 4 ranks, but the group has 8", self.run_program("ring_all_reduce", "all_reduce", 8).stderr)
+        self.assertIn("which runs all_reduce; expected a program of all_gather", self.run_program("ring_all_reduce", "all_gather", 4).stderr)
 
 
 if __name__ == "__main__":

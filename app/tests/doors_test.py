@@ -86,18 +86,18 @@ class Doors(unittest.TestCase):
         result = switchfold("run", self.experiment(
             [{"name": "x", "all_reduce": {"algorithm": {"program": "p.json"}}}], system="dgx_h100_ndr", ranks=16))
         self.assertEqual(result.returncode, 2)
-        self.assertIn('waits for step "sum" of block "reduce" at 0, which the rank has not', result.stderr)
+        self.assertIn('waits for step "sum" of block "reduce" at 0, which the rank does not have', result.stderr)
 
     def test_wrong_programs_are_told_at_load(self):
         scenario = [{"name": "x", "all_reduce": {"algorithm": {"program": "p.json"}}}]
-        self.assertIn("p.json: /: is not there; expected a program", self.refused(scenario))
+        self.assertIn("p.json: /: does not exist; expected a program", self.refused(scenario))
         (self.folder / "p.json").write_text(json.dumps({
             "collective": "all_reduce", "chunks": 1,
             "blocks": [{"send": "(r + 1) % n", "steps": [{"do": "send", "chunk": 0}]}]}))
-        self.assertIn("0 receive; expected one of each", self.refused(scenario))
+        self.assertIn("1 send and 0 receive; expected one block that sends and one that receives", self.refused(scenario))
         (self.folder / "p.json").write_text((CORPUS / "msccl/two.xml").read_text())
-        self.assertIn("made for 2 ranks, and the group has 8", self.refused(scenario))
-        self.assertIn("is the program p.json, of all_reduces", self.refused(
+        self.assertIn("made for 2 ranks, but the group has 8", self.refused(scenario))
+        self.assertIn("is the program p.json, which runs all_reduce; expected a program of all_gather", self.refused(
             [{"name": "x", "collectives": {"all_gather": {"algorithm": {"program": "p.json"}}}}], collective="all_gather"))
         self.assertIn('expected {"program": FILE}', self.refused([{"name": "x", "all_reduce": {"algorithm": "program"}}]))
 
@@ -129,14 +129,14 @@ class Doors(unittest.TestCase):
         other = self.collectives([{"name": "x", "nccl_environment": environment}], size="256 MiB")[0]
         self.assertEqual(other["algorithm"], "in_switch")
         (self.folder / "tuner.csv").write_text("allreduce,0,2097152,pat,ll,4,-1,-1\n")
-        self.assertIn('tuner.csv: line 1: has "pat"; expected one of: tree', self.refused([{"name": "x", "nccl_environment": environment}]))
+        self.assertIn('tuner.csv: line 1: has "pat" in column 4; expected one of: tree', self.refused([{"name": "x", "nccl_environment": environment}]))
 
     def test_other_variables_are_refused_by_name(self):
         for variables, told in (
             ({"NCCL_P2P_DISABLE": "1"}, "/nccl_environment/NCCL_P2P_DISABLE: does not change what is simulated; expected a topology"),
-            ({"NCCL_ALG": "Ring"}, "did you mean NCCL_ALGO?"),
-            ({"NCCL_ALGO": "Rings"}, '"Rings" is none of tree, ring'),
-            ({"NCCL_ALGO": "PAT"}, "none of these is simulated"),
+            ({"NCCL_ALG": "Ring"}, 'not a variable that changes what is simulated, did you mean "NCCL_ALGO"?; expected one of: '),
+            ({"NCCL_ALGO": "Rings"}, '"Rings" is not one of tree, ring'),
+            ({"NCCL_ALGO": "PAT"}, "of which nothing is simulated"),
             ({"NCCL_MAX_CTAS": "0"}, "expected a whole number from 1 to 64"),
         ):
             self.assertIn(told, self.refused([{"name": "x", "nccl_environment": variables}]))
@@ -195,7 +195,7 @@ class Doors(unittest.TestCase):
 
     def test_what_has_no_picture_is_told(self):
         wrong = switchfold("describe", "hgx_h100", "--picture", self.folder / "machine.png")
-        self.assertEqual((wrong.returncode, "is no .svg; expected the name of an SVG" in wrong.stderr), (2, True))
+        self.assertEqual((wrong.returncode, "does not end in .svg; expected the name of an SVG file" in wrong.stderr), (2, True))
         wrong = switchfold("describe", "xeon_phi_5110p", "--picture", self.folder / "machine.svg")
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("has no links between GPUs to draw", wrong.stderr)
@@ -241,7 +241,7 @@ class Doors(unittest.TestCase):
         self.assertIn("--out: /: is missing; expected the name of the cluster's file", wrong.stderr)
         both = self.folder / "both.xml"
         both.write_text(one.replace("0x1\"", "0x2\"", 1))
-        self.assertIn("is of 2 machines; expected one: each machine", switchfold("new", "system", "--nccl-topology", both).stderr)
+        self.assertIn("describes 2 machines; expected one machine a file: each dumps its own", switchfold("new", "system", "--nccl-topology", both).stderr)
 
     def test_hostile_xml_is_refused(self):
         path = self.folder / "hostile.xml"
@@ -272,7 +272,7 @@ class Doors(unittest.TestCase):
         smi = CORPUS / "nvidia_smi/two.txt"
         for arguments, told in (
             (("--nvidia-smi", smi), "--gpu: /: is missing, and nvidia-smi topo -m does not name the GPUs"),
-            (("--nvidia-smi", smi, "--gpu", "NVIDIA Z9"), "names NVIDIA Z9, which is none of configs/systems/gpus"),
+            (("--nvidia-smi", smi, "--gpu", "NVIDIA Z9"), "names NVIDIA Z9, which configs/systems/gpus does not have"),
             (("--nvidia-smi", smi, "--gpu", "NVIDIA L4"), "no shipped system is"),
             (("--gpu", "NVIDIA H100"), "expected new system with --nccl-topology or --nvidia-smi"),
         ):

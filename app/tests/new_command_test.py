@@ -92,8 +92,8 @@ class StartFiles(unittest.TestCase):
         self.assertIn('"type": "training"', self.new("experiment", "--network", "vgg16").read_text())
 
     def test_options_of_another_workload_are_refused(self):
-        for more, says in ((("--trace", TRACE, "--workload", "training"), "--trace: /: is for --workload trace"),
-                           (("--network", "vgg16", "--workload", "collective"), "--network: /: is for --workload training"),
+        for more, says in ((("--trace", TRACE, "--workload", "training"), "--trace: /: belongs to --workload trace"),
+                           (("--network", "vgg16", "--workload", "collective"), "--network: /: belongs to --workload training"),
                            (("--trace", self.folder / "none.json"), "none.json")):
             result = switchfold("new", "experiment", *more)
             self.assertEqual((result.returncode, result.stdout), (2, ""), result.stderr)

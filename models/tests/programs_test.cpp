@@ -116,29 +116,40 @@ std::string why_wrong(const std::string& text, const std::string& name = "p.json
 TEST(Programs, MistakesAreToldWithTheirPointers) {
     EXPECT_EQ(
         why_wrong(R"({"collective": "all_reduce", "chunk": 1, "blocks": []})"),
-        "p.json: /chunk: is no key here; expected one of: $schema, name, description, collective, "
-        "chunks, scratch, let, protocol, channels, needs, blocks; did you mean \"chunks\"?");
+        "p.json: /chunk: unknown key, did you mean \"chunks\"?; expected one of: $schema, name, "
+        "description, collective, chunks, scratch, let, protocol, channels, needs, blocks");
     EXPECT_EQ(
-        why_wrong(R"({"collective": "sum", "chunks": 1, "blocks": []})"),
-        "p.json: /collective: is \"sum\"; expected one of: all_reduce, reduce_scatter, "
-        "all_gather, broadcast, all_to_all");
+        why_wrong(R"({"collective": "all_reduc", "chunks": 1, "blocks": []})"),
+        "p.json: /collective: is \"all_reduc\", did you mean \"all_reduce\"?; expected one of: "
+        "all_reduce, reduce_scatter, all_gather, broadcast, all_to_all");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "protocol": "l128", "blocks": []})"),
+        "p.json: /protocol: is \"l128\", did you mean \"ll128\"?; expected one of: auto, ll, "
+        "ll128, "
+        "simple");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": "2 * ranks", "blocks": []})"),
+        "p.json: /chunks: is \"2 * ranks\", where \"ranks\" is not defined; expected one of: c, g, "
+        "h, "
+        "l, m, n, r");
     EXPECT_EQ(
         why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
             [{"send": "(r + 1) % n", "steps": [{"do": "sent", "chunk": 0}]}]})"),
-        "p.json: /blocks/0/steps/0/do: is \"sent\"; expected one of: nothing, send, receive, "
-        "receive_copy_send, receive_reduce_send, receive_reduce_copy, receive_reduce_copy_send, "
-        "copy, reduce, multimem_reduce, multicast_store, multimem_reduce_all, barrier; did you "
-        "mean \"send\"?");
+        "p.json: /blocks/0/steps/0/do: is \"sent\", did you mean \"send\"?; expected one of: "
+        "nothing, "
+        "send, receive, receive_copy_send, receive_reduce_send, receive_reduce_copy, "
+        "receive_reduce_copy_send, copy, reduce, multimem_reduce, multicast_store, "
+        "multimem_reduce_all, barrier");
     EXPECT_EQ(
         why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks": []})"),
-        "p.json: /: nothing writes over the input: rank 0 ends with chunk 0 of rank 0 in chunk 0 "
-        "of its buffer; expected chunk 0 of ranks 0-3 (of 4 ranks)");
+        "p.json: /: rank 0 ends with chunk 0 of rank 0 in chunk 0 of its buffer, where nothing "
+        "writes over the input; expected chunk 0 of ranks 0-3 (of 4 ranks)");
     EXPECT_EQ(
         why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
             [{"receive": "(r - 1) % n", "send": "(r + 1) % n", "steps":
               [{"do": "receive_reduce_copy", "chunk": 0}, {"do": "send", "chunk": 0}]}]})"),
-        "p.json: /blocks/0/steps/0: receive_reduce_copy at rank 0: never ends: it waits for rank "
-        "3, which sends nothing more; expected no deadlock (of 4 ranks)");
+        "p.json: /blocks/0/steps/0: receive_reduce_copy at rank 0: it never ends, since it waits "
+        "for rank 3, which sends nothing more; expected no deadlock (of 4 ranks)");
     const std::string twice = why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
             [{"receive": "(r - 1) % n", "send": "(r + 1) % n", "steps":
               [{"do": "send", "chunk": 0}, {"do": "receive_reduce_copy", "chunk": 0},
@@ -180,19 +191,20 @@ TEST(Programs, MscclIsReadAndItsMistakesTold) {
     EXPECT_EQ(why_wrong(kMsccl, "p.xml"), "");
     EXPECT_EQ(
         why_wrong(msccl_with(R"(dstoff="1" cnt)", R"(dstoff="0" cnt)"), "p.xml"),
-        "p.xml: /algo/gpu[0]/tb[0]/step[2]: the last to write there: rank 0 ends with chunk 0 of "
-        "rank 1 in chunk 0 of its buffer; expected chunk 0 of rank 0 (of 2 ranks)");
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: rank 0 ends with chunk 0 of rank 1 in chunk 0 of its "
+        "buffer, which this instruction wrote last; expected chunk 0 of rank 0 (of 2 ranks)");
     EXPECT_EQ(
         why_wrong(msccl_with(R"(dstoff="1" cnt)", R"(dstoff="7" cnt)"), "p.xml"),
-        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has dstoff 7, and o has 2 chunks; expected one of "
-        "them");
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has dstoff 7, but o has 2 chunks; expected a "
+        "number below that");
     EXPECT_EQ(
         why_wrong(msccl_with(R"(type="r")", R"(type="rx")"), "p.xml"),
-        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has type \"rx\"; expected one of: nop, s, r, rcs, "
-        "rrs, rrc, rrcs, cpy, re");
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has type \"rx\", did you mean \"r\"?; expected one "
+        "of: nop, s, r, rcs, rrs, rrc, rrcs, cpy, re");
     EXPECT_EQ(
         why_wrong(msccl_with(R"(depid="0" deps="1")", R"(depid="3" deps="1")"), "p.xml"),
-        "p.xml: /algo/gpu[1]/tb[1]/step[0]: waits for block 3 (depid); expected one of the rank");
+        "p.xml: /algo/gpu[1]/tb[1]/step[0]: waits for block 3 (depid), which the rank does not "
+        "have; expected the id of a block of this rank");
 }
 
 TEST(Programs, HostileXmlIsRefused) {

@@ -88,7 +88,11 @@ public:
 
     DescribedMachine run(const XmlElement& root) {
         if (root.name != "system")
-            fail(root, fmt::format("is <{}>; expected <system>, as NCCL dumps it", root.name));
+            fail(
+                root, fmt::format(
+                          "has the root <{}>; expected <system>, as NCCL writes it to "
+                          "NCCL_TOPO_DUMP_FILE",
+                          root.name));
         machine_.hosts = 0;
         std::set<std::string> hosts;
         for (const XmlElement& cpu : root.children) {
@@ -106,11 +110,14 @@ public:
             fail(
                 root,
                 fmt::format(
-                    "is of {} machines; expected one: each machine of a cluster dumps its own file "
-                    "(NCCL_TOPO_DUMP_FILE with NCCL_TOPO_DUMP_FILE_RANK), and several may be given",
+                    "describes {} machines; expected one machine a file: each dumps its own with "
+                    "NCCL_TOPO_DUMP_FILE and NCCL_TOPO_DUMP_FILE_RANK, and --nccl-topology takes "
+                    "several",
                     hosts.size()));
         if (gpus_.empty())
-            fail(root, "has no <gpu>; expected at least one");
+            fail(
+                root, "has no <gpu>; expected at least one: a process dumps the GPUs that it sees "
+                      "(CUDA_VISIBLE_DEVICES)");
         machine_.hosts = std::max(1U, machine_.hosts);
         number_gpus();
         return std::move(machine_);
@@ -132,7 +139,9 @@ private:
         const std::string* text = element.attribute(key);
         std::int64_t value = 0;
         if (text == nullptr)
-            fail(element, fmt::format("has no {}; expected it", key));
+            fail(
+                element,
+                fmt::format("has no attribute {}; expected a whole number up to {}", key, most));
         const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
         if (error != std::errc() || end != text->data() + text->size() || value < 0 || value > most)
             fail(
@@ -153,7 +162,9 @@ private:
 
     void add_gpu(const XmlElement& gpu, const XmlElement* device) {
         if (gpus_.size() == kMostGpus)
-            fail(gpu, fmt::format("is GPU {}; expected at most {}", kMostGpus + 1, kMostGpus));
+            fail(
+                gpu,
+                fmt::format("is GPU number {}; expected at most {}", kMostGpus + 1, kMostGpus));
         Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostGpus - 1)};
         if (device != nullptr) {
             if (const std::string* bus = device->attribute("busid"))
@@ -183,7 +194,9 @@ private:
             if (!gpus_[i].bus.empty() && !gpu_at.emplace(gpus_[i].bus, i).second)
                 fail(
                     *gpus_[i].element,
-                    fmt::format("is at {} as another is; expected a device each", gpus_[i].bus));
+                    fmt::format(
+                        "has the bus address {} of another GPU; expected one address a GPU",
+                        gpus_[i].bus));
         }
         for (const Gpu& gpu : gpus_)
             for (const XmlElement& link : gpu.element->children)
@@ -199,14 +212,17 @@ private:
                     continue;
                 const std::string* target = link.attribute("target");
                 if (target == nullptr)
-                    fail(link, "has no target; expected a bus address");
+                    fail(
+                        link,
+                        "has no attribute target; expected the bus address of a GPU or a switch");
                 const auto lanes = static_cast<std::uint32_t>(number(link, "count", kMostLanes));
                 const auto peer = gpu_at.find(*target);
                 const std::string* kind = link.attribute("tclass");
                 if (peer == gpu_at.end() && kind != nullptr && *kind != kSwitchClass)
                     machine_.notes.push_back(fmt::format(
-                        "GPU {} has {} NVLinks to {}, which is no GPU of the file (class {})", i,
-                        lanes, *target, *kind));
+                        "GPU {} has {} NVLinks to {}, which is not a GPU of the file (class {}); "
+                        "they are left out",
+                        i, lanes, *target, *kind));
                 else if (peer != gpu_at.end())
                     machine_.to_gpus.push_back({i, peer->second, lanes});
                 else
@@ -287,10 +303,10 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
         }
         const std::uint32_t gpu = *gpu_number(words.front());
         if (gpu != machine.gpus.size())
-            fail(fmt::format("is GPU {}; expected GPU {}", gpu, machine.gpus.size()));
+            fail(fmt::format("is the row of GPU {}; expected GPU {}", gpu, machine.gpus.size()));
         if (words.size() < 1 + columns.size())
             fail(fmt::format(
-                "has {} columns; expected one for each of {} GPUs", words.size() - 1,
+                "has {} cells; expected one for each of {} GPUs", words.size() - 1,
                 columns.size()));
         machine.gpus.emplace_back();
         for (std::uint32_t to = 0; to < columns.size(); ++to) {
@@ -317,7 +333,8 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
         throw ConfigError(
             file.string(), "/",
             fmt::format(
-                "has {} rows of GPUs and {} columns; expected the matrix of nvidia-smi topo -m",
+                "has {} rows of GPUs and {} columns; expected the whole output of nvidia-smi topo "
+                "-m",
                 machine.gpus.size(), columns.size()));
     machine.to_gpus = std::move(nvlinks);
     return machine;
@@ -350,10 +367,10 @@ void add_lspci(DescribedMachine& machine, const std::filesystem::path& file) {
     }
     if (names.empty())
         throw ConfigError(
-            file.string(), "/", "names no GPU; expected the output of lspci, best with -nn");
+            file.string(), "/", "names no GPU of NVIDIA or AMD; expected the output of lspci -nn");
     if (names.size() < machine.gpus.size())
         machine.notes.push_back(fmt::format(
-            "lspci names {} GPUs of {}; the others are taken to be like the first", names.size(),
+            "lspci names {} GPUs of {}; the others are taken to be like its last", names.size(),
             machine.gpus.size()));
     for (std::size_t i = 0; i < machine.gpus.size(); ++i)
         if (machine.gpus[i].empty())

@@ -137,11 +137,18 @@ read_list(std::string_view text, const std::array<AlgorithmWord, N>& known, std:
 }
 
 template <std::size_t N>
-std::string names_of(const std::array<AlgorithmWord, N>& known) {
-    std::string all;
+std::vector<std::string_view> names_of(const std::array<AlgorithmWord, N>& known) {
+    std::vector<std::string_view> names;
     for (const AlgorithmWord& word : known)
-        all += fmt::format("{}{}", all.empty() ? "" : ", ", word.name);
-    return all;
+        names.push_back(word.name);
+    return names;
+}
+
+/// Of a list with a word that is none of its kind.
+std::string unknown(const std::string& word, const std::vector<std::string_view>& known) {
+    return fmt::format(
+        ", where \"{}\" is not one of {}{}", word, fmt::join(known, ", "),
+        did_you_mean(lower_of(word), known));
 }
 
 }  // namespace
@@ -163,16 +170,14 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
             std::vector<std::string_view> names;
             for (const Variable& variable : kVariables)
                 names.push_back(variable.name);
-            const std::string near = nearest(name, names);
             at.fail(
                 elsewhere != kElsewhere.end()
                     ? fmt::format(
                           "does not change what is simulated; expected {} instead",
                           elsewhere->instead)
                     : fmt::format(
-                          "is no variable that changes what is simulated; expected one of: {}{}",
-                          fmt::join(names, ", "),
-                          near.empty() ? "" : fmt::format("; did you mean {}?", near)));
+                          "is not a variable that changes what is simulated{}; expected one of: {}",
+                          did_you_mean(name, names), fmt::join(names, ", ")));
             continue;
         }
         std::string text;
@@ -206,7 +211,12 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
                     const auto of = std::ranges::find(
                         kNcclFunctions, function, [](const auto& pair) { return pair.first; });
                     if (of == kNcclFunctions.end()) {
-                        wrong(fmt::format(", and \"{}\" is no function of NCCL's", function));
+                        std::vector<std::string_view> functions;
+                        for (const auto& [known_function, its_kind] : kNcclFunctions)
+                            functions.push_back(known_function);
+                        wrong(fmt::format(
+                            ", where \"{}\" is not a function of NCCL{}", function,
+                            did_you_mean(function, functions)));
                         break;
                     }
                     kind = of->second;
@@ -214,17 +224,16 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
                 }
                 std::uint32_t bits = 0;
                 if (const std::string word = read_list(list, kAlgorithmWords, bits); !word.empty())
-                    wrong(
-                        fmt::format(", and \"{}\" is none of {}", word, names_of(kAlgorithmWords)));
+                    wrong(unknown(word, names_of(kAlgorithmWords)));
                 else if (bits == 0)
-                    wrong(", and none of these is simulated (PAT, CollNetChain)");
+                    wrong(", of which nothing is simulated (PAT and CollNetChain are not)");
                 else
                     out.algorithms_.emplace_back(kind, bits);
             }
         } else if (name == "NCCL_PROTO") {
             std::uint32_t bits = 0;
             if (const std::string word = read_list(text, kProtocolWords, bits); !word.empty())
-                wrong(fmt::format(", and \"{}\" is none of {}", word, names_of(kProtocolWords)));
+                wrong(unknown(word, names_of(kProtocolWords)));
             else
                 out.protocols_.emplace_back(std::nullopt, bits);
         } else if (name == "NCCL_MIN_CTAS" || name == "NCCL_MIN_NCHANNELS") {
@@ -251,7 +260,10 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
         }
     }
     if (out.most_channels_ != 0 && out.least_channels_ > out.most_channels_)
-        c.fail("asks for more channels at least than at most; expected fewer");
+        c.fail(fmt::format(
+            "asks for at least {} channels and at most {}; expected NCCL_MIN_NCHANNELS (or "
+            "NCCL_MIN_CTAS) not above NCCL_MAX_NCHANNELS",
+            out.least_channels_, out.most_channels_));
 }
 
 CollectivePolicies NcclEnvironment::applied_to(CollectivePolicies policies) const {

@@ -43,9 +43,9 @@ public:
         constexpr std::size_t kMost = 10;
         if (cells_.size() < kLeast || cells_.size() > kMost)
             fail(fmt::format(
-                "has {} columns; expected collective, least and most bytes, algorithm, protocol, "
-                "channels, nodes, ranks, and if need be pipelined operations and registered "
-                "buffers",
+                "has {} columns; expected 8 to 10: collective, least bytes, most bytes, algorithm, "
+                "protocol, channels, nodes, ranks, and then pipelined operations and registered "
+                "buffers where they matter",
                 cells_.size()));
     }
 
@@ -56,7 +56,9 @@ public:
         row.least = number(1, 0, INT64_MAX);
         row.most = number(2, 0, INT64_MAX);
         if (row.most < row.least)
-            fail(fmt::format("has most bytes {} below the least; expected more", row.most));
+            fail(fmt::format(
+                "ends at {} bytes, below its begin at {}; expected the least bytes, then the most",
+                row.most, row.least));
         row.algorithm = word(3, kTunedAlgorithms);
         row.protocol = word(4, kTunedProtocols);
         constexpr std::int64_t kMostRanks = 1 << 20U;
@@ -82,13 +84,15 @@ private:
     template <class Value, std::size_t N>
     [[nodiscard]] Value
     word(std::size_t cell, const std::array<std::pair<std::string_view, Value>, N>& known) const {
-        std::string all;
+        std::vector<std::string_view> names;
         for (const auto& [name, value] : known) {
             if (cells_[cell] == name)
                 return value;
-            all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+            names.push_back(name);
         }
-        fail(fmt::format("has \"{}\"; expected one of: {}", cells_[cell], all));
+        fail(fmt::format(
+            "has \"{}\" in column {}{}; expected one of: {}", cells_[cell], cell + 1,
+            did_you_mean(cells_[cell], names), fmt::join(names, ", ")));
     }
     [[nodiscard]] std::int64_t
     signed_number(std::size_t cell, std::int64_t least, std::int64_t most) const {
@@ -136,7 +140,10 @@ void TunerTable::read(const std::string& text, const std::string& file) {
             rows_.push_back(row);
     }
     if (rows_.empty())
-        throw ConfigError(file, "/", "has no row; expected a tuner's table");
+        throw ConfigError(
+            file, "/",
+            "has no row; expected a tuner's table, such as the line "
+            "allreduce,0,65536,tree,ll,2,-1,-1");
 }
 
 const TunerTable::Row* TunerTable::find(

@@ -41,8 +41,8 @@ public:
             fail(
                 file_of(count()).string(), "/",
                 fmt::format(
-                    "is {}; expected a graph each of 2 to {} ranks",
-                    count() < 2 ? "not there" : "one too many", kMostRanks));
+                    "{}; expected one graph a rank, of 2 to {} ranks",
+                    count() < 2 ? "does not exist" : "is one too many", kMostRanks));
         for (std::uint32_t rank = 0; rank < count(); ++rank)
             connect(rank);
         match();
@@ -64,7 +64,7 @@ private:
     void read_rank(const fs::path& file) {
         std::error_code ignored;
         if (fs::file_size(file, ignored) > kMostGraphBytes)
-            fail(file.string(), "/", "is larger than 64 MiB; expected a graph of a collective");
+            fail(file.string(), "/", "is larger than 64 MiB; expected the graph of one collective");
         graphs_.text += read_text(file);
         std::vector<Node> nodes;
         chakra::Messages messages(file, kMostGraphBytes);
@@ -81,10 +81,12 @@ private:
                     fmt::format("{} {}", first ? "metadata" : "a node", error.what()));
             }
             if (++instructions_ > kMostInstructions)
-                fail(file.string(), "/", "is beyond 2,000,000 nodes of all ranks; expected fewer");
+                fail(
+                    file.string(), "/",
+                    "brings the nodes of all ranks above 2,000,000; expected fewer");
         }
         if (nodes.empty())
-            fail(file.string(), "/", "holds no node; expected sends and receives");
+            fail(file.string(), "/", "has no node; expected sends and receives");
         add_rank(file, nodes);
     }
 
@@ -103,8 +105,9 @@ private:
                     continue;
                 if (!graphs_.collective.empty() && graphs_.collective != value)
                     throw chakra::WireError(fmt::format(
-                        "says collective {}, and another graph {}; expected the same", value,
-                        graphs_.collective));
+                        "names the collective {}, but another graph names {}; expected the same in "
+                        "all graphs",
+                        value, graphs_.collective));
                 graphs_.collective = value;
             }
     }
@@ -113,7 +116,7 @@ private:
         std::unordered_map<std::uint64_t, std::size_t> at;
         for (std::size_t i = 0; i < nodes.size(); ++i)
             if (!at.emplace(nodes[i].id, i).second)
-                fail(file.string(), pointer_of(nodes[i]), "is there twice; expected each id once");
+                fail(file.string(), pointer_of(nodes[i]), "appears twice; expected each id once");
         std::vector<std::size_t> open(nodes.size());
         std::vector<std::vector<std::size_t>> children(nodes.size());
         for (std::size_t i = 0; i < nodes.size(); ++i)
@@ -123,7 +126,10 @@ private:
                     if (found == at.end())
                         fail(
                             file.string(), pointer_of(nodes[i]),
-                            fmt::format("waits for node {}, which is not there", id));
+                            fmt::format(
+                                "waits for node {}, which does not exist; expected a node of this "
+                                "graph",
+                                id));
                     children[found->second].push_back(i);
                     ++open[i];
                 }
@@ -150,7 +156,7 @@ private:
         if (const auto stuck = std::ranges::find(place, kNobody); stuck != place.end())
             fail(
                 file.string(), pointer_of(nodes[static_cast<std::size_t>(stuck - place.begin())]),
-                "waits for itself; expected no cycle");
+                "waits for itself through its dependencies; expected no cycle");
         graphs_.ranks.push_back(std::move(rank));
     }
 
@@ -169,7 +175,7 @@ private:
             fail(
                 file.string(), pointer_of(node),
                 fmt::format(
-                    "is of type {}; expected a send (5), a receive (6) or a reduction (4)",
+                    "has the type {}; expected 5 (send), 6 (receive) or 4 (compute, a reduction)",
                     static_cast<int>(node.type)));
         const bool send = node.type == NodeType::kSend;
         step.kind = send ? Kind::kSend : Kind::kReceive;
@@ -178,18 +184,24 @@ private:
         if (peer >= kMostRanks || peer == count())
             fail(
                 file.string(), pointer_of(node),
-                fmt::format("has no {} that is another rank; expected one", key));
+                peer == UINT64_MAX
+                    ? fmt::format("has no {}; expected the rank at the other end", key)
+                    : fmt::format(
+                          "has {} {}; expected another rank than its own, {}", key, peer, count()));
         step.peer = static_cast<std::uint32_t>(peer);
         step.bytes = node.number("comm_size", 0);
         if (step.bytes == 0)
-            fail(file.string(), pointer_of(node), "has no comm_size; expected its bytes");
+            fail(
+                file.string(), pointer_of(node),
+                "has no comm_size; expected the bytes that it moves");
         const std::uint64_t tag = node.number("comm_tag", 0);
         step.tag = tags_.emplace(tag, static_cast<std::uint32_t>(tags_.size())).first->second;
         if (const std::uint64_t chunk = node.number("chunk", UINT64_MAX); chunk != UINT64_MAX) {
             if (chunk >= kMostPlaces)
                 fail(
                     file.string(), pointer_of(node),
-                    fmt::format("has chunk {}; expected less than {}", chunk, kMostPlaces));
+                    fmt::format(
+                        "has the chunk {}; expected a number below {}", chunk, kMostPlaces));
             step.chunk = static_cast<std::uint32_t>(chunk);
         }
         return step;
@@ -208,12 +220,16 @@ private:
                     if (std::exchange(rank[before].reduced, true))
                         fail(
                             file_of(r).string(), step.pointer,
-                            fmt::format("adds what {} is added by another", rank[before].pointer));
+                            fmt::format(
+                                "adds the data of {}, which another node adds already; expected "
+                                "one reduction for each receive",
+                                rank[before].pointer));
                 }
             if (!any)
                 fail(
                     file_of(r).string(), step.pointer,
-                    "waits for no receive; expected the one of what it adds");
+                    "waits for no receive; expected a dependency on the receive whose data it "
+                    "adds");
         }
     }
 
@@ -236,11 +252,13 @@ private:
             if (sends.size() > pairs)
                 fail(
                     file_of(from).string(), graphs_.ranks[from][sends[pairs]].pointer,
-                    fmt::format("sends what rank {} does not receive; expected a receive", to));
+                    fmt::format(
+                        "has no receive at rank {}; expected one with this comm_tag there", to));
             if (receives.size() > pairs)
                 fail(
                     file_of(to).string(), graphs_.ranks[to][receives[pairs]].pointer,
-                    fmt::format("receives what rank {} does not send; expected a send", from));
+                    fmt::format(
+                        "has no send at rank {}; expected one with this comm_tag there", from));
             for (std::size_t i = 0; i < pairs; ++i) {
                 ChakraStep& send = graphs_.ranks[from][sends[i]];
                 ChakraStep& receive = graphs_.ranks[to][receives[i]];
@@ -248,8 +266,8 @@ private:
                     fail(
                         file_of(to).string(), receive.pointer,
                         fmt::format(
-                            "receives {} bytes, and {} sends {}; expected as many", receive.bytes,
-                            send.pointer, send.bytes));
+                            "receives {} bytes, but {} sends {}; expected equal sizes",
+                            receive.bytes, send.pointer, send.bytes));
                 send.message = receive.message =
                     static_cast<std::uint32_t>(graphs_.messages.size());
                 graphs_.messages.push_back({from, to, sends[i], receives[i]});
@@ -285,7 +303,7 @@ std::optional<fs::path> chakra_prefix(const fs::path& path) {
                     throw ConfigError(
                         name, "/",
                         fmt::format(
-                            "holds several collectives; expected the name of one, such as {}",
+                            "contains several collectives; expected the name of one, such as {}",
                             entry.path().filename().string()));
                 found = file.substr(0, file.size() - kFirst.size());
             }

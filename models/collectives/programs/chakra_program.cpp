@@ -94,22 +94,22 @@ public:
             throw ConfigError(
                 file_ + ".0.et", "metadata",
                 fmt::format(
-                    "says collective {}; expected allreduce, reducescatter, allgather, alltoall or "
+                    "names the collective {}; expected allreduce, reducescatter, allgather, "
+                    "alltoall or "
                     "broadcast",
                     graphs_.collective));
         if (!first)
             throw ConfigError(
                 file_, "/",
-                "moves chunks of several sizes, or shares that ranks do not divide; expected "
-                "messages of one size, or an attribute `chunk` on each");
+                "has messages of several sizes, or chunks that the ranks do not divide; expected "
+                "messages of one size, or the attribute `chunk` on each");
         throw ConfigError(
             file_, first->pointer,
             fmt::format(
                 "{} (of {} ranks; {})", first->what, size(),
                 told() ? "chunks as the attribute says"
-                       : "graphs do not say which chunk a message carries: this is the first "
-                         "reading of several, none of which ends right; an attribute `chunk` would "
-                         "say it"));
+                       : "no reading of which chunk a message carries ends right, and this is "
+                         "the first; the attribute `chunk` on sends and receives says it"));
     }
 
 private:
@@ -306,8 +306,8 @@ private:
                 throw ConfigError(
                     file_, send.pointer,
                     fmt::format(
-                        "moves {} bytes; expected a multiple of the smallest, {}", send.bytes,
-                        graphs_.smallest));
+                        "moves {} bytes; expected a multiple of the smallest message, {} bytes",
+                        send.bytes, graphs_.smallest));
             from.push_back(*send.chunk);
             to.push_back(*graphs_.ranks[message.to][message.received_by].chunk);
             const std::uint64_t count = send.bytes / graphs_.smallest;
@@ -315,7 +315,7 @@ private:
             if (end > kMostPlaces)
                 throw ConfigError(
                     file_, send.pointer,
-                    fmt::format("is of chunks up to {}; expected {} at most", end, kMostPlaces));
+                    fmt::format("ends at chunk {}; expected {} at most", end, kMostPlaces));
             chunks = std::max(chunks, static_cast<std::uint32_t>(end));
         }
         Program program = begun(kind, chunks);
@@ -371,7 +371,9 @@ private:
                         throw ConfigError(
                             file_, step.pointer,
                             fmt::format(
-                                "is of the rank's peer and tag number {}; expected {} at most",
+                                "needs thread block {} of its rank, one a peer, direction and tag; "
+                                "expected "
+                                "{} at most",
                                 blocks.size(), kMostBlocks));
                 }
                 Instruction made;

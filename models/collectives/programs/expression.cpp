@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/programs/expression.h"
 
+#include "core/text_cells.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -162,11 +164,12 @@ private:
             return call(name);
         const auto found = variables_.find(name);
         if (found == variables_.end()) {
-            std::string known;
+            std::vector<std::string_view> known;
             for (const auto& [other, value] : variables_)
-                known += (known.empty() ? "" : ", ") + other;
+                known.emplace_back(other);
             throw std::invalid_argument(fmt::format(
-                "is \"{}\", and \"{}\" is no name there; expected one of: {}", text_, name, known));
+                "is \"{}\", where \"{}\" is not defined{}; expected one of: {}", text_, name,
+                did_you_mean(name, known), fmt::join(known, ", ")));
         }
         return found->second;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "core/text_cells.h"
 #include "models/collectives/programs/expression.h"
 #include "models/collectives/programs/program_words.h"
 #include "models/collectives/programs/readers.h"
@@ -36,26 +37,29 @@ public:
         const auto* const found = std::ranges::find(
             kProgramKinds, kind, [](CollectiveKind k) { return std::string(to_string(k)); });
         if (found == kProgramKinds.end()) {
-            std::string known;
+            std::vector<std::string_view> known;
             for (const CollectiveKind k : kProgramKinds)
-                known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(k));
-            fail("/collective", fmt::format("is \"{}\"; expected one of: {}", kind, known));
+                known.push_back(to_string(k));
+            unknown_word("/collective", kind, known);
         }
         head.kind = *found;
         const std::string protocol = text_if(json_, "", "protocol");
         head.protocol = Protocol::kAuto;
-        bool known = protocol.empty();
-        for (const auto& [value, name] : EnumNames<Protocol>::kNames)
+        bool is_known = protocol.empty();
+        std::vector<std::string_view> known;
+        for (const auto& [value, name] : EnumNames<Protocol>::kNames) {
+            known.push_back(name);
             if (name == protocol) {
                 head.protocol = value;
-                known = true;
+                is_known = true;
             }
-        if (!known)
-            fail(
-                "/protocol",
-                fmt::format("is \"{}\"; expected auto, ll, ll128 or simple", protocol));
+        }
+        if (!is_known)
+            unknown_word("/protocol", protocol, known);
         if (!json_.contains("blocks") || !json_["blocks"].is_array())
-            fail("/blocks", "is no array; expected thread blocks");
+            fail(
+                "/blocks", "is not an array; expected thread blocks, such as [{\"send\": ..., "
+                           "\"receive\": ..., \"steps\": [...]}]");
         return head;
     }
 
@@ -73,8 +77,7 @@ public:
         if (number(json_["needs"], "/needs", -kAny, kAny) != 0)
             return {};
         return fmt::format(
-            "it is made for ranks with {}, and here n is {}, g (a machine's) {} and m (machines) "
-            "{}",
+            "it needs {}, and here n (ranks) is {}, g (GPUs of a machine) {}, m (machines) {}",
             json_["needs"].dump(), shape_.ranks, shape_.per_machine, shape_.machines());
     }
 
@@ -92,7 +95,8 @@ public:
         if (program_.of_shares() && program_.chunks % shape_.ranks != 0)
             fail(
                 "/chunks", fmt::format(
-                               "is {} for {} ranks; expected as many for the share of each",
+                               "is {}, which {} ranks do not divide; expected the same number of "
+                               "chunks for each rank's share",
                                program_.chunks, shape_.ranks));
         program_.ranks.resize(shape_.ranks);
         for (std::uint32_t rank = 0; rank < shape_.ranks; ++rank)
@@ -115,6 +119,14 @@ private:
     [[noreturn]] void fail(const std::string& pointer, const std::string& what) const {
         throw ConfigError(file_, pointer, what);
     }
+    [[noreturn]] void unknown_word(
+        const std::string& pointer, const std::string& word,
+        std::span<const std::string_view> known) const {
+        fail(
+            pointer, fmt::format(
+                         "is \"{}\"{}; expected one of: {}", word, did_you_mean(word, known),
+                         fmt::join(known, ", ")));
+    }
     void known_keys(
         const Json& json, const std::string& pointer,
         std::span<const std::string_view> keys) const {
@@ -122,12 +134,11 @@ private:
             fail(pointer, fmt::format("is {}; expected an object", shown(json)));
         for (const auto& [key, value] : json.items())
             if (std::ranges::find(keys, key) == keys.end()) {
-                const std::string near = nearest(key, keys);
                 fail(
                     pointer + "/" + escape_token(key),
                     fmt::format(
-                        "is no key here; expected one of: {}{}", fmt::join(keys, ", "),
-                        near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+                        "unknown key{}; expected one of: {}", did_you_mean(key, keys),
+                        fmt::join(keys, ", ")));
             }
     }
     void known_keys(
@@ -141,13 +152,13 @@ private:
         if (found == json.end())
             return {};
         if (!found->is_string())
-            fail(pointer + "/" + key, fmt::format("is {}; expected a text", shown(*found)));
+            fail(pointer + "/" + key, fmt::format("is {}; expected a string", shown(*found)));
         return found->get<std::string>();
     }
     [[nodiscard]] std::string
     text(const Json& json, const std::string& pointer, const char* key) const {
         if (!json.contains(key))
-            fail(pointer + "/" + key, "is missing; expected it here");
+            fail(pointer + "/" + key, fmt::format("is missing; expected a {}", key));
         return text_if(json, pointer, key);
     }
     [[nodiscard]] std::int64_t number(
@@ -190,19 +201,23 @@ private:
         if (!json_.contains("let"))
             return;
         if (!json_["let"].is_array())
-            fail("/let", "is no array; expected objects of a name and what it is, in order");
+            fail(
+                "/let", "is not an array; expected objects of one name and its value, such as "
+                        "[{\"w\": \"side(n)\"}]");
         std::size_t i = 0;
         for (const Json& entry : json_["let"]) {
             const std::string pointer = fmt::format("/let/{}", i++);
             if (!entry.is_object() || entry.size() != 1)
-                fail(pointer, "is no object of one name; expected {\"w\": \"side(n)\"}");
+                fail(
+                    pointer,
+                    "is not an object with one name; expected one such as {\"w\": \"side(n)\"}");
             for (const auto& [name, value] : entry.items())
                 set(name, number(value, pointer + "/" + escape_token(name), -kAny, kAny), pointer);
         }
     }
     void set(const std::string& name, std::int64_t value, const std::string& pointer) {
         if (name.empty() || !std::ranges::all_of(name, [](char c) { return c >= 'a' && c <= 'z'; }))
-            fail(pointer, fmt::format("names \"{}\"; expected small letters", name));
+            fail(pointer, fmt::format("names \"{}\"; expected lower-case letters only", name));
         variables_[name] = value;
     }
 
@@ -220,14 +235,16 @@ private:
         const std::string at = pointer + "/for";
         if (!over.is_object() || over.size() != 1 || !over.begin()->is_array() ||
             over.begin()->size() != 2)
-            fail(at, "is no loop; expected {\"k\": [FIRST, END]}");
+            fail(at, "is not a loop; expected {\"k\": [FIRST, END]}");
         const std::string name = over.begin().key();
         const std::int64_t first =
             number(over.begin().value()[0], at + "/" + name + "/0", -kAny, kAny);
         const std::int64_t end =
             number(over.begin().value()[1], at + "/" + name + "/1", -kAny, kAny);
         if (end - first > static_cast<std::int64_t>(kMostInstructions))
-            fail(at, fmt::format("goes round {} times; expected fewer", end - first));
+            fail(
+                at,
+                fmt::format("runs {} times; expected {} at most", end - first, kMostInstructions));
         const Variables before = variables_;
         const std::optional<std::int64_t> turn = turn_;
         for (std::int64_t k = first; k < end; ++k) {
@@ -263,7 +280,10 @@ private:
     void add_block(
         RankProgram& own, const Json& json, const std::string& pointer, std::uint32_t instance) {
         if (own.blocks.size() == kMostBlocks)
-            fail(pointer, fmt::format("is a rank's block {}; expected fewer", kMostBlocks + 1));
+            fail(
+                pointer,
+                fmt::format(
+                    "is a rank's block {}; expected {} at most", kMostBlocks + 1, kMostBlocks));
         Block block;
         const auto channel = static_cast<std::uint32_t>(
             json.contains("channel") ? number(json["channel"], pointer + "/channel", 0, 4095) : 0);
@@ -275,7 +295,7 @@ private:
                 const std::string at = pointer + "/" + key;
                 *peer = static_cast<std::uint32_t>(number(json[key], at, 0, last));
                 if (*peer == variables_.find("r")->second)
-                    fail(at, fmt::format("is the rank itself{}; expected another", here()));
+                    fail(at, fmt::format("is the rank itself{}; expected another rank", here()));
             }
         own.blocks.push_back(std::move(block));
         const std::string name = text_if(json, pointer, "name");
@@ -283,7 +303,9 @@ private:
         current_ = {name, at};
         turn_.reset();
         if (!json.contains("steps") || !json["steps"].is_array())
-            fail(pointer + "/steps", "is no array; expected instructions");
+            fail(
+                pointer + "/steps", "is not an array; expected instructions, such as [{\"do\": "
+                                    "\"send\", \"chunk\": 0}]");
         add_steps(own, json["steps"], pointer + "/steps", 0);
     }
 
@@ -291,7 +313,7 @@ private:
         RankProgram& own, const Json& steps, const std::string& pointer, std::uint32_t depth) {
         constexpr std::uint32_t kDeepestLoops = 8;
         if (depth == kDeepestLoops)
-            fail(pointer, "is a loop in eight loops; expected fewer");
+            fail(pointer, "is a loop inside eight others; expected eight levels at most");
         for (std::size_t i = 0; i < steps.size(); ++i) {
             const Json& step = steps[i];
             const std::string at = fmt::format("{}/{}", pointer, i);
@@ -302,7 +324,9 @@ private:
                 if (!step.contains("steps"))
                     add_step(own, step, at);
                 else if (step.contains("do") || !step["steps"].is_array())
-                    fail(at, "has do beside steps, or no array of them; expected one of the two");
+                    fail(
+                        at, "has both do and steps, or steps that are not an array; expected one "
+                            "of the two");
                 else
                     add_steps(own, step["steps"], at + "/steps", depth + 1);
             });
@@ -311,7 +335,10 @@ private:
 
     void add_step(RankProgram& own, const Json& json, const std::string& pointer) {
         if (++instructions_ > kMostInstructions)
-            fail(pointer, fmt::format("is instruction {}; expected fewer", instructions_));
+            fail(
+                pointer, fmt::format(
+                             "is instruction {} of all ranks; expected {} at most", instructions_,
+                             kMostInstructions));
         const std::string word = text(json, pointer, "do");
         const auto* const op =
             std::ranges::find(kOps, word, [](Op o) { return std::string(name_of(o)); });
@@ -319,12 +346,7 @@ private:
             std::vector<std::string_view> known;
             for (const Op o : kOps)
                 known.push_back(name_of(o));
-            const std::string near = nearest(word, known);
-            fail(
-                pointer + "/do",
-                fmt::format(
-                    "is \"{}\"; expected one of: {}{}", word, fmt::join(known, ", "),
-                    near.empty() ? "" : fmt::format("; did you mean \"{}\"?", near)));
+            unknown_word(pointer + "/do", word, known);
         }
         Instruction step;
         step.op = *op;
@@ -332,7 +354,9 @@ private:
             json.contains("count") ? number(json["count"], pointer + "/count", 1, kMostPlaces) : 1);
         const bool moves = step.op != Op::kNothing && step.op != Op::kBarrier;
         if (json.contains("chunk") && (json.contains("from") || json.contains("to")))
-            fail(pointer + "/chunk", "is given beside from or to; expected one of the two");
+            fail(
+                pointer + "/chunk",
+                "is given beside from or to; expected either chunk, or from and to");
         if (json.contains("chunk"))
             step.from = step.to = place(json["chunk"], pointer + "/chunk");
         if (json.contains("from"))
@@ -342,7 +366,9 @@ private:
         if (json.contains("to") && !json.contains("from"))
             step.from = step.to;
         if (moves && !json.contains("chunk") && !json.contains("from") && !json.contains("to"))
-            fail(pointer + "/chunk", "is missing; expected it here, or from and to");
+            fail(
+                pointer + "/chunk",
+                "is missing; expected a place of the buffer here, or from and to");
         step.source = static_cast<std::uint32_t>(program_.sources.size());
         program_.sources.push_back(pointer);
         auto& block = own.blocks.back();
@@ -371,7 +397,10 @@ private:
                 number(json, pointer, 0, std::int64_t{program_.chunks} - 1));
         known_keys(json, pointer, {{"scratch", "input", "buffer"}});
         if (json.size() != 1)
-            fail(pointer, "names several memories; expected buffer, input or scratch");
+            fail(
+                pointer,
+                fmt::format(
+                    "names {} memories; expected one of buffer, input and scratch", json.size()));
         const std::string memory = json.begin().key();
         const std::string at = pointer + "/" + memory;
         const auto rank = static_cast<std::uint32_t>(variables_.find("r")->second);
@@ -400,11 +429,13 @@ private:
             fail(
                 wait.pointer,
                 fmt::format(
-                    "waits for step \"{}\" of block \"{}\" at {}, which the rank has not{}; "
-                    "expected names of a block and of a step in it",
+                    "waits for step \"{}\" of block \"{}\" at {}, which the rank does not have{}; "
+                    "expected the names of a block and of a step in it",
                     step, block, at, here()));
         if (found->block == wait.block && found->step >= wait.step)
-            fail(wait.pointer, "waits for a later step of its own block; expected an earlier one");
+            fail(
+                wait.pointer,
+                "waits for a later step of its own block; expected a step of another block");
         if (found->block != wait.block)
             own.blocks[wait.block].steps[wait.step].after.push_back(*found);
     }
@@ -439,7 +470,9 @@ private:
 
 JsonHead head_of_json(const Json& json, const std::filesystem::path& file) {
     if (!json.is_object())
-        throw ConfigError(file.string(), "/", "is no JSON object; expected a program");
+        throw ConfigError(
+            file.string(), "/",
+            "is not a JSON object; expected a program (switchfold schema program)");
     return JsonProgram(json, file, {2, 2, 1}).head();
 }
 

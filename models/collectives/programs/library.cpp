@@ -47,7 +47,7 @@ public:
         if (policy.algorithm.program != nullptr && policy.algorithm.program->kind() != kind)
             at.error(
                 "algorithm", fmt::format(
-                                 "is the program {}, of {}s; expected one of {}s",
+                                 "is the program {}, which runs {}; expected a program of {}",
                                  policy.algorithm.program->written(),
                                  to_string(policy.algorithm.program->kind()), to_string(kind)));
     }
@@ -63,12 +63,13 @@ public:
         const auto& file = policy.algorithm.program;
         if (file == nullptr || file->kind() != call.kind)
             return {
-                fmt::format("it is no {}", to_string(call.kind)), "algorithm", "program",
+                fmt::format("it does not run {}", to_string(call.kind)), "algorithm", "program",
                 "a program of that collective"};
         std::string why;
         const std::optional<Shape> shape = shape_of(group, why);
         if (shape && !call.even)
-            why = "the parts of the exchange differ, and programs divide a buffer evenly";
+            why =
+                "the parts of the exchange differ, and programs divide a buffer into equal chunks";
         if (shape && why.empty())
             why = file->why_not(*shape);
         if (shape && why.empty())
@@ -170,12 +171,12 @@ private:
         const auto ranks = static_cast<std::uint32_t>(group.ranks().size());
         const auto each = static_cast<std::uint32_t>(layout.machines.front().size());
         if (!layout.even()) {
-            why = "the group has unequally many GPUs of its machines";
+            why = "the machines do not all have the same number of the group's GPUs";
             return {};
         }
         for (std::uint32_t position = 0; position < ranks; ++position)
             if (layout.machine_of[position] != position / each) {
-                why = "the group's ranks go to and fro between machines";
+                why = "the group's ranks are not ordered machine by machine";
                 return {};
             }
         return Shape{ranks, each, 1};

@@ -2,6 +2,7 @@
 // MSCCL's programs: an algo of gpus, of thread blocks, of steps
 // (github.com/microsoft/msccl-tools, msccl/language/ir.py writes them).
 #include "core/error.h"
+#include "core/text_cells.h"
 #include "models/collectives/programs/readers.h"
 
 #include <fmt/format.h>
@@ -55,8 +56,8 @@ public:
         if (program_.of_shares() && program_.chunks % program_.shape.ranks != 0)
             fail(
                 root_, fmt::format(
-                           "has nchunksperloop {}, and {} ranks share a buffer; expected as many "
-                           "chunks for each",
+                           "has nchunksperloop {}, which {} ranks do not divide; expected the same "
+                           "number of chunks for each rank's share",
                            program_.chunks, program_.shape.ranks));
         // Where both are allowed, the input stays as it is.
         program_.in_place =
@@ -72,14 +73,15 @@ public:
             const auto id = static_cast<std::uint32_t>(
                 number(gpu, "id", 0, std::int64_t{program_.shape.ranks} - 1));
             if (seen[id])
-                fail(gpu, fmt::format("is rank {} again; expected each once", id));
+                fail(gpu, fmt::format("has the id {} again; expected each rank once", id));
             seen[id] = true;
             add_gpu(id, gpu);
         }
         if (const auto missing = std::ranges::find(seen, false); missing != seen.end())
             fail(
                 root_, fmt::format(
-                           "has no rank {}; expected every rank of ngpus", missing - seen.begin()));
+                           "has no <gpu> of rank {}; expected one for each rank of ngpus",
+                           missing - seen.begin()));
         return std::move(program_);
     }
 
@@ -95,7 +97,7 @@ private:
     attribute(const XmlElement& element, std::string_view key) const {
         const std::string* value = element.attribute(key);
         if (value == nullptr)
-            fail(element, fmt::format("has no {}; expected it", key));
+            fail(element, fmt::format("has no attribute {}; expected one", key));
         return *value;
     }
     [[nodiscard]] std::int64_t number(
@@ -121,13 +123,16 @@ private:
         const XmlElement& element, std::string_view key,
         const std::array<std::pair<std::string_view, Value>, N>& known) const {
         const std::string& text = attribute(element, key);
-        std::string all;
+        std::vector<std::string_view> names;
         for (const auto& [name, value] : known) {
             if (text == name)
                 return value;
-            all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
+            names.push_back(name);
         }
-        fail(element, fmt::format("has {} \"{}\"; expected one of: {}", key, text, all));
+        fail(
+            element, fmt::format(
+                         "has {} \"{}\"{}; expected one of: {}", key, text,
+                         did_you_mean(text, names), fmt::join(names, ", ")));
     }
     [[nodiscard]] Protocol protocol() const {
         const std::string* text = root_.attribute("proto");
@@ -156,7 +161,7 @@ private:
             expect_name(tb, "tb");
             const std::int64_t id = number(tb, "id", 0, kMostBlocks - 1);
             if (!place_of.emplace(id, place_of.size()).second)
-                fail(tb, fmt::format("is block {} again; expected each once", id));
+                fail(tb, fmt::format("has the id {} again; expected each block once", id));
         }
         for (const XmlElement& tb : gpu.children)
             add_block(rank, tb, place_of);
@@ -168,7 +173,7 @@ private:
         if (given != 0 && given != expected && !(program_.in_place && given == program_.chunks))
             fail(
                 gpu, fmt::format(
-                         "has {} {}; expected {}, which follow from nchunksperloop, or 0", key,
+                         "has {} {}; expected {}, which follows from nchunksperloop, or 0", key,
                          given, expected));
     }
 
@@ -182,7 +187,9 @@ private:
              {std::pair("recv", &block.receive), std::pair("send", &block.send)})
             if (const std::int64_t to = number(tb, key, -1, last); to >= 0) {
                 if (to == rank)
-                    fail(tb, fmt::format("has {} {}, the rank itself; expected another", key, to));
+                    fail(
+                        tb,
+                        fmt::format("has {} {}, the rank itself; expected another rank", key, to));
                 *peer = static_cast<std::uint32_t>(to);
             }
         std::int64_t before = -1;
@@ -191,10 +198,15 @@ private:
             expect_name(step, "step");
             const std::int64_t s = number(step, "s", 0, kMostInstructions);
             if (s != before + 1)
-                fail(step, fmt::format("is step {} after {}; expected one by one", s, before));
+                fail(
+                    step, fmt::format(
+                              "has the number {} after {}; expected numbers that grow", s, before));
             before = s;
             if (++instructions_ > kMostInstructions)
-                fail(step, fmt::format("is instruction {}; expected fewer", instructions_));
+                fail(
+                    step, fmt::format(
+                              "is instruction {} of all ranks; expected {} at most", instructions_,
+                              kMostInstructions));
             block.steps.push_back(instruction(rank, step, place_of));
         }
         program_.ranks[rank].blocks.push_back(std::move(block));
@@ -219,8 +231,11 @@ private:
             const auto at = place_of.find(block);
             if (at == place_of.end())
                 fail(
-                    step,
-                    fmt::format("waits for block {} (depid); expected one of the rank", block));
+                    step, fmt::format(
+                              "waits for block {} (depid), which the rank does not have; expected "
+                              "the id of a "
+                              "block of this rank",
+                              block));
             made.after.push_back(
                 {at->second,
                  static_cast<std::uint32_t>(number(step, "deps", 0, kMostInstructions))});
@@ -251,8 +266,8 @@ private:
         if (at >= places)
             fail(
                 step, fmt::format(
-                          "has {} {}, and {} has {} chunks; expected one of them", offset, at, name,
-                          places));
+                          "has {} {}, but {} has {} chunks; expected a number below that", offset,
+                          at, name, places));
         return begin + at;
     }
 

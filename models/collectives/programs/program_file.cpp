@@ -77,11 +77,12 @@ ProgramFile::ProgramFile(std::string written, std::filesystem::path file) :
     if (!std::filesystem::is_regular_file(file_, ignored))
         throw ConfigError(
             file_.string(), "/",
-            "is not there; expected a program: our JSON, MSCCL's XML, or what comes before .0.et "
-            "in "
-            "the names of Chakra's graphs");
+            "does not exist; expected a program: our JSON, MSCCL's XML, or what stands before "
+            ".0.et "
+            "in the names of Chakra graphs");
     if (std::filesystem::file_size(file_, ignored) > kMostBytes)
-        throw ConfigError(file_.string(), "/", "is larger than 64 MiB; expected a program");
+        throw ConfigError(
+            file_.string(), "/", "is larger than 64 MiB; expected the program of one collective");
     const std::string text = read_text(file_);
     digest_ = Fnv().add(text).value();
     if (const std::size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
@@ -114,10 +115,11 @@ std::string ProgramFile::why_not(Shape shape) const {
         return shape.ranks == fixed_->shape.ranks
                    ? std::string()
                    : fmt::format(
-                         "it is made for {} ranks, and the group has {}", fixed_->shape.ranks,
+                         "it is made for {} ranks, but the group has {}", fixed_->shape.ranks,
                          shape.ranks);
     if (shape.ranks > kMostRanks)
-        return fmt::format("programs are for {} ranks at most", kMostRanks);
+        return fmt::format(
+            "it has {} ranks, and programs run on {} at most", shape.ranks, kMostRanks);
     return why_not_shape(json_, file_, shape);
 }
 
@@ -202,7 +204,7 @@ void read_value(const Cursor& c, PolicyAlgorithm& out) {
         Algorithm word = Algorithm::kAuto;
         read_value(c, word);
         if (word == Algorithm::kProgram)
-            c.fail("is \"program\", of no file; expected {\"program\": FILE}, or another word");
+            c.fail("is \"program\" without a file; expected {\"program\": FILE}, or another word");
         out = word;
         return;
     }

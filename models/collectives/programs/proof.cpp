@@ -61,10 +61,10 @@ public:
         for (const auto& [key, connection] : connections_)
             if (!connection.queue.empty())
                 fail_rank(
-                    connection.sent_by,
-                    fmt::format(
-                        "is never received by rank {}; expected a receive for every send",
-                        std::get<2>(key)));
+                    connection.sent_by, fmt::format(
+                                            "sends a chunk that rank {} never receives; expected a "
+                                            "receive for every send",
+                                            std::get<2>(key)));
         check_results();
     }
 
@@ -124,17 +124,20 @@ private:
             if (connection.senders != 1 || connection.receivers != 1)
                 throw Wrong{
                     {"", fmt::format(
-                             "channel {}: {} blocks send from rank {} to rank {}, and {} receive; "
-                             "expected one of each",
-                             channel, connection.senders, from, to, connection.receivers)}};
+                             "of rank {} to rank {} on channel {}, {} send and {} receive; "
+                             "expected one "
+                             "block that sends and one that receives",
+                             from, to, channel, connection.senders, connection.receivers)}};
         }
     }
 
     void check_step(std::uint32_t rank, const Block& b, const Instruction& step) const {
         if (sends(step.op) && b.send == kNobody)
-            fail(rank, step, "its block sends to nobody; expected a peer");
+            fail(rank, step, "its block has no peer to send to; expected `send` of the block");
         if (receives(step.op) && b.receive == kNobody)
-            fail(rank, step, "its block receives from nobody; expected a peer");
+            fail(
+                rank, step,
+                "its block has no peer to receive from; expected `receive` of the block");
         const std::uint64_t places = program_.places(rank);
         const bool reads = loads(step.op) || (in_switch(step.op) && step.op != Op::kBarrier);
         const bool writes =
@@ -143,14 +146,17 @@ private:
             (writes && std::uint64_t{step.to} + step.count > places))
             fail(
                 rank, step,
-                fmt::format("is beyond the rank's {} places; expected one of them", places));
+                fmt::format(
+                    "it needs places beyond the rank's {}; expected places below that", places));
         for (const After& after : step.after)
             if (after.block >= blocks(rank) ||
                 after.step >= program_.ranks[rank].blocks[after.block].steps.size())
                 fail(
                     rank, step,
                     fmt::format(
-                        "waits for step {} of block {}, which is not there; expected one that is",
+                        "it waits for step {} of block {}, which does not exist; expected a step "
+                        "of this "
+                        "rank",
                         after.step, after.block));
     }
 
@@ -227,7 +233,9 @@ private:
                 fail(
                     rank, block(rank, b).steps[s.step],
                     fmt::format(
-                        "rank {} has no block {}; expected the block at all GPUs of the machine",
+                        "rank {} has no block {} at this barrier; expected that block at all GPUs "
+                        "of "
+                        "the machine",
                         peer, b));
             if (state(peer, b).barriers < s.barriers)
                 return false;
@@ -251,7 +259,8 @@ private:
             fail(
                 rank, step,
                 fmt::format(
-                    "reads {}, where nothing has been written; expected numbers", words_of(place)));
+                    "it reads {}, where nothing has been written; expected a place with data",
+                    words_of(place)));
         return held;
     }
 
@@ -267,15 +276,16 @@ private:
         if (a->chunk != b->chunk)
             fail(
                 rank, step,
-                fmt::format("adds {} to {}; expected the same chunk of both", words(a), words(b)));
+                fmt::format(
+                    "it adds {} to {}; expected two sums of the same chunk", words(a), words(b)));
         Content sum{a->chunk, {}, pointer(step)};
         std::ranges::set_union(a->ranks, b->ranks, std::back_inserter(sum.ranks));
         if (sum.ranks.size() != a->ranks.size() + b->ranks.size())
             fail(
                 rank, step,
                 fmt::format(
-                    "adds {} to {}, so that a rank counts twice; expected each rank once", words(a),
-                    words(b)));
+                    "it adds {} to {}, so that a rank counts twice; expected each rank once",
+                    words(a), words(b)));
         return std::make_shared<const Content>(std::move(sum));
     }
 
@@ -297,7 +307,8 @@ private:
                 fail(
                     rank, step,
                     fmt::format(
-                        "takes {} chunks at once, and its peer sends {}; expected as many",
+                        "it takes {} chunks at once, but its peer sends {}; expected the same "
+                        "count",
                         step.count, message.count));
             held = message.held;
         }
@@ -357,7 +368,7 @@ private:
                     why = fmt::format(
                         "waits for room in its connection to rank {}, which holds {} chunks",
                         own.send, slots_);
-                fail(rank, step, "never ends: it " + why + "; expected no deadlock");
+                fail(rank, step, "it never ends, since it " + why + "; expected no deadlock");
             }
         throw Wrong{{"", "never ends; expected no deadlock"}};
     }
@@ -373,11 +384,12 @@ private:
                     throw Wrong{
                         {held ? held->by : std::string(),
                          fmt::format(
-                             "{}rank {} ends with {} in {}; expected {}",
-                             !held              ? "nothing writes there: "
-                             : held->by.empty() ? "nothing writes over the input: "
-                                                : "the last to write there: ",
-                             rank, words(held), words_of(place), words(right))}};
+                             "rank {} ends with {} in {}{}; expected {}", rank, words(held),
+                             words_of(place),
+                             !held              ? ", where nothing writes"
+                             : held->by.empty() ? ", where nothing writes over the input"
+                                                : ", which this instruction wrote last",
+                             words(right))}};
                 }
     }
 
