@@ -193,7 +193,7 @@ struct ScenarioParams {
             field(
                 "nccl_environment", &ScenarioParams::nccl_environment,
                 "NCCL's environment variables, those that change what is simulated "
-                "(docs/nccl.md): {\"NCCL_ALGO\": \"^NVLS\"}."));
+                "(docs/programs.md#nccls-environment): {\"NCCL_ALGO\": \"^NVLS\"}."));
     }
 };
 
