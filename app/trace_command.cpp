@@ -314,13 +314,14 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
         "--system", checked->system,
         "Try them on this system: a file, or a name of configs/systems (hgx_h100)");
     check->add_flag("--json", checked->json, "Print JSON");
-    const auto [convert, converted] = add(
-        "convert",
-        "Write traces as one file in switchfold's own format (docs/trace_format.md), or as graphs "
-        "of MLCommons Chakra.\n\nExamples:\n"
-        "  switchfold trace convert rank0.json.gz rank1.json.gz --out run.swt\n"
-        "  switchfold trace convert run.swt --to chakra --out run",
-        convert_traces);
+    const auto [convert, converted] =
+        add("convert",
+            "Write traces as one file in switchfold's own format (docs/traces.md#our-own-format), "
+            "or as graphs "
+            "of MLCommons Chakra.\n\nExamples:\n"
+            "  switchfold trace convert rank0.json.gz rank1.json.gz --out run.swt\n"
+            "  switchfold trace convert run.swt --to chakra --out run",
+            convert_traces);
     convert
         ->add_option(
             "--out", converted->out,

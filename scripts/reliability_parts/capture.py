@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def frames(content):
-    """The kinds of a capture's complete records, and the number of bytes after them (docs/trace_format.md: Captures)."""
+    """The kinds of a capture's complete records, and the number of bytes after them (docs/traces.md#captures)."""
     kinds, at = [], 8
     while at + 12 <= len(content):
         length, kind, _ = struct.unpack_from("<IHH", content, at)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares two traces of the same steps kernel by kernel.
 
-Both are in switchfold's own format as plain lines (docs/trace_format.md), so the comparison covers
+Both are in switchfold's own format as plain lines (docs/traces.md#our-own-format), so the comparison covers
 the readers as well as the profilers. Needs neither GPU nor PyTorch.
 """
 import collections

@@ -12,7 +12,7 @@ namespace switchfold {
 
 /// Supported kinds of trace. The kind is recognised from a file's content, not from its name.
 enum class TraceFormat : std::uint8_t {
-    kOwn,             ///< switchfold's own (docs/trace_format.md)
+    kOwn,             ///< switchfold's own (docs/traces.md#our-own-format)
     kCapture,         ///< of switchfold-capture
     kKineto,          ///< PyTorch's profiler: a Chrome trace in JSON
     kExecutionTrace,  ///< PyTorch's operators without times: goes with a Kineto trace

@@ -17,8 +17,8 @@ namespace switchfold::trace_format {
 /// Version that this program writes, and the newest that it reads.
 inline constexpr std::uint32_t kVersion = 3;
 
-// The records of a trace, one JSON object per line (docs/trace_format.md). Their fields are
-// declared once: reader, writer and schema use these lists. Times are in ps, sizes in bytes.
+// The records of a trace, one JSON object per line (docs/traces.md#our-own-format). Their fields
+// are declared once: reader, writer and schema use these lists. Times are in ps, sizes in bytes.
 
 /// The first record.
 struct TraceRecord {

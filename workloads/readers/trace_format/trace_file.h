@@ -10,7 +10,7 @@
 
 namespace switchfold {
 
-/// switchfold's own trace format: JSON lines, compressed by zstd (docs/trace_format.md).
+/// switchfold's own trace format: JSON lines, compressed by zstd (docs/traces.md#our-own-format).
 
 /// Writes the workload to `path` atomically; plain lines if the name ends in ".jsonl". The same
 /// workload gives the same bytes. `written_by` names the program. Throws IoError.
