@@ -317,8 +317,7 @@ void add_trace(CLI::App& app, Chosen& chosen, const Log& log) {
     const auto [convert, converted] =
         add("convert",
             "Write traces as one file in switchfold's own format (docs/traces.md#our-own-format), "
-            "or as graphs "
-            "of MLCommons Chakra.\n\nExamples:\n"
+            "or as graphs of MLCommons Chakra.\n\nExamples:\n"
             "  switchfold trace convert rank0.json.gz rank1.json.gz --out run.swt\n"
             "  switchfold trace convert run.swt --to chakra --out run",
             convert_traces);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Asks for every two features of a training step together, and holds docs/composition.md to what runs.
+"""Asks for every two features of a training step together, and holds docs/plans.md to what runs.
 
 usage: composition_test.py SWITCHFOLD SOURCE_DIRECTORY [--write]
 
@@ -68,7 +68,7 @@ def main():
     options = parser.parse_args()
     source = options.source.resolve()
     refused, pairs, wrong = asked(Bench(options.program, source), source)
-    page = source / "docs/composition.md"
+    page = source / "docs/plans.md"
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     now = f"{before}{BEGIN}\n\n{listed(refused, pairs)}\n{END}{rest.split(END)[1]}"

@@ -272,7 +272,7 @@ struct Experiment {
                 "memory", &Experiment::memory,
                 "check: a workload that needs more memory than its GPUs' capacity minus their "
                 "reserve is refused, with the largest batch that fits; ignore: it runs, and the "
-                "result says what it lacks (docs/plans.md#memory)."),
+                "result says what it lacks (docs/memory_plans.md#what-is-counted)."),
             field(
                 "functional", &Experiment::functional,
                 "Collectives carry real numbers, and every result is checked."),
