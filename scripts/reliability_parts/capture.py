@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def frames(content):
-    """The kinds of a capture's complete records, and the number of bytes after them (docs/traces.md#captures)."""
+    """The kinds of a capture's complete records, and the number of bytes after them (docs/notebook/traces.md#the-file-of-a-capture)."""
     kinds, at = [], 8
     while at + 12 <= len(content):
         length, kind, _ = struct.unpack_from("<IHH", content, at)
