@@ -34,6 +34,19 @@ def packed(folder):
     return found[0]
 
 
+def unpack(package, tree):
+    """As dpkg lays it out in a root of its own, with its checksums verified; a plain extraction where that is not allowed.
+    Neither runs the package's scripts, which need a shell there: --bare does."""
+    if os.geteuid() != 0:
+        run("dpkg-deb", "-x", package, tree)
+        return
+    for folder in ("info", "updates", "triggers"):
+        (tree / "var/lib/dpkg" / folder).mkdir(parents=True)
+    (tree / "var/lib/dpkg/status").touch()
+    run("dpkg", "--root", tree, "--force-depends", "--unpack", package)
+    assert run("dpkg", "--root", tree, "--verify", "switchfold") == ""
+
+
 def check_control(package):
     fields = dict(line.split(": ", 1) for line in run("dpkg-deb", "--field", package).splitlines() if ": " in line)
     for library in ("libsystemc", "libsqlite3", "libfmt", "zlib1g", "libzstd"):
@@ -123,7 +136,7 @@ def check_bare_site(system, there):
     there("apt-get", "install", "-y", "--no-install-recommends", "mkdocs", "mkdocs-material", "doxygen")
     shutil.copytree(ROOT, system / "tmp/switchfold", ignore=shutil.ignore_patterns("build", ".git", "runs", "__pycache__"))
     there("/tmp/switchfold/scripts/site", "--out", "/tmp/site")
-    assert (system / "tmp/site/html/docs/energy.html").is_file()
+    assert (system / "tmp/site/html/docs/results.html").is_file()
 
 
 def main():
@@ -143,7 +156,7 @@ def main():
             check_bare(package, folder)
             return 0
         tree = folder / "tree"
-        run("dpkg-deb", "-x", package, tree)
+        unpack(package, tree)
         check_program(tree, version)
         check_python(tree, version)
         check_pages(tree)
