@@ -15,6 +15,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("configs/*.md")),
          ROOT / "validation/data/README.md"]
+# On the site too; only their links are looked at.
+BESIDE = [ROOT / "CHANGELOG.md", ROOT / "SECURITY.md", ROOT / "python/README.md"]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 NAMED = re.compile(r"\bdocs/[\w/]+\.md(?:#[\w-]+)?")
 SOURCES = ("*.h", "*.cpp", "*.py", "*.ipynb", "*.cmake", "CMakeLists.txt", "scripts/*")
@@ -60,7 +62,7 @@ def links(page):
 
 class Pages(unittest.TestCase):
     def test_links_lead_somewhere(self):
-        for page in PAGES:
+        for page in [*PAGES, *BESIDE]:
             for link in links(page):
                 with self.subTest(f"{page.name}: {link}"):
                     file, _, anchor = link.partition("#")
