@@ -10,9 +10,14 @@ const MAPS = ["run", "plans", "joins", "averages", "tokens", "shared"];
 const WATERFALLS = ["run"];
 const GAINS = ["sizes", "three"];
 
-async function checkMap(page, where, expect) {
+async function checkMap(page, where, file, expect) {
   const panel = page.locator(".panel[aria-label^='The machine']");
   if (!expect((await panel.count()) === 1, `${where}: no map of the machine`)) return;
+  if ((await panel.locator(".map").count()) === 0) {
+    expect(!MAPS.includes(path.basename(path.dirname(file))), `${where}: no link's load is known`);
+    expect((await panel.textContent()).includes("No link's load is known"), `${where}: the map is empty and does not say why`);
+    return;
+  }
   const told = () => panel.locator("output").textContent();
   const loads = () => page.evaluate(() => [...document.querySelectorAll(".map .link")].map((line) => line.dataset.load));
   const nodes = await page.evaluate(() => ({ drawn: document.querySelectorAll(".map .node").length, places: switchfold.machineMap.places.length,
@@ -190,7 +195,7 @@ export async function checkExplorer(page, where, file, problems) {
   await checkKeys(page, where, expect);
   // Pages of other runs have them too, where their files are there.
   const has = async (name) => (await page.locator(`.panel[aria-label^='${name}']`).count()) > 0;
-  if (MAPS.includes(folder) || (await has("The machine"))) await checkMap(page, where, expect);
+  if (MAPS.includes(folder) || (await has("The machine"))) await checkMap(page, where, file, expect);
   if (MAPS.includes(folder) || (await has("Timelines"))) await checkTimelines(page, where, expect, folder === "run");
   if (WATERFALLS.includes(folder)) await checkWaterfall(page, where, expect, JSON.parse(fs.readFileSync(path.join(path.dirname(file), "waterfall.json"), "utf8")));
   if (GAINS.includes(folder)) await checkGains(page, where, expect, folder);

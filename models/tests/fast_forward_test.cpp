@@ -121,7 +121,7 @@ TEST(FastForward, LongCollectivesOfEachKindDoJump) {
           all_reduce(two, Algorithm::kRing, 8192 * kMiB),
           all_reduce(two, Algorithm::kTree, 8192 * kMiB),
           all_reduce(two, Algorithm::kInSwitchTree, 4096 * kMiB),
-          all_reduce(TestMachine::reducing_cluster(2, 4), Algorithm::kCollnet, 4096 * kMiB)}) {
+          all_reduce(TestMachine::reducing_cluster(2, 4), Algorithm::kCollnet, 8192 * kMiB)}) {
         const Outcome jumping = run_once(c, true);
         EXPECT_GT(to_seconds(jumping.jumped), 0.5 * to_seconds(jumping.time))
             << enum_name(c.policy.algorithm);

@@ -93,6 +93,7 @@ TEST(CollectiveTables, AlgorithmsByTheirLabels) {
     EXPECT_EQ(words("ring (NCCL pick)").algorithm, Algorithm::kRing);
     EXPECT_EQ(words("Ring").algorithm, Algorithm::kRing);
     EXPECT_EQ(words("tree").algorithm, Algorithm::kTree);
+    EXPECT_EQ(words("CollnetDirect").algorithm, Algorithm::kCollnet);
     EXPECT_EQ(words("nvls (NCCL pick)").algorithm, Algorithm::kInSwitch);
     EXPECT_EQ(words("nvls (NCCL_NVLS_ENABLE=1)").algorithm, Algorithm::kInSwitch);
     for (const char* off :

@@ -127,6 +127,12 @@ TEST(MachineWords, AgreementNeedsWhatBothSayToBeTheSame) {
     EXPECT_TRUE(fits("NVIDIA H100, InfiniBand", cluster, true));
     EXPECT_FALSE(fits("NVIDIA H100, RoCE", cluster, true));
     EXPECT_FALSE(fits("NVIDIA H100, InfiniBand HDR", cluster, true));
+    // A network that reduces is another machine, both ways; a switch between GPUs is not it.
+    const MachineWords sharp = machine_words("H100 SXM, NVSwitch, InfiniBand NDR, SHARP");
+    EXPECT_TRUE(fits("NVIDIA H100, InfiniBand NDR with SHARP", sharp, true));
+    EXPECT_FALSE(fits("NVIDIA H100, InfiniBand NDR with SHARP", cluster, true));
+    EXPECT_FALSE(fits("NVIDIA H100, InfiniBand NDR", sharp, true));
+    EXPECT_TRUE(fits("NVIDIA H100, NVLink SHARP in use, InfiniBand NDR", cluster, true));
     // A single machine matches the system of one machine better than the cluster.
     EXPECT_GT(
         agreement(machine_words("NVIDIA H100 NVSwitch"), h100, false),

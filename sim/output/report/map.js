@@ -230,6 +230,11 @@
     "links that are used; the slider moves through time, its left end is the whole run.",
     (explorer, panel) => {
       if (!explorer.map || explorer.map.scenarios.length === 0) return false;
+      if (explorer.map.scenarios.every((s) => Object.keys(s.load).length === 0)) {
+        panel.append(element("p", { class: "told" }, "No link's load is known: with fold one rank stands for each device of " +
+          "the pipeline, and collectives between ranks are timed beforehand. Without fold every link is simulated."));
+        return true;
+      }
       switchfold.machineMap = new MachineMap(explorer.map, panel);
       return true;
     });
