@@ -246,6 +246,18 @@ class Systems(unittest.TestCase):
         plain = self.done("describe", SOURCE / "configs/systems/dgx_h100_ndr.json", "--set", "/topology/nodes=8")
         self.assertNotIn("collnet", plain)
 
+    def test_what_a_network_does_about_congestion_is_described(self):
+        congestion = {"routing": "adaptive", "pause": {"from": "512 KiB", "until": "256 KiB"},
+                      "dcqcn": {"mark_from": "160 kB", "mark_all_from": "640 kB"}, "loss": {"share": 1e-5}}
+        system = SOURCE / "configs/systems/dgx_h100_ndr.json"
+        text = self.done("describe", system, "--set", f"/topology/congestion={json.dumps(congestion)}")
+        self.assertIn(
+            "  congestion: adaptive routes; pauses from 512 KiB a lane; DCQCN with marks from 160 kB to 640 kB; "
+            "1e-05 of packets lost, selective\n",
+            text,
+        )
+        self.assertNotIn("congestion", self.done("describe", system))
+
     def test_a_wrong_topology_is_refused_with_file_and_pointer(self):
         with tempfile.TemporaryDirectory() as folder:
             system = pathlib.Path(folder) / "system.json"

@@ -6,10 +6,12 @@
 #include "models/collectives/choice/group_layout.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <map>
 #include <numeric>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -102,6 +104,24 @@ std::string describe_links(const Topology& topology) {
     return out;
 }
 
+/// What the network does about congestion; empty if nothing.
+std::string describe_congestion(const Topology& topology) {
+    if (!topology.congestion)
+        return {};
+    const CongestionParams& does = *topology.congestion;
+    std::vector<std::string> parts{fmt::format("{} routes", enum_name(does.routing))};
+    if (does.pause)
+        parts.push_back(fmt::format("pauses from {} a lane", to_string(does.pause->from)));
+    if (does.dcqcn)
+        parts.push_back(fmt::format(
+            "DCQCN with marks from {} to {}", to_string(does.dcqcn->mark_from),
+            to_string(does.dcqcn->mark_all_from)));
+    if (does.loss)
+        parts.push_back(fmt::format(
+            "{:g} of packets lost, {}", does.loss->share, enum_name(does.loss->recovery)));
+    return fmt::format("  congestion: {}\n", fmt::join(parts, "; "));
+}
+
 std::string describe_reach(const Topology& topology) {
     const Bisection halves = bisection(topology);
     const Diameter reach = diameter(topology);
@@ -139,6 +159,7 @@ std::string describe_topology(const Topology& topology, Bytes transfer_unit) {
     std::string out = describe_nodes(topology) + describe_links(topology);
     if (topology.gpus() < 2)
         return out;
+    out += describe_congestion(topology);
     out += describe_reach(topology);
     std::vector<std::uint32_t> world(topology.gpus());
     std::iota(world.begin(), world.end(), 0U);

@@ -216,6 +216,19 @@ TEST(FoldedPlan, WhatHasNoTwoThatDoTheSameIsSimulatedWholeAndSaysWhy) {
     EXPECT_EQ(told(R"("data": 8, "overlap_gradients": false)"), "");
 }
 
+TEST(FoldedPlan, RanksThatShareQueuesOfTheNetworkAreSimulatedWhole) {
+    const ExperimentResult result =
+        run(R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx",
+                "topology": {"nodes": 2, "congestion": {"routing": "adaptive"}}})",
+            kGpt, R"("data": 16, "overlap_gradients": false)", kRings);
+    EXPECT_EQ(result.scenarios[0].iteration_us, result.scenarios[1].iteration_us);
+    const std::vector<std::string>& notes =
+        result.scenarios[1].workload.value_or(result.workload).notes;
+    EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+        return note.find("queues of the network are made by all of them") != std::string::npos;
+    }));
+}
+
 // Ranks that stand for others take the largest draws of all at once: an upper estimate.
 TEST(FoldedPlan, JitterOfManyRanksIsAtLeastThatOfTheWholeAndGrowsWithTheCluster) {
     const auto step = [](std::uint32_t machines, const std::string& jitter, bool fold) {

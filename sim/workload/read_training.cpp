@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "interconnect/topology_builder.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/elastic/step_graphs.h"
 #include "sim/machine/system_queries.h"
@@ -258,6 +259,8 @@ private:
                    "meet";
         if (!experiment.ranks.empty())
             return "the experiment's ranks are not alike";
+        if (minds_congestion(*context_.system().topology))
+            return "queues of the network are made by all of them (topology/congestion)";
         if (experiment.run)
             return "its members change";
         if (prepared.cut)
