@@ -247,12 +247,12 @@ class Systems(unittest.TestCase):
         self.assertNotIn("collnet", plain)
 
     def test_what_a_network_does_about_congestion_is_described(self):
-        congestion = {"routing": "adaptive", "pause": {"from": "512 KiB", "until": "256 KiB"},
+        congestion = {"routing": "adaptive", "pause": {"from": "128 KiB", "until": "64 KiB"},
                       "dcqcn": {"mark_from": "160 kB", "mark_all_from": "640 kB"}, "loss": {"share": 1e-5}}
         system = SOURCE / "configs/systems/dgx_h100_ndr.json"
         text = self.done("describe", system, "--set", f"/topology/congestion={json.dumps(congestion)}")
         self.assertIn(
-            "  congestion: adaptive routes; pauses from 512 KiB a lane; DCQCN with marks from 160 kB to 640 kB; "
+            "  congestion: adaptive routes; pauses from 128 KiB a lane; DCQCN with marks from 160 kB to 640 kB; "
             "1e-05 of packets lost, selective\n",
             text,
         )
