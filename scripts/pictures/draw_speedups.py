@@ -25,15 +25,18 @@ def draw(folder):
     base = next(row["scenario"] for row in rows if row["overlap"])
     pace = {(row[axis], row["scenario"]): row["samples_per_s"] for row in rows}
     ratios = {key: value / pace[key[0], base] for key, value in pace.items()}
-    low = math.log(min(0.5, min(ratios.values()) * 0.9))
-    high = math.log(max(2, max(ratios.values()) * 1.3))
+    close = all(0.7 < ratio < 1.4 for ratio in ratios.values())  # differences are told in percent
+    low = math.log(0.7 if close else min(0.5, min(ratios.values()) * 0.9))
+    high = math.log(1.25 if close else max(2, max(ratios.values()) * 1.3))
 
     def y_of(ratio):
         return TOP + HEIGHT * (1 - (math.log(ratio) - low) / (high - low))
 
     picture = svg.Svg(LEFT + GROUP * len(groups) + 20, TOP + HEIGHT + 30 + LEGEND, folder.name)
-    picture.text(12, 22, f"samples a second over those of {base}", 13, bold=True)
-    for tick in (step * 10.0**power for power in range(-2, 3) for step in (1, 2, 5)):
+    unit = ", %" if close else ""
+    picture.text(12, 22, f"samples a second over those of {base}{unit}", 13, bold=True)
+    for tick in (0.7, 0.8, 0.9, 1, 1.1, 1.2) if close else (
+            step * 10.0**power for power in range(-2, 3) for step in (1, 2, 5)):
         if low <= math.log(tick) <= high:
             y = y_of(tick)
             picture.line([(LEFT, y), (LEFT + GROUP * len(groups), y)], svg.INK if tick == 1 else svg.LINE)
@@ -47,7 +50,8 @@ def draw(folder):
             top, bottom = min(y_of(ratio), y_of(1)), max(y_of(ratio), y_of(1))
             x = left + width * i
             picture.rect(x + 1, top, width - 2, max(bottom - top, 1.5), svg.COLORS[i % len(svg.COLORS)])
-            picture.text(x + width / 2, top - 4 if ratio >= 1 else bottom + 11, f"{ratio:.2g}", 8, svg.FAINT, "middle")
+            told = f"{100 * (ratio - 1):+.0f}" if close else f"{ratio:.2g}"
+            picture.text(x + width / 2, top - 4 if ratio >= 1 else bottom + 11, told, 8, svg.FAINT, "middle")
     x, y = 12, TOP + HEIGHT + 30
     for i, name in enumerate(scenarios):
         picture.rect(x, y, 11, 11, svg.COLORS[i % len(svg.COLORS)])
