@@ -37,6 +37,8 @@ class Run(unittest.TestCase):
         (self.root / "configs/experiments").mkdir(parents=True)
         shutil.copy(ROOT / "scripts/run", self.root / "scripts/run")
         shutil.copy(ROOT / "CMakeLists.txt", self.root / "CMakeLists.txt")
+        self.write("mine.json", "{}")
+        self.write("configs/experiments/example.json", "{}")
         self.write("usr/bin/switchfold", PROGRAM.format(name="installed"))
         built = self.write("built", PROGRAM.format(name="built"))
         self.write("scripts/setup", f'#!/bin/sh\necho "setup $*" >> {self.marks}\n')
@@ -49,12 +51,12 @@ class Run(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def run_it(self, *arguments, version):
+    def run_it(self, *arguments, version, code=0):
         self.write("bin/dpkg-query", DPKG_QUERY.format(version=version, program=self.root / "usr/bin/switchfold"))
         done = subprocess.run([self.root / "scripts/run", *arguments], capture_output=True, text=True, timeout=100,
                               check=False, cwd=self.root,
                               env={**os.environ, "PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"})
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         marks = self.marks.read_text(encoding="utf-8").splitlines() if self.marks.exists() else []
         return done, marks
 
@@ -73,6 +75,15 @@ class Run(unittest.TestCase):
         self.assertIn("builds the program first, about four minutes", done.stderr)
         again, _ = self.run_it(version="")
         self.assertEqual(again.stderr, "")
+
+    def test_what_it_cannot_do_is_said_before_anything_is_built(self):
+        for argument, says in (("--hlp", "run: --hlp: unknown option; expected --build, --help, or an experiment's file"),
+                               ("none.json", f"run: {self.root}/none.json: is not there; expected an experiment's file")):
+            done, marks = self.run_it(argument, version="", code=2)
+            self.assertEqual((done.stderr.strip(), marks), (says, []))
+        done, marks = self.run_it("--help", version="")
+        self.assertIn("usage: scripts/run", done.stdout)
+        self.assertEqual(marks, [])
 
     def test_build_builds_beside_a_package(self):
         done, marks = self.run_it("--build", version=VERSION)
