@@ -3,6 +3,7 @@
 
 #include "sim/machine/graph_run.h"
 #include "sim/machine/likeness.h"
+#include "sim/machine/system_queries.h"
 #include "validation/collectives/benchmark_launches.h"
 
 #include <fmt/format.h>
@@ -136,11 +137,11 @@ private:
         // A tree of one machine has no edges: its switches do all.
         if (words.algorithm == Algorithm::kInSwitchTree && machine.nodes == 1)
             words.algorithm = Algorithm::kInSwitch;
-        if (words.algorithm == Algorithm::kInSwitch && !reduces) {
+        if (const std::string why = why_not(row, machine, words.algorithm, reduces, *datatype);
+            !why.empty()) {
             words.algorithm = Algorithm::kAuto;
-            words.doubt = fmt::format(
-                "the label says {}, and {} cannot reduce in the switch", row.algorithm,
-                machine.name);
+            words.doubt =
+                fmt::format("the label says {}, and {} {}", row.algorithm, machine.name, why);
         }
         if (!words.doubt.empty())
             doubts_.emplace(row.table, words.doubt);
@@ -171,6 +172,21 @@ private:
         planned.run =
             run_of(row, machine, off ? *place.no_in_switch : machine.system, off, words, *datatype);
         plan_.rows.push_back(std::move(planned));
+    }
+
+    /// What keeps the machine from an algorithm that switches add for; empty if nothing does.
+    static std::string why_not(
+        const MeasuredRow& row, const MatchedMachine& machine, Algorithm algorithm, bool reduces,
+        Datatype datatype) {
+        if (algorithm == Algorithm::kInSwitch)
+            return reduces ? "" : "cannot reduce in the switch";
+        if (algorithm != Algorithm::kInSwitchTree && algorithm != Algorithm::kCollnet)
+            return {};
+        CollectivePolicy policy;
+        policy.algorithm = algorithm;
+        const CollectiveCall call{*row.collective, Bytes(row.bytes.value_or(kPeakBytes)), datatype};
+        const std::string why = why_refused(machine.system, policy, call, row.gpus);
+        return why.empty() ? why : "cannot: " + why;
     }
 
     std::size_t run_of(

@@ -93,6 +93,21 @@ TEST_F(CollectivePlanTest, NvlsTreesAreTreesOfMachines) {
     EXPECT_TRUE(p.notes.empty()) << p.notes[0];
 }
 
+TEST_F(CollectivePlanTest, AlgorithmsThatNoSwitchAddsForLeaveTheChoiceToTheMachine) {
+    const CollectivePlan p =
+        plan("a,NVIDIA A100,16,2,NVSwitch + InfiniBand HDR,NVLSTree,,float,1048576,140,,\n"
+             "b,NVIDIA H100,16,2,NVSwitch + InfiniBand NDR,CollNetDirect,,float,1048576,140,,\n"
+             "c,NVIDIA B200,16,2,\"NVSwitch, InfiniBand NDR, "
+             "SHARP\",CollNetDirect,,float,1048576,60,,\n");
+    ASSERT_EQ(p.rows.size(), 3U);
+    EXPECT_EQ(p.runs[p.rows[0].run].algorithm, Algorithm::kAuto);
+    EXPECT_EQ(p.runs[p.rows[1].run].algorithm, Algorithm::kAuto);
+    EXPECT_EQ(p.runs[p.rows[2].run].algorithm, Algorithm::kCollnet);
+    ASSERT_EQ(p.notes.size(), 2U);
+    EXPECT_NE(p.notes[0].find("a: the label says NVLSTree"), std::string::npos) << p.notes[0];
+    EXPECT_NE(p.notes[1].find("b: the label says CollNetDirect"), std::string::npos) << p.notes[1];
+}
+
 TEST_F(CollectivePlanTest, OneProcessLaunchesOnAllGpusOfAMachine) {
     const CollectivePlan p =
         plan("a,NVIDIA H100,8,1,NVSwitch,auto,,float,1024,20,,out-of-place\n"
