@@ -3,7 +3,7 @@
 #include "app/log.h"
 #include "core/error.h"
 #include "core/huge_pages.h"
-#include "core/json.h"
+#include "core/text_cells.h"
 #include "core/version.h"
 
 #include <fmt/format.h>
@@ -41,10 +41,9 @@ std::string unknown_command(const CLI::App& app, std::span<char*> words) {
             return unknown_command(*command, words.subspan(1));
         known.push_back(command->get_name());
     }
-    const std::string near = switchfold::nearest(words[0], known);
     return fmt::format(
         "unknown command \"{}\"{}; expected one of: {}", words[0],
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(known, ", "));
+        switchfold::did_you_mean(words[0], known), fmt::join(known, ", "));
 }
 
 /// Throws if output could not be written to standard output.

@@ -6,6 +6,7 @@
 #include "app/shipped_residuals.h"
 #include "core/error.h"
 #include "core/json.h"
+#include "core/text_cells.h"
 #include "sim/intervals/coverage.h"
 #include "validation/collectives/nccl_logs.h"
 #include "validation/harness/data.h"
@@ -54,12 +55,10 @@ std::vector<const validation::Suite*> chosen_suites(const ValidateArguments& arg
         known.push_back(suite.name);
     for (const std::string& name : arguments.suites)
         if (std::find(known.begin(), known.end(), name) == known.end()) {
-            const std::string near = nearest(name, known);
             throw ConfigError(
                 "switchfold validate", "",
                 fmt::format(
-                    "unknown suite \"{}\"{}; expected some of: {}", name,
-                    near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+                    "unknown suite \"{}\"{}; expected some of: {}", name, did_you_mean(name, known),
                     fmt::join(known, ", ")));
         }
     std::vector<const validation::Suite*> chosen;

@@ -2,6 +2,7 @@
 #include "core/params_cursor.h"
 
 #include "core/named_path.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 
@@ -190,10 +191,9 @@ void fail_type(const Cursor& c, std::string_view expected) {
 void fail_unknown(
     const Cursor& c, std::string_view what, std::string_view word,
     std::span<const std::string_view> known) {
-    const std::string hint = nearest(word, known);
     c.fail(fmt::format(
-        "unknown {}{}; expected one of: {}", what,
-        hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint), fmt::join(known, ", ")));
+        "unknown {}{}; expected one of: {}", what, did_you_mean(word, known),
+        fmt::join(known, ", ")));
 }
 
 void fail_range(const Cursor& c, const std::string& low, const std::string& high) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/many_core_checks.h"
 
-#include "core/json.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -49,13 +49,11 @@ void check_use(const ManyCoreParams& workload, const SystemParams& system, Param
         std::vector<std::string_view> names;
         for (const DeviceParams& one : system.devices)
             names.emplace_back(one.name);
-        const std::string near = nearest(workload.on, names);
         checker.error(
             "/workload/on",
             fmt::format(
                 "is \"{}\", which is not a device of {}{}; expected one of: {}", workload.on,
-                system.name, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
-                fmt::join(names, ", ")));
+                system.name, did_you_mean(workload.on, names), fmt::join(names, ", ")));
         return;
     }
     const ProcessorParams& used = *device->processor;

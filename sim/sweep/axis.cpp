@@ -2,6 +2,7 @@
 #include "sim/sweep/axis.h"
 
 #include "core/named_path.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 
@@ -97,11 +98,10 @@ bool compare(double value, std::string_view sign, double bound) {
     std::vector<std::string_view> known;
     for (const AxisValue& value : axis.values)
         known.push_back(value.label);
-    const std::string near = nearest(word, known);
     constexpr std::size_t kShown = 12;
     throw std::invalid_argument(fmt::format(
         "\"{}\" is not a value of {}{}; expected one of: {}{}", word, axis.name,
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+        did_you_mean(word, known),
         fmt::join(known.begin(), known.begin() + std::min(kShown, known.size()), ", "),
         known.size() > kShown ? ", ..." : ""));
 }

@@ -3,6 +3,7 @@
 
 #include "core/named_path.h"
 #include "core/params_reader.h"
+#include "core/text_cells.h"
 #include "sim/config/pointers.h"
 #include "sim/sweep/digest.h"
 #include "sim/workload/prepared_variant.h"
@@ -110,12 +111,10 @@ private:
                 const std::string at = fmt::format("{}/{}/{}", where, i, escape_token(name));
                 const auto found = std::find(names.begin(), names.end(), name);
                 if (found == names.end()) {
-                    const std::string near = nearest(name, names);
                     problems_.push_back(
                         {plan_.files.sweep.string(), at,
                          fmt::format(
-                             "names no axis{}; expected one of: {}",
-                             near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near),
+                             "names no axis{}; expected one of: {}", did_you_mean(name, names),
                              fmt::join(names, ", "))});
                     continue;
                 }

@@ -3,7 +3,6 @@
 
 #include "core/csv_reader.h"
 #include "core/error.h"
-#include "core/json.h"
 #include "core/text_cells.h"
 
 #include <fmt/format.h>
@@ -90,11 +89,9 @@ private:
         for (std::size_t c = 0; c < header_.size(); ++c) {
             const auto* const found = std::find(kColumns.begin(), kColumns.end(), header_[c]);
             if (found == kColumns.end()) {
-                const std::string hint = nearest(header_[c], kColumns);
                 fail(fmt::format(
                     "unknown column \"{}\"{}; expected: {}", header_[c],
-                    hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint),
-                    fmt::join(kColumns, ", ")));
+                    did_you_mean(header_[c], kColumns), fmt::join(kColumns, ", ")));
             } else if (!at_.emplace(static_cast<TableColumn>(found - kColumns.begin()), c).second) {
                 fail(fmt::format("has two columns \"{}\"; expected one", header_[c]));
             }
@@ -248,10 +245,9 @@ private:
         std::vector<std::string_view> known;
         for (const Layer& layer : network_.layers)
             known.push_back(layer.name);
-        const std::string hint = nearest(name, known);
         fail(fmt::format(
             "{} names \"{}\"{}; expected a layer that comes before", kColumns[column], name,
-            hint.empty() ? "" : fmt::format(", did you mean \"{}\"?", hint)));
+            did_you_mean(name, known)));
         return std::nullopt;
     }
 

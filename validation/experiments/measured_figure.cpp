@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/experiments/measured_figure.h"
 
+#include "core/text_cells.h"
 #include "sim/output/figures.h"
 
 #include <fmt/format.h>
@@ -116,10 +117,9 @@ MeasuredFigure measured_figure(std::string_view word, std::string_view unit) {
             1};
     const std::vector<std::string> words = known_words();
     const std::vector<std::string_view> views(words.begin(), words.end());
-    const std::string near = nearest(word, views);
     throw std::invalid_argument(fmt::format(
-        "names no figure of a result{}; expected one of: {}",
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(words, ", ")));
+        "names no figure of a result{}; expected one of: {}", did_you_mean(word, views),
+        fmt::join(words, ", ")));
 }
 
 std::optional<double> value_of(const MeasuredFigure& figure, const RecordedScenario& scenario) {

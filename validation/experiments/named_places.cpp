@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/named_path.h"
+#include "core/text_cells.h"
 
 #include <fmt/format.h>
 
@@ -66,14 +67,13 @@ std::string NamedPlaces::system(const std::string& text, const std::filesystem::
             names.push_back(entry.path().stem().string());
     std::ranges::sort(names);
     const std::vector<std::string_view> views(names.begin(), names.end());
-    const std::string near = nearest(text, views);
     throw ConfigError(
         from.string(), "/system",
         fmt::format(
             "/system is \"{}\", which is neither a file nor a system of configs/systems{}; "
             "expected "
             "one of the two",
-            text, near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near)));
+            text, did_you_mean(text, views)));
 }
 
 }  // namespace switchfold::validation

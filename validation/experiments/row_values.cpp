@@ -2,6 +2,7 @@
 #include "validation/experiments/row_values.h"
 
 #include "core/error.h"
+#include "core/text_cells.h"
 #include "sim/config/pointers.h"
 
 #include <fmt/format.h>
@@ -42,10 +43,9 @@ Json word_of_cell(const MapColumn& column, const std::string& cell) {
     std::vector<std::string_view> known;
     for (const auto& [word, value] : column.words)
         known.push_back(word);
-    const std::string near = nearest(cell, known);
     throw RowProblem{fmt::format(
-        "{} is \"{}\"{}; expected one of: {}", column.column, cell,
-        near.empty() ? "" : fmt::format(", did you mean \"{}\"?", near), fmt::join(known, ", "))};
+        "{} is \"{}\"{}; expected one of: {}", column.column, cell, did_you_mean(cell, known),
+        fmt::join(known, ", "))};
 }
 
 Json value_of_cell(
