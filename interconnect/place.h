@@ -30,4 +30,26 @@ struct EnumNames<Place> {
          {Place::kPcie, "pcie"}}};
 };
 
+struct Topology;
+
+/// Which of the nodes that a reduction unit's parameters are of have it. Made for being derived
+/// from outside: ReductionUnitParams::own_place takes any. Its contract:
+///
+/// 1. It is asked once a node, after the topology is built and before any tree is planned.
+/// 2. It may look at nodes, edges, machines and names; it changes none.
+/// 3. Nodes without the unit forward, and trees lead through those that have one.
+/// 4. Members that no tree of units joins cannot reduce: the run is refused, with the reason.
+/// 5. It has no state that changes, and outlives the run.
+class ReductionPlace {
+public:
+    ReductionPlace() = default;
+    virtual ~ReductionPlace() = default;
+    ReductionPlace(const ReductionPlace&) = delete;
+    ReductionPlace& operator=(const ReductionPlace&) = delete;
+    ReductionPlace(ReductionPlace&&) = delete;
+    ReductionPlace& operator=(ReductionPlace&&) = delete;
+
+    [[nodiscard]] virtual bool has_unit(const Topology& topology, std::uint32_t node) const = 0;
+};
+
 }  // namespace switchfold

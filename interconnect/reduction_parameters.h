@@ -75,6 +75,8 @@ struct ReductionUnitParams {
     static constexpr bool kLeavesOutAbsent = true;
     /// A program's own, in place of what when_full says. No file has it.
     std::shared_ptr<const ReductionPolicy> policy{};
+    /// A program's own, in place of what place says. No file has it.
+    std::shared_ptr<const ReductionPlace> own_place{};
 
     static constexpr auto fields() {
         using P = ReductionUnitParams;

@@ -49,8 +49,17 @@ Topology build_all(const TopologyParams& params) {
 
 bool names_place(const Topology& topology) {
     return std::any_of(
-        topology.switches.begin(), topology.switches.end(),
-        [](const SwitchParams& node) { return node.reduction && node.reduction->place; });
+        topology.switches.begin(), topology.switches.end(), [](const SwitchParams& node) {
+            return node.reduction && (node.reduction->place || node.reduction->own_place);
+        });
+}
+
+/// Whether a node that may have the unit has it.
+bool stands(
+    const ReductionUnitParams& unit, const Topology& topology, std::uint32_t node, Place place) {
+    if (unit.own_place)
+        return unit.own_place->has_unit(topology, node);
+    return !unit.place || *unit.place == place;
 }
 
 /// Visits the switches of a topology's parameters, however deep.
@@ -93,12 +102,14 @@ Topology build_topology(const TopologyParams& params) {
         bare.reduction.reset();
         topology.switches.push_back(std::move(bare));
     }
-    for (std::uint32_t i = topology.gpus(); i < topology.nodes.size(); ++i) {
-        std::uint32_t& make = topology.nodes[i].switch_class;
-        const auto& unit = topology.switches[make].reduction;
-        if (unit && unit->place && *unit->place != places[i])
-            make = without[make];
-    }
+    // All are asked before any changes: who is asked sees the machine as it was built.
+    std::vector<std::uint32_t> bare;
+    for (std::uint32_t i = topology.gpus(); i < topology.nodes.size(); ++i)
+        if (const auto& unit = topology.switches[topology.nodes[i].switch_class].reduction;
+            unit && !stands(*unit, topology, i, places[i]))
+            bare.push_back(i);
+    for (const std::uint32_t node : bare)
+        topology.nodes[node].switch_class = without[topology.nodes[node].switch_class];
     return topology;
 }
 

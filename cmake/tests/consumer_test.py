@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The installed headers and libraries suffice for other programs: installs them into a folder, then builds and runs a
-project there that adds a reduction policy and a topology family, alone and in experiments' files, and a probe.
+project there that adds a reduction policy and a topology family, alone and in experiments' files, a mode and a place of
+reduction units, and a probe.
 
 usage: consumer_test.py CMAKE BUILD_DIRECTORY COMPILER SANITIZERS
 """
@@ -65,6 +66,36 @@ def check_experiments(program, folder):
         assert '/dimension: unknown key, did you mean "dimensions"?' in str(refused), refused
 
 
+def check_mode_and_place(program, folder):
+    """A mode and a place that the file names: sums are checked bit by bit, and the units that work are those meant."""
+    link = {"lane_bandwidth": "25 GB/s"}
+
+    def pushes(mode, **unit):
+        star = {"type": "switched", "gpus": 8, "lanes_to_switch": [2, 2, 2, 2], "link": link,
+                "switch": {"multicast": True, "reduction": {"timeout": "0 us", **unit}}}
+        said = table(program, folder, star, functional=True, workload={"type": "collective", "size": "4 MiB"},
+                     scenarios=[{"name": "ring", "all_reduce": {"algorithm": "ring"}},
+                                {"name": "ours", "all_reduce": {"algorithm": "in_switch", "registered": True,
+                                                                "mode": mode}}])
+        time = re.search(r"^ours .*?([0-9.]+) us", said, re.MULTILINE)
+        return float(time[1]), int(re.search(r"ours: \d+ lines left early, (\d+) units added", said)[1])
+
+    every, units = pushes("push")
+    one, of_one = pushes("one_home")
+    placed, of_placed = pushes("push", place="every_second")
+    print(f"push {every} us by {units} units, one_home {one} us by {of_one}, every_second {placed} us by {of_placed}")
+    # A unit stands at each switch's port to each member: one home leaves one a switch, every second switch half.
+    assert (units, of_one, of_placed) == (32, 4, 16), (units, of_one, of_placed)
+    # The units of one home take all operands of all eight members, one after another.
+    assert one > 4 * every, (one, every)
+    assert 1.5 * every < placed < 2.5 * every, (placed, every)
+    try:
+        pushes("one_home", timeout="20 us")
+        raise SystemExit("a mode ran on a unit that it refuses")
+    except AssertionError as refused:
+        assert "one_home merges no parts" in str(refused), refused
+
+
 def check_probe(program, folder):
     """A probe sees every packet and kernel of an exact simulation, as the statistics count them, and changes nothing."""
     path = folder / "watched.json"
@@ -103,6 +134,7 @@ def main():
         assert '/dimension: unknown key, did you mean "dimensions"?' in said, said
         print(said, end="")
         check_experiments(folder / "build/run_experiment", folder)
+        check_mode_and_place(folder / "build/run_experiment", folder)
         check_probe(folder / "build/count", folder)
 
 

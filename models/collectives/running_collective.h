@@ -128,8 +128,8 @@ public:
     [[nodiscard]] virtual Bytes footprint() const = 0;
     /// Whether no event is pending that would wake it. Its members may end earlier.
     [[nodiscard]] virtual bool quiet() const { return true; }
-    /// Whether a member that has begun leaves operands in switches, which wait there for the others':
-    /// it cannot pass as an earlier one once a member has begun.
+    /// Whether a member that has begun leaves operands in switches, which wait there for the
+    /// others': it cannot pass as an earlier one once a member has begun.
     [[nodiscard]] virtual bool leaves_operands() const { return false; }
     /// A note for users on how it ran; empty if none.
     [[nodiscard]] virtual std::string note() const { return {}; }
@@ -151,8 +151,8 @@ using MakeCollective = std::unique_ptr<RunningCollective>(
 [[nodiscard]] MakeCollective make_fifo_collective;
 /// Direct exchange of parts that differ, over the same.
 [[nodiscard]] MakeCollective make_uneven_exchange;
-/// All-reduce through the switches of one domain: the switch reads and adds (NVLS), or adds
-/// members' writes as they arrive (Klenk et al., ISCA 2020), depending on the mode.
+/// All-reduce through the switches of one domain (switch_mode.h): the switch reads and adds (NVLS),
+/// or adds members' writes as they arrive (Klenk et al., ISCA 2020).
 [[nodiscard]] MakeCollective make_pull_all_reduce;
 [[nodiscard]] MakeCollective make_push_all_reduce;
 /// Collectives over the heads of switch domains: reduce-scatter and all-gather inside one, and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs an experiment whose file may name what switchfold does not have: "type": "hypercube" for the
-// topology, and "when_full": "fewest_operands_leave" for its switches. Both are put into the
-// experiment here; the rest is what `switchfold run` does.
-// usage: run_experiment EXPERIMENT.json
+// topology, "when_full": "fewest_operands_leave" and "place": "every_second" for its switches'
+// units, and "mode": "one_home" for its all-reduces. They are put into the experiment here; the
+// rest is what `switchfold run` does. usage: run_experiment EXPERIMENT.json
 #include "core/json.h"
 #include "core/params_reader.h"
 #include "core/params_writer.h"
@@ -19,12 +19,11 @@
 
 #include "fewest_operands_leave.h"
 #include "hypercube.h"
+#include "one_home.h"
 
 namespace {
 
 using namespace switchfold;
-
-constexpr const char* kPolicy = "fewest_operands_leave";
 
 /// A hypercube is written out as the graph that it is.
 void expand_topology(Json& topology, const std::string& file) {
@@ -36,38 +35,52 @@ void expand_topology(Json& topology, const std::string& file) {
     topology["type"] = GraphTopology::kType;
 }
 
-/// \returns whether the switches take our policy. Its name becomes one that the reader knows.
-bool take_policy(Json& topology) {
-    const Json::json_pointer place("/switch/reduction/when_full");
-    if (!topology.contains(place) || topology[place] != kPolicy)
+/// \returns whether that is our word, which becomes one that the reader knows.
+bool takes(Json& json, const char* pointer, const char* ours, const char* known) {
+    const Json::json_pointer at(pointer);
+    if (!json.contains(at) || json[at] != ours)
         return false;
-    topology[place] = "evict";
+    json[at] = known;
     return true;
-}
-
-void set_policy(SystemParams& system) {
-    auto& machine = std::get<SwitchedTopology>(*system.topology);
-    machine.node.reduction->policy = std::make_shared<consumer::FewestOperandsLeave>();
 }
 
 void run(const std::filesystem::path& file) {
     Json json = load_json(file);
     Json& topology = json.at("system").at("topology");
     expand_topology(topology, file.string());
-    const bool ours = take_policy(topology);
+    const bool policy =
+        takes(topology, "/switch/reduction/when_full", "fewest_operands_leave", "evict");
+    const bool place = takes(topology, "/switch/reduction/place", "every_second", "machine");
+    std::vector<bool> modes;
+    for (Json& scenario : json.at("scenarios"))
+        modes.push_back(takes(scenario, "/all_reduce/mode", "one_home", "push"));
     LoadedExperiment loaded = load_experiment(json, file, {});
-    if (ours)
-        set_policy(*loaded.experiment.system);
+    Experiment& experiment = loaded.experiment;
+    if (auto* machine = std::get_if<SwitchedTopology>(&*experiment.system->topology)) {
+        if (policy)
+            machine->node.reduction->policy = std::make_shared<consumer::FewestOperandsLeave>();
+        if (place)
+            machine->node.reduction->own_place = std::make_shared<consumer::EverySecond>();
+    }
+    for (std::size_t i = 0; i < modes.size(); ++i)
+        if (modes[i])
+            experiment.scenarios[i].all_reduce.own_mode = std::make_shared<consumer::OneHome>();
     const ExperimentResult result = run_experiment(loaded, {});
     std::printf("%s", to_table(result).c_str());
     for (const ScenarioResult& scenario : result.scenarios)
         for (const StatisticTable& table : scenario.statistics) {
+            if (table.kind != "reduction_units")
+                continue;
             double evictions = 0;
+            std::size_t added = 0;
             for (std::size_t i = 0; i < table.columns.size(); ++i)
-                for (const StatisticTable::Row& row : table.rows)
+                for (const StatisticTable::Row& row : table.rows) {
                     evictions += table.columns[i].name == "evictions" ? row.values[i] : 0;
-            if (table.kind == "reduction_units")
-                std::printf("%s: %.0f lines left early\n", scenario.name.c_str(), evictions);
+                    added += table.columns[i].name == "bytes_in" && row.values[i] > 0 ? 1 : 0;
+                }
+            std::printf(
+                "%s: %.0f lines left early, %zu units added\n", scenario.name.c_str(), evictions,
+                added);
         }
 }
 

@@ -13,10 +13,13 @@
 
 namespace switchfold {
 
+class SwitchMode;
+
 /// What only NCCL's rings, trees, exchanges and NVLS read.
 struct NcclChoice {
     bool registered = false;
     InSwitchMode mode = InSwitchMode::kPull;
+    const SwitchMode* own_mode = nullptr;  ///< a program's own, in place of `mode`
     Quantisation quantised = {};
     std::uint32_t for_a_peer = 0;        ///< exchange: channels per peer
     std::uint64_t chunk = 0;             ///< exchange: bytes that a channel hands over at once

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/choice/policy_checks.h"
 
+#include "models/collectives/in_switch/switch_mode.h"
+
 #include <fmt/format.h>
 
 namespace switchfold {
@@ -24,11 +26,11 @@ void PolicyChecks::expect_switches_where_registered() const {
 }
 
 void PolicyChecks::expect_pull() const {
-    if (policy_.mode != InSwitchMode::kPull)
+    if (policy_.mode != InSwitchMode::kPull || policy_.own_mode)
         error(
             "mode", fmt::format(
                         "is {}, which {} kernels do not support; expected pull",
-                        enum_name(policy_.mode), enum_name(policy_.kernels)));
+                        mode_of(policy_).name(), enum_name(policy_.kernels)));
 }
 
 void PolicyChecks::expect_quantised_in_switch() const {

@@ -141,6 +141,7 @@ Choice switched(
     auto& own = choice.of<NcclChoice>();
     own.registered = registered;
     own.mode = policy.mode;
+    own.own_mode = policy.own_mode.get();
     if (algorithm == Algorithm::kInSwitch)
         own.quantised = policy.quantised;
     return choice;

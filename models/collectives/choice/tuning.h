@@ -13,6 +13,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,6 +31,8 @@ struct CollectivePolicy {
     Kernels kernels = Kernels::kClassic;
     PeerCopyPolicy copies = {};
     NcclWords words = {};  ///< of a scenario's nccl_environment
+    /// A program's own, in place of what mode says (in_switch/switch_mode.h). No file has it.
+    std::shared_ptr<const SwitchMode> own_mode = {};
     bool operator==(const CollectivePolicy&) const = default;
 
     static constexpr auto fields() {

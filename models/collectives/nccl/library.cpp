@@ -5,6 +5,7 @@
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/choice/policy_checks.h"
 #include "models/collectives/experts/choice.h"
+#include "models/collectives/in_switch/switch_mode.h"
 #include "models/collectives/libraries.h"
 
 #include <fmt/format.h>
@@ -46,9 +47,7 @@ std::unique_ptr<RunningCollective> make_in_switch(
         inside.layout = one_domain(spec.size());
         return make_heads_collective(environment, inside, listener, refused);
     }
-    return spec.choice.of<NcclChoice>().mode == InSwitchMode::kPush
-               ? make_push_all_reduce(environment, spec, listener, refused)
-               : make_pull_all_reduce(environment, spec, listener, refused);
+    return mode_of(spec.choice.of<NcclChoice>()).make(environment, spec, listener, refused);
 }
 
 /// One entry per algorithm.
@@ -92,6 +91,20 @@ Refusal refuses_narrow(
                     enum_name(policy.quantised.format),
                     "a format and a block that the switches' units take"};
     return {};
+}
+
+/// A program's own mode where it cannot run the call.
+Refusal
+refuses_mode(const CollectivePolicy& policy, const CollectiveCall& call, const CallGroup& group) {
+    if (!policy.own_mode || !all_reduce(call.kind))
+        return {};
+    if (policy.algorithm != Algorithm::kInSwitch)
+        return {
+            "a mode of a program's own is one of in_switch", "algorithm",
+            enum_name(policy.algorithm), "in_switch"};
+    return {
+        policy.own_mode->why_not(call, group.topology(), group.ranks()), "mode",
+        policy.own_mode->name(), "a call and a machine that the mode's program takes"};
 }
 
 class NcclLibrary final : public CommunicationLibrary {
@@ -153,7 +166,11 @@ public:
         const CollectiveParams& /*params*/, const CollectivePolicy& policy,
         const CollectiveCall& call, const CallGroup& group) const override {
         const Algorithm algorithm = policy.algorithm;
-        if (algorithm == Algorithm::kAuto || is_exchange(call.kind))
+        if (is_exchange(call.kind))
+            return {};
+        if (Refusal own = refuses_mode(policy, call, group))
+            return own;
+        if (algorithm == Algorithm::kAuto)
             return {};
         if (Refusal narrow = refuses_narrow(policy, call, group.topology()))
             return narrow;
@@ -210,6 +227,8 @@ public:
         words.insert(
             words.end(), {static_cast<std::uint64_t>(own.mode), own.registered ? 1U : 0U,
                           own.for_a_peer, own.chunk, own.peers_of_a_block});
+        if (own.own_mode != nullptr)
+            words.push_back(reinterpret_cast<std::uintptr_t>(own.own_mode));
         if (own.quantised.used())
             words.insert(
                 words.end(), {static_cast<std::uint64_t>(own.quantised.at),
@@ -220,13 +239,13 @@ public:
         const auto& own = choice.of<NcclChoice>();
         if (own.of_experts)
             return {enum_name(ExpertsLibrary::kNccl), {}, {}};
-        const bool studied = reduces_in_switch(choice.algorithm) && own.mode != InSwitchMode::kPull;
+        const SwitchMode& mode = mode_of(own);
+        const bool studied = reduces_in_switch(choice.algorithm) && !mode.exists();
         return {
             own.for_a_peer != 0 ? "direct" : enum_name(choice.algorithm),
-            choice.algorithm == Algorithm::kInSwitch ? enum_name(own.mode)
-                                                     : enum_name(choice.protocol),
+            choice.algorithm == Algorithm::kInSwitch ? mode.name() : enum_name(choice.protocol),
             own.quantised.used() ? "8-bit sums"
-            : studied            ? enum_name(own.mode)
+            : studied            ? mode.name()
                                  : std::string_view()};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(

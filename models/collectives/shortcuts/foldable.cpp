@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/shortcuts/foldable.h"
 
+#include "models/collectives/in_switch/switch_mode.h"
+
 namespace switchfold {
 
 Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice) {
@@ -26,7 +28,7 @@ Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice)
 
 bool may_fold(CollectiveKind kind, const CollectivePolicy& policy) {
     const bool reduces = kind == CollectiveKind::kAllReduce;
-    return policy.kernels == Kernels::kClassic && policy.mode == InSwitchMode::kPull &&
+    return policy.kernels == Kernels::kClassic && mode_of(policy).folds() &&
            !policy.quantised.used() &&
            (reduces || policy.algorithm == Algorithm::kRing ||
             policy.algorithm == Algorithm::kAuto);
