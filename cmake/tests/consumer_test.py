@@ -70,13 +70,12 @@ def check_mode_and_place(program, folder):
     """A mode and a place that the file names: sums are checked bit by bit, and the units that work are those meant."""
     link = {"lane_bandwidth": "25 GB/s"}
 
-    def pushes(mode, **unit):
+    def pushes(mode, algorithm="in_switch", **unit):
         star = {"type": "switched", "gpus": 8, "lanes_to_switch": [2, 2, 2, 2], "link": link,
                 "switch": {"multicast": True, "reduction": {"timeout": "0 us", **unit}}}
         said = table(program, folder, star, functional=True, workload={"type": "collective", "size": "4 MiB"},
                      scenarios=[{"name": "ring", "all_reduce": {"algorithm": "ring"}},
-                                {"name": "ours", "all_reduce": {"algorithm": "in_switch", "registered": True,
-                                                                "mode": mode}}])
+                                {"name": "ours", "all_reduce": {"algorithm": algorithm, "registered": True, "mode": mode}}])
         time = re.search(r"^ours .*?([0-9.]+) us", said, re.MULTILINE)
         return float(time[1]), int(re.search(r"ours: \d+ lines left early, (\d+) units added", said)[1])
 
@@ -89,11 +88,14 @@ def check_mode_and_place(program, folder):
     # The units of one home take all operands of all eight members, one after another.
     assert one > 4 * every, (one, every)
     assert 1.5 * every < placed < 2.5 * every, (placed, every)
-    try:
-        pushes("one_home", timeout="20 us")
-        raise SystemExit("a mode ran on a unit that it refuses")
-    except AssertionError as refused:
-        assert "one_home merges no parts" in str(refused), refused
+    for wrong, why in (({"timeout": "20 us"}, "one_home merges no parts"),
+                       ({"algorithm": "auto"}, "a mode of a program's own is one of in_switch")):
+        try:
+            pushes("one_home", **wrong)
+        except AssertionError as refused:
+            assert why in str(refused), refused
+        else:
+            raise SystemExit(f"one_home ran in spite of {wrong}")
 
 
 def check_probe(program, folder):

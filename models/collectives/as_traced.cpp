@@ -18,7 +18,8 @@ constexpr std::uint64_t kDepth = 8;
 
 /// A collective that takes a given time: its kernels hold their slots until all are resident, and
 /// for that time. Nothing moves on the links. If the bytes are given that a rank's memory serves
-/// meanwhile, they are asked of it evenly; where kernels beside it hold them up, it ends later.
+/// meanwhile, they are asked of it evenly; where kernels beside it hold them up, or others have
+/// their turn on the same links, it ends later.
 class AsTraced final : public RunningCollective, private EventHandler {
 public:
     AsTraced(
@@ -30,6 +31,7 @@ public:
         given_(spec.given),
         traffic_(spec.given_traffic),
         footprint_(spec.given_footprint),
+        links_(spec.given_links),
         slices_((given_.count() + kSlice.count() - 1) / kSlice.count()),
         listener_(listener),
         joined_(spec.ranks.size(), false) {}
@@ -61,6 +63,12 @@ private:
         Time served = scheduler_.now();
         for (const std::uint32_t rank : ranks_)
             served = std::max(served, ports_[rank]->access(bytes / 2, bytes - bytes / 2));
+        if (links_ != 0) {
+            const Time taken(until(given_.count(), slice + 1) - until(given_.count(), slice));
+            for (const std::uint32_t rank : ranks_)
+                served =
+                    std::max(served, ports_[rank]->take_links(links_, scheduler_.now(), taken));
+        }
         served_[slice % kDepth] = served;
         if (slice + 1 == slices_)
             return end(std::max(begin_ + given_ + late_, served));
@@ -84,6 +92,7 @@ private:
     Time given_;
     Bytes traffic_;
     Bytes footprint_;
+    std::uint32_t links_;
     std::uint64_t slices_;
     MemberListener& listener_;
     std::vector<bool> joined_;  ///< by position

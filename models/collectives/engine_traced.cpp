@@ -95,6 +95,7 @@ void CollectiveEngine::specify_as_traced(
     spec.given = collective.given;
     spec.given_traffic = collective.given_traffic;
     spec.given_footprint = collective.given_footprint;
+    spec.given_links = collective.given_links;
     spec.layout = one_domain(spec.size());
     // What is known to move its bytes without an SM, copy engines, has no block.
     const std::uint32_t fewest = collective.given_traffic.count() > 0 ? 0 : 1;

@@ -51,6 +51,9 @@ public:
     /// Bytes that a communication block reads and writes in local memory.
     /// \returns when they have been served; later calls are served later.
     virtual Time access(std::uint64_t read, std::uint64_t written) = 0;
+    /// Links that whoever gives this number takes in turns, for so long from `now` on. \returns
+    /// when the turn is over; later ones end later.
+    virtual Time take_links(std::uint32_t number, Time now, Time taken) = 0;
     /// A copy between this GPU and its host; the listener receives `id` at its end.
     virtual void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) = 0;
     /// A kernel of this GPU that adds arrays, reading and writing so many bytes; the listener

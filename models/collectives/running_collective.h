@@ -82,8 +82,9 @@ struct CollectiveSpec {
     std::vector<MessageChoice> messages;  ///< with `parts`, in their order
     /// Lasts so long from the arrival of its last member on, without packets; zero: simulated.
     Time given;
-    Bytes given_traffic;    ///< as CollectiveOperation::given_traffic
-    Bytes given_footprint;  ///< as CollectiveOperation::given_footprint
+    Bytes given_traffic;            ///< as CollectiveOperation::given_traffic
+    Bytes given_footprint;          ///< as CollectiveOperation::given_footprint
+    std::uint32_t given_links = 0;  ///< as CollectiveOperation::given_links
     Time peers_late;  ///< time from a member's residence to the arrival of the last untraced rank
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;

@@ -23,6 +23,17 @@ GENERATIONS = {
     "gb200_nvl72": (72, "GB200 NVL72"),
     "nvl576_study": (576, "NVL576, hypothetical"),
 }
+# A design, its GPUs, and where its units stand.
+PLACES = [
+    ("hgx_h100 e256", 8, "NVSwitches, HGX H100"),
+    ("discrete_16 e256", 8, "one PCIe 3 switch"),
+    *((f"{pool} e{entries}", 8, f"{words}") for pool, words in (("cxl_pool", "a pool behind CXL"), ("ualink_pool", "pools behind UALink"))
+      for entries in (64, 1024)),
+    ("dgx_h100_ndr_sharp e1024 in leaf", 16, "leaves of two DGX H100"),
+    ("dgx_h100_ndr_sharp e1024 in spine", 32, "spines of four DGX H100"),
+    ("dgx_h100_ndr_sharp e1024 in leaf and spine", 32, "leaves and spines of four DGX H100"),
+    ("hgx_a100_nic_reducing e1024 in leaf", 16, "leaves, two A100 a NIC"),
+    ("hgx_a100_nic_reducing e1024 in NIC and leaf", 16, "NICs and leaves, two A100 a NIC")]
 OWN_ENTRIES = {"gb200_nvl72": 512, "nvl576_study": 512}
 
 Point = collections.namedtuple("Point", "design work ranks time slowdown iteration")
@@ -57,7 +68,7 @@ def machine_of(design):
 
 
 def knob(design, letter, default=None):
-    for word in design.split()[1:]:
+    for word in design.split(" in ")[0].split()[1:]:
         if word[0] == letter:
             return float(word[1:])
     return default

@@ -10,7 +10,9 @@
 #include "models/gpu/gpu.h"
 #include "sim/config/experiment.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -28,6 +30,11 @@ public:
     }
     Time access(std::uint64_t read, std::uint64_t written) override {
         return memory_.access(read, written);
+    }
+    Time take_links(std::uint32_t number, Time now, Time taken) override {
+        Time& free = links_free_[number];
+        free = std::max(free, now) + taken;
+        return free;
     }
     void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
         copies_.start(id, copy, listener);
@@ -55,6 +62,7 @@ private:
     CopyEngine& copies_;
     MemorySystem& memory_;
     std::vector<Waiting> waiting_;
+    std::map<std::uint32_t, Time> links_free_;  ///< by number, of those that take turns
 };
 
 struct MachineOptions {

@@ -305,7 +305,10 @@ private:
                 "; {}collectives take what they took alone and keep their thread blocks and memory "
                 "traffic beside kernels, and what they take from each other and from messages on "
                 "links is left out",
-                how.empty() ? "" : "where gradients are reduced beside passes, ");
+                how.empty() ? ""
+                            : "where gradients are reduced, or another pass runs, beside a pass, ");
+        if (step.schedule().routes.size() > 1)
+            how += "; gradients of a stage that two devices hold are measured on two neighbours";
         if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
             !out_.folded->pieces().empty())
             how += "; what messages slow beside them is left out";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/plan/fold/folded_collectives.h"
 
-
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -16,8 +15,8 @@ constexpr std::array kMembers{
     Members::kTensor, Members::kContext, Members::kExpert, Members::kReplicas,
     Members::kExpertReplicas};
 
-bool replicates(Members members) {
-    return members == Members::kReplicas || members == Members::kExpertReplicas;
+bool replicates(MembersOn on) {
+    return on.members == Members::kReplicas || on.members == Members::kExpertReplicas;
 }
 
 KernelOperation mark() {
@@ -41,8 +40,9 @@ Operation operation_of(std::uint32_t name, const OperationBody& body) {
 FoldedGroups::FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool own_ways) :
     plan_(plan), map_(plan_), machine_(machine), own_ways_(own_ways) {}
 
-std::vector<std::uint32_t> FoldedGroups::group(Members members, std::uint32_t rank) const {
+std::vector<std::uint32_t> FoldedGroups::group(MembersOn on, std::uint32_t rank) const {
     const RankPlace own = map_.place(rank);
+    const Members members = on.members;
     std::vector<std::uint32_t> ranks;
     const auto add = [&](const RankPlace& place) { ranks.push_back(map_.rank(place)); };
     RankPlace place = own;
@@ -63,47 +63,65 @@ std::vector<std::uint32_t> FoldedGroups::group(Members members, std::uint32_t ra
         break;
     case Members::kReplicas:
     case Members::kExpertReplicas:
-        for (place.data = 0; place.data < plan_.data; ++place.data)
-            for (place.context = 0; place.context < plan_.context; ++place.context)
-                if (members == Members::kReplicas ||
-                    place.data % plan_.expert == own.data % plan_.expert)
-                    add(place);
+        place.device = own.device / on.devices * on.devices;
+        for (std::uint32_t d = 0; d < on.devices; ++d, ++place.device)
+            for (place.data = 0; place.data < plan_.data; ++place.data)
+                for (place.context = 0; place.context < plan_.context; ++place.context)
+                    if (members == Members::kReplicas ||
+                        place.data % plan_.expert == own.data % plan_.expert)
+                        add(place);
         break;
     }
     return ranks;
 }
 
-std::optional<Members> FoldedGroups::members_of(const std::vector<std::uint32_t>& ranks) const {
-    const std::uint32_t of_device = plan_.tensor * plan_.context * plan_.data;
-    std::vector<std::uint32_t> first = ranks;
-    for (std::uint32_t& rank : first)
-        rank -= ranks.front() / of_device * of_device;
+std::optional<MembersOn> FoldedGroups::members_of(const std::vector<std::uint32_t>& ranks) const {
+    // As if they lay on the first devices, side by side.
+    std::vector<std::uint32_t> first;
+    std::uint32_t devices = 0;
+    std::uint32_t last = 0;
+    for (const std::uint32_t rank : ranks) {
+        const std::uint32_t device = rank / of_device();
+        devices += devices == 0 || device != last ? 1 : 0;
+        last = device;
+        first.push_back(rank % of_device() + (devices - 1) * of_device());
+    }
     for (const Members members : kMembers)
-        if (group(members, 0) == first)
-            return members;
+        if (const MembersOn on(members, devices);
+            (devices == 1 || replicates(on)) && first.size() > devices && group(on, 0) == first)
+            return on;
     return {};
 }
 
-std::uint32_t FoldedGroups::stride(Members members) const {
+std::vector<std::uint32_t> FoldedGroups::firsts_of(const std::vector<std::uint32_t>& ranks) const {
+    std::vector<std::uint32_t> firsts;
+    for (const std::uint32_t rank : ranks)
+        if (firsts.empty() || rank / of_device() != firsts.back() / of_device())
+            firsts.push_back(rank);
+    return firsts;
+}
+
+std::uint32_t FoldedGroups::stride(MembersOn on) const {
     const std::uint32_t replica = plan_.tensor * plan_.context;
-    const bool experts = members == Members::kExpert || members == Members::kExpertReplicas;
+    const bool experts = on.members == Members::kExpert || on.members == Members::kExpertReplicas;
     return experts ? replica * plan_.expert : replica;
 }
 
-std::uint32_t FoldedGroups::ranks(Members members) const {
-    const std::uint32_t all = plan_.tensor * plan_.context * plan_.data;
+std::uint32_t FoldedGroups::ranks(MembersOn members) const {
+    const std::uint32_t all = of_device() * members.devices;
     return replicates(members) ? all : std::min(all, std::max(stride(members), machine_));
 }
 
-std::uint32_t FoldedGroups::whole_ranks(Members members, std::uint32_t above) const {
+std::uint32_t FoldedGroups::whole_ranks(MembersOn members, std::uint32_t above) const {
     const std::uint32_t unit = std::lcm(stride(members), machine_);
     return (above / unit + 1) * unit;
 }
 
-bool FoldedGroups::takes_part(Members members, std::uint32_t rank) const {
+bool FoldedGroups::takes_part(MembersOn on, std::uint32_t rank) const {
     const RankPlace place = map_.place(rank);
-    return !replicates(members) || !own_ways_ ||
-           (place.tensor == 0 && (members == Members::kReplicas || place.data % plan_.expert == 0));
+    return !replicates(on) || !own_ways_ ||
+           (place.tensor == 0 &&
+            (on.members == Members::kReplicas || place.data % plan_.expert == 0));
 }
 
 ExecutionGraph FoldedGroups::probe(

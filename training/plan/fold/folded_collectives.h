@@ -21,9 +21,21 @@ enum class Members : std::uint8_t {
     kExpertReplicas,  ///< that hold the same experts
 };
 
+/// The ranks of a collective that its replicas on several devices share: of a stage that a pipeline
+/// in two directions has twice.
+struct MembersOn {
+    MembersOn(Members kind, std::uint32_t on = 1) :
+        // NOLINT(google-explicit-constructor)
+        members(kind),
+        devices(on) {}
+    Members members;
+    std::uint32_t devices;
+    auto operator<=>(const MembersOn&) const = default;
+};
+
 /// Collectives of a folded step that differ in nothing but their bytes, in order of first use.
 struct CollectiveFamily {
-    Members members = Members::kTensor;
+    MembersOn members = Members::kTensor;
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Datatype datatype = Datatype::kFloat32;
     std::vector<Bytes> bytes;
@@ -47,15 +59,20 @@ public:
     /// others, so that one group of replicas shows the time that all take beside each other.
     FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool own_ways);
 
-    /// The ranks of device 0, ascending, that the rank's group has.
-    [[nodiscard]] std::vector<std::uint32_t> group(Members members, std::uint32_t rank) const;
-    /// The kind of group that these ranks are, all of one device and with its first; none: another.
-    [[nodiscard]] std::optional<Members> members_of(const std::vector<std::uint32_t>& ranks) const;
+    /// The ranks of the first devices, ascending, that the rank's group has.
+    [[nodiscard]] std::vector<std::uint32_t> group(MembersOn members, std::uint32_t rank) const;
+    /// The kind of group that these ranks are, on each of their devices with its first; none:
+    /// another.
+    [[nodiscard]] std::optional<MembersOn>
+    members_of(const std::vector<std::uint32_t>& ranks) const;
+    /// Of such a group those that are simulated: the first of each device.
+    [[nodiscard]] std::vector<std::uint32_t>
+    firsts_of(const std::vector<std::uint32_t>& ranks) const;
     /// As many ranks as a probe of whole groups has: those of a machine, or all replicas.
-    [[nodiscard]] std::uint32_t ranks(Members members) const;
+    [[nodiscard]] std::uint32_t ranks(MembersOn members) const;
     /// The fewest ranks, more than `above`, that are on whole machines and in whole groups of all
     /// that is not shortened.
-    [[nodiscard]] std::uint32_t whole_ranks(Members members, std::uint32_t above) const;
+    [[nodiscard]] std::uint32_t whole_ranks(MembersOn members, std::uint32_t above) const;
 
     /// Runs collectives of a family one after another on the first `ranks` ranks, in all groups
     /// that do so at the same time. A group of which only some ranks are among them has as many
@@ -66,8 +83,11 @@ public:
         std::uint32_t ranks) const;
 
 private:
-    [[nodiscard]] bool takes_part(Members members, std::uint32_t rank) const;
-    [[nodiscard]] std::uint32_t stride(Members members) const;
+    [[nodiscard]] bool takes_part(MembersOn members, std::uint32_t rank) const;
+    [[nodiscard]] std::uint32_t of_device() const {
+        return plan_.tensor * plan_.context * plan_.data;
+    }
+    [[nodiscard]] std::uint32_t stride(MembersOn members) const;
 
     ParallelPlan plan_;
     RankMap map_;

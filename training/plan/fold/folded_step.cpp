@@ -76,15 +76,6 @@ void append(ExecutionGraph& graph, const ExecutionGraph& more) {
 
 std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
     const ParallelPlan& plan = step.plan();
-    const PipelineSchedule& schedule = step.schedule();
-    if (schedule.routes.size() > 1)
-        return fmt::format("{} runs both ways; expected one", schedule.name);
-    for (const std::vector<Slot>& order : schedule.order)
-        for (const Slot& slot : order)
-            if (slot.beside)
-                return fmt::format(
-                    "{} runs two passes beside each other; expected one after the other",
-                    schedule.name);
     if (plan.last_micro_batch != 0 && plan.last_micro_batch != plan.micro_batch)
         return "its last micro-batch is smaller than the others; expected equal ones";
     if (std::any_of(plan.samples.begin(), plan.samples.end(), [&](std::uint32_t samples) {
@@ -101,7 +92,9 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
 
 bool folds_by_passes(const PlannedStep& step) {
     const ParallelPlan& plan = step.plan();
-    return !passes_meet(step) && (plan.data * plan.context == 1 || !plan.overlap_gradients);
+    return !passes_meet(step) && step.schedule().routes.size() == 1 &&
+           !any_beside(step.schedule()) &&
+           (plan.data * plan.context == 1 || !plan.overlap_gradients);
 }
 
 /// Records the passes that are one kernel while the step is written.
@@ -164,18 +157,18 @@ FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_
 
 /// Finds the collectives within devices. Those between devices have one rank of each and stay.
 void FoldedStep::find_collectives() {
-    std::map<std::uint32_t, Members> members;  // by group
+    std::map<std::uint32_t, MembersOn> members;  // by group
     for (std::uint32_t group = 0; group < skeleton_.groups.size(); ++group)
         if (const auto found = groups_.members_of(skeleton_.groups[group].ranks))
             members.emplace(group, *found);
-    std::map<std::tuple<Members, CollectiveKind, Datatype>, std::size_t> family_of;
+    std::map<std::tuple<MembersOn, CollectiveKind, Datatype>, std::size_t> family_of;
     for (std::uint32_t rank = 0; rank < skeleton_.ranks.size(); ++rank) {
         const auto& operations = skeleton_.ranks[rank]->operations;
         for (std::uint32_t i = 0; i < operations.size(); ++i) {
             const auto* body = std::get_if<CollectiveOperation>(&operations[i].body);
             if (body == nullptr || !members.contains(body->group))
                 continue;
-            const Members of = members.at(body->group);
+            const MembersOn of = members.at(body->group);
             const auto [at, fresh] =
                 family_of.try_emplace({of, body->kind, body->datatype}, families_.size());
             if (fresh)
@@ -190,11 +183,11 @@ void FoldedStep::find_collectives() {
     }
     if (by_passes_)
         return;
-    // A group of which one rank is left waits for nobody.
+    // A group of which one rank is left waits for nobody; those of several devices for each other.
     for (const auto& [number, of] : members) {
         Group& group = skeleton_.groups[number];
         group.stands_for = static_cast<std::uint32_t>(group.ranks.size());
-        group.ranks.resize(1);
+        group.ranks = groups_.firsts_of(group.ranks);
     }
 }
 
@@ -255,6 +248,8 @@ ExecutionGraph FoldedStep::graph(const Measured& measured) const {
         collective.holds_blocks = true;
         collective.given_traffic = found.traffic;
         collective.given_footprint = found.footprint;
+        collective.given_links =
+            1 + static_cast<std::uint32_t>(families_[use.family].members.members);
         collective.thread_blocks = found.blocks;
         collective.threads_per_block = found.threads;
         collective.registers_per_thread = found.registers_per_thread;

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace switchfold {
 
 std::set<std::uint32_t> PipelineSchedule::stages_on(std::uint32_t device) const {
@@ -19,6 +21,15 @@ std::set<std::uint32_t> PipelineSchedule::devices_with(std::uint32_t stage) cons
     for (const std::vector<std::uint32_t>& route : routes)
         devices.insert(route[stage]);
     return devices;
+}
+
+bool any_beside(const PipelineSchedule& schedule) {
+    for (const std::vector<Slot>& order : schedule.order)
+        if (std::any_of(order.begin(), order.end(), [](const Slot& slot) {
+                return slot.beside.has_value();
+            }))
+            return true;
+    return false;
 }
 
 std::string_view to_string(PassKind kind) {

@@ -69,6 +69,9 @@ struct PipelineSchedule {
     bool operator==(const PipelineSchedule&) const = default;
 };
 
+/// Whether a device runs two passes at once anywhere.
+[[nodiscard]] bool any_beside(const PipelineSchedule& schedule);
+
 /// A pass as schedule files write it: "F3@5" is the forward of micro-batch 3 on stage 5; "BW"
 /// backward, "B" input gradient, "W" weight gradient, "U" update.
 [[nodiscard]] std::string to_string(const Pass& pass);

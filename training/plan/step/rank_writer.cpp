@@ -84,19 +84,21 @@ void RankWriter::mark_last_gradients() {
     }
 }
 
-/// Marks the passes beside which no collective of replicas runs. From the last gradients to the
-/// update, buckets are reduced beside whatever runs on the device.
+/// Marks the passes beside which no collective of replicas runs, and no other pass. From the last
+/// gradients to the update, buckets are reduced beside whatever runs on the device.
 void RankWriter::mark_alone() {
     const std::vector<Slot>& order = parts_.schedule.order[device_];
     const bool folded = parts_.fold != nullptr && !passes_meet(parts_.step);
     alone_.assign(order.size(), folded);
+    for (std::size_t at = 0; at < order.size(); ++at)
+        alone_[at] = folded && !order[at].beside;
     const ParallelPlan& plan = parts_.plan;
     if (!folded || !plan.overlap_gradients || plan.data * plan.context == 1)
         return;
     bool reduces = false;
     for (std::size_t at = 0; at < order.size(); ++at) {
         reduces = order[at].pass.kind != PassKind::kUpdate && (reduces || last_gradients_[at]);
-        alone_[at] = !reduces;
+        alone_[at] = alone_[at] && !reduces;
     }
 }
 
