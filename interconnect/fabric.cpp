@@ -41,11 +41,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
         const TopologyEdge& edge = topology_.edges[i];
         const std::shared_ptr<LinkKind> kind = kind_of(edge);
         for (const bool back : {false, true}) {
-            const std::string& from = nodes[back ? edge.b : edge.a].name;
-            const std::string& to = nodes[back ? edge.a : edge.b].name;
-            // A bundle is one edge; further edges between the same nodes get a number.
-            const std::string label = fmt::format("{}_to_{}_e{}", from, to, i);
-            links_.push_back(std::make_unique<Link>(label.c_str(), kind, 2 * i + (back ? 1U : 0U)));
+            const std::uint32_t hop = back ? hop_from_b(i) : hop_from_a(i);
+            links_.push_back(std::make_unique<Link>(topology_.link_name(hop).c_str(), kind, hop));
         }
         links_[2UL * i]->set_reverse(*links_[2UL * i + 1]);
         links_[2UL * i + 1]->set_reverse(*links_[2UL * i]);

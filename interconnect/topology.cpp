@@ -78,4 +78,10 @@ std::vector<std::uint32_t> stripe_order(const std::vector<std::uint32_t>& weight
     return order;
 }
 
+std::string Topology::link_name(std::uint32_t hop) const {
+    const TopologyEdge& edge = edges[edge_of(hop)];
+    const std::uint32_t from = runs_from_b(hop) ? edge.b : edge.a;
+    return fmt::format("{}_to_{}_e{}", nodes[from].name, nodes[end_of(hop)].name, edge_of(hop));
+}
+
 }  // namespace switchfold

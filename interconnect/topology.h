@@ -104,6 +104,9 @@ struct Topology {
         const TopologyEdge& edge = edges[edge_of(hop)];
         return runs_from_b(hop) ? edge.a : edge.b;
     }
+    /// Of a hop, as statistics have it: its ends, and the edge's number, since two nodes may be
+    /// joined twice.
+    [[nodiscard]] std::string link_name(std::uint32_t hop) const;
 };
 
 /// For each GPU, the NICs of its machine that are nearest by PCIe, in node order; none if the

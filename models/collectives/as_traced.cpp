@@ -32,6 +32,7 @@ public:
         traffic_(spec.given_traffic),
         footprint_(spec.given_footprint),
         links_(spec.given_links),
+        busy_(spec.given_busy),
         slices_((given_.count() + kSlice.count() - 1) / kSlice.count()),
         listener_(listener),
         joined_(spec.ranks.size(), false) {}
@@ -64,7 +65,7 @@ private:
         for (const std::uint32_t rank : ranks_)
             served = std::max(served, ports_[rank]->access(bytes / 2, bytes - bytes / 2));
         if (links_ != 0) {
-            const Time taken(until(given_.count(), slice + 1) - until(given_.count(), slice));
+            const Time taken(until(busy_.count(), slice + 1) - until(busy_.count(), slice));
             for (const std::uint32_t rank : ranks_)
                 served =
                     std::max(served, ports_[rank]->take_links(links_, scheduler_.now(), taken));
@@ -93,6 +94,7 @@ private:
     Bytes traffic_;
     Bytes footprint_;
     std::uint32_t links_;
+    Time busy_;  ///< of the given time, its links are
     std::uint64_t slices_;
     MemberListener& listener_;
     std::vector<bool> joined_;  ///< by position

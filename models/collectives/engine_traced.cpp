@@ -96,6 +96,7 @@ void CollectiveEngine::specify_as_traced(
     spec.given_traffic = collective.given_traffic;
     spec.given_footprint = collective.given_footprint;
     spec.given_links = collective.given_links;
+    spec.given_busy = collective.given_busy;
     spec.layout = one_domain(spec.size());
     // What is known to move its bytes without an SM, copy engines, has no block.
     const std::uint32_t fewest = collective.given_traffic.count() > 0 ? 0 : 1;

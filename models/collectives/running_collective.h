@@ -85,6 +85,7 @@ struct CollectiveSpec {
     Bytes given_traffic;            ///< as CollectiveOperation::given_traffic
     Bytes given_footprint;          ///< as CollectiveOperation::given_footprint
     std::uint32_t given_links = 0;  ///< as CollectiveOperation::given_links
+    Time given_busy;                ///< as CollectiveOperation::given_busy
     Time peers_late;  ///< time from a member's residence to the arrival of the last untraced rank
     GroupLayout layout;
     Fallback fallback = Fallback::kNone;

@@ -53,12 +53,10 @@ value_of(const StatisticTable& table, const StatisticTable::Row& row, std::strin
 }
 
 void add_links(StepWork& work, const ScenarioResult& scenario, const Topology& topology) {
-    std::map<std::string, LinkPlace> places;  // a link is named after its ends and its edge
-    for (std::size_t i = 0; i < topology.edges.size(); ++i) {
-        const TopologyNode& a = topology.nodes[topology.edges[i].a];
-        const TopologyNode& b = topology.nodes[topology.edges[i].b];
-        places[fmt::format("{}_to_{}_e{}", a.name, b.name, i)] = place_of(a, b);
-        places[fmt::format("{}_to_{}_e{}", b.name, a.name, i)] = place_of(a, b);
+    std::map<std::string, LinkPlace> places;
+    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
+        const TopologyEdge& edge = topology.edges[edge_of(hop)];
+        places[topology.link_name(hop)] = place_of(topology.nodes[edge.a], topology.nodes[edge.b]);
     }
     const StatisticTable& links = table_of(scenario, "links");
     for (const StatisticTable::Row& link : links.rows) {

@@ -72,10 +72,7 @@ std::string json_of(const Topology& topology) {
             topology.links[edge.link_class].usable_bandwidth(edge.lanes).count());
         links += fmt::format(
             "{}\n{{\"name\": {}, \"from\": {}, \"to\": {}, \"GBps\": {:.6g}}}",
-            links.empty() ? "" : ",",
-            json_text(fmt::format(
-                "{}_to_{}_e{}", topology.nodes[from].name, topology.nodes[to].name, edge_of(hop))),
-            from, to, rate * 1e-9);
+            links.empty() ? "" : ",", json_text(topology.link_name(hop)), from, to, rate * 1e-9);
     }
     return fmt::format("{{\"nodes\": [{}],\n\"links\": [{}]}}", nodes, links);
 }

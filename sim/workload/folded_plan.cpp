@@ -52,7 +52,7 @@ ExecutionGraph measured_step(
     for (const FoldedProbes::Run& run : probes.runs()) {
         ExecutionGraph graph = run.graph;
         vary_probe(graph, options);
-        outcomes.push_back(FoldedProbes::told(simulate(system, graph, run.policies, options)));
+        outcomes.push_back(probes.told(simulate(system, graph, run.policies, options)));
     }
     return varied_step(folded, probes.measured(outcomes), options);
 }
@@ -69,7 +69,7 @@ ExecutionGraph measured_step_apart(
                             ExecutionGraph graph = probe.graph;
                             vary_probe(graph, options);
                             return encode(
-                                FoldedProbes::told(simulate(system, graph, probe.policies, told)));
+                                probes.told(simulate(system, graph, probe.policies, told)));
                         }});
     std::vector<Outcome> outcomes(jobs.size());
     run(jobs, [&](std::size_t job, const JobResult& result) {

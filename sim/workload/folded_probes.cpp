@@ -80,15 +80,26 @@ with_ring(CollectivePolicies policies, CollectiveKind kind, const Choice& choice
     return policies;
 }
 
+const StatisticTable* table_of(const Outcome& outcome, std::string_view kind) {
+    const auto at = std::find_if(
+        outcome.statistics.begin(), outcome.statistics.end(),
+        [&](const StatisticTable& table) { return table.kind == kind; });
+    return at == outcome.statistics.end() ? nullptr : &*at;
+}
+
+std::size_t column_of(const StatisticTable& table, std::string_view name) {
+    const auto at = std::find_if(
+        table.columns.begin(), table.columns.end(),
+        [&](const StatisticTable::Column& column) { return column.name == name; });
+    SWITCHFOLD_CHECK(at != table.columns.end(), "{} have no {}", table.kind, name);
+    return static_cast<std::size_t>(at - table.columns.begin());
+}
+
 double memory_of_first_rank(const Outcome& outcome, std::string_view column) {
-    for (const StatisticTable& table : outcome.statistics) {
-        if (table.kind != "memory")
-            continue;
-        for (std::size_t i = 0; i < table.columns.size(); ++i)
-            for (const StatisticTable::Row& row : table.rows)
-                if (table.columns[i].name == column && row.name == "gpu0")
-                    return row.values[i];
-    }
+    if (const StatisticTable* memory = table_of(outcome, "memory"))
+        for (const StatisticTable::Row& row : memory->rows)
+            if (row.name == "gpu0")
+                return row.values[column_of(*memory, column)];
     return 0;
 }
 
@@ -105,10 +116,26 @@ on_line(std::uint64_t at_few, std::uint64_t at_more, double few, double more, do
 FoldedProbes::FoldedProbes(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies) :
     folded_(folded), system_(system), policies_(policies) {
+    if (!folded.collectives().empty())
+        note_rates();
     if (!folded.pieces().empty())
         runs_.push_back({"pieces of the step", folded.passes(), policies});
     for (std::size_t family = 0; family < folded.collectives().size(); ++family)
         measure(family);
+}
+
+void FoldedProbes::note_rates() {
+    const Topology topology = build_topology(system_.topology);
+    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
+        const TopologyEdge& edge = topology.edges[edge_of(hop)];
+        const Bandwidth rate = topology.links[edge.link_class].usable_bandwidth(edge.lanes);
+        rates_[topology.link_name(hop)] = static_cast<double>(rate.count());
+    }
+}
+
+double FoldedProbes::busy(const StatisticTable::Row& link, std::size_t wire_bytes) const {
+    const auto rate = rates_.find(link.name);
+    return rate == rates_.end() ? 0 : link.values[wire_bytes] / rate->second;
 }
 
 std::uint32_t FoldedProbes::members(const CollectiveFamily& family, std::uint32_t ranks) const {
@@ -179,16 +206,26 @@ void FoldedProbes::measure_ring(
     parts_.push_back(std::move(part));
 }
 
-Outcome FoldedProbes::told(Outcome outcome) {
+Outcome FoldedProbes::told(Outcome outcome) const {
     outcome.times.resize(std::min<std::size_t>(1, outcome.times.size()));
     std::erase_if(outcome.collectives, [](const CollectiveRecord& record) {
         return record.group != 0 || record.sender != record.receiver;
     });
-    std::erase_if(
-        outcome.statistics, [](const StatisticTable& table) { return table.kind != "memory"; });
-    for (StatisticTable& table : outcome.statistics)
-        std::erase_if(
-            table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
+    std::erase_if(outcome.statistics, [](const StatisticTable& table) {
+        return table.kind != "memory" && table.kind != "links";
+    });
+    for (StatisticTable& table : outcome.statistics) {
+        if (table.kind == "memory") {
+            std::erase_if(
+                table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
+        } else if (!table.rows.empty()) {
+            const std::size_t column = column_of(table, "wire_bytes");
+            const auto busiest = std::max_element(
+                table.rows.begin(), table.rows.end(),
+                [&](const auto& a, const auto& b) { return busy(a, column) < busy(b, column); });
+            table.rows = {StatisticTable::Row(*busiest)};
+        }
+    }
     outcome.counters.clear();
     outcome.loads = {};
     return outcome;
@@ -203,6 +240,10 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
     const double traffic = memory_of_first_rank(outcome, "packet_bytes");
     const Bytes footprint(
         static_cast<std::uint64_t>(memory_of_first_rank(outcome, "footprint_peak")));
+    const StatisticTable* links = table_of(outcome, "links");
+    const double busy_s = links == nullptr || links->rows.empty()
+                              ? 0
+                              : busy(links->rows.front(), column_of(*links, "wire_bytes"));
     const std::vector<OperationTimes>& times = outcome.times.front();
     std::vector<MeasuredCollective> found(part.which.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -211,6 +252,9 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
         one.footprint = footprint;
         const double share = static_cast<double>(family.bytes[part.which[i]].count()) / bytes;
         one.traffic = Bytes(static_cast<std::uint64_t>(std::round(traffic * share)));
+        constexpr double kPicoseconds = 1e12;  // a second
+        one.busy =
+            std::min(one.time, Time(static_cast<std::uint64_t>(busy_s * share * kPicoseconds)));
         const auto record = std::find_if(
             outcome.collectives.begin(), outcome.collectives.end(),
             [&](const CollectiveRecord& other) { return other.sequence == i; });

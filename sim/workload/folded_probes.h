@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +37,7 @@ public:
     };
     [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
     /// What measured() reads of a run's outcome.
-    [[nodiscard]] static Outcome told(Outcome outcome);
+    [[nodiscard]] Outcome told(Outcome outcome) const;
     /// `outcomes`: of all runs, in their order.
     [[nodiscard]] FoldedStep::Measured measured(const std::vector<Outcome>& outcomes) const;
 
@@ -50,6 +52,9 @@ private:
         std::uint32_t more = 0;     ///< in `longer`
         std::uint32_t all = 0;
     };
+    void note_rates();
+    /// How long the busiest link of a run was, in seconds.
+    [[nodiscard]] double busy(const StatisticTable::Row& link, std::size_t wire_bytes) const;
     void measure(std::size_t family);
     void measure_whole(std::size_t family, std::vector<std::size_t> which);
     void measure_ring(
@@ -63,6 +68,7 @@ private:
     const FoldedStep& folded_;
     const SystemParams& system_;
     CollectivePolicies policies_;
+    std::map<std::string, double, std::less<>> rates_;  ///< bytes a second, by link
     std::vector<Run> runs_;
     std::vector<Part> parts_;
 };

@@ -133,8 +133,10 @@ struct CollectiveOperation {
     /// buffers that it keeps in the L2; it takes longer where kernels beside it hold its bytes up.
     Bytes given_traffic;
     Bytes given_footprint;
-    /// With `given_traffic`: those of a rank with the same number, not 0, take turns on its links.
+    /// With `given_traffic`: those of a rank with the same number, not 0, take turns on its links,
+    /// which they keep busy for so long of the given time.
     std::uint32_t given_links = 0;
+    Time given_busy;
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< from this rank's arrival to that of the last untraced rank
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose

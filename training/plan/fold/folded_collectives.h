@@ -46,6 +46,7 @@ struct MeasuredCollective {
     Time time;
     Bytes traffic;    ///< that the rank's memory serves
     Bytes footprint;  ///< of its buffers
+    Time busy;        ///< so long of the time its busiest link is
     std::uint32_t blocks = 0;
     std::uint32_t threads = 0;
     std::uint32_t registers_per_thread = 0;

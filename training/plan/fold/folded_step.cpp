@@ -250,6 +250,7 @@ ExecutionGraph FoldedStep::graph(const Measured& measured) const {
         collective.given_footprint = found.footprint;
         collective.given_links =
             1 + static_cast<std::uint32_t>(families_[use.family].members.members);
+        collective.given_busy = found.busy;
         collective.thread_blocks = found.blocks;
         collective.threads_per_block = found.threads;
         collective.registers_per_thread = found.registers_per_thread;
