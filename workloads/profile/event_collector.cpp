@@ -167,7 +167,9 @@ void EventCollector::finish() {
     std::sort(raw_.steps.begin(), raw_.steps.end(), [](const RawStep& a, const RawStep& b) {
         return a.start < b.start;
     });
-    std::sort(raw_.updates.begin(), raw_.updates.end(), by_start);
+    std::sort(raw_.updates.begin(), raw_.updates.end(), [](const RawUpdate& a, const RawUpdate& b) {
+        return a.start < b.start;
+    });
     for (auto* intervals : {&raw_.forward, &raw_.backward, &raw_.optimizer})
         merge_intervals(*intervals);
     check_kernels();
@@ -424,7 +426,7 @@ bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
     case PhaseMark::kOptimizer:
         raw_.optimizer.push_back(interval);
         if (event.name.starts_with("Optimizer.step"))
-            raw_.updates.push_back(interval);
+            raw_.updates.push_back({interval.start, interval.end, name});
         break;
     case PhaseMark::kNothing:
         return false;

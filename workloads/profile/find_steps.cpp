@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/find_steps.h"
 
+#include "workloads/profile/classify.h"
+#include "workloads/profile/like_steps.h"
 #include "workloads/profile/repeats.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -22,6 +25,8 @@ constexpr double kBetweenMarks = 0.05;
 struct Content {
     std::uint64_t gpu = 0;
     std::uint64_t lost = 0;
+    bool trains = false;      ///< it has work of a backward pass or an optimizer
+    bool shows_calls = true;  ///< each operation has its own launch: what trains is known
     [[nodiscard]] bool whole() const {
         return static_cast<double>(lost) <= kLostShare * static_cast<double>(lost + gpu);
     }
@@ -79,14 +84,30 @@ private:
                 gpu.has_launch || last == FoundSteps::kOutside ? candidate_at(gpu.launch) : last;
             last = at;
             found_.step_of.push_back(at);
-            if (at == FoundSteps::kOutside)
+            if (at == FoundSteps::kOutside) {
                 ++outside_;
-            else
-                ++contents_[at].gpu;
+                continue;
+            }
+            Content& content = contents_[at];
+            ++content.gpu;
+            content.trains = content.trains || trains(gpu);
+            content.shows_calls = content.shows_calls && gpu.has_launch && !gpu.of_graph;
         }
         for (const std::uint64_t launch : raw_.lost_launches)
             if (const std::uint32_t at = candidate_at(launch); at != FoundSteps::kOutside)
                 ++contents_[at].lost;
+    }
+
+    [[nodiscard]] bool trains(const RawGpuEvent& gpu) {
+        if (covers(raw_.backward, gpu.launch) || covers(raw_.optimizer, gpu.launch))
+            return true;
+        if (gpu.work != GpuWork::kKernel)
+            return false;
+        of_optimizer_.resize(raw_.tasks.size());
+        std::optional<bool>& known = of_optimizer_[gpu.task];
+        if (!known)
+            known = classify_kernel(raw_.name_of(gpu)) == KernelClass::kOptimizer;
+        return *known;
     }
 
     bool by_marks() {
@@ -127,11 +148,87 @@ private:
             return false;  // one end tells no length
         look_into();
         leave_out_partial_first();
+        leave_out_before_own();
+        take_turns_together();
         take(
             {"step that an optimizer ends", "steps that optimizers end"},
             "after the last optimizer's step");
         tell_without_marks();
+        tell_unlike();
         return true;
+    }
+
+    /// Works of each candidate; with `updates` the optimizer's name that ends it and its works.
+    [[nodiscard]] StepWorks works(bool updates) const {
+        StepWorks all(candidates_.size());
+        std::vector<std::uint64_t> from(candidates_.size(), 0);
+        for (const RawUpdate& update : raw_.updates)
+            for (std::size_t at = 0; updates && at < from.size(); ++at)
+                if (update.end == candidates_[at].end) {
+                    from[at] = update.start;
+                    all[at].push_back(update.name);
+                }
+        std::size_t i = 0;
+        for (const RawGpuEvent& gpu : raw_.gpu.pass()) {
+            const std::uint32_t at = found_.step_of[i++];
+            if (at != FoundSteps::kOutside && gpu.launch >= from[at])
+                all[at].push_back(work_of(gpu));
+        }
+        return all;
+    }
+
+    /// Between two optimizers' steps there may be an evaluation, or an iteration without one.
+    void leave_out_before_own() {
+        const std::vector<std::size_t> before = works_before_own(works(false));
+        std::vector<std::size_t> seen(before.size(), 0);
+        std::vector<std::string> which;
+        std::size_t i = 0;
+        std::uint64_t left_out = 0;
+        for (const RawGpuEvent& gpu : raw_.gpu.pass()) {
+            const std::uint32_t at = found_.step_of[i++];
+            if (at == FoundSteps::kOutside || before[at] == 0 || seen[at]++ != before[at])
+                continue;
+            candidates_[at].start = gpu.launch;
+            which.push_back(called(candidates_[at], at));
+            left_out += before[at];
+        }
+        if (left_out == 0)
+            return;
+        found_.notes.push_back(fmt::format(
+            "{} before the own work of step{} {} left out: what the others do not have (warm-up, "
+            "an evaluation, an iteration whose optimizer was skipped)",
+            counted_steps(left_out, "GPU operation"), which.size() == 1 ? "" : "s",
+            fmt::join(which, ", ")));
+        const std::uint64_t behind = outside_;
+        look_into();
+        outside_ = behind;
+    }
+
+    /// Two optimizers that take turns (of a generator and a discriminator) end one step together.
+    void take_turns_together() {
+        const std::size_t turn = steps_in_turn(works(false), works(true));
+        if (turn == 1)
+            return;
+        std::vector<RawStep> joined;
+        for (std::size_t i = 0; i + turn <= candidates_.size(); i += turn)
+            joined.push_back({candidates_[i].start, candidates_[i + turn - 1].end, -1});
+        candidates_ = std::move(joined);
+        look_into();
+        found_.notes.push_back(
+            fmt::format("{} optimizers' steps that take turns are one step", turn));
+    }
+
+    void tell_unlike() {
+        constexpr double kMore = 1.5;
+        std::vector<std::uint64_t> sizes;
+        for (const Content& content : contents_)
+            sizes.push_back(content.gpu);
+        std::sort(sizes.begin(), sizes.end());
+        if (static_cast<double>(sizes.back()) > kMore * static_cast<double>(sizes.front()))
+            found_.notes.push_back(fmt::format(
+                "the steps that optimizers end hold {} to {} GPU operations: they may be unlike "
+                "iterations, or hold evaluations; step marks (profiler.step()) would tell",
+                sizes.front(), sizes.back()));
     }
 
     /// A recording may begin within a step.
@@ -214,6 +311,9 @@ private:
         std::vector<std::uint32_t> place(candidates_.size(), FoundSteps::kOutside);
         std::vector<std::string> empty;
         std::vector<std::string> broken;
+        std::vector<std::string> idle;
+        const bool any_trains = std::any_of(
+            contents_.begin(), contents_.end(), [](const Content& c) { return c.trains; });
         std::uint64_t lost = 0;
         std::uint64_t lost_kept = 0;
         std::size_t others = 0;
@@ -225,6 +325,8 @@ private:
             } else if (content.gpu == 0 || (any_whole && !content.whole())) {
                 broken.push_back(called(step, i));
                 lost += content.lost;
+            } else if (any_trains && !content.trains && content.shows_calls) {
+                idle.push_back(called(step, i));
             } else if (
                 !only_.empty() &&
                 std::find(only_.begin(), only_.end(), step.number) == only_.end()) {
@@ -256,6 +358,10 @@ private:
                 "{} no kernel in the trace: step{} {} left out",
                 lost == 1 ? "1 launch has" : fmt::format("{} launches have", lost),
                 broken.size() == 1 ? "" : "s", fmt::join(broken, ", ")));
+        if (!idle.empty())
+            because(fmt::format(
+                "step{} {} without a backward pass or an optimizer left out",
+                idle.size() == 1 ? "" : "s", fmt::join(idle, ", ")));
         if (others > 0)
             because(fmt::format(
                 "{} that other ranks did not trace left out", counted_steps(others, "step")));
@@ -278,7 +384,8 @@ private:
     const std::vector<std::int64_t>& only_;
     std::vector<RawStep> candidates_;
     std::vector<Content> contents_;
-    std::uint64_t outside_ = 0;  ///< GPU events in no candidate
+    std::vector<std::optional<bool>> of_optimizer_;  ///< by task
+    std::uint64_t outside_ = 0;                      ///< GPU events in no candidate
     FoundSteps found_;
 };
 

@@ -42,6 +42,13 @@ struct RawStep {
     std::int64_t number = -1;  ///< as the mark states it ("ProfilerStep#7"); -1: it states none
 };
 
+/// A call of an optimizer's step.
+struct RawUpdate {
+    std::uint64_t start = 0;
+    std::uint64_t end = 0;
+    Texts::Id name = 0;  ///< "Optimizer.step#AdamW.step"
+};
+
 /// Limits of the GPU and its SMs; 0 where the trace does not state one.
 struct GpuLimits {
     std::uint32_t compute_major = 0;  ///< of the compute capability
@@ -54,14 +61,14 @@ struct GpuLimits {
 struct RawTrace {
     TraceFileReport report;
     GpuLimits limits;
-    BigVector<RawGpuEvent> gpu;     ///< in launch order, which is start order on each stream
-    BigVector<Interval> syncs;      ///< calls that may wait for the GPU, by start
-    BigVector<StreamWait> waits;    ///< by thread, then start
-    BigVector<Interval> forward;    ///< merged
-    BigVector<Interval> backward;   ///< merged
-    BigVector<Interval> optimizer;  ///< merged
-    std::vector<Interval> updates;  ///< calls of an optimizer's step, by start
-    std::vector<RawStep> steps;     ///< by start
+    BigVector<RawGpuEvent> gpu;      ///< in launch order, which is start order on each stream
+    BigVector<Interval> syncs;       ///< calls that may wait for the GPU, by start
+    BigVector<StreamWait> waits;     ///< by thread, then start
+    BigVector<Interval> forward;     ///< merged
+    BigVector<Interval> backward;    ///< merged
+    BigVector<Interval> optimizer;   ///< merged
+    std::vector<RawUpdate> updates;  ///< calls of an optimizer's step, by start
+    std::vector<RawStep> steps;      ///< by start
     /// Launches of kernels that the trace does not hold, by time.
     std::vector<std::uint64_t> lost_launches;
     BigVector<Interval> communication;  ///< times when any communication kernel ran, merged

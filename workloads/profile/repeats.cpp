@@ -2,6 +2,7 @@
 #include "workloads/profile/repeats.h"
 
 #include "workloads/profile/classify.h"
+#include "workloads/profile/like_steps.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -15,12 +16,11 @@ namespace {
 constexpr double kLeastCovered = 0.75;  // of all GPU events
 constexpr std::size_t kMostEvents = 1U << 24U;
 
-/// What makes two GPU events the same work: kernel, launch shape and stream.
 std::vector<std::uint64_t> works_of(const RawTrace& raw) {
     std::vector<std::uint64_t> works;
     works.reserve(raw.gpu.size());
     for (const RawGpuEvent& gpu : raw.gpu.pass())
-        works.push_back(std::uint64_t{gpu.task} << 32U | gpu.stream);
+        works.push_back(work_of(gpu));
     return works;
 }
 

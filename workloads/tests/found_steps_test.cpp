@@ -131,6 +131,99 @@ TEST(FoundSteps, TwoOptimizersInARowEndOneStep) {
     EXPECT_EQ(trace.read().graph.steps, 2U);
 }
 
+/// Kernels one after another from `at` on, and the optimizer that ends them. \returns when it
+/// ended.
+double ended(
+    TraceText& trace, double at, const std::vector<const char*>& names, const char* own,
+    const char* optimizer = "Optimizer.step#Adam.step") {
+    for (const char* name : names) {
+        kernel(trace, at, 80, name);
+        at += 100;
+    }
+    kernel(trace, at + 1, 80, own);
+    trace.event("user_annotation", optimizer, "1", us(at), "10");
+    return at + 100;
+}
+
+TEST(FoundSteps, WhatOthersLackBeforeAnUnmarkedStepIsLeftOut) {
+    const std::vector<const char*> step{"forward", "loss", "gradients"};
+    const std::vector<const char*> first{"warm_up", "warm_up", "forward", "loss", "gradients"};
+    const std::vector<const char*> evaluated{"forward", "loss", "forward",  "loss",
+                                             "forward", "loss", "gradients"};
+    const std::vector<const char*> skipped{"forward", "loss", "gradients",
+                                           "forward", "loss", "gradients"};
+    for (const auto& other : {first, evaluated, skipped}) {
+        for (const bool at_first : {true, false}) {
+            TraceText trace;
+            double at = ended(trace, 1000, at_first ? other : step, "adam_kernel");
+            for (int i = 1; i < 4; ++i)
+                at = ended(trace, at, i == 2 && !at_first ? other : step, "adam_kernel");
+            const TraceWorkload workload = trace.read();
+            EXPECT_EQ(workload.graph.steps, 4U);
+            EXPECT_NEAR(iteration(workload), 400, 25) << other.size() << at_first;
+            EXPECT_TRUE(says(
+                workload, fmt::format(
+                              "{} GPU operations before the own work of step {} left out",
+                              other.size() - 3, at_first ? 0 : 2)));
+        }
+    }
+}
+
+TEST(FoundSteps, StepsThatDifferAreToldWhereNothingRepeats) {
+    TraceText trace;
+    double at = ended(trace, 1000, {"a", "b", "c"}, "adam_kernel");
+    at = ended(trace, at, {"d", "e", "f", "g", "h", "i", "j"}, "adam_kernel");
+    ended(trace, at, {"k", "l", "m"}, "adam_kernel");
+    EXPECT_TRUE(says(trace.read(), "the steps that optimizers end hold 4 to 8 GPU operations"));
+}
+
+TEST(FoundSteps, OptimizersThatTakeTurnsEndOneStepTogether) {
+    TraceText trace;
+    double at = 1000;
+    for (int i = 0; i < 3; ++i) {
+        at = ended(trace, at, {"critic", "critic"}, "adam_of_critic");
+        at = ended(trace, at, {"maker", "critic", "maker", "maker"}, "adam_of_maker");
+    }
+    const TraceWorkload workload = trace.read();
+    EXPECT_EQ(workload.graph.steps, 3U);
+    EXPECT_NEAR(iteration(workload), 800, 25);
+    EXPECT_TRUE(says(workload, "2 optimizers' steps that take turns are one step"));
+    TraceText named;  // the same work, by optimizers of other names
+    at = 1000;
+    for (int i = 0; i < 6; ++i)
+        at = i % 2 == 0 ? ended(named, at, {"forward", "loss", "gradients"}, "adam_kernel")
+                        : ended(
+                              named, at, {"forward", "loss", "loss", "gradients"}, "adam_kernel",
+                              "Optimizer.step#SGD.step");
+    EXPECT_EQ(named.read().graph.steps, 3U);
+    TraceText logs;  // every other step also logs: one optimizer, and much the same work
+    at = 1000;
+    for (int i = 0; i < 6; ++i)
+        at = i % 2 == 0 ? ended(logs, at, {"forward", "loss", "gradients"}, "adam_kernel")
+                        : ended(logs, at, {"forward", "loss", "log", "gradients"}, "adam_kernel");
+    EXPECT_EQ(logs.read().graph.steps, 6U);
+}
+
+TEST(FoundSteps, AMarkWithoutTrainingAmongThoseThatTrainIsNoStep) {
+    TraceText trace;
+    double at = 1000;
+    for (int step = 0; step < 4; ++step) {
+        const double begin = at;
+        kernel(trace, at, 100);
+        kernel(trace, at + 120, 100);
+        if (step != 1 && step != 3) {
+            trace.event("cpu_op", "MmBackward0", "1", us(at + 239), "20");
+            kernel(trace, at + 240, 200);
+        }
+        at += 500;
+        mark(trace, step, begin, at);
+    }
+    const TraceWorkload workload = trace.read();
+    EXPECT_EQ(workload.graph.steps, 2U);
+    EXPECT_NEAR(iteration(workload), 465, 25);
+    EXPECT_TRUE(says(workload, "steps 1, 3 without a backward pass or an optimizer left out"));
+}
+
 TEST(FoundSteps, ARepeatedSequenceOfKernelsIsAStep) {
     TraceText trace;
     double at = 1000;
