@@ -148,6 +148,72 @@ def only_optimizer(draw):
     return ranks, sum(op["us"] for op in work) + 18
 
 
+def updated(recording, work, optimizer="SGD"):
+    recording.run(work)
+    recording._event("user_annotation", f"Optimizer.step#{optimizer}.step", recording.time - 6, 5, {})
+
+
+def extra_before_update(draw):
+    """Without marks, what runs between two optimizers' steps is no part of them."""
+    work = plain(draw)(0)
+    extra = draw.choice([[gemm(700, "evaluation")] * 4, work])  # the latter: a step whose optimizer was skipped
+    at = draw.randrange(4)
+    ranks = []
+    for rank in range(2):
+        recording = Recording(rank, 2)
+        for number in range(4):
+            if number == at:
+                recording.run(extra)
+            updated(recording, work)
+        ranks.append(recording)
+    return ranks, sum(op["us"] for op in work) + 18
+
+
+def optimizers_in_turn(draw):
+    first, second = plain(draw)(0), [gemm(150, "critic") for _ in range(3)]
+    ranks = []
+    for rank in range(2):
+        recording = Recording(rank, 2)
+        for _ in range(3):
+            updated(recording, first)
+            updated(recording, second, "Adam")
+        ranks.append(recording)
+    return ranks, sum(op["us"] for op in first + second) + 36
+
+
+def mark_of_evaluation(draw):
+    work = plain(draw)(0)
+    ranks = []
+    for rank in range(2):
+        recording = Recording(rank, 2)
+        for number in range(3):
+            begin = recording.time
+            recording.step(number, work)
+            recording._event("cpu_op", "autograd::engine::evaluate_function: MmBackward0", begin - 2,
+                             recording.time - begin - 20, {})
+        recording.step(3, [gemm(draw.randint(300, 900), "evaluation") for _ in range(3)])
+        ranks.append(recording)
+    return ranks, min(mean_of(r, (0, 1, 2)) for r in ranks)
+
+
+def middle_stage(draw):
+    """One rank of a pipeline: ranks that do as it does would wait for each other."""
+    def arrives(peer):
+        return collective("recv", 60, 1048576, ranks=[0, 1, 2, 3], **{"Src Rank": peer})
+
+    def leaves(peer):
+        return collective("send", 60, 1048576, ranks=[0, 1, 2, 3], **{"Dst Rank": peer})
+    work = []
+    for _ in range(draw.randint(1, 3)):
+        work += [arrives(0), gemm(draw.randint(100, 300)), leaves(2)]
+    for _ in range(draw.randint(1, 3)):
+        work += [arrives(2), gemm(draw.randint(100, 300)), leaves(0)]
+    recording = Recording(1, 4)
+    for number in range(2):
+        recording.step(number, work)
+    return [recording], mean_step(recording)
+
+
 def uneven(draw):
     parts = [[draw.randint(0, 4) * 524288 for _ in range(2)] for _ in range(2)]
 
@@ -261,7 +327,8 @@ def a_rank_missing(draw):
 
 
 WAYS = [whole, empty_mark, empty_mark_between, work_between, work_before, lost_kernels, without_time,
-        negative_operator, text_for_grid, only_optimizer, uneven, sends, sends_without_peer, several_kernels, no_header,
+        negative_operator, text_for_grid, only_optimizer, extra_before_update, optimizers_in_turn,
+        mark_of_evaluation, middle_stage, uneven, sends, sends_without_peer, several_kernels, no_header,
         other_steps, one_of_groups, odd_group, unknown_sizes, other_library, another_order, another_kind,
         a_rank_missing]
 
@@ -377,7 +444,8 @@ class BrokenTraces(unittest.TestCase):
         self.assertEqual(count.get("odd_group"), {"refused"})
         self.assertEqual(count.get("another_kind"), {"refused"})
         self.assertEqual(count.get("a_rank_missing"), {"refused"})
-        for way in ("uneven", "sends", "one_of_groups", "unknown_sizes", "other_library", "another_order"):
+        for way in ("uneven", "sends", "one_of_groups", "unknown_sizes", "other_library", "another_order",
+                    "extra_before_update", "optimizers_in_turn", "mark_of_evaluation", "middle_stage"):
             self.assertEqual(count.get(way), {"replayed"}, way)
 
 

@@ -51,8 +51,13 @@ class Spreader {
 public:
     Spreader(
         ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-        const std::function<Time(std::size_t)>& traced) :
-        graph_(graph), rank_(rank), world_(world), ranks_(ranks), traced_(traced) {}
+        const std::function<Time(std::size_t)>& traced, SpreadMessages kind) :
+        graph_(graph),
+        rank_(rank),
+        world_(world),
+        ranks_(ranks),
+        traced_(traced),
+        matches_(kind == SpreadMessages::kMatch) {}
 
     Spread run() {
         lay_out();
@@ -151,9 +156,9 @@ private:
             const std::size_t group = std::get<0>(key);
             const auto there = received.find(key);
             const bool same_size = members(group, 0).size() == traced_groups_[group].ranks.size();
-            if (same_size && there != received.end() && there->second == sizes) {
+            if (matches_ && same_size && there != received.end() && there->second == sizes) {
                 matching_.insert(key);
-                matched_ += 2 * sizes.size();
+                spread_.matched += 2 * sizes.size();
             }
         }
     }
@@ -256,13 +261,16 @@ private:
                 "the trace is of a run of {} ranks: groups that reach to its end reach to the end "
                 "of {}, with the same bytes a rank",
                 world_, ranks_));
-        if (messages_ > matched_)
+        if (messages_ > spread_.matched)
             spread_.notes.push_back(fmt::format(
-                "{} of {} sends and receives of the one traced rank match none of a rank that does "
-                "the same: each holds a thread block for its traced time, which is all that is "
+                "{} of {} sends and receives of the one traced rank {}: each holds a thread block "
+                "for its traced time, which is all that is "
                 "known "
                 "of other stages; without overlap, what they do in addition is missing",
-                messages_ - matched_, messages_));
+                messages_ - spread_.matched, messages_,
+                matches_ ? "match none of a rank that does the same"
+                         : "belong to a stage of a pipeline: ranks that all do the same would wait "
+                           "for each other"));
         if (uneven_ > 0)
             spread_.notes.push_back(
                 resized_ ? fmt::format(
@@ -289,12 +297,12 @@ private:
     std::uint32_t world_;
     std::uint32_t ranks_;
     const std::function<Time(std::size_t)>& traced_;
+    bool matches_;
     Spread spread_;
     std::vector<std::optional<RankBox>> boxes_;  ///< by group; nothing: all ranks
     std::vector<Group> traced_groups_;
     std::set<Key> matching_;
     std::uint64_t messages_ = 0;
-    std::uint64_t matched_ = 0;
     std::uint64_t uneven_ = 0;
     bool resized_ = false;
     std::size_t everyone_ = 0;
@@ -318,8 +326,8 @@ std::vector<std::string> why_not_spread(
 
 Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-    const std::function<Time(std::size_t)>& traced) {
-    return Spreader(graph, rank, world, ranks, traced).run();
+    const std::function<Time(std::size_t)>& traced, SpreadMessages messages) {
+    return Spreader(graph, rank, world, ranks, traced, messages).run();
 }
 
 }  // namespace switchfold

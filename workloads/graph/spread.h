@@ -11,9 +11,16 @@
 
 namespace switchfold {
 
+/// What becomes of the traced rank's sends and receives.
+enum class SpreadMessages : std::uint8_t {
+    kMatch,  ///< they match those of ranks that do the same, where these are as many and as large
+    kHold,   ///< all take as long as traced: such ranks would wait for each other
+};
+
 /// How one traced rank was made to stand for all.
 struct Spread {
     std::vector<std::string> notes;  ///< what was assumed, a sentence each
+    std::uint64_t matched = 0;       ///< sends and receives that match another rank's
     std::vector<std::string>
         problems;  ///< why it cannot stand for all; the graph is then unchanged
 };
@@ -26,7 +33,8 @@ struct Spread {
 /// the trace, by index.
 [[nodiscard]] Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-    const std::function<Time(std::size_t)>& traced);
+    const std::function<Time(std::size_t)>& traced,
+    SpreadMessages messages = SpreadMessages::kMatch);
 
 /// Why the rank cannot stand for `ranks` ranks, without changing the graph: empty if it can.
 [[nodiscard]] std::vector<std::string> why_not_spread(

@@ -45,19 +45,37 @@ bool all_do_the_same(const ExecutionGraph& graph) {
     return true;
 }
 
+/// Operations of all ranks together that are followed to their end: some gigabytes and a minute.
+constexpr std::uint64_t kMostFollowed = 20'000'000;
+
+/// Sends and receives that match those of ranks that do the same are kept only if all ranks end.
+WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks) {
+    const TraceFileReport& file = trace.files.front();
+    const auto& measured = trace.measured.front();
+    const auto traced = [&](std::size_t i) {
+        return i < measured.size() ? measured[i].end - measured[i].start : Time();
+    };
+    const ExecutionGraph one = trace.graph;
+    Spread spread = spread_over_ranks(
+        trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kMatch);
+    const std::uint64_t operations = std::uint64_t{one.ranks.front()->operations.size()} * ranks;
+    if (spread.matched > 0 && operations <= kMostFollowed) {
+        const Impossible impossible = impossible_runs(trace.graph);
+        if (!impossible.overlapped.empty() || !impossible.serial.empty()) {
+            trace.graph = one;
+            spread = spread_over_ranks(
+                trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kHold);
+        }
+    }
+    return {std::move(spread.notes), std::move(spread.problems)};
+}
+
 }  // namespace
 
 WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
     const auto traced = static_cast<std::uint32_t>(trace.files.size());
-    if (traced == 1 && (for_all || ranks == 1)) {
-        const TraceFileReport& file = trace.files.front();
-        const auto& measured = trace.measured.front();
-        Spread spread =
-            spread_over_ranks(trace.graph, file.rank, file.world_size, ranks, [&](std::size_t i) {
-                return i < measured.size() ? measured[i].end - measured[i].start : Time();
-            });
-        return {std::move(spread.notes), std::move(spread.problems)};
-    }
+    if (traced == 1 && (for_all || ranks == 1))
+        return spread_one(trace, ranks);
     const bool whole = trace.files.back().rank + 1 == traced;
     if (traced < ranks && ranks % traced == 0 && whole &&
         trace.graph.provenance.world_size == traced)

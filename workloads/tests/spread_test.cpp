@@ -2,6 +2,7 @@
 #include "workloads/graph/spread.h"
 
 #include "workloads/graph/order_check.h"
+#include "workloads/profile/whole_run.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -104,6 +105,29 @@ TEST(Spread, AStageInTheMiddleSendsOnAndReceivesFromBehind) {
     EXPECT_EQ(std::get<SendOperation>(graph.ranks[6]->operations[1].body).peer, 0U);
     EXPECT_EQ(std::get<ReceiveOperation>(graph.ranks[6]->operations[0].body).peer, 4U);
     EXPECT_TRUE(why_it_cannot_end(graph).empty());
+}
+
+TEST(Spread, MessagesOfAStageThatWouldWaitForItselfAreHeld) {
+    TraceWorkload trace;
+    trace.graph = one_rank(
+        {{"pipeline", {0, 1, 2, 3}}},
+        {ReceiveOperation{0, Bytes(64), 5}, SendOperation{2, Bytes(64), 5}});
+    trace.files.emplace_back();
+    trace.files[0].rank = 1;
+    trace.files[0].world_size = 4;
+    trace.measured.emplace_back();
+    for (int i = 0; i < 2; ++i)
+        trace.measured[0].push_back({microseconds(20 * i), microseconds(20 * i + 10)});
+    const WholeRun run = complete_run(trace, 4, true);
+    EXPECT_TRUE(run.problems.empty());
+    ASSERT_EQ(run.notes.size(), 1U);
+    EXPECT_NE(run.notes[0].find("2 of 2 sends and receives"), std::string::npos) << run.notes[0];
+    EXPECT_NE(run.notes[0].find("stage of a pipeline"), std::string::npos) << run.notes[0];
+    const Impossible impossible = impossible_runs(trace.graph);
+    EXPECT_TRUE(impossible.overlapped.empty());
+    EXPECT_TRUE(impossible.serial.empty());
+    const auto& held = std::get<CollectiveOperation>(trace.graph.ranks[3]->operations[1].body);
+    EXPECT_EQ(held.given, microseconds(10));
 }
 
 TEST(Spread, AMessageThatNobodyMatchesTakesItsTracedTime) {
