@@ -293,11 +293,10 @@ private:
             operation.body = CopyOperation{kind.copy, Bytes(gpu.bytes), Time(gpu.duration)};
             return;
         }
-        if (gpu.work == GpuWork::kCommunication)
-            if (auto body = communication_.body_of(gpu, messages)) {
-                operation.body = std::move(*body);
-                return;
-            }
+        if (gpu.work == GpuWork::kCommunication) {
+            operation.body = communication_.body_of(gpu, messages);
+            return;
+        }
         const GpuTask& task = raw_.tasks[gpu.task];
         KernelOperation kernel;
         kernel.grid = task.grid == kUnknownShape ? Dim3{} : task.grid;

@@ -45,9 +45,9 @@ constexpr std::array<std::string_view, 13> kElementwise{
     "elementwise", "vectorized", "unrolled",  "triton_poi", "pointwise", "dropout", "gelu",
     "relu",        "pool",       "op_tensor", "mul",        "add",       "clamp"};
 /// Words of kernels that move data between GPUs, by library: NCCL and its kin, PyTorch's symmetric
-/// memory, vLLM, FlashInfer and TensorRT-LLM, quickreduce, Transformer Engine's userbuffers,
-/// NVSHMEM, DeepEP and hybrid EP.
-constexpr std::array<std::string_view, 26> kCommunicationWords{
+/// memory, vLLM, AITER, FlashInfer and TensorRT-LLM, quickreduce, Transformer Engine's userbuffers,
+/// NVSHMEM, DeepEP and its kin.
+constexpr std::array<std::string_view, 38> kCommunicationWords{
     "nccl",
     "rccl",
     "msccl",
@@ -60,6 +60,9 @@ constexpr std::array<std::string_view, 26> kCommunicationWords{
     "multimem_all_gather",
     "multimem_reduce_scatter",
     "cross_device_reduce",
+    "cross_device_store",
+    "aiter::allgather",
+    "aiter::all_gather",
     "allreduce_fusion",
     "allreducekernel",
     "allreduce_kernel",
@@ -71,6 +74,15 @@ constexpr std::array<std::string_view, 26> kCommunicationWords{
     "nvshmem",
     "deep_ep",
     "hybrid_ep",
+    "uccl::",
+    "mori::",
+    "mooncake",
+    "epdispatch",
+    "epcombine",
+    "pplx::",
+    "moea2a",
+    "moealltoall",
+    "moe_all_to_all",
     "ibgda",
     "symm_mem",
     "symmetric_memory"};
@@ -133,14 +145,21 @@ classify_collective(std::string_view collective, std::string_view kernel) {
         return CollectiveKind::kAllReduce;
     if (has("reducescatter") || has("reduce_scatter"))
         return CollectiveKind::kReduceScatter;
-    // vLLM's and quickreduce's all-reduces do not say so.
-    if (has("allreduce") || has("all_reduce") || has("cross_device_reduce") || has("quickreduce"))
+    // vLLM's and quickreduce's all-reduces do not say so; NVSHMEM's leave the sum on every GPU.
+    if (has("allreduce") || has("all_reduce") || has("cross_device_reduce") || has("quickreduce") ||
+        (has("nvshmem") && has("reduce")))
         return CollectiveKind::kAllReduce;
     if (has("allgather") || has("all_gather") || has("fcollect"))
         return CollectiveKind::kAllGather;
     if (has("broadcast"))
         return CollectiveKind::kBroadcast;
-    if (has("sendrecv") || has("alltoall") || has("all_to_all") || has("dispatch") ||
+    // c10d's names alone: kernels of these words copy within a GPU.
+    const std::string call = lower(collective);
+    if (contains(call, "gather"))
+        return CollectiveKind::kGather;
+    if (contains(call, "scatter"))
+        return CollectiveKind::kScatter;
+    if (has("sendrecv") || has("alltoall") || has("all_to_all") || has("a2a") || has("dispatch") ||
         has("combine"))
         return CollectiveKind::kAllToAll;
     if (has("_reduce") || has("reduce_") || has(":reduce") || text.substr(0, 7) == "reduce ")
@@ -229,7 +248,7 @@ std::optional<Datatype> kernel_datatype(std::string_view kernel) {
 
 std::string_view kernel_algorithm(std::string_view kernel) {
     const std::string_view name = kernel.substr(0, kernel.find('('));
-    if (contains(name, "ncclSymk"))
+    if (contains(name, "ncclSym"))
         return contains(name, "MC") ? "nvls" : "symmetric";
     return contains(name, "_TREE_LL") ? "tree" : "";
 }

@@ -25,7 +25,7 @@ struct Size {
 /// Size from the kernel's own counts, which are those of its collective.
 Size counted_size(
     const RawTrace& raw, const RawGpuEvent& gpu, const CollectiveDetails& details,
-    CollectiveKind kind) {
+    CollectiveKind kind, std::size_t group_size) {
     Size size;
     const std::string_view stated = raw.texts[details.datatype];
     const std::optional<ElementWidth> width = element_width(stated);
@@ -37,6 +37,11 @@ Size counted_size(
     std::uint64_t elements = details.in_elements;
     if (kind == CollectiveKind::kAllGather)
         elements = std::max(elements, details.out_elements);
+    // All parts together: c10d states them of the side that the root has.
+    if (kind == CollectiveKind::kGather)
+        elements = std::max(details.out_elements, details.in_elements * group_size);
+    if (kind == CollectiveKind::kScatter)
+        elements = std::max(details.in_elements, details.out_elements * group_size);
     size.known = elements > 0 && elements < (1ULL << 48U);
     if (size.known)
         size.bytes = width ? width->bytes(elements) : size_of(size.datatype) * elements;
@@ -207,9 +212,10 @@ std::optional<UnevenExchange> exchange_of(
     const auto own = std::lower_bound(ranks.begin(), ranks.end(), raw.report.rank);
     if (own == ranks.end() || *own != raw.report.rank)
         return std::nullopt;
-    const std::uint64_t width = size_of(collective.datatype).count();
+    const ElementWidth width =
+        element_width(raw.texts[details.datatype]).value_or(ElementWidth{collective.datatype, 1});
     const auto bytes = [width](std::uint64_t elements) {
-        return elements < (1ULL << 48U) ? elements * width : 0;
+        return elements < (1ULL << 48U) ? width.bytes(elements).count() : 0;
     };
     const auto sent =
         part_bytes(raw.texts[details.in_splits], bytes(details.in_elements), ranks.size());
@@ -232,7 +238,7 @@ CollectiveOperation describe_collective(
     const RawTrace& raw, const RawGpuEvent& gpu, CollectiveKind kind, std::size_t group_size) {
     const CollectiveDetails& details = raw.collectives[gpu.details];
     const GpuTask& task = raw.tasks[gpu.task];
-    Size size = counted_size(raw, gpu, details, kind);
+    Size size = counted_size(raw, gpu, details, kind, group_size);
     if (!size.known)
         size = tensor_size(raw, gpu, details, kind, group_size);
     CollectiveOperation collective;

@@ -99,15 +99,15 @@ void CommunicationBodies::take_parts(
     collective.exchange = static_cast<std::uint32_t>(exchanges_.size());
 }
 
-std::optional<OperationBody>
+OperationBody
 CommunicationBodies::body_of(const RawGpuEvent& gpu, const std::vector<RawMessage>& messages) {
     const auto kind = collective_kind(raw_, gpu);
     if (!kind) {
         ++unknown_;
-        return std::nullopt;
+        return alone_as_traced(gpu, CollectiveKind::kSendReceive);
     }
     const CollectiveDetails& details = raw_.collectives[gpu.details];
-    if (is_point_to_point(raw_, details)) {
+    if (is_point_to_point(raw_, gpu)) {
         if (messages.empty()) {
             unmatched_ += details.messages == 0 ? 1 : 0;
             return alone_as_traced(gpu, CollectiveKind::kSendReceive);
@@ -140,10 +140,13 @@ std::uint32_t CommunicationBodies::find_group(const CollectiveDetails& details) 
     Group group;
     group.name = details.group_name == 0 ? "world" : raw_.texts[details.group_name];
     group.ranks = group_ranks(raw_, details);
-    unlisted_groups_ += lists_ranks(raw_, details) || group.ranks.size() < 2 ||
-                                group.ranks.size() == raw_.report.world_size
-                            ? 0
-                            : 1;
+    if (!lists_ranks(raw_, details) && group.ranks.size() > 1 &&
+        group.ranks.size() != raw_.report.world_size) {
+        const std::vector<std::uint32_t> listed = listed_ranks(raw_, details);
+        const bool goes_on = !listed.empty() && listed.size() < group.ranks.size() &&
+                             std::equal(listed.begin(), listed.end(), group.ranks.begin());
+        ++(goes_on ? cut_groups_ : unlisted_groups_);
+    }
     members_ += group.ranks.size();
     if (members_ > kMostMembers)
         throw ConfigError(
@@ -157,9 +160,9 @@ std::uint32_t CommunicationBodies::find_group(const CollectiveDetails& details) 
 void CommunicationBodies::tell(std::vector<std::string>& warnings) const {
     if (unknown_ > 0)
         warnings.push_back(fmt::format(
-            "{} communication kernels of unknown kind are taken as plain kernels that move no "
-            "bytes",
-            unknown_));
+            "{} communication kernel{} of unknown kind (barriers, signals): each holds its thread "
+            "blocks for its traced time",
+            unknown_, unknown_ == 1 ? " is" : "s are"));
     if (unmatched_ > 0)
         warnings.push_back(fmt::format(
             "{} point-to-point call{} no peer or size, so nothing matches sends with receives: "
@@ -176,6 +179,12 @@ void CommunicationBodies::tell(std::vector<std::string>& warnings) const {
         warnings.push_back(fmt::format(
             "{} all-to-all{} as many split sizes as ranks: taken as even", other_parts_,
             other_parts_ == 1 ? " does not state" : "s do not state"));
+    if (cut_groups_ > 0)
+        warnings.push_back(fmt::format(
+            "the list{} of {} process group{} cut short (\"...\"): taken to go on as {}",
+            cut_groups_ == 1 ? "" : "s", cut_groups_,
+            cut_groups_ == 1 ? "'s ranks is" : "s' ranks are",
+            cut_groups_ == 1 ? "it begins" : "they begin"));
     if (unlisted_groups_ > 0)
         warnings.push_back(fmt::format(
             "the ranks of {} process group{} not listed: taken as neighbours, as frameworks "

@@ -27,8 +27,8 @@ public:
     /// One of them.
     [[nodiscard]] OperationBody
     message_body(const RawGpuEvent& gpu, const RawMessage& message) const;
-    /// What the kernel becomes; of several messages the first. Nothing for an unknown kind.
-    [[nodiscard]] std::optional<OperationBody>
+    /// What the kernel becomes; of several messages the first.
+    [[nodiscard]] OperationBody
     body_of(const RawGpuEvent& gpu, const std::vector<RawMessage>& messages);
     /// Adds what was assumed, a sentence each.
     void tell(std::vector<std::string>& warnings) const;
@@ -54,6 +54,7 @@ private:
     std::uint64_t without_model_ = 0;
     std::uint64_t other_parts_ = 0;
     std::uint64_t unlisted_groups_ = 0;
+    std::uint64_t cut_groups_ = 0;
     std::uint64_t members_ = 0;
 };
 

@@ -133,6 +133,9 @@ void EventCollector::join_launches() {
     // Without any join the trace has no correlations: then nothing is known to be lost.
     const bool joins = std::any_of(
         raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return gpu.has_launch; });
+    for (const std::uint64_t correlation : elsewhere_.pass())
+        static_cast<void>(launches_.join(correlation));
+    elsewhere_ = {};
     if (joins)
         raw_.lost_launches = launches_.lost();
     launches_ = {};
@@ -206,8 +209,11 @@ void EventCollector::count_events() {
 void EventCollector::add_gpu(const TraceEvent& event, GpuWork work) {
     if (work != GpuWork::kCopy)
         ++kernels_by_device_[event.device.value_or(0)];
-    if (only_device_ && event.device.value_or(0) != *only_device_)
+    if (only_device_ && event.device.value_or(0) != *only_device_) {
+        if (event.correlation)
+            elsewhere_.push_back(*event.correlation);
         return;
+    }
     if (event.without_time) {
         dropped_.add("GPU operations without a time");
         return;

@@ -83,6 +83,7 @@ private:
     Meanings meanings_{raw_.texts};
     BigVector<std::uint64_t> correlations_;  ///< of raw_.gpu, until joined with the launching calls
     BigVector<std::uint64_t> external_ids_;  ///< of raw_.gpu
+    BigVector<std::uint64_t> elsewhere_;     ///< correlations of other devices' operations
     Distinct<StreamKey> stream_keys_;
     std::vector<std::uint32_t> streams_;  ///< index into raw_.streams, by key
     std::unordered_map<Texts::Id, std::uint32_t> threads_;

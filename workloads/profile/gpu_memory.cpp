@@ -114,6 +114,9 @@ constexpr std::array kKnownMemories{
     KnownMemory{"mi300x", "", 5300},
     KnownMemory{"mi300a", "", 5300},
     KnownMemory{"mi308x", "", 5300},
+    KnownMemory{"radeon", "graphics", 8000, 280 * kGigabyte},  // ROCm's name for what it lacks
+    KnownMemory{"radeon", "graphics", 6000, 250 * kGigabyte},
+    KnownMemory{"radeon", "graphics", 5300, 190 * kGigabyte},
     KnownMemory{"mi250x", "", 1638},  // of one die, which is a device
     KnownMemory{"mi250", "", 1638},
     KnownMemory{"mi210", "", 1638},

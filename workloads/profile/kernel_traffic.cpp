@@ -201,8 +201,8 @@ std::vector<TensorShape> parse_shapes(std::string_view dims, std::string_view ty
     if (parsed_types.is_array())
         for (std::size_t i = 0; i < std::min(parsed.size(), parsed_types.size()); ++i)
             if (parsed_types[i].is_string())
-                if (const auto type = parse_datatype(parsed_types[i].get<std::string>())) {
-                    widths[i] = size_of(*type).count();
+                if (const auto type = element_width(parsed_types[i].get<std::string>())) {
+                    widths[i] = type->bytes(1).count();
                     if (!common && !parsed[i].empty())
                         common = widths[i];
                 }

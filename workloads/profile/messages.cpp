@@ -27,6 +27,12 @@ std::optional<std::uint32_t> peer_in_name(std::string_view call) {
     return code == std::errc{} ? std::optional(peer) : std::nullopt;
 }
 
+/// Collective that a batch's kernel is named after; sends and receives have a name for all.
+std::optional<CollectiveKind> batched_kind(const RawTrace& raw, const RawGpuEvent& gpu) {
+    const auto kind = classify_collective("", raw.name_of(gpu));
+    return kind == CollectiveKind::kAllToAll ? std::nullopt : kind;
+}
+
 class MessageFinder {
 public:
     MessageFinder(RawTrace& raw, const BigVector<CpuOperator>& operators) :
@@ -55,10 +61,9 @@ private:
     };
 
     [[nodiscard]] Bytes bytes_of(Texts::Id datatype, std::uint64_t in, std::uint64_t out) const {
-        const auto type = parse_datatype(raw_.texts[datatype]);
+        const auto width = element_width(raw_.texts[datatype]);
         const std::uint64_t elements = in > 0 ? in : out;
-        return type && elements < (1ULL << 48U) ? Bytes(elements * size_of(*type).count())
-                                                : Bytes();
+        return width && elements < (1ULL << 48U) ? width->bytes(elements) : Bytes();
     }
 
     /// A kernel with a call of its own; others may be of a batch.
@@ -89,7 +94,12 @@ private:
         raw_.messages.push_back({peer, transfer == Transfer::kSend, bytes});
     }
 
-    /// Point-to-point calls that launch nothing themselves, each with the kernels that follow.
+    [[nodiscard]] bool may_be_of_batch(Texts::Id call) const {
+        return transfer_of(raw_.texts[call]) != Transfer::kNone ||
+               classify_collective(raw_.texts[call], "").has_value();
+    }
+
+    /// Calls that launch nothing themselves, each with the kernels that follow.
     void find_batches() {
         if (items_.empty())
             return;
@@ -97,8 +107,7 @@ private:
             operators_.forget_at(i);
             const CpuOperator& op = operators_[i];
             const std::uint32_t communication = raw_.operator_kinds[op.kind].communication;
-            if (communication != 0 &&
-                transfer_of(raw_.texts[raw_.calls[communication - 1].name]) != Transfer::kNone &&
+            if (communication != 0 && may_be_of_batch(raw_.calls[communication - 1].name) &&
                 !launches(op))
                 items_.push_back({op.thread, op.start, false, i});
         }
@@ -131,11 +140,69 @@ private:
         return first != launches_.end() && first->first == op.thread && first->second <= op.end;
     }
 
-    void join(const std::vector<std::uint32_t>& calls, const std::vector<std::uint32_t>& kernels) {
+    [[nodiscard]] const OperatorKind& kind_of(std::uint32_t op) const {
+        return raw_.operator_kinds[operators_[op].kind];
+    }
+    [[nodiscard]] const CommunicationCall& call_of(std::uint32_t op) const {
+        return raw_.calls[kind_of(op).communication - 1];
+    }
+
+    /// NCCL may run one kind under another kernel's name: the calls come first.
+    void join(std::vector<std::uint32_t> calls, const std::vector<std::uint32_t>& kernels) {
+        const auto kind = batched_kind(raw_, raw_.gpu[kernels.front()]);
+        const bool of_kind =
+            kind && std::any_of(calls.begin(), calls.end(), [&](std::uint32_t op) {
+                return classify_collective(raw_.texts[call_of(op).name], "") == kind;
+            });
+        if (of_kind)
+            return join_collectives(calls, kernels);
+        std::erase_if(calls, [this](std::uint32_t op) {
+            return transfer_of(raw_.texts[call_of(op).name]) == Transfer::kNone;
+        });
+        if (!calls.empty())
+            join_messages(calls, kernels);
+    }
+
+    /// One collective that is as large as those of its kind, type and group together.
+    void join_collectives(
+        const std::vector<std::uint32_t>& calls, const std::vector<std::uint32_t>& kernels) {
+        for (const std::uint32_t kernel : kernels) {
+            RawGpuEvent& gpu = raw_.gpu[kernel];
+            const auto kind = batched_kind(raw_, gpu);
+            CollectiveDetails joined = raw_.collectives[gpu.details];
+            const OperatorKind* group = nullptr;
+            for (const std::uint32_t op : calls) {
+                const CommunicationCall& call = call_of(op);
+                if (classify_collective(raw_.texts[call.name], "") != kind)
+                    continue;
+                const OperatorKind& here = kind_of(op);
+                if (group != nullptr &&
+                    (call.datatype != joined.datatype || here.group_name != group->group_name ||
+                     here.group_ranks != group->group_ranks))
+                    return;  // their sizes do not add up
+                if (group == nullptr) {
+                    group = &here;
+                    gpu.issuer = op;
+                }
+                joined.name = call.name;
+                joined.datatype = call.datatype;
+                joined.in_elements += call.in_elements;
+                joined.out_elements += call.out_elements;
+            }
+            if (group == nullptr)
+                continue;
+            joined.group_name = group->group_name;
+            joined.group_ranks = group->group_ranks;
+            joined.group_size = group->group_size;
+            raw_.collectives[gpu.details] = joined;
+        }
+    }
+
+    void join_messages(
+        const std::vector<std::uint32_t>& calls, const std::vector<std::uint32_t>& kernels) {
         const auto first = static_cast<std::uint32_t>(raw_.messages.size());
         for (const std::uint32_t op : calls) {
-            const CommunicationCall& call =
-                raw_.calls[raw_.operator_kinds[operators_[op].kind].communication - 1];
+            const CommunicationCall& call = call_of(op);
             const bool sends = transfer_of(raw_.texts[call.name]) == Transfer::kSend;
             const std::uint32_t peer = sends ? call.to_rank : call.from_rank;
             const Bytes bytes = bytes_of(call.datatype, call.in_elements, call.out_elements);
@@ -145,7 +212,7 @@ private:
             }
             raw_.messages.push_back({peer, sends, bytes});
         }
-        const OperatorKind& kind = raw_.operator_kinds[operators_[calls.front()].kind];
+        const OperatorKind& kind = kind_of(calls.front());
         for (const std::uint32_t kernel : kernels) {
             RawGpuEvent& gpu = raw_.gpu[kernel];
             gpu.issuer = calls.front();  // one call: join_kernels_of_calls() takes them together
@@ -182,10 +249,11 @@ bool is_batch(const RawTrace& raw, const CollectiveDetails& details) {
     return details.name == 0 && raw.texts[details.call] == "nccl:coalesced";
 }
 
-bool is_point_to_point(const RawTrace& raw, const CollectiveDetails& details) {
+bool is_point_to_point(const RawTrace& raw, const RawGpuEvent& gpu) {
+    const CollectiveDetails& details = raw.collectives[gpu.details];
     const Texts::Id name = details.name != 0 ? details.name : details.call;
     return details.messages > 0 || transfer_of(raw.texts[name]) != Transfer::kNone ||
-           is_batch(raw, details);
+           (is_batch(raw, details) && !batched_kind(raw, gpu));
 }
 
 void find_messages(RawTrace& raw, const BigVector<CpuOperator>& operators) {

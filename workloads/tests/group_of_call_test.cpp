@@ -2,6 +2,7 @@
 #include "workloads/tests/trace_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -58,6 +59,24 @@ TEST(GroupOfCall, GroupsOfOtherTensorsAreTheWorld) {
     }
     issued_by("alltoall_base_", "[[64], [8], []]", group);
     EXPECT_EQ(group.ranks.size(), 16U) << "shares of an all-to-all need not be equal";
+}
+
+TEST(GroupOfCall, ACutListGoesOnAndIsToldSo) {
+    const auto notes = [](const std::string& ranks) {
+        TraceText text;
+        text.header(
+            R"("deviceProperties": [{"id": 0, "name": "NVIDIA A100", "totalGlobalMem": 84000000000}], "distributedInfo": {"rank": 9, "world_size": 64},)");
+        text.launch(
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "2", "20", "20", "100",
+            fmt::format(
+                R"("Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64, "Process Group Name": "1", "Group size": 8, "Process Group Ranks": "{}")",
+                ranks));
+        return fmt::format("{}", fmt::join(text.read().files[0].warnings, "; "));
+    };
+    EXPECT_NE(
+        notes("[1, 9, 17, ...]").find("cut short (\"...\"): taken to go on"), std::string::npos);
+    EXPECT_EQ(notes("[1, 9, 17, ...]").find("taken as neighbours"), std::string::npos);
+    EXPECT_NE(notes("[]").find("taken as neighbours"), std::string::npos);
 }
 
 }  // namespace

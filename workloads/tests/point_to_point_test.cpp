@@ -59,6 +59,27 @@ TEST(PointToPoint, ASendGoesToItsPeerWithItsBytes) {
     EXPECT_TRUE(why_it_cannot_end(workload.graph).empty());
 }
 
+TEST(PointToPoint, SizesAreThoseOfPyTorchsTypes) {
+    for (const auto& [type, bytes] :
+         {std::pair{"ComplexFloat", 8}, {"Float4_e2m1fn_x2", 1}, {"UInt16", 2}, {"Short", 2}}) {
+        const std::string text = fmt::format(
+            R"("Collective name": "send", "dtype": "{}", "In msg nelems": 512, "Out msg nelems": 512, "Dst Rank": 1)",
+            type);
+        TraceText trace;
+        step(trace.header(header(0, 2))).launch(kSendRecv, "1", "20", "10", "50", text);
+        const auto sent = std::get<SendOperation>(on_gpu(trace.read(), 0).at(0).body);
+        EXPECT_EQ(sent.bytes, Bytes(512 * static_cast<std::uint64_t>(bytes))) << type;
+    }
+    TraceText trace;
+    step(trace.header(header(0, 2)))
+        .launch(
+            kSendRecv, "1", "20", "10", "50",
+            R"("Collective name": "all_to_allv", "dtype": "ComplexFloat", "In msg nelems": 64, "Out msg nelems": 64, "In split size": "[48, 16]", "Out split size": "[48, 16]")");
+    const TraceWorkload workload = trace.read();
+    ASSERT_EQ(workload.graph.exchanges.size(), 1U);
+    EXPECT_EQ(workload.graph.exchanges[0].at(0, 1), 16U * 8);
+}
+
 TEST(PointToPoint, OlderVersionsNameThePeerInTheCall) {
     TraceText trace;
     step(trace.header(header(2, 4)))
@@ -104,6 +125,35 @@ TEST(PointToPoint, MessagesOfABatchMoveAtTheSameTime) {
     };
     EXPECT_NE(std::find(after.begin(), after.end(), index_of(2)), after.end());
     EXPECT_EQ(workload.files[0].warnings.size(), 0U);
+}
+
+TEST(PointToPoint, ABatchOfCollectivesIsOneOfTheirSizes) {
+    const auto gather = [](std::uint64_t elements, const char* type) {
+        return fmt::format(
+            R"("Collective name": "_allgather_base", "dtype": "{}", "In msg nelems": {}, "Out msg nelems": {}, "Process Group Name": "0")",
+            type, elements, 2 * elements);
+    };
+    const auto batch = [&](const char* second) {
+        TraceText trace;
+        step(trace.header(header(0, 2)))
+            .event("cpu_op", "record_param_comms", "1", "20", "1", gather(512, "BFloat16"))
+            .event("cpu_op", "record_param_comms", "1", "22", "1", gather(256, second))
+            .event("user_annotation", "nccl:coalesced", "1", "24", "5")
+            .launch("ncclDevKernel_AllGather_RING_LL(x)", "25", "20", "30", "50")
+            .launch("gemm", "50", "7", "80", "10");
+        return trace.read();
+    };
+    const TraceWorkload workload = batch("BFloat16");
+    const auto one = std::get<CollectiveOperation>(on_gpu(workload, 0).at(0).body);
+    EXPECT_EQ(one.kind, CollectiveKind::kAllGather);
+    EXPECT_EQ(one.bytes, Bytes(2 * 2 * (512 + 256)));
+    EXPECT_FALSE(one.holds_blocks);
+    EXPECT_EQ(workload.files[0].warnings.size(), 0U);
+    // Sizes in two types do not add up here: the size is unknown, the kind is not.
+    const TraceWorkload mixed = batch("Float");
+    const auto unknown = std::get<CollectiveOperation>(on_gpu(mixed, 0).at(0).body);
+    EXPECT_EQ(unknown.kind, CollectiveKind::kAllGather);
+    EXPECT_EQ(unknown.size_source, SizeSource::kEstimatedFromDuration);
 }
 
 TEST(PointToPoint, WithoutAPeerItHoldsItsBlocksForItsTime) {
@@ -209,6 +259,10 @@ TEST(SeveralRanksInAFile, TwoGpusOfAProcessAreTwoRanks) {
     EXPECT_EQ(workload.files[0].kernels, 1U);
     EXPECT_EQ(workload.files[1].kernels, 1U);
     EXPECT_EQ(workload.files[1].world_size, 2U);
+    for (const TraceFileReport& file : workload.files)
+        for (const std::string& note : file.warnings)
+            EXPECT_EQ(note.find("no kernel in the trace"), std::string::npos)
+                << "a launch of the other GPU's kernel is not lost: " << note;
 }
 
 TEST(SeveralRanksInAFile, RanksThatATaggedMergeHoldsAreParted) {
