@@ -86,6 +86,10 @@ void EventCollector::add(const TraceEvent& event) {
     case EventKind::kPython:
         dropped_.add("Python frames");
         break;
+    case EventKind::kForeignCall:
+        other_runtimes_.emplace(event.category);
+        dropped_.add("calls of other runtimes than CUDA's and HIP's");
+        break;
     case EventKind::kUnknown:
         dropped_.add("other categories");
         break;

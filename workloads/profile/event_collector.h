@@ -37,6 +37,8 @@ public:
     }
     /// Processes that launched kernels, as the trace names them.
     [[nodiscard]] const std::set<std::string>& processes() const { return processes_; }
+    /// Categories of calls of other runtimes than CUDA's and HIP's.
+    [[nodiscard]] const std::set<std::string>& other_runtimes() const { return other_runtimes_; }
     /// Adds shapes to operators without them; call after the last event. Throws ConfigError if the
     /// execution trace is from another run.
     void take_shapes(const ExecutionTrace& trace);
@@ -94,6 +96,7 @@ private:
     /// Most bytes handed out and reserved.
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> memory_by_device_;
     std::set<std::string> processes_;
+    std::set<std::string> other_runtimes_;
     std::string process_;                     ///< of the last event; avoids most look-ups
     std::set<std::uint32_t> differentiated_;  ///< sequence numbers that backward operators state
     Interval on_host_{UINT64_MAX, 0};         ///< from the first to the last of the host's events

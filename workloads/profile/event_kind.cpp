@@ -28,6 +28,9 @@ EventKind kind_of_category(std::string_view category) {
     if (name == "cuda_runtime" || name == "runtime" || name == "cuda_driver" ||
         name == "hip_runtime" || name == "driver")
         return EventKind::kCall;
+    const bool of_runtime = name.ends_with("_runtime") || name.ends_with("_driver");
+    if (of_runtime && !name.starts_with("cuda") && !name.starts_with("hip"))
+        return EventKind::kForeignCall;
     if (name == "cpu_op" || name == "operator")
         return EventKind::kOperator;
     if (name == "user_annotation")

@@ -15,6 +15,7 @@ enum class EventKind : std::uint8_t {
     kKernel,
     kCopy,
     kCall,
+    kForeignCall,  ///< of another runtime than CUDA's and HIP's ("xpu_runtime")
     kOperator,
     kAnnotation,
     kMirrored,  ///< copy of a CPU annotation on the GPU's timeline

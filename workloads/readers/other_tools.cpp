@@ -174,6 +174,11 @@ other_tool_of_json(std::string_view beginning, const JsonBeginning& json) {
         has_one(beginning, {"\"GROUP_API\"", "\"KERNEL_LAUNCH\"", "\"cat\": \"PROXY\""}))
         return "is a trace of NCCL's example profiler plugin; expected the log of its Inspector "
                "(ext-profiler/inspector)";
+    if (has_one(beginning, {"\"CudaEvent\"", "\"NvtxEvent\"", "\"TraceProcessEvent\""}))
+        return "is an export of Nsight Systems as JSON; expected its SQLite export: nsys export "
+               "--type sqlite";
+    if (has_one(beginning, {"Ascend Hardware", "\"Ascend HAL\""}))
+        return "is a trace of Ascend NPUs; expected a trace of NVIDIA's or AMD's GPUs";
     if (json.lines)
         return "holds several JSON values of no known trace format; expected lines of NCCL's "
                "Inspector or of rccl-tests, switchfold's own format, or one value in all";

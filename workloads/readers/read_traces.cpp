@@ -270,6 +270,9 @@ TraceFormat recognise(const std::filesystem::path& file) {
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
     if (chakra::is_group_members(beginning))
         return TraceFormat::kChakraGroups;
+    // mpirun --tag-output begins lines with "[1,0]<stdout>:".
+    if (is_nccl_tests(beginning) && contains(beginning.substr(0, 64), "]<std"))
+        return TraceFormat::kNcclTests;
     if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
         return format_of_json(file, beginning);
     if (is_nccl_tests(beginning))

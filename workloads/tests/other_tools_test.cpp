@@ -71,6 +71,10 @@ TEST(OtherTools, AreNamedWithWhatToGiveInstead) {
         {"SQLite format 3 CREATE TABLE \"rocpd_kernel_dispatch_1\"",
          {"rocpd", "--output-format json"}},
         {"SQLite format 3 CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", {"nvprof"}},
+        {"{\"Type\":48}\n{\"CudaEvent\":{\"startNs\":\"1\"},\"Type\":79}\n",
+         {"export of Nsight Systems as JSON", "nsys export --type sqlite"}},
+        {R"([{"ph": "M", "name": "process_name", "args": {"name": "Ascend Hardware"}}])",
+         {"Ascend NPUs"}},
         {"{\"a\": 1}\n{\"a\": 2}\n", {"several JSON values of no known trace format", "Inspector"}},
         {"hello", {"of no known trace format", "Inspector"}}};
     for (const Known& one : known) {

@@ -53,6 +53,17 @@ TEST(NcclTests, RowsBecomeCollectives) {
     test_data::expect_same(workload, test_data::again(workload));
 }
 
+TEST(NcclTests, TagsOfLaunchersAreNoPartOfALine) {
+    const std::string log = log_of(kAllReduce);
+    for (const std::string tag : {"[1,0]<stdout>:", "0: "}) {
+        std::string tagged;
+        for (std::size_t at = 0; at < log.size(); at = log.find('\n', at) + 1)
+            tagged += tag + log.substr(at, log.find('\n', at) + 1 - at);
+        const TemporaryFile file("log.txt", tagged);
+        EXPECT_EQ(read_traces({{file.path()}}).graph.ranks[0]->operations.size(), 2U) << tag;
+    }
+}
+
 TEST(NcclTests, WhichCollectiveItIs) {
     const std::string gather =
         "     1048576        262144     float    none      -1    20.50   51.15   25.57      0\n";

@@ -242,6 +242,40 @@ TEST(OtherLibraries, AKernelWithoutAModelTakesTheShortestTimeOfItsLike) {
     }
 }
 
+TEST(OtherLibraries, AKernelOfUnknownKindHoldsItsBlocks) {
+    TraceText trace;
+    step(trace.header(header(0, 2)))
+        .launch("void c10d::symmetric_memory::barrier_kernel(x)", "1", "20", "10", "50");
+    const TraceWorkload workload = trace.read();
+    const auto held = std::get<CollectiveOperation>(on_gpu(workload, 0).at(0).body);
+    EXPECT_TRUE(held.holds_blocks);
+    EXPECT_EQ(held.given, microseconds(50));
+    EXPECT_NE(
+        workload.files[0].warnings.at(0).find("1 communication kernel is of unknown kind"),
+        std::string::npos);
+}
+
+TEST(OtherGpus, AreNamedAndRefused) {
+    const auto says = [](const TraceText& trace) -> std::string {
+        try {
+            static_cast<void>(trace.read());
+        } catch (const ConfigError& error) {
+            return error.what();
+        }
+        return "accepted";
+    };
+    TraceText runtime;
+    step(runtime)
+        .event("xpu_runtime", "urEnqueueKernelLaunch", "1", "1", "2", R"("correlation": 1)")
+        .event("kernel", "gemm", "7", "10", "100", R"("stream": 7, "correlation": 1)");
+    EXPECT_NE(says(runtime).find("calls of xpu_runtime"), std::string::npos);
+    TraceText device;
+    step(device.header(
+             R"("deviceProperties": [{"id": 0, "name": "Intel(R) Data Center GPU Max 1550"}],)"))
+        .event("kernel", "gemm", "7", "10", "100", R"("stream": 7)");
+    EXPECT_NE(says(device).find("Intel(R) Data Center GPU Max"), std::string::npos);
+}
+
 TEST(SeveralRanksInAFile, TwoGpusOfAProcessAreTwoRanks) {
     TraceText trace;
     const std::string device = R"(, "device": 1)";

@@ -109,6 +109,7 @@ private:
         read_header(
             scanner.values(), part.device.value_or(devices_.empty() ? 0 : devices_.begin()->first),
             raw);
+        refuse_other_gpus(collector.other_runtimes(), raw.report.gpu_name);
         world_ = raw.report.world_size;
         states_rank_ = raw.report.states_rank;
         if (!raw.report.states_rank) {
@@ -126,6 +127,19 @@ private:
             collector.take_shapes(*file_.shapes);
         collector.finish();
         return raw;
+    }
+
+    /// PyTorch profiles GPUs of other vendors in the same format.
+    void refuse_other_gpus(const std::set<std::string>& runtimes, const std::string& gpu) const {
+        const bool of_intel = gpu.starts_with("Intel");
+        if (runtimes.empty() && !of_intel)
+            return;
+        throw ConfigError(
+            path_, "",
+            fmt::format(
+                "was taken on other GPUs than NVIDIA's and AMD's ({}); expected a trace with calls "
+                "of CUDA or HIP",
+                of_intel ? gpu : fmt::format("calls of {}", fmt::join(runtimes, ", "))));
     }
 
     std::vector<RawTrace> read_tags() {

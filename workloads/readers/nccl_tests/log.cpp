@@ -43,6 +43,27 @@ std::optional<T> number(const std::string& word) {
     return value;
 }
 
+/// Length of what a launcher put before a line: mpirun --tag-output "[1,0]<stdout>:", srun --label
+/// "0: ".
+std::size_t launcher_tag(std::string_view line) {
+    const auto digits = [&](std::size_t from) {
+        while (from < line.size() && line[from] >= '0' && line[from] <= '9')
+            ++from;
+        return from;
+    };
+    const std::size_t label = digits(0);
+    if (label > 0 && line.substr(label).starts_with(": "))
+        return label + 2;
+    const std::size_t job = digits(1);
+    if (!line.starts_with('[') || job == 1 || !line.substr(job).starts_with(','))
+        return 0;
+    const std::size_t rank = digits(job + 1);
+    for (const std::string_view end : {"]<stdout>:", "]<stderr>:"})
+        if (rank > job + 1 && line.substr(rank).starts_with(end))
+            return rank + end.size();
+    return 0;
+}
+
 class LogReader {
 public:
     LogReader(const std::filesystem::path& file, std::uint64_t most) :
@@ -52,6 +73,7 @@ public:
         std::string line;
         while (lines_.next(line)) {
             ++log_.lines;
+            line.erase(0, launcher_tag(line));
             const std::size_t first = line.find_first_not_of(" \t\r");
             if (first == std::string::npos)
                 ++log_.dropped["empty lines"];
