@@ -280,6 +280,7 @@ RC_GTEST_PROP(CollectivesAcrossProperty, EveryKindIsRightOnEveryCluster, ()) {
         false};
     if (gpus == 1 && how.algorithm != Algorithm::kRing)
         how.algorithm = Algorithm::kTree;
+    how.registered = *rc::gen::arbitrary<bool>();
     TestMachine machine(TestMachine::cluster(machines, gpus), params, how, 1);
     const CollectiveRecord record = machine.run(operation);
     RC_ASSERT(machine.ended == n);

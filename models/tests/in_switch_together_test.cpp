@@ -99,6 +99,25 @@ CollectivePolicy in_switch(InSwitchMode mode = InSwitchMode::kPull) {
     return policy;
 }
 
+/// Copies to where the switches read and back are all that registered buffers leave out.
+TEST(RegisteredAcross, MoveTheSameOverLinksAndCopyNothing) {
+    const Topology cluster = TestMachine::cluster(2, 4);
+    const Job job{{0, 1, 2, 3, 4, 5, 6, 7}, CollectiveKind::kAllReduce, mebibytes(16)};
+    for (const Algorithm algorithm : {Algorithm::kInSwitchTree, Algorithm::kInSwitchRing}) {
+        CollectivePolicy policy;
+        policy.algorithm = algorithm;
+        const Outcome copied = run(cluster, TestMachine::params(), policy, {job}, false);
+        policy.registered = true;
+        const Outcome pulled = run(cluster, TestMachine::params(), policy, {job}, false);
+        EXPECT_EQ(pulled.switched, 1U);
+        EXPECT_EQ(pulled.moved.payload, copied.moved.payload);
+        const std::uint64_t there_and_back = 2 * job.bytes.count() * job.ranks.size();
+        EXPECT_EQ(copied.moved.read - pulled.moved.read, there_and_back);
+        EXPECT_EQ(copied.moved.written - pulled.moved.written, there_and_back);
+        EXPECT_LT(pulled.end, copied.end);
+    }
+}
+
 /// Two collectives of one kind on the same ranks. Both load the links and the memories: stores wait
 /// for credits and get them while their warps still load the next round.
 class Twins : public ::testing::TestWithParam<CollectiveKind> {};

@@ -43,6 +43,18 @@ TEST(StageWarps, AreNcclsShares) {
     EXPECT_EQ(stage_warps(params, StageRole::kTreeRoot, 6).reduce_window, 6U * 2048);
 }
 
+TEST(StageWarps, OfRegisteredBuffersDoNotCopy) {
+    const CollectiveParams params = TestMachine::params();  // 20 warps, of which two post and wait
+    const StageWarps root = stage_warps(params, StageRole::kTreeRoot, 16, true);
+    EXPECT_EQ(root.reduce_window, 17U * 2048);  // 18 warps, one of which posts
+    EXPECT_EQ(root.scatter_workers, 1U);
+    EXPECT_EQ(root.gather_workers, 1U);
+    const StageWarps node = stage_warps(params, StageRole::kTreeNode, 16, true);
+    EXPECT_EQ(node.reduce_window, 9U * 2048);
+    EXPECT_EQ(node.spread_window, 7U * 2048);
+    EXPECT_EQ(node.scatter_workers, 1U);
+}
+
 TEST(SwitchStages, LargeChunksDoNotDependOnTheTransferUnit) {
     CollectiveParams params = one_channel(kibibytes(512));
     const Bytes bytes = mebibytes(128);  // 64 loops of 512 KiB for each of four heads

@@ -124,7 +124,8 @@ Choice switched(
     Algorithm algorithm = policy.algorithm;
     if (algorithm == Algorithm::kAuto)
         algorithm = across ? Algorithm::kInSwitchTree : Algorithm::kInSwitch;
-    const bool registered = policy.registered && algorithm == Algorithm::kInSwitch;
+    // With SHARP it would be the network's buffers that count, which are not simulated apart.
+    const bool registered = policy.registered && algorithm != Algorithm::kCollnet;
     std::uint32_t channels = params.in_switch_channels;
     if (registered && !across) {
         // NCCL transport/nvls.cc: with registered buffers, ceil(32 / heads) blocks suffice on sm90.

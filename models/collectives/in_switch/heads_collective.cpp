@@ -112,6 +112,7 @@ private:
     MemberListener& listener_;
     NvlsChunks pieces_;
     bool fused_;  ///< the warps that reduce also send
+    bool registered_;
     StageBuffers buffers_;
     std::optional<PeriodDetector> turns_;
     std::vector<std::uint32_t> place_;                   ///< within its machine, by position
@@ -134,6 +135,7 @@ HeadsCollective::HeadsCollective(
     listener_(listener),
     pieces_(nvls_chunks_of(environment.params, spec)),
     fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
+    registered_(spec.kind == CollectiveKind::kAllReduce && spec.choice.of<NcclChoice>().registered),
     place_(spec.ranks.size()),
     parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
     end_(spec.ranks.size()) {
@@ -161,9 +163,12 @@ HeadsCollective::HeadsCollective(
     else if (stages_.size() > 1)
         join_heads(environment);
     const std::uint64_t ways = std::uint64_t{spec.choice.channels} * pieces_.heads();
-    footprint_ = Bytes(std::min(
-        2 * spec.bytes.count(),
-        2 * environment.params.steps * nvls_chunk_size(environment.params, spec) * ways));
+    footprint_ =
+        registered_
+            ? Bytes(0)
+            : Bytes(std::min(
+                  2 * spec.bytes.count(),
+                  2 * environment.params.steps * nvls_chunk_size(environment.params, spec) * ways));
 }
 
 StageRole HeadsCollective::role(std::uint32_t machine, std::uint32_t channel) const {
@@ -183,10 +188,12 @@ HeadsCollective::work(const CollectiveParams& params, std::uint32_t machine) con
     SwitchStages::Work work;
     work.reduce = spec_.kind != CollectiveKind::kAllGather;
     work.spread = spec_.kind != CollectiveKind::kReduceScatter;
+    work.copies = !registered_;
     if (layout_.machines.size() > 1)
         work.between = fused_ ? Between::kFused : Between::kBuffered;
     for (std::uint32_t channel = 0; channel < pieces_.channels(); ++channel)
-        work.warps.push_back(stage_warps(params, role(machine, channel), spec_.size()));
+        work.warps.push_back(
+            stage_warps(params, role(machine, channel), spec_.size(), registered_));
     return work;
 }
 
@@ -204,7 +211,8 @@ void HeadsCollective::join_rails(
 
 void HeadsCollective::join_heads(const CollectiveEnvironment& environment) {
     joints_.resize(spec_.ranks.size() * pieces_.channels());
-    const StageWarps warps = stage_warps(environment.params, StageRole::kTreeNode, spec_.size());
+    const StageWarps warps =
+        stage_warps(environment.params, StageRole::kTreeNode, spec_.size(), registered_);
     spread_rate_ = warps.spread_rate;
     // The blocks take what the reducing warps have in hand, which must be able to ask on.
     ChunkShape shape = kStepShape;

@@ -92,17 +92,20 @@ RoundsInPacket rounds_in_packet(const PullLoad& load) {
     return {static_cast<std::uint32_t>(std::clamp<std::uint64_t>(load.room / 2, 1, kMost))};
 }
 
-StageWarps stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks) {
+StageWarps
+stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks, bool registered) {
     constexpr std::uint32_t kWarps = 20;
+    constexpr std::uint32_t kLeftToCopy = 2;  // of registered buffers: they only post and wait
     std::uint32_t reduce = 5;
     std::uint32_t spread = 0;
     std::uint32_t copy = kWarps;  // those that scatter and those that gather
     switch (role) {
     case StageRole::kTreeRoot:
-        reduce = ranks <= 6 ? 7 : 5;
+        reduce = registered ? kWarps - kLeftToCopy : ranks <= 6 ? 7 : 5;
         break;
     case StageRole::kTreeNode:
-        spread = 4;
+        spread = registered ? (kWarps - kLeftToCopy) / 2 - 1 : 4;
+        reduce = registered ? kWarps - kLeftToCopy - spread : reduce;
         break;
     case StageRole::kAggregation:
         reduce = 3;

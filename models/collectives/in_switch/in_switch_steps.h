@@ -87,9 +87,10 @@ struct StageWarps {
     Bandwidth spread_rate;            ///< at which they read what they store
 };
 /// NCCL's shares of 20 warps (device/all_reduce.h, reduce_scatter.h, all_gather.h), or the same of
-/// as many as there are. `ranks` are those of the whole group.
-[[nodiscard]] StageWarps
-stage_warps(const CollectiveParams& params, StageRole role, std::uint32_t ranks);
+/// as many as there are. `ranks` are those of the whole group. `registered`: nobody copies, one
+/// warp posts and one waits (all-reduces along trees and rings).
+[[nodiscard]] StageWarps stage_warps(
+    const CollectiveParams& params, StageRole role, std::uint32_t ranks, bool registered = false);
 
 /// What tells the packets of a collective over heads apart.
 struct PieceTag {

@@ -48,7 +48,7 @@ SwitchStages::SwitchStages(
     loops_(
         {scheduler_, params_, ports_of(groups_.all->ranks, ports_), groups_.all->way(),
          groups_.all->members / n_},
-        pieces, copy_warps(work_.warps), true, *this),
+        pieces, copy_warps(work_.warps), work_.copies, *this),
     blocks_(std::size_t{n_} * pieces.channels()),
     running_(members.size(), 0),
     end_(members.size()) {

@@ -50,6 +50,7 @@ public:
         bool reduce = true;
         bool spread = true;
         Between between = Between::kNothing;
+        bool copies = true;             ///< to where switches read, and back
         std::vector<StageWarps> warps;  ///< by channel
     };
     static constexpr std::uint64_t kNotYet = UINT64_MAX;
