@@ -43,20 +43,20 @@ void add_import(CLI::App& app, Chosen& chosen) {
             inputs.folder = arguments->out.has_parent_path() ? arguments->out.parent_path()
                                                              : std::filesystem::path(".");
             if (!arguments->out.empty())
-                inputs.program =
-                    inputs.folder / (arguments->out.stem().string() + ".all_reduce.json");
+                inputs.programs = inputs.folder / arguments->out.stem();
             const AstraSimExperiment made = experiment_of_astra_sim(inputs);
             if (arguments->out.empty()) {
                 std::fwrite(made.text.data(), 1, made.text.size(), stdout);
                 return 0;
             }
-            for (const std::filesystem::path& file : {arguments->out, inputs.program})
-                if (std::filesystem::exists(file) &&
-                    (file == arguments->out || !made.program.empty()))
+            auto files = made.programs;
+            files[arguments->out] = made.text;
+            for (const auto& [file, text] : files)
+                if (std::filesystem::exists(file))
                     throw ConfigError(
                         file.string(), "", "exists already; expected the name of a new file");
-            if (!made.program.empty())
-                replace_file(inputs.program, made.program);
+            for (const auto& [file, text] : made.programs)
+                replace_file(file, text);
             replace_file(arguments->out, made.text);
             return 0;
         };

@@ -300,12 +300,12 @@ class Doors(unittest.TestCase):
             told = json.loads(self.done("run", out, "--json"))
             self.assertGreater(told["scenarios"][0]["iteration_us"], 0)
 
-    def astra(self, shape, counts, out, ranks=8, **system):
-        """Imports an all-reduce of 1 MiB over the dimensions."""
+    def astra(self, shape, counts, out, ranks=8, kind=0, size=1 << 20, **system):
+        """Imports a collective, an all-reduce of 1 MiB unless told, over the dimensions."""
         maker = runpy.run_path(str(SOURCE / "scripts/make_custom_collective"))
         for rank in range(ranks):
-            graph = maker["Rank"]("allreduce", 1 << 20, False)
-            graph.node("all_reduce", 7, [], [("comm_type", 9, 0), ("comm_size", 9, 1 << 20)])
+            graph = maker["Rank"]("allreduce", size, False)
+            graph.node("collective", 7, [], [("comm_type", 9, kind), ("comm_size", 9, size)])
             (self.folder / f"work.{rank}.et").write_bytes(graph.out)
         (self.folder / "system.json").write_text(json.dumps(system))
         several = [", ".join([word] * (shape.count(",") + 1)) for word in ("50.0", "500.0")]
@@ -331,6 +331,37 @@ class Doors(unittest.TestCase):
         self.astra("Ring, Switch", "4, 2", "edges.json", **{"all-reduce-implementation": "ring"})
         text = (self.folder / "edges.json").read_text()
         self.assertEqual((text.count('"dimension_0"\n'), text.count('"dimension_1"\n')), (8, 8))
+
+    def test_gathers_and_scatters_run_along_the_dimensions(self):
+        for number, (shape, counts) in enumerate((
+                ("Ring, Switch", "4, 2"), ("FullyConnected, Ring", "2, 4"), ("Ring, FullyConnected, Switch", "2, 2, 2"))):
+            words = ["ring"] * (shape.count(",") + 1)
+            # What a rank gives or gets of a whole of 1 MiB: of Chakra's all-gathers the size is a rank's.
+            for kind, name, size in ((2, "all_gather", 1 << 17), (7, "reduce_scatter", 1 << 20)):
+                out = f"{name}{number}.json"
+                system = {f"{name.replace('_', '-')}-implementation": words}
+                self.assertEqual(self.astra(shape, counts, out, kind=kind, size=size, **system).stderr, "")
+                self.assertNotIn("No counterpart", (self.folder / out).read_text())
+                told = json.loads(self.done("run", self.folder / out, "--json", "--set", "/functional=true"))
+                collective = told["scenarios"][0]["collectives"][0]
+                self.assertEqual((collective["algorithm"], collective["size_bytes"]), ("along the dimensions", 1 << 20))
+                # The first dimension carries all but a rank's own part of the whole, by rings of both directions at most.
+                first = int(counts.split(",")[0])
+                links = first - 1 if shape.startswith("Full") else 2 if first > 2 else 1
+                self.assertGreater(collective["time_us"], (1 << 20) * (first - 1) / first / (50e3 * links))
+                # A copy that adds or hands on the wrong chunk is caught when it is loaded.
+                program = self.folder / f"{name}{number}.{name}.json"
+                program.write_text(program.read_text().replace("(xa - 1) % ", "(xa - 0) % ").replace(" + 0) % ", " + 1) % "))
+                self.assertEqual(switchfold("run", self.folder / out).returncode, 2)
+
+    def test_a_gather_and_a_scatter_take_as_long_as_an_all_reduce(self):
+        times = {}
+        for kind, name, size in ((0, "all_reduce", 1 << 26), (2, "all_gather", 1 << 23), (7, "reduce_scatter", 1 << 26)):
+            self.astra("Ring, Switch", "4, 2", f"{name}.json", kind=kind, size=size,
+                       **{f"{name.replace('_', '-')}-implementation": ["ring", "ring"]})
+            told = json.loads(self.done("run", self.folder / f"{name}.json", "--json"))
+            times[name] = told["scenarios"][0]["collectives"][0]["time_us"]
+        self.assertAlmostEqual((times["all_gather"] + times["reduce_scatter"]) / times["all_reduce"], 1, delta=0.05)
 
     def test_a_network_that_does_not_fit_is_told(self):
         for shape, counts, told in (

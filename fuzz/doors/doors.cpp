@@ -55,12 +55,12 @@ void try_astra_sim(AstraSimInputs inputs, const Npus& npus) {
     inputs.workload = npus.prefix();
     inputs.configs = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs";
     inputs.folder = npus.folder();
-    inputs.program = npus.folder() / "along.json";
+    inputs.programs = npus.folder() / "along";
     const AstraSimExperiment made = experiment_of_astra_sim(inputs);
     try {
-        if (!made.program.empty()) {
-            std::ofstream(inputs.program) << made.program;
-            try_program(inputs.program);
+        for (const auto& [program, text] : made.programs) {
+            std::ofstream(program) << text;
+            try_program(program);
         }
         static_cast<void>(load_experiment(
             parse_json(made.text, "imported"), npus.folder() / "imported.json", {}));

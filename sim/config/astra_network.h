@@ -28,8 +28,4 @@ read_astra_network(const std::filesystem::path& file, std::uint32_t ranks);
 /// The topology of a system like it. Of several dimensions: a router beside each GPU, which has the
 /// links of all of them.
 [[nodiscard]] OrderedJson topology_of(const AstraNetwork& network);
-/// A program (docs/programs.md) of an all-reduce along the dimensions: reduce-scatters along all
-/// but the last, an all-reduce along the last, all-gathers back; each a ring.
-[[nodiscard]] OrderedJson dimension_program(const AstraNetwork& network);
-
 }  // namespace switchfold

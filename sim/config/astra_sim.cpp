@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "sim/config/astra_network.h"
+#include "sim/config/astra_program.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -78,7 +79,7 @@ public:
     }
     OrderedJson gpu{{"name", "ASTRA-sim's NPU"}};
     OrderedJson scenario{{"name", "as given"}};
-    OrderedJson program;  ///< of the file beside the experiment; null: none
+    std::map<fs::path, std::string> programs;  ///< files beside the experiment
     std::vector<std::string> lost;
 
 private:
@@ -87,19 +88,19 @@ private:
         const bool custom = key.ends_with(kCustom);
         const std::string kind_key =
             custom ? key.substr(0, key.size() - kCustom.size()) : std::string(key);
-        constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKinds{
-            {{"all-reduce-implementation", "all_reduce"},
-             {"all-gather-implementation", "all_gather"},
-             {"reduce-scatter-implementation", "reduce_scatter"},
-             {"all-to-all-implementation", "all_to_all"}}};
+        constexpr std::array<std::pair<std::string_view, CollectiveKind>, 4> kKinds{
+            {{"all-reduce-implementation", CollectiveKind::kAllReduce},
+             {"all-gather-implementation", CollectiveKind::kAllGather},
+             {"reduce-scatter-implementation", CollectiveKind::kReduceScatter},
+             {"all-to-all-implementation", CollectiveKind::kAllToAll}}};
         const auto* const kind =
             std::ranges::find(kKinds, kind_key, [](const auto& pair) { return pair.first; });
         if (kind != kKinds.end()) {
             const std::vector<std::string> words = implementations(value);
             if (custom)
-                take_custom(key, std::string(kind->second), words);
+                take_custom(key, kind->second, words);
             else
-                take_implementation(key, std::string(kind->second), words);
+                take_implementation(key, kind->second, words);
         } else if (key == "peak-perf" && value.is_number() && value > 0) {
             gpu["matrix_rate"] = rate(key, value, "TFLOP/s", 0.001, 1e6);
         } else if (key == "local-mem-bw" && value.is_number() && value > 0) {
@@ -120,32 +121,39 @@ private:
         return fmt::format("{} {}", std::round(given * 1e3) / 1e3, unit);
     }
 
+    [[nodiscard]] OrderedJson& policy(CollectiveKind kind) {
+        return scenario["collectives"][std::string(to_string(kind))];
+    }
+
     void take_implementation(
-        const std::string& key, const std::string& kind, const std::vector<std::string>& words) {
+        const std::string& key, CollectiveKind kind, const std::vector<std::string>& words) {
         const auto is_ring = [](const std::string& word) {
             return word == "ring" || word == "oneRing";
         };
         std::string why;
         if (network_.dimensions.size() > 1 && words.size() > 1) {
-            const bool can = kind == "all_reduce" && !inputs_.program.empty();
+            const bool can = runs_along_dimensions(kind) && !inputs_.programs.empty();
             if (can && words.size() == network_.dimensions.size()) {
-                program = dimension_program(network_);
-                scenario["collectives"][kind] = program_policy(inputs_, inputs_.program);
+                const fs::path program =
+                    fmt::format("{}.{}.json", inputs_.programs.string(), to_string(kind));
+                programs[program] = dimension_program(network_, kind).dump(2) + "\n";
+                policy(kind) = program_policy(inputs_, program);
                 if (!std::ranges::all_of(words, is_ring))
                     lost.push_back(fmt::format(
                         "{} {}: rings along the dimensions", key, fmt::join(words, ", ")));
                 return;
             }
-            if (kind == "all_reduce" && inputs_.program.empty())
+            if (runs_along_dimensions(kind) && inputs_.programs.empty())
                 why = "; with -o it runs along the dimensions";
-        } else if (kind == "all_to_all") {
+        } else if (kind == CollectiveKind::kAllToAll) {
             if (words.size() == 1 && words.front().starts_with("direct"))
                 return;  // ours is
         } else if (
-            const auto policy = words.size() == 1
-                                    ? astra_policy(words.front(), kind == "all_reduce", inputs_)
-                                    : std::nullopt) {
-            scenario["collectives"][kind] = *policy;
+            const auto single =
+                words.size() == 1
+                    ? astra_policy(words.front(), kind == CollectiveKind::kAllReduce, inputs_)
+                    : std::nullopt) {
+            policy(kind) = *single;
             return;
         }
         lost.push_back(fmt::format("{} {}: runs as auto{}", key, fmt::join(words, ", "), why));
@@ -153,7 +161,7 @@ private:
 
     /// Graphs of a custom collective; their path is ASTRA-sim's working directory's.
     void take_custom(
-        const std::string& key, const std::string& kind, const std::vector<std::string>& words) {
+        const std::string& key, CollectiveKind kind, const std::vector<std::string>& words) {
         if (words.size() != 1)
             throw ConfigError(
                 inputs_.system.string(), "/" + escape_token(key),
@@ -163,7 +171,7 @@ private:
         std::error_code ignored;
         for (const fs::path& folder : {fs::path("."), fs::absolute(inputs_.system).parent_path()})
             if (fs::is_regular_file((folder / words.front()).string() + ".0.et", ignored)) {
-                scenario["collectives"][kind] = program_policy(inputs_, folder / words.front());
+                policy(kind) = program_policy(inputs_, folder / words.front());
                 return;
             }
         throw ConfigError(
@@ -221,9 +229,7 @@ AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
         "and what a\n// GPU has beside its peak rates are those of an H100: ASTRA-sim has none.\n";
     for (const std::string& what : system.lost)
         text += fmt::format("// No counterpart: {}\n", one_line(what));
-    return {
-        text + experiment.dump(2) + "\n",
-        system.program.is_null() ? std::string() : system.program.dump(2) + "\n"};
+    return {text + experiment.dump(2) + "\n", std::move(system.programs)};
 }
 
 }  // namespace switchfold
