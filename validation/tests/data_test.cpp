@@ -114,7 +114,7 @@ TEST(ShippedData, EveryRowOfATableNamesAPublicSource) {
     for (const char* table :
          {"nccl_allreduce.csv", "published_overlap.csv", "hopper_contention.csv",
           "experiments/collectives_of_issues.csv", "experiments/products_of_8_bits.csv",
-          "experiments/steps_in_8_bits.csv"}) {
+          "experiments/steps_in_8_bits.csv", "experiments/steps_on_b200.csv"}) {
         const CsvTable csv = read_csv(kRepository / kShippedData / "reference" / table);
         ASSERT_TRUE(csv.has("source")) << table;
         EXPECT_GE(csv.records.size(), 4U) << table;
