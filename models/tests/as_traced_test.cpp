@@ -75,6 +75,31 @@ TEST(AsTraced, EndsLaterWhereTheMemoryHoldsItsBytesUp) {
     EXPECT_EQ(takes(99'000), microseconds(100));
 }
 
+/// Two that keep their links busy for so much of 100 us: those with one number share them.
+TEST(AsTraced, TakesTurnsOnTheLinksWithItsLike) {
+    struct Calls final : CollectiveListener {
+        void on_collective_end(std::uint32_t) override {}
+    };
+    const auto takes = [](Time busy, std::uint32_t number) {
+        TestMachine machine = machine_of(1);
+        Calls calls;
+        for (std::uint32_t sequence = 0; sequence < 2; ++sequence) {
+            CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(100), 2);
+            operation.sequence = sequence;
+            operation.given_traffic = Bytes(1000);
+            operation.given_links = number;
+            operation.given_busy = busy;
+            machine.engine->start(0, sequence, operation, 0, calls);
+        }
+        machine.simulation.run();
+        return machine.engine->records().back().end;
+    };
+    EXPECT_EQ(takes(microseconds(100), 0), microseconds(100));
+    EXPECT_NEAR(to_seconds(takes(microseconds(100), 1)), 200e-6, 1e-6);
+    EXPECT_NEAR(to_seconds(takes(microseconds(80), 1)), 160e-6, 2e-6);
+    EXPECT_NEAR(to_seconds(takes(microseconds(40), 1)), 100e-6, 1e-6);
+}
+
 TEST(AsTraced, OfUnknownBlocksHasOneUnlessItMovesBytes) {
     TestMachine machine = machine_of(2);
     CollectiveOperation operation = given(CollectiveKind::kAllGather, microseconds(5), 0);

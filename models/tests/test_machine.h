@@ -36,6 +36,10 @@ struct IdealPort final : RankPort, EventHandler {
                           static_cast<double>(read + written) / bytes_per_second * 1e12));
         return std::max(free_at, scheduler.now());
     }
+    Time take_links(std::uint32_t, Time now, Time taken) override {
+        links_free = std::max(links_free, now) + taken;
+        return links_free;
+    }
     void copy(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) override {
         copies.emplace_back(id, &listener);
         const Time takes = copy.isolated > Time()
@@ -75,6 +79,7 @@ struct IdealPort final : RankPort, EventHandler {
     static constexpr std::uint64_t kSum = 1ULL << 62U;
     double bytes_per_second = 0;  ///< of the memory; 0: it takes no time
     Time free_at;
+    Time links_free;
     double draw_rate = 0;
     DrawListener* draw_listener = nullptr;
     std::uint32_t rank;
