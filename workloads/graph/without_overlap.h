@@ -26,7 +26,8 @@ private:
 /// everything that can run without it has ended, and later work waits for it. Collectives keep
 /// each rank's launch order where all ranks run through with it. Otherwise the ranks share one
 /// order, in which a collective is taken when all its ranks can take it. Gaps and host delays are
-/// kept. Ranks that share a graph go on sharing. Throws NoCommonOrder.
+/// kept; a pause (a gap longer than a launch) goes by while its operation waits for others. Ranks
+/// that share a graph go on sharing. Throws NoCommonOrder.
 [[nodiscard]] ExecutionGraph without_overlap(const ExecutionGraph& graph);
 
 }  // namespace switchfold

@@ -129,6 +129,55 @@ ExecutionGraph two_ranks(std::vector<std::uint32_t> first, std::uint32_t name = 
 }
 
 /// Otherwise the second rank comes late to the collective for work that it does behind it.
+TEST(WithoutOverlap, APauseGoesByWhileItsOperationWaitsForOthers) {
+    KernelOperation kernel;
+    kernel.measured = microseconds(50);
+    CollectiveOperation collective;
+    collective.measured = microseconds(80);
+    for (const auto& [gap, begins] : {std::pair{130, 180}, {40, 130}, {5, 135}}) {
+        std::vector<Operation> operations{
+            operation_on(0, {}, kernel), operation_on(1, {0}, collective),
+            operation_on(0, {}, kernel)};
+        operations[2].step = 1;  // it waits for the collective of the step before
+        operations[2].gap = microseconds(gap);
+        const ExecutionGraph serial = without_overlap(named(operations));
+        check(serial);
+        const Schedule schedule = measured(*serial.ranks[0]);
+        EXPECT_EQ(schedule.operations.back().start, microseconds(begins)) << gap;
+        EXPECT_FALSE(overlaps(*serial.ranks[0], schedule));
+    }
+}
+
+TEST(WithoutOverlap, AHostWhoseLaunchesAreUnknownDoesNotPaceTheGpu) {
+    KernelOperation kernel;
+    kernel.measured = microseconds(50);
+    CollectiveOperation collective;
+    collective.measured = microseconds(100);
+    const auto host = [](int us) { return HostDelayOperation{microseconds(us)}; };
+    // As a trace without launching calls becomes a graph: all is launched just when it ran.
+    ExecutionGraph graph = named(
+        {operation_on(2, {}, host(0)), operation_on(0, {0}, kernel), operation_on(2, {}, host(50)),
+         operation_on(1, {2}, collective), operation_on(2, {}, host(100)),
+         operation_on(0, {4}, kernel), operation_on(2, {}, host(80)),
+         operation_on(0, {6}, kernel)});
+    auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
+    rank->streams.push_back({StreamKind::kHost, "host", 0});
+    graph.ranks[0] = rank;
+    const auto last = [&] {
+        const ExecutionGraph serial = without_overlap(graph);
+        check(serial);
+        const Schedule schedule = measured(*serial.ranks[0]);
+        Time end;
+        for (std::size_t i = 0; i < serial.ranks[0]->operations.size(); ++i)
+            if (serial.ranks[0]->operations[i].stream < 2)
+                end = std::max(end, schedule.operations[i].end);
+        return end;
+    };
+    EXPECT_EQ(last(), microseconds(380)) << "a generated step has its hosts' pace: 280 and 100";
+    graph.provenance.traced_ranks = 1;
+    EXPECT_EQ(last(), microseconds(280)) << "50 + 50 + 30 in which nothing ran + 50 + 100";
+}
+
 TEST(WithoutOverlap, RanksOfOneProgramTakeOneOrder) {
     const ExecutionGraph serial = without_overlap(two_ranks({}));
     check(serial);
