@@ -294,11 +294,13 @@ def other_library(draw):
     ranks = made(draw)
     name = draw.choice(["void vllm::cross_device_reduce_2stage<half, 8>()", "userbuffers_fp16_sum_inplace_gpu_rr<4>",
                         "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_twoshot<2>()"])
+    threads = draw.choice([512, 1024])
     for recording in ranks:
         recording.events = [e for e in recording.events if e["name"] != "record_param_comms"]
         for e in recording.events:
             if e["name"].startswith("nccl"):
                 e["name"] = name
+                e["args"]["block"] = [threads, 1, 1]
                 e["args"] = {k: v for k, v in e["args"].items() if k[0].islower() or k == "External id"}
     return ranks, None
 

@@ -104,9 +104,10 @@ void CollectiveEngine::specify_as_traced(
     spec.choice.threads = collective.threads_per_block != 0 ? collective.threads_per_block : usual;
     // Blocks of the machine's own kernel fit its SMs, so one of more threads has no more registers.
     spec.registers_per_thread =
-        collective.registers_per_thread != 0
-            ? std::min(params_.registers_per_thread, collective.registers_per_thread)
-            : params_.registers_per_thread * usual / std::max(usual, spec.choice.threads);
+        params_.registers_per_thread * usual / std::max(usual, spec.choice.threads);
+    if (collective.registers_per_thread != 0)
+        spec.registers_per_thread =
+            std::min(spec.registers_per_thread, collective.registers_per_thread);
     spec.shared_memory = params_.shared_memory;
     if (collective.shared_memory.count() != 0)
         spec.shared_memory = std::min(spec.shared_memory, collective.shared_memory);

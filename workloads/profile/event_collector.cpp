@@ -81,6 +81,8 @@ void EventCollector::add(const TraceEvent& event) {
         add_annotation(event);
         break;
     case EventKind::kMirrored:
+        if (meanings_.mark(raw_.texts.add(event.name)) == PhaseMark::kStep)
+            add_mirrored_step(event);
         dropped_.add("annotations mirrored on the GPU");
         break;
     case EventKind::kPython:
@@ -146,6 +148,24 @@ void EventCollector::join_launches() {
     correlations_ = {};
 }
 
+/// A step's mark on the GPU's timeline, one a stream.
+void EventCollector::add_mirrored_step(const TraceEvent& event) {
+    const std::uint64_t end = event.start + event.duration;
+    const auto [at, fresh] = mirrored_steps_.try_emplace(
+        number_of(event.name), RawStep{event.start, end, number_of(event.name)});
+    at->second.start = std::min(at->second.start, event.start);
+    at->second.end = std::max(at->second.end, end);
+}
+
+/// Without marks and calls of the host, those on the GPU's timeline tell its steps.
+void EventCollector::take_mirrored_steps() {
+    const bool any_launch = std::any_of(
+        raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return gpu.has_launch; });
+    if (raw_.steps.empty() && !any_launch)
+        for (const auto& [number, step] : mirrored_steps_)
+            raw_.steps.push_back(step);
+}
+
 void EventCollector::finish() {
     take_memory();
     join_launches();
@@ -171,6 +191,7 @@ void EventCollector::finish() {
             "launched just before the next of their stream",
             without_launch));
     big_sort(raw_.syncs, by_start);
+    take_mirrored_steps();
     std::sort(raw_.steps.begin(), raw_.steps.end(), [](const RawStep& a, const RawStep& b) {
         return a.start < b.start;
     });

@@ -72,6 +72,8 @@ private:
     std::uint32_t communication_of(const TraceEvent& event);
     /// \returns whether the name marks a phase or step.
     bool mark_phase(const TraceEvent& event, Texts::Id name);
+    void add_mirrored_step(const TraceEvent& event);
+    void take_mirrored_steps();
     void sort_streams();
     void join_launches();
     void mark_forward();
@@ -97,7 +99,8 @@ private:
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> memory_by_device_;
     std::set<std::string> processes_;
     std::set<std::string> other_runtimes_;
-    std::string process_;                     ///< of the last event; avoids most look-ups
+    std::map<std::int64_t, RawStep> mirrored_steps_;  ///< by number
+    std::string process_;                             ///< of the last event; avoids most look-ups
     std::set<std::uint32_t> differentiated_;  ///< sequence numbers that backward operators state
     Interval on_host_{UINT64_MAX, 0};         ///< from the first to the last of the host's events
     Tally used_;

@@ -52,7 +52,11 @@ std::string called(const RawStep& step, std::size_t index) {
 class StepFinder {
 public:
     StepFinder(const RawTrace& raw, const std::vector<std::int64_t>& only) :
-        raw_(raw), only_(only) {}
+        raw_(raw),
+        only_(only),
+        any_launch_(std::any_of(raw.gpu.begin(), raw.gpu.end(), [](const RawGpuEvent& gpu) {
+            return gpu.has_launch;
+        })) {}
 
     FoundSteps run() {
         if (!by_marks() && !by_updates() && !by_repeats())
@@ -79,9 +83,11 @@ private:
         outside_ = 0;
         std::uint32_t last = FoundSteps::kOutside;
         for (const RawGpuEvent& gpu : raw_.gpu.pass()) {
-            // What has no launching call (CUDA graphs) belongs to what was launched before it.
+            // What has no launching call (CUDA graphs) belongs to what was launched before it. In a
+            // trace without any, its own time is all there is.
+            const bool by_time = gpu.has_launch || !any_launch_ || last == FoundSteps::kOutside;
             const std::uint32_t at =
-                gpu.has_launch || last == FoundSteps::kOutside ? candidate_at(gpu.launch) : last;
+                by_time ? candidate_at(any_launch_ ? gpu.launch : gpu.start) : last;
             last = at;
             found_.step_of.push_back(at);
             if (at == FoundSteps::kOutside) {
@@ -382,6 +388,7 @@ private:
 
     const RawTrace& raw_;
     const std::vector<std::int64_t>& only_;
+    bool any_launch_;
     std::vector<RawStep> candidates_;
     std::vector<Content> contents_;
     std::vector<std::optional<bool>> of_optimizer_;  ///< by task

@@ -37,6 +37,7 @@ constexpr std::array kKnownMemories{
     KnownMemory{"h100", "", 3350},
     KnownMemory{"h800", "pcie", 2039},
     KnownMemory{"h800", "", 3350},
+    KnownMemory{"h20", "3e", 4800},
     KnownMemory{"h20", "", 4000},
     KnownMemory{"a100", "pcie", 1935, 50 * kGigabyte},
     KnownMemory{"a100", "", 2039, 50 * kGigabyte},
@@ -70,6 +71,8 @@ constexpr std::array kKnownMemories{
     KnownMemory{"pro", "6000", 1792},
     KnownMemory{"6000", "ada", 960},
     KnownMemory{"5000", "ada", 576},
+    KnownMemory{"4000", "ada", 360},
+    KnownMemory{"2000", "ada", 224},
     KnownMemory{"4500", "ada", 432},
     KnownMemory{"a6000", "", 768},
     KnownMemory{"a5500", "", 768},
@@ -82,6 +85,7 @@ constexpr std::array kKnownMemories{
     KnownMemory{"5080", "", 960},
     KnownMemory{"5070", "ti", 896},
     KnownMemory{"5070", "", 672},
+    KnownMemory{"5060", "", 448},
     KnownMemory{"4090", "", 1008},
     KnownMemory{"4080", "super", 736},
     KnownMemory{"4080", "", 717},
@@ -124,6 +128,8 @@ constexpr std::array kKnownMemories{
     KnownMemory{"mi60", "", 1024},
     KnownMemory{"mi50", "", 1024},
     KnownMemory{"7900", "xtx", 960},
+    KnownMemory{"gb10", "", 273},
+    KnownMemory{"thor", "", 273},
     KnownMemory{"orin", "", 205}};
 
 /// The words of a name, in lower case: "A100-SXM4-80GB" has three.

@@ -68,6 +68,9 @@ TEST(PeakBandwidth, IsToldByMemoryWhereTheDriverHasNoName) {
     EXPECT_EQ(peak_bandwidth("AMD Radeon Graphics", 274'861'129'728), 6e12);
     EXPECT_EQ(peak_bandwidth("AMD Radeon Graphics", 205'822'885'888), 5.3e12);
     EXPECT_EQ(peak_bandwidth("AMD Radeon Graphics", 17'179'869'184), std::nullopt);
+    EXPECT_EQ(peak_bandwidth("NVIDIA H20-3e", 0), 4.8e12);
+    EXPECT_EQ(peak_bandwidth("NVIDIA H20", 0), 4e12);
+    EXPECT_EQ(peak_bandwidth("NVIDIA GB10", 0), 273e9);
 }
 
 }  // namespace

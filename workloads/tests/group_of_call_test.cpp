@@ -61,6 +61,23 @@ TEST(GroupOfCall, GroupsOfOtherTensorsAreTheWorld) {
     EXPECT_EQ(group.ranks.size(), 16U) << "shares of an all-to-all need not be equal";
 }
 
+TEST(GroupOfCall, TheHeaderMayListRanksInSeveralForms) {
+    for (const std::string groups :
+         {R"([{"pg_name": "1", "pg_size": 2, "ranks": [1, 3]}])",
+          R"([{"pg_name": "1", "pg_size": 2, "ranks": "[1, 3]"}])",
+          R"({"1": {"pg_name": "1", "ranks": [1, 3]}})"}) {
+        TraceText text;
+        text.header(fmt::format(
+            R"("deviceProperties": [{{"id": 0, "name": "NVIDIA A100"}}], "distributedInfo": {{"rank": 1, "world_size": 4, "pg_config": {}}},)",
+            groups));
+        text.launch(
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "2", "20", "20", "100",
+            R"("Collective name": "allreduce", "dtype": "Float", "In msg nelems": 64, "Process Group Name": "1", "Group size": 2)");
+        const TraceWorkload workload = text.read();
+        EXPECT_EQ(workload.graph.groups[0].ranks, (std::vector<std::uint32_t>{1, 3})) << groups;
+    }
+}
+
 TEST(GroupOfCall, ACutListGoesOnAndIsToldSo) {
     const auto notes = [](const std::string& ranks) {
         TraceText text;

@@ -76,7 +76,7 @@ void take_rank(const Json& distributed, TraceFileReport& report) {
 /// Process groups whose ranks are listed as a whole.
 void take_groups(const Json& distributed, RawTrace& raw) {
     const auto groups = distributed.find("pg_config");
-    if (groups == distributed.end() || !groups->is_array())
+    if (groups == distributed.end() || !groups->is_structured())
         return;
     for (const Json& entry : *groups)
         if (auto group = listed_group(entry, kMostTracedRanks); group && group->whole)
