@@ -66,6 +66,7 @@ public:
         learn(result);
         change_members(result);
         tell_speedups(result);
+        tell_left_open(result);
         tell_intervals(result);
         log([&] { return fmt::format("simulated {} events", result.host.events); });
         clock.tell(result.host);
@@ -360,6 +361,33 @@ private:
         }
     }
 
+    /// What is open of a scenario without overlap where one rank stands for all.
+    [[nodiscard]] std::optional<OpenTime> left_open(std::size_t i, const ScenarioResult& s) const {
+        const std::optional<OneRankTimes>& traced = prepared_of(i).workload.one_rank;
+        if (!traced || s.overlap || !(s.iteration_us > 0))
+            return std::nullopt;
+        return left_open_by_one_rank(s, *traced);
+    }
+
+    /// Says so where it is more than a hundredth.
+    void tell_left_open(ExperimentResult& result) const {
+        for (std::size_t i = 0; i < result.scenarios.size(); ++i) {
+            ScenarioResult& s = result.scenarios[i];
+            const auto open = left_open(i, s);
+            if (!open || std::max(open->less_us, open->more_us) < 0.01 * s.iteration_us)
+                continue;
+            s.notes.push_back(fmt::format(
+                "one rank's trace leaves open what others wait for: without overlap an iteration "
+                "may take {:.0f} us less (pauses that the trace does not have, and messages that "
+                "wait less){}",
+                open->less_us,
+                open->more_us > 0
+                    ? fmt::format(
+                          " or {:.0f} us more (other stages hide communication too)", open->more_us)
+                    : ""));
+        }
+    }
+
     /// Intervals of all figures. Speed-ups are relative to what tell_speedups() and loops take.
     void tell_intervals(ExperimentResult& result) const {
         const intervals::Residuals* residuals = intervals_.residuals.get();
@@ -383,6 +411,7 @@ private:
             IntervalCase& own = cases[case_of_run(variant, graph_of(i), task)];
             own.figures = &s;
             own.of_run = s.run_us.has_value();
+            own.parts.open = left_open(i, s);
         }
         for (std::size_t i = 0; residuals != nullptr && i < result.scenarios.size(); ++i) {
             if (!result.scenarios[i].speedup)

@@ -6,6 +6,7 @@ A generated plan's timelines of all ranks are replayed once as they are and once
 """
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
@@ -35,6 +36,20 @@ OVERLAPPED_ALONE = {"pipeline", "tensor_pipeline", "sharded"}
 MIDDLE = {"pipeline", "pipeline_of_like_stages", "tensor_pipeline"}
 
 
+RANGES = 10  # random plans whose ranges are looked at
+
+
+def random_plan(draw):
+    network = {"type": "gpt", "layers": draw.choice([4, 8]), "hidden": draw.choice([512, 1024, 2048]), "heads": 16,
+               "sequence": draw.choice([256, 512, 1024]), "vocabulary": draw.choice([128, 8192, 32000])}
+    if draw.random() < 0.4:
+        plan = {"data": 8, "sharding": "parameters", "accumulate": draw.choice([1, 2])}
+    else:
+        tensor = draw.choice([1, 2])
+        plan = {"pipeline": 2, "tensor": tensor, "data": 4 // tensor, "accumulate": draw.choice([4, 8])}
+    return network, {"micro_batch": draw.choice([1, 2, 4]), **plan}
+
+
 class OneRank(unittest.TestCase):
     def run_program(self, *arguments):
         done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=600)
@@ -51,20 +66,40 @@ class OneRank(unittest.TestCase):
             json.dump(experiment, out)
         return json.loads(self.run_program("run", path, "--json"))["scenarios"]
 
+    def timelines(self, folder, network, plan):
+        """Traces of all eight ranks of a generated step."""
+        path = os.path.join(folder, "plan.json")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump({
+                "name": "plan", "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"), "causes": False,
+                "workload": {"type": "training", "gradient": "bfloat16", "network": network,
+                             "plan": {"micro_batch": 2, **plan}},
+                "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}, out)
+        made = os.path.join(folder, "plan")
+        self.run_program("run", path, "--out", made, "--rank-timelines")
+        return [os.path.join(made, "rank-timelines", "ring", f"rank{r}.json.gz") for r in range(8)]
+
+    def test_the_range_of_one_rank_holds_the_time_of_all(self):
+        told = 0
+        for seed in range(RANGES):
+            draw = random.Random(seed)
+            network, plan = random_plan(draw)
+            with self.subTest(seed=seed, plan=plan), tempfile.TemporaryDirectory() as folder:
+                files = self.timelines(folder, network, plan)
+                every = self.replay(folder, "all", files, 8)
+                one = self.replay(folder, "one", [files[draw.randrange(8)]], 8)
+                for a, b in zip(every, one):
+                    interval = b["intervals"]["iteration_us"]
+                    self.assertLessEqual(interval["low"], a["iteration_us"], f"{a['name']}: {b['iteration_us']}")
+                    self.assertGreaterEqual(interval["high"], a["iteration_us"], f"{a['name']}: {b['iteration_us']}")
+                told += any("one rank's trace leaves open" in note for note in one[0]["notes"])
+                self.assertFalse(any("leaves open" in note for note in one[1]["notes"]), "overlap is as traced")
+        self.assertGreater(told, 0)
+
     def test_one_rank_takes_the_time_of_all(self):
         for name, (network, plan) in PLANS.items():
             with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
-                path = os.path.join(folder, "plan.json")
-                with open(path, "w", encoding="utf-8") as out:
-                    json.dump({
-                        "name": "plan", "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"),
-                        "causes": False,
-                        "workload": {"type": "training", "gradient": "bfloat16", "network": network,
-                                     "plan": {"micro_batch": 2, **plan}},
-                        "scenarios": [{"name": "ring", "all_reduce": {"algorithm": "ring"}}]}, out)
-                made = os.path.join(folder, "plan")
-                self.run_program("run", path, "--out", made, "--rank-timelines")
-                files = [os.path.join(made, "rank-timelines", "ring", f"rank{r}.json.gz") for r in range(8)]
+                files = self.timelines(folder, network, plan)
                 every = self.replay(folder, "all", files, 8)
                 for rank in (3, 5) if name in MIDDLE else (0, 5):
                     one = self.replay(folder, f"one{rank}", [files[rank]], 8)

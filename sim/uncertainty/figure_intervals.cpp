@@ -221,6 +221,11 @@ private:
         FigureInterval& iteration = found->second;
         if (one.parts.step)
             widen(iteration, figures.iteration_us, *one.parts.step);
+        if (one.parts.open && iteration.low) {
+            iteration.low = std::max(0.0, *iteration.low - one.parts.open->less_us);
+            iteration.high = *iteration.high + one.parts.open->more_us;
+            iteration.like += "; " + one.parts.open->why;
+        }
         for (const std::string_view key : {"time_to_target_us", "alone_us"})
             if (const auto value = figure_of(key).of(figures))
                 figures.intervals[std::string(key)] =
@@ -318,6 +323,12 @@ private:
         set(figures, "speedup", basis, [&](double gain, std::size_t draw) {
             return gain * (baseline.step(draw) / then) / (drawn.step(draw) / now);
         });
+        const auto gain = figures.intervals.find("speedup");
+        if (const auto& open = baseline.parts().open;
+            open && gain != figures.intervals.end() && gain->second.low && &drawn != &baseline) {
+            gain->second.low = *gain->second.low * std::max(0.0, 1 - open->less_us / then);
+            gain->second.high = *gain->second.high * (1 + open->more_us / then);
+        }
         if (const auto found = figures.intervals.find("speedup");
             one.of_run && found != figures.intervals.end())
             tell_of_run(found->second);

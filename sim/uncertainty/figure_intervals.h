@@ -34,7 +34,8 @@ struct IntervalCase {
 /// slower or faster make it (ExposedChains); plus the rest. An interval holds the middle 90 % of
 /// draws, and the figure. Gains are those of both scenarios in the same draw, so that what both
 /// share cancels. Where whole steps like it were measured, an iteration has the wider of both
-/// intervals. A slowdown's also holds the range that its unmeasured causes leave.
+/// intervals; what the workload leaves open widens them. A slowdown's also holds the range that its
+/// unmeasured causes leave.
 ///
 /// A part without anything measured like it keeps its time. If it is more than a hundredth of a
 /// figure, the figure is unmeasured, and its interval that of its other parts.

@@ -5,6 +5,7 @@
 #include "sim/results/summary.h"
 #include "sim/uncertainty/measured_parts.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -37,6 +38,19 @@ PartsOfStep parts_of_run(
         parts.step =
             kinds.of_step(type == "trace" ? "replayed" : "training", workload.report.ranks);
     return parts;
+}
+
+OpenTime left_open_by_one_rank(const ScenarioFigures& figures, const OneRankTimes& traced) {
+    const double busy = figures.forward_us + figures.backward_us + figures.optimizer_us +
+                        figures.other_us + figures.exposed_communication_us +
+                        figures.exposed_copies_us.value_or(0);
+    const double pauses = std::max(0.0, figures.iteration_us - busy - to_microseconds(traced.idle));
+    const double hidden = to_microseconds(traced.overlapped);
+    const double held = to_microseconds(traced.held);
+    // Without messages that stand for others, all ranks hide what this one does.
+    return {
+        pauses + std::min(held, hidden), held > 0 ? held + hidden : 0,
+        "one rank's trace leaves open what others wait for"};
 }
 
 bool tell_single_collective(

@@ -19,6 +19,13 @@ namespace switchfold {
     const ExecutionGraph& graph, const Outcome& outcome, const SystemParams& system,
     const PreparedWorkload& workload);
 
+/// What one rank's trace leaves open of a scenario without overlap. Pauses that the trace lacks
+/// come from waits that it does not show: without them the step is shorter. What messages of other
+/// stages hold may shrink by what this rank no longer hides, and other ranks may hide as much as it
+/// does.
+[[nodiscard]] OpenTime
+left_open_by_one_rank(const ScenarioFigures& figures, const OneRankTimes& traced);
+
 /// Sets the intervals of a scenario that runs one collective: those of its results are the ranges
 /// of cases like it, without draws. \returns whether it does.
 [[nodiscard]] bool tell_single_collective(

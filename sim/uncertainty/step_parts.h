@@ -33,6 +33,13 @@ struct ExposedChain {
     std::vector<std::pair<std::size_t, double>> chain_us;  ///< by index of kind
 };
 
+/// How much shorter or longer a step may be for what its workload leaves open.
+struct OpenTime {
+    double less_us = 0;
+    double more_us = 0;
+    std::string why;
+};
+
 /// What a scenario's step is made of.
 struct PartsOfStep {
     double iteration_us = 0;
@@ -43,6 +50,7 @@ struct PartsOfStep {
     std::vector<ExposedChain> exposed;
     double rest_us = 0;            ///< hosts, gaps and copies, whose errors were not measured
     std::optional<PartKind> step;  ///< of the whole, if steps like it may be measured
+    std::optional<OpenTime> open;
 };
 
 }  // namespace switchfold

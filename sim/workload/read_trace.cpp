@@ -45,6 +45,8 @@ public:
         WorkloadResult& report = out_.report;
         const bool stands_for_all = trace.files.size() == 1;
         tell_contradictions(trace);
+        if (stands_for_all && ranks > 1)
+            out_.one_rank = one_rank_times(trace);
         complete_ranks(w, trace, ranks);
         if (!stands_for_all && w.peers == Peers::kTogether)
             context_.fail(
@@ -63,6 +65,8 @@ public:
                             "that",
                             group.name, rank, ranks));
         out_.graph = std::move(trace.graph);
+        if (out_.one_rank)
+            out_.one_rank->held = held_by_messages(out_.graph);
         check_traced_memory(trace.files, context_, out_);
         context_.place(out_.graph);
         report.type = "trace";

@@ -8,6 +8,7 @@
 #include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/graph/loops.h"
+#include "workloads/profile/one_rank_times.h"
 
 #include <memory>
 #include <optional>
@@ -27,7 +28,8 @@ struct PreparedWorkload {
     bool peers_late = false;  ///< some untraced rank is late
     /// Kernels take what they took where the trace was recorded, on this GPU.
     bool kernels_as_traced = false;
-    std::set<std::string> left_out;  ///< default scenarios that the machine cannot run
+    std::optional<OneRankTimes> one_rank;  ///< of a trace of one rank that stands for several
+    std::set<std::string> left_out;        ///< default scenarios that the machine cannot run
 };
 
 /// Reads or generates the workload of some scenarios and fits it to the machine. Throws

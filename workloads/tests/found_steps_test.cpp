@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "workloads/profile/one_rank_times.h"
 #include "workloads/tests/trace_file.h"
 
 #include <gtest/gtest.h>
@@ -222,6 +223,44 @@ TEST(FoundSteps, AMarkWithoutTrainingAmongThoseThatTrainIsNoStep) {
     EXPECT_EQ(workload.graph.steps, 2U);
     EXPECT_NEAR(iteration(workload), 465, 25);
     EXPECT_TRUE(says(workload, "steps 1, 3 without a backward pass or an optimizer left out"));
+}
+
+/// A kernel without the call that launched it.
+TraceText& alone(TraceText& trace, double at, double length, const char* name = kGemm) {
+    return trace.event(
+        "kernel", name, "7", us(at), us(length),
+        R"("stream": 7, "grid": [8, 1, 1], "block": [128, 1, 1])");
+}
+
+TEST(FoundSteps, WithoutLaunchesTheTimesOfKernelsTellTheirSteps) {
+    for (const char* category : {"user_annotation", "gpu_user_annotation"}) {
+        TraceText trace;
+        for (int step = 0; step < 3; ++step) {
+            const double at = 1000 + 300 * step;
+            trace.event(category, fmt::format("ProfilerStep#{}", step), "1", us(at), "290");
+            alone(alone(trace, at + 8, 100), at + 110, 150);
+        }
+        const TraceWorkload workload = trace.read();
+        EXPECT_EQ(workload.graph.steps, 3U) << category;
+        EXPECT_NEAR(iteration(workload), 285, 5) << category;
+        EXPECT_FALSE(says(workload, "left out")) << category;
+    }
+}
+
+TEST(OneRankTimes, AreWhatNothingAndWhatSeveralRanFor) {
+    TraceText trace;
+    for (int step = 0; step < 2; ++step) {
+        const double at = 1000 + 300 * step;
+        mark(trace, step, at - 5, at + 290);
+        trace.launch(kGemm, us(at), "7", us(at + 10), "100");
+        trace.launch(
+            "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", us(at + 2), "20", us(at + 70), "60");
+    }
+    const auto times = one_rank_times(trace.read());
+    ASSERT_TRUE(times.has_value());
+    EXPECT_EQ(times->overlapped, microseconds(40));
+    EXPECT_EQ(times->idle, microseconds(90)) << "180 us between the steps";
+    EXPECT_EQ(times->held, Time());
 }
 
 TEST(FoundSteps, ARepeatedSequenceOfKernelsIsAStep) {

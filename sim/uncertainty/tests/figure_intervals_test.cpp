@@ -106,6 +106,24 @@ TEST(FigureIntervals, AGainIsTighterThanEitherTime) {
     EXPECT_NEAR(*gain.low, 1.25, 1e-9);
 }
 
+TEST(FigureIntervals, WhatIsLeftOpenWidensTheIterationAndGainsOnIt) {
+    PartsOfStep slow = of_collective(200);
+    const auto closed = tell({slow}, figures_of(slow)).intervals.at("iteration_us");
+    slow.open = OpenTime{20, 10, "left open"};
+    PartsOfStep fast = of_collective(160);
+    ScenarioFigures first = figures_of(slow);
+    ScenarioFigures second = figures_of(fast);
+    second.speedup = 1.25;
+    std::vector<IntervalCase> cases{{slow, &first}, {fast, &second, 0}};
+    tell_intervals(cases, residuals());
+    const FigureInterval& time = first.intervals.at("iteration_us");
+    EXPECT_NEAR(*time.low, *closed.low - 20, 1e-9);
+    EXPECT_NEAR(*time.high, *closed.high + 10, 1e-9);
+    EXPECT_NE(time.like.find("; left open"), std::string::npos);
+    EXPECT_NEAR(*second.intervals.at("speedup").low, 1.25 * (1 - 20. / 200), 1e-9);
+    EXPECT_NEAR(*second.intervals.at("speedup").high, 1.25 * (1 + 10. / 200), 1e-2);
+}
+
 TEST(FigureIntervals, FasterCollectivesLeaveNothingExposedButNotLess) {
     // A hundredth of the chain is exposed: a machine that is 2 % faster hides all of it.
     PartsOfStep parts = of_collective(1);
