@@ -104,10 +104,12 @@ void CollectiveEngine::specify_as_traced(
     spec.choice.threads = collective.threads_per_block != 0 ? collective.threads_per_block : usual;
     // Blocks of the machine's own kernel fit its SMs, so one of more threads has no more registers.
     spec.registers_per_thread =
-        params_.registers_per_thread * usual / std::max(usual, spec.choice.threads);
-    if (collective.registers_per_thread != 0)
-        spec.registers_per_thread =
-            std::min(spec.registers_per_thread, collective.registers_per_thread);
+        collective.registers_per_thread != 0
+            ? std::min(params_.registers_per_thread, collective.registers_per_thread)
+            : params_.registers_per_thread * usual / std::max(usual, spec.choice.threads);
+    constexpr std::uint32_t kOfABlock = 65'536;  // on every GPU with CUDA since 2014
+    spec.registers_per_thread =
+        std::min(spec.registers_per_thread, kOfABlock / std::max(1U, spec.choice.threads));
     spec.shared_memory = params_.shared_memory;
     if (collective.shared_memory.count() != 0)
         spec.shared_memory = std::min(spec.shared_memory, collective.shared_memory);
