@@ -199,7 +199,9 @@ private:
             scenarios.push_back(
                 {experiment_.scenarios[i].name, &*variant.experiment->learning,
                  &variant.experiment->limits, variant.workload.plan.get(), &graph_of(i),
-                 &outcomes_[planned_[i].main]});
+                 &outcomes_[planned_[i].main],
+                 experiment_.scenarios[i].policies().of(CollectiveKind::kAllReduce).quantised,
+                 adds_elements(variant.system)});
             places.push_back(i);
         }
         if (scenarios.empty())

@@ -29,6 +29,25 @@ using learning::TrainingRun;
 
 constexpr double kMicroseconds = 1e6;  // per second
 
+/// As the switches of the scenario add the gradients of so many replicas.
+learning::GradientSums sums_of(const LearningScenario& scenario, std::uint32_t replicas) {
+    learning::GradientSums sums;
+    if (!scenario.quantised.used() || replicas < 2)
+        return sums;
+    sums.replicas = replicas;
+    const auto rounds = [quantised = scenario.quantised](std::span<float> numbers) {
+        quantise(quantised, numbers);
+    };
+    const bool sent = scenario.quantised.at == QuantisedAt::kGpu;
+    if (sent)
+        sums.sent = rounds;
+    if (sent && scenario.sums_in_elements)
+        sums.added = rounds;
+    else
+        sums.received = rounds;
+    return sums;
+}
+
 /// A scenario's trainings.
 struct Followed {
     learning::ReplicaTimes replicas;  ///< for replicas that average
@@ -98,6 +117,7 @@ TrainedRun trained(
     // Made anew for each seed: it takes little of the time, and much memory for many steps.
     LearningTimes times =
         learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps, watch);
+    task.sums = sums_of(scenario, plan.data);
     TrainedRun made{{}, times.step_us, std::move(times.notes)};
     made.run = learning::learn(task, plan.weights, times.timeline, number, folder, watch);
     return made;
@@ -165,6 +185,17 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
     } else {
         result.step_us = followed.runs.front().step_us;
         result.notes = followed.runs.front().notes;
+    }
+    if (scenario.quantised.used()) {
+        const bool sums = !result.averages && scenario.learning->members.empty() &&
+                          scenario.learning->shares.empty() && plan.data > 1;
+        result.notes.push_back(
+            sums ? fmt::format(
+                       "learning: gradients of {} replicas are added as {}, quantised at the {}",
+                       plan.data, enum_name(scenario.quantised.format),
+                       enum_name(scenario.quantised.at))
+                 : "learning: 8-bit sums have no effect on what is learnt: no gradients of fixed, "
+                   "equal replicas are added in every step");
     }
     if (first.versions.size() < first.passes)
         result.notes.push_back(fmt::format(

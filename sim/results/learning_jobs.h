@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/quantisation.h"
 #include "sim/config/learning_params.h"
 #include "sim/machine/watchdog.h"
 #include "sim/output/result.h"
@@ -23,6 +24,10 @@ struct LearningScenario {
     const PlannedStep* plan = nullptr;
     const ExecutionGraph* graph = nullptr;
     const Outcome* outcome = nullptr;
+    /// How the all-reduces of gradients narrow their numbers; of no effect on replicas that average
+    /// or change their number, which is told.
+    Quantisation quantised = {};
+    bool sums_in_elements = false;  ///< switches keep sums no wider than elements
 };
 
 /// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -103,12 +105,24 @@ struct MemberChange {
     std::uint32_t remove = 0;  ///< removes the last ones
 };
 
+/// How the gradients of replicas that sum them in every step are added, where not exactly: a switch
+/// that keeps 8-bit numbers rounds what is sent, what is added so far, or the sum.
+struct GradientSums {
+    using Rounds = std::function<void(std::span<float>)>;
+    std::uint32_t replicas = 1;  ///< micro-batch j is of replica j mod replicas
+    Rounds sent;
+    Rounds added;     ///< after each addition
+    Rounds received;  ///< the whole sum
+    [[nodiscard]] bool exact() const { return !sent && !added && !received; }
+};
+
 /// What is trained, independent of the schedule.
 struct Task {
     NetworkShape network;
     DataSpec data;
     OptimizerSpec optimizer;
     AveragingSpec averaging;
+    GradientSums sums;
     /// Relative parts of a batch, by replica; empty: even.
     std::vector<std::uint32_t> shares;
     std::vector<MemberChange> members;  ///< ordered by step

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "training/learning/network/network.h"
+#include "training/learning/replicas/gradient_sums.h"
 #include "training/learning/train/measure.h"
 #include "training/learning/train/stage_weights.h"
 #include "training/learning/train/weight_choice.h"
@@ -181,14 +182,18 @@ private:
             });
             if (!all)
                 return;
-            Vector gradient = Vector::Zero(stages_[stage].parameters());
+            // One sum of all, or one for each replica.
+            const GradientSums& sums = task_.sums;
+            std::vector<Vector> parts(
+                sums.exact() ? 1 : sums.replicas, Vector::Zero(stages_[stage].parameters()));
             std::uint64_t samples = 0;
             for (const std::uint32_t j : from) {
                 const auto flight = flights_.find({j, stage});
-                stages_[stage].add_gradients(flight->second.tapes, gradient);
+                stages_[stage].add_gradients(flight->second.tapes, parts[j % parts.size()]);
                 flights_.erase(flight);
                 samples += samples_of(j).second;
             }
+            Vector gradient = sums.exact() ? std::move(parts.front()) : rounded_sum(sums, parts);
             if (samples > 0)
                 gradient /= static_cast<double>(samples);
             weights.update(
