@@ -6,6 +6,7 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/config/scenario_set.h"
 #include "sim/elastic/changes.h"
+#include "sim/machine/system_queries.h"
 #include "sim/many_core/many_core.h"
 #include "sim/output/writers.h"
 #include "sim/pool/pool.h"

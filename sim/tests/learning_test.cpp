@@ -438,6 +438,47 @@ TEST(Means, OfPairsHaveARatioWithAnInterval) {
     EXPECT_FALSE(ratio_of_means(std::vector<double>{1, 1}, std::vector<double>{1, -1}).has_value());
 }
 
+/// Sums in 8 bits reach the training: the coarser the numbers, the further the losses are off, and
+/// a note says what was done.
+TEST(Learning, AddsGradientsInTheNumbersOfTheSwitch) {
+    const auto scenario = [](const std::string& name, const std::string& quantised) {
+        return fmt::format(
+            R"({{"name": "{}", "all_reduce": {{"algorithm": "in_switch", "mode": "push", "registered": true{}}}}})",
+            name, quantised);
+    };
+    const ExperimentResult result =
+        run(R"("data": 4)", kSmall,
+            scenario("whole", "") + "," +
+                scenario("port", R"(, "quantised": {"at": "port", "format": "int8"})") + "," +
+                scenario("int8", R"(, "quantised": {"at": "gpu", "format": "int8"})") + "," +
+                scenario("e5m2", R"(, "quantised": {"at": "gpu", "format": "float8_e5m2"})"));
+    const auto loss = [&](std::size_t i) {
+        return result.scenarios[i].learning->seeds.front().final_loss;
+    };
+    const double whole = loss(0);
+    for (const std::size_t i : {1U, 2U, 3U}) {
+        EXPECT_NE(loss(i), whole);
+        EXPECT_NEAR(loss(i), whole, 0.05 * whole);
+        EXPECT_TRUE(std::any_of(
+            result.scenarios[i].notes.begin(), result.scenarios[i].notes.end(),
+            [](const std::string& note) {
+                return note.find("gradients of 4 replicas are added as") != std::string::npos;
+            }));
+    }
+    EXPECT_LT(std::abs(loss(1) - whole), std::abs(loss(3) - whole));
+    EXPECT_LT(std::abs(loss(2) - whole), std::abs(loss(3) - whole));
+    // Whose replicas average adds no gradients, and says so.
+    const ExperimentResult averaged =
+        run(R"("data": 2, "overlap_gradients": false)",
+            kSmall + R"(, "averaging": {"type": "periodic", "every": 4})",
+            scenario("int8", R"(, "quantised": {"at": "gpu", "format": "int8"})"));
+    EXPECT_TRUE(std::any_of(
+        averaged.scenarios.front().notes.begin(), averaged.scenarios.front().notes.end(),
+        [](const std::string& note) {
+            return note.find("8-bit sums have no effect") != std::string::npos;
+        }));
+}
+
 TEST(Learning, TravelsBetweenProcessesWhole) {
     learning::TrainingRun run;
     run.losses = {{1, 0.5, 0.25}, {2, 1, 0.125}};
