@@ -97,6 +97,9 @@ struct StatisticTable {
         return table;
     }
 
+    /// The number of a column. Throws InternalError if the table has none of the name.
+    [[nodiscard]] std::size_t column(std::string_view name) const;
+
     /// Adds a component's row. A component that did nothing (all zeros) is left out.
     template <HasStatistics... S>
     void add(std::string name, const S&... parts) {
@@ -112,6 +115,10 @@ struct StatisticTable {
             rows.push_back(std::move(row));
     }
 };
+
+/// The table of a kind among those of a run; null: there is none.
+[[nodiscard]] const StatisticTable*
+find_table(const std::vector<StatisticTable>& tables, std::string_view kind);
 
 /// A section of the manual, in Markdown: columns with unit and meaning.
 [[nodiscard]] std::string docs_of(const StatisticTable& table);

@@ -84,4 +84,10 @@ std::string Topology::link_name(std::uint32_t hop) const {
     return fmt::format("{}_to_{}_e{}", nodes[from].name, nodes[end_of(hop)].name, edge_of(hop));
 }
 
+bool Topology::sums_in_elements() const {
+    return std::any_of(switches.begin(), switches.end(), [](const SwitchParams& node) {
+        return node.reduction && node.reduction->accumulation == Accumulation::kElement;
+    });
+}
+
 }  // namespace switchfold

@@ -107,6 +107,8 @@ struct Topology {
     /// Of a hop, as statistics have it: its ends, and the edge's number, since two nodes may be
     /// joined twice.
     [[nodiscard]] std::string link_name(std::uint32_t hop) const;
+    /// Whether some reduction unit keeps sums no wider than their elements.
+    [[nodiscard]] bool sums_in_elements() const;
 };
 
 /// For each GPU, the NICs of its machine that are nearest by PCIe, in node order; none if the

@@ -103,12 +103,12 @@ Topology build_topology(const TopologyParams& params) {
         topology.switches.push_back(std::move(bare));
     }
     // All are asked before any changes: who is asked sees the machine as it was built.
-    std::vector<std::uint32_t> bare;
+    std::vector<std::uint32_t> lose_it;
     for (std::uint32_t i = topology.gpus(); i < topology.nodes.size(); ++i)
         if (const auto& unit = topology.switches[topology.nodes[i].switch_class].reduction;
             unit && !stands(*unit, topology, i, places[i]))
-            bare.push_back(i);
-    for (const std::uint32_t node : bare)
+            lose_it.push_back(i);
+    for (const std::uint32_t node : lose_it)
         topology.nodes[node].switch_class = without[topology.nodes[node].switch_class];
     return topology;
 }

@@ -124,9 +124,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
         return spec;
     }
     spec.choice = library.choose(params_, policy, call, there);
-    for (const SwitchParams& node : fabric_.topology().switches)
-        if (node.reduction && node.reduction->accumulation == Accumulation::kElement)
-            spec.accumulation = Accumulation::kElement;
+    if (fabric_.topology().sums_in_elements())
+        spec.accumulation = Accumulation::kElement;
     if (spec.choice.algorithm == Algorithm::kTopologyTree)
         spec.reduce_trees = reduce_trees(spec.ranks, spec.choice.of<PeerCopyPolicy>().trees);
     take_traced_kernel(collective, spec);

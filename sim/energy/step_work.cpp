@@ -40,16 +40,9 @@ SystemParams system_of(const Json& config, const std::string& scenario, const st
 }
 
 const StatisticTable& table_of(const ScenarioResult& scenario, std::string_view kind) {
-    const auto found = std::ranges::find(scenario.statistics, kind, &StatisticTable::kind);
-    SWITCHFOLD_CHECK(found != scenario.statistics.end(), "no statistics of {}", kind);
+    const StatisticTable* found = find_table(scenario.statistics, kind);
+    SWITCHFOLD_CHECK(found != nullptr, "no statistics of {}", kind);
     return *found;
-}
-
-double
-value_of(const StatisticTable& table, const StatisticTable::Row& row, std::string_view name) {
-    const auto found = std::ranges::find(table.columns, name, &StatisticTable::Column::name);
-    SWITCHFOLD_CHECK(found != table.columns.end(), "no statistic {}", name);
-    return row.values[static_cast<std::size_t>(found - table.columns.begin())];
 }
 
 void add_links(StepWork& work, const ScenarioResult& scenario, const Topology& topology) {
@@ -59,10 +52,11 @@ void add_links(StepWork& work, const ScenarioResult& scenario, const Topology& t
         places[topology.link_name(hop)] = place_of(topology.nodes[edge.a], topology.nodes[edge.b]);
     }
     const StatisticTable& links = table_of(scenario, "links");
+    const std::size_t wire_bytes = links.column("wire_bytes");
     for (const StatisticTable::Row& link : links.rows) {
         const auto place = places.find(link.name);
         SWITCHFOLD_CHECK(place != places.end(), "no link {} in its topology", link.name);
-        const double bytes = value_of(links, link, "wire_bytes");
+        const double bytes = link.values[wire_bytes];
         if (place->second == LinkPlace::kPcie)
             work.pcie_bytes += bytes;
         else if (place->second == LinkPlace::kNetwork)
@@ -74,13 +68,15 @@ void add_links(StepWork& work, const ScenarioResult& scenario, const Topology& t
 
 void add_packets(StepWork& work, const ScenarioResult& scenario) {
     const StatisticTable& memory = table_of(scenario, "memory");
+    const std::size_t low = memory.column("packet_hbm_bytes");
+    const std::size_t high = memory.column("packet_bytes");
     std::map<std::string, const StatisticTable::Row*> rows;
     for (const StatisticTable::Row& row : memory.rows)
         rows[row.name] = &row;
     for (std::size_t rank = 0; rank < work.gpus.size(); ++rank)
         if (const auto row = rows.find(fmt::format("gpu{}", rank)); row != rows.end()) {
-            work.gpus[rank].packet_bytes_low = value_of(memory, *row->second, "packet_hbm_bytes");
-            work.gpus[rank].packet_bytes_high = value_of(memory, *row->second, "packet_bytes");
+            work.gpus[rank].packet_bytes_low = row->second->values[low];
+            work.gpus[rank].packet_bytes_high = row->second->values[high];
         }
 }
 
@@ -100,8 +96,9 @@ void add_units(StepWork& work, const ScenarioResult& scenario, const Topology& t
     if (byte.high == 0)
         return;
     const StatisticTable& units = table_of(scenario, "reduction_units");
+    const std::size_t bytes_in = units.column("bytes_in");
     for (const StatisticTable::Row& unit : units.rows) {
-        const double bytes = value_of(units, unit, "bytes_in") * 1e-12;
+        const double bytes = unit.values[bytes_in] * 1e-12;
         work.units += {0, bytes * byte.low, bytes * byte.high};
     }
 }

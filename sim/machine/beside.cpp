@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <numeric>
-#include <source_location>
 #include <string_view>
 
 namespace switchfold {
@@ -133,12 +132,11 @@ Protocol protocol_of(const CollectiveOperation& operation) {
 
 /// A memory statistic of the first rank.
 double memory_of_first(const Outcome& outcome, std::string_view name) {
-    for (const StatisticTable& table : outcome.statistics)
-        for (std::size_t i = 0; table.kind == "memory" && i < table.columns.size(); ++i)
-            if (table.columns[i].name == name)
-                // Of what moves nothing there is no row.
-                return table.rows.empty() ? 0 : table.rows.front().values[i];
-    throw InternalError(name, "is not a statistic of memory", std::source_location::current());
+    const StatisticTable* memory = find_table(outcome.statistics, "memory");
+    SWITCHFOLD_CHECK(memory != nullptr, "a run without statistics of memory");
+    const std::size_t column = memory->column(name);
+    // Of what moves nothing there is no row.
+    return memory->rows.empty() ? 0 : memory->rows.front().values[column];
 }
 
 /// A collective, and who takes part.

@@ -81,14 +81,6 @@ bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
     return why_no_reduction(build_topology(system.topology), members).empty();
 }
 
-bool adds_elements(const SystemParams& system) {
-    const Topology topology = build_topology(system.topology);
-    return std::any_of(
-        topology.switches.begin(), topology.switches.end(), [](const SwitchParams& node) {
-            return node.reduction && node.reduction->accumulation == Accumulation::kElement;
-        });
-}
-
 std::string why_refused(
     const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,
     std::uint32_t gpus) {

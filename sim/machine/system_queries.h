@@ -25,9 +25,6 @@ namespace switchfold {
 /// Whether the switches can reduce for the first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
 
-/// Whether some reduction unit keeps sums no wider than their elements.
-[[nodiscard]] bool adds_elements(const SystemParams& system);
-
 /// Why a policy's library does not run a call over the first `gpus` GPUs; empty if it does.
 [[nodiscard]] std::string why_refused(
     const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,

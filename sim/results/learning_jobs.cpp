@@ -3,6 +3,7 @@
 
 #include "core/byte_codec.h"
 #include "core/error.h"
+#include "interconnect/topology_builder.h"
 #include "sim/results/learning.h"
 #include "sim/results/learning_comparison.h"
 #include "sim/results/training.h"
@@ -29,19 +30,30 @@ using learning::TrainingRun;
 
 constexpr double kMicroseconds = 1e6;  // per second
 
-/// As the switches of the scenario add the gradients of so many replicas.
-learning::GradientSums sums_of(const LearningScenario& scenario, std::uint32_t replicas) {
+[[nodiscard]] bool averages(const LearningScenario& scenario) {
+    return scenario.learning->averaging.rule != learning::AveragingRule::kNone;
+}
+
+/// Whether replicas come and go, or have unequal shares: they then train with weights of their own.
+[[nodiscard]] bool has_members(const LearningScenario& scenario) {
+    return !scenario.learning->members.empty() || !scenario.learning->shares.empty();
+}
+
+/// As the switches of the scenario add its replicas' gradients: exactly, where they do not narrow
+/// them, and where no fixed, equal replicas sum them in every step.
+learning::GradientSums sums_of(const LearningScenario& scenario) {
     learning::GradientSums sums;
-    if (!scenario.quantised.used() || replicas < 2)
+    sums.replicas = scenario.plan->plan().data;
+    if (!scenario.quantised.used() || sums.replicas < 2 || averages(scenario) ||
+        has_members(scenario))
         return sums;
-    sums.replicas = replicas;
     const auto rounds = [quantised = scenario.quantised](std::span<float> numbers) {
         quantise(quantised, numbers);
     };
     const bool sent = scenario.quantised.at == QuantisedAt::kGpu;
     if (sent)
         sums.sent = rounds;
-    if (sent && scenario.sums_in_elements)
+    if (sent && build_topology(scenario.system->topology).sums_in_elements())
         sums.added = rounds;
     else
         sums.received = rounds;
@@ -53,10 +65,6 @@ struct Followed {
     learning::ReplicaTimes replicas;  ///< for replicas that average
     std::vector<TrainedRun> runs;     ///< by seed
 };
-
-[[nodiscard]] bool averages(const LearningScenario& scenario) {
-    return scenario.learning->averaging.rule != learning::AveragingRule::kNone;
-}
 
 Followed followed(const LearningScenario& scenario) {
     Followed followed;
@@ -104,7 +112,7 @@ TrainedRun trained(
     const std::uint64_t number = params.seed + seed;
     if (averages(scenario))
         return {learning::learn_averaged(task, replicas, number, folder, watch), 0, {}};
-    if (!params.members.empty() || !params.shares.empty()) {
+    if (has_members(scenario)) {
         const double step_us = round_us(*scenario.graph, *scenario.outcome);
         std::vector<double> ends;
         for (std::uint32_t step = 1; step <= params.steps; ++step)
@@ -117,7 +125,7 @@ TrainedRun trained(
     // Made anew for each seed: it takes little of the time, and much memory for many steps.
     LearningTimes times =
         learning_times(*scenario.plan, *scenario.graph, *scenario.outcome, params.steps, watch);
-    task.sums = sums_of(scenario, plan.data);
+    task.sums = sums_of(scenario);
     TrainedRun made{{}, times.step_us, std::move(times.notes)};
     made.run = learning::learn(task, plan.weights, times.timeline, number, folder, watch);
     return made;
@@ -186,17 +194,15 @@ LearningResult result_of(const LearningScenario& scenario, const Followed& follo
         result.step_us = followed.runs.front().step_us;
         result.notes = followed.runs.front().notes;
     }
-    if (scenario.quantised.used()) {
-        const bool sums = !result.averages && scenario.learning->members.empty() &&
-                          scenario.learning->shares.empty() && plan.data > 1;
+    if (scenario.quantised.used())
         result.notes.push_back(
-            sums ? fmt::format(
-                       "learning: gradients of {} replicas are added as {}, quantised at the {}",
-                       plan.data, enum_name(scenario.quantised.format),
-                       enum_name(scenario.quantised.at))
-                 : "learning: 8-bit sums have no effect on what is learnt: no gradients of fixed, "
-                   "equal replicas are added in every step");
-    }
+            sums_of(scenario).exact()
+                ? "learning: 8-bit sums have no effect on what is learnt: no gradients of fixed, "
+                  "equal replicas are added in every step"
+                : fmt::format(
+                      "learning: gradients of {} replicas are added as {}, quantised at the {}",
+                      plan.data, enum_name(scenario.quantised.format),
+                      enum_name(scenario.quantised.at)));
     if (first.versions.size() < first.passes)
         result.notes.push_back(fmt::format(
             "learning: versions.csv has the first {} of {} passes", first.versions.size(),

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "interconnect/quantisation.h"
-#include "sim/config/learning_params.h"
+#include "sim/config/experiment.h"
 #include "sim/machine/watchdog.h"
 #include "sim/output/result.h"
 #include "sim/pool/pool.h"
@@ -24,10 +24,10 @@ struct LearningScenario {
     const PlannedStep* plan = nullptr;
     const ExecutionGraph* graph = nullptr;
     const Outcome* outcome = nullptr;
-    /// How the all-reduces of gradients narrow their numbers; of no effect on replicas that average
-    /// or change their number, which is told.
+    /// How the machine's all-reduces of gradients narrow their numbers; of no effect on replicas
+    /// that average or change their number, which is told.
     Quantisation quantised = {};
-    bool sums_in_elements = false;  ///< switches keep sums no wider than elements
+    const SystemParams* system = nullptr;
 };
 
 /// Trains along each scenario's times, one job per seed. Paths are relative to `folder`. Throws

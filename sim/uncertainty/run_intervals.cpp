@@ -5,6 +5,8 @@
 #include "sim/results/summary.h"
 #include "sim/uncertainty/measured_parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -51,6 +53,19 @@ OpenTime left_open_by_one_rank(const ScenarioFigures& figures, const OneRankTime
     return {
         pauses + std::min(held, hidden), held > 0 ? held + hidden : 0,
         "one rank's trace leaves open what others wait for"};
+}
+
+std::string note_of(const OpenTime& open, double iteration_us) {
+    constexpr double kToldFrom = 0.01;
+    if (std::max(open.less_us, open.more_us) < kToldFrom * iteration_us)
+        return {};
+    return fmt::format(
+        "{}: without overlap an iteration may take {:.0f} us less (pauses that the trace does not "
+        "have, and messages that wait less){}",
+        open.why, open.less_us,
+        open.more_us > 0
+            ? fmt::format(" or {:.0f} us more (other stages hide communication too)", open.more_us)
+            : "");
 }
 
 bool tell_single_collective(

@@ -26,6 +26,9 @@ namespace switchfold {
 [[nodiscard]] OpenTime
 left_open_by_one_rank(const ScenarioFigures& figures, const OneRankTimes& traced);
 
+/// Says so where it is more than a hundredth of an iteration; else empty.
+[[nodiscard]] std::string note_of(const OpenTime& open, double iteration_us);
+
 /// Sets the intervals of a scenario that runs one collective: those of its results are the ranges
 /// of cases like it, without draws. \returns whether it does.
 [[nodiscard]] bool tell_single_collective(

@@ -80,26 +80,11 @@ with_ring(CollectivePolicies policies, CollectiveKind kind, const Choice& choice
     return policies;
 }
 
-const StatisticTable* table_of(const Outcome& outcome, std::string_view kind) {
-    const auto at = std::find_if(
-        outcome.statistics.begin(), outcome.statistics.end(),
-        [&](const StatisticTable& table) { return table.kind == kind; });
-    return at == outcome.statistics.end() ? nullptr : &*at;
-}
-
-std::size_t column_of(const StatisticTable& table, std::string_view name) {
-    const auto at = std::find_if(
-        table.columns.begin(), table.columns.end(),
-        [&](const StatisticTable::Column& column) { return column.name == name; });
-    SWITCHFOLD_CHECK(at != table.columns.end(), "{} have no {}", table.kind, name);
-    return static_cast<std::size_t>(at - table.columns.begin());
-}
-
 double memory_of_first_rank(const Outcome& outcome, std::string_view column) {
-    if (const StatisticTable* memory = table_of(outcome, "memory"))
+    if (const StatisticTable* memory = find_table(outcome.statistics, "memory"))
         for (const StatisticTable::Row& row : memory->rows)
             if (row.name == "gpu0")
-                return row.values[column_of(*memory, column)];
+                return row.values[memory->column(column)];
     return 0;
 }
 
@@ -219,7 +204,7 @@ Outcome FoldedProbes::told(Outcome outcome) const {
             std::erase_if(
                 table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
         } else if (!table.rows.empty()) {
-            const std::size_t column = column_of(table, "wire_bytes");
+            const std::size_t column = table.column("wire_bytes");
             const auto busiest = std::max_element(
                 table.rows.begin(), table.rows.end(),
                 [&](const auto& a, const auto& b) { return busy(a, column) < busy(b, column); });
@@ -240,10 +225,10 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
     const double traffic = memory_of_first_rank(outcome, "packet_bytes");
     const Bytes footprint(
         static_cast<std::uint64_t>(memory_of_first_rank(outcome, "footprint_peak")));
-    const StatisticTable* links = table_of(outcome, "links");
+    const StatisticTable* links = find_table(outcome.statistics, "links");
     const double busy_s = links == nullptr || links->rows.empty()
                               ? 0
-                              : busy(links->rows.front(), column_of(*links, "wire_bytes"));
+                              : busy(links->rows.front(), links->column("wire_bytes"));
     const std::vector<OperationTimes>& times = outcome.times.front();
     std::vector<MeasuredCollective> found(part.which.size());
     for (std::size_t i = 0; i < found.size(); ++i) {

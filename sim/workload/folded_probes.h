@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -68,7 +67,7 @@ private:
     const FoldedStep& folded_;
     const SystemParams& system_;
     CollectivePolicies policies_;
-    std::map<std::string, double, std::less<>> rates_;  ///< bytes a second, by link
+    std::map<std::string, double> rates_;  ///< bytes a second, by link
     std::vector<Run> runs_;
     std::vector<Part> parts_;
 };

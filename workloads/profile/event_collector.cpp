@@ -151,17 +151,19 @@ void EventCollector::join_launches() {
 /// A step's mark on the GPU's timeline, one a stream.
 void EventCollector::add_mirrored_step(const TraceEvent& event) {
     const std::uint64_t end = event.start + event.duration;
-    const auto [at, fresh] = mirrored_steps_.try_emplace(
-        number_of(event.name), RawStep{event.start, end, number_of(event.name)});
+    const std::int64_t number = number_of(event.name);
+    const auto [at, fresh] = mirrored_steps_.try_emplace(number, RawStep{event.start, end, number});
     at->second.start = std::min(at->second.start, event.start);
     at->second.end = std::max(at->second.end, end);
 }
 
 /// Without marks and calls of the host, those on the GPU's timeline tell its steps.
 void EventCollector::take_mirrored_steps() {
-    const bool any_launch = std::any_of(
-        raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) { return gpu.has_launch; });
-    if (raw_.steps.empty() && !any_launch)
+    if (!raw_.steps.empty() || mirrored_steps_.empty())
+        return;
+    if (std::none_of(raw_.gpu.begin(), raw_.gpu.end(), [](const RawGpuEvent& gpu) {
+            return gpu.has_launch;
+        }))
         for (const auto& [number, step] : mirrored_steps_)
             raw_.steps.push_back(step);
 }

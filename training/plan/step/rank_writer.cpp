@@ -89,7 +89,7 @@ void RankWriter::mark_last_gradients() {
 void RankWriter::mark_alone() {
     const std::vector<Slot>& order = parts_.schedule.order[device_];
     const bool folded = parts_.fold != nullptr && !passes_meet(parts_.step);
-    alone_.assign(order.size(), folded);
+    alone_.resize(order.size());
     for (std::size_t at = 0; at < order.size(); ++at)
         alone_[at] = folded && !order[at].beside;
     const ParallelPlan& plan = parts_.plan;
