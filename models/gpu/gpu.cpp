@@ -361,7 +361,8 @@ double Gpu::power_lift(const Kernel& kernel, double crowd) const {
 double
 Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply& supply) const {
     const double in_flight = kernel.concurrent * kernel.block_draw;
-    const double l2_alone = std::min(memory_.l2_bandwidth(), in_flight);
+    // Relative to the rate at which the kernel's share of the L2 was counted.
+    const double l2_alone = std::min(kernel.l2_alone, in_flight);
     const double waiting = l2_alone / in_flight * supply.latency;
     const double crowd = blocks / kernel.concurrent;
     WaveParts small;
@@ -370,7 +371,8 @@ Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply&
     small.l2 = waiting;
     WaveParts full = small;
     full.hbm = memory_.hbm_bandwidth() / supply.offer.hbm * kernel.miss / (1.0 - kernel.hit_alone);
-    full.l2 = std::max(waiting, l2_alone / supply.offer.l2);
+    full.l2 = std::max(
+        waiting, l2_alone / kernel.l2_alone * memory_.l2_bandwidth() / supply.offer.l2);
     const double lightest = wave_stretch(kernel.roofline, small);
     return lightest + (wave_stretch(kernel.roofline, full) - lightest) * crowd;
 }
