@@ -82,14 +82,7 @@ Time Endpoint::serve(const Packet& packet, PacketKind kind, std::uint32_t route,
     answer.count = 1;
     answer.values = clients_[packet.client]->supply(packet, rank_);
     answer.tail = last_ready_.count();
-    if (kind == PacketKind::kReduceData) {
-        link.answer(answer, last_ready_);
-        return now;
-    }
-    // Loads of peers stay in order with the GPU's own packets: what blocks that load take is
-    // fitted so.
-    outgoing_.push_back({answer, &link});
-    scheduler_.at(last_ready_, *this, 0);
+    link.answer(answer, last_ready_);
     return now;
 }
 

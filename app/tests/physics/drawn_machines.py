@@ -105,6 +105,10 @@ class Draw:
         policy = policy or self.policy(*(("ring", "tree") if kind == "all_reduce" else ("ring",)))
         return m.collective(system, kind, size, datatype=rng.choice(["float32", "bfloat16"]), **policy)
 
+    def large(self):
+        """Bytes of which every rank's share fills the pieces into which a library cuts them."""
+        return 4 * self.rng.randint(2**20, 2**23)
+
     def kernel(self):
         if self.rng.random() < 0.5:
             return m.product(*(128 * self.rng.randint(4, 48) for _ in range(3)))

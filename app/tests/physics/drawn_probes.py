@@ -112,6 +112,7 @@ def a_degraded_link(draw):
 @drawn("More bytes over the same wires take longer.", [1, 2, 4, 8, 16, 32, 64], never_falls)
 def larger_collectives(draw):
     system, size, policy = draw.machine(), 4 * draw.rng.randint(64, 65536), draw.policy("ring", "tree")
+    policy |= {"channels": draw.rng.choice([1, 2, 4, 8])}
     return taken_of(lambda n: m.collective(system, "all_reduce", n * size, **policy))
 
 
@@ -123,11 +124,11 @@ def larger_collectives_at_most_in_proportion(draw):
     return taken_of(lambda n: m.collective(system, "all_reduce", n * size, **policy))
 
 
-@drawn("Each rank more is a hop more, and a larger part of the bytes to send.", [2, 3, 4, 6, 8], never_falls)
+@drawn("Twice the ranks are twice the hops, and a larger part of the bytes to send.", [2, 4, 8], never_falls)
 def more_ranks(draw):
     system = draw.machine(["switched"])
     system["topology"]["gpus"] = 8
-    base = draw.collective(system, "all_reduce", policy=draw.policy("ring"))
+    base = draw.collective(system, "all_reduce", draw.large(), draw.policy("ring") | {"channels": draw.rng.choice([1, 2, 4, 8])})
     return taken_of(lambda n: base | {"workload": base["workload"] | {"ranks": n}})
 
 
@@ -154,6 +155,19 @@ def parts_of_an_all_reduce(draw):
         row["scenarios"] = [{"name": "s", "collectives": {kind: policy}}]
         return m.figure(bench, row, "s", "collective_alone_us")
     return lambda bench, kind: in_a_row(bench, kind) / in_a_row(bench, "all_reduce")
+
+
+@drawn("Who begins some microseconds late delays the others by so much: what a GPU asks of its peers does not wait behind what "
+       "they have asked of it.", [0, 1, 3, 6], at_most(1.01))
+def ranks_that_begin_apart(draw):
+    system, size = draw.machine(["switched", "full_mesh"]), draw.large()
+    base = m.collective(system, draw.rng.choice(["all_reduce", "all_gather"]), size, algorithm="ring", protocol="simple")
+    parts = [draw.rng.random() for _ in range(system["topology"]["gpus"])]
+
+    def measure(bench, us):
+        late = [{"rank": rank, "delay": f"{us * part:.6f} us"} for rank, part in enumerate(parts)]
+        return (m.taken(bench, base | {"ranks": late}) - us) / m.taken(bench, base)
+    return measure
 
 
 # What must not matter.
@@ -302,9 +316,9 @@ def slower_nics(draw):
     return taken_of(lambda f: with_topology(base, lambda t: t | {"nics": scaled(t["nics"], f, ("latency",))}))
 
 
-@drawn("A ring of more machines has more hops, and a larger part of the bytes to send.", [2, 3, 4], never_falls)
+@drawn("A ring of twice the machines has twice the hops, and a larger part of the bytes to send.", [2, 4], never_falls)
 def more_machines(draw):
-    base = draw.collective(draw.system(draw.cluster(2)), "all_reduce", policy=draw.policy("ring"))
+    base = draw.collective(draw.system(draw.cluster(2)), "all_reduce", draw.large(), draw.policy("ring") | {"channels": draw.rng.choice([2, 4, 8])})
     return taken_of(lambda n: with_topology(base, lambda t: t | {"nodes": n}))
 
 
