@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/long_run.h"
 
+#include "sim/kinds/kinds.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -54,10 +56,7 @@ std::string LongRunNotice::remedies() const {
     else if (experiment_.may_leave_out() == Fidelity::kAuto && !experiment_.functional)
         all.emplace_back(
             "with /fidelity fast packets are larger and more ranks stand for others, at up to 9 %");
-    const TrainingWorkloadParams* training =
-        experiment_.workload ? std::get_if<TrainingWorkloadParams>(&*experiment_.workload)
-                             : nullptr;
-    const PlanParams* plan = training != nullptr && training->plan ? &*training->plan : nullptr;
+    const PlanParams* plan = plan_of(experiment_);
     if (plan != nullptr && !plan->fold)
         all.emplace_back("with /workload/plan/fold equal replicas are simulated once");
     if (experiment_.system->collectives->transfer_unit < kLargeUnit)

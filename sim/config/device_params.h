@@ -57,4 +57,7 @@ find_device(const std::vector<DeviceParams>& devices, std::string_view name);
 /// system leaves.
 [[nodiscard]] std::uint32_t cores_for_programs(const DeviceParams& device);
 
+/// Rejects devices of the same name.
+void check_devices(const std::vector<DeviceParams>& devices, ParamChecker& checker);
+
 }  // namespace switchfold

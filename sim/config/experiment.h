@@ -3,151 +3,30 @@
 
 #include "core/any_value.h"
 #include "core/params.h"
-#include "core/params_alternative.h"
 #include "interconnect/faults.h"
-#include "interconnect/topology_builder.h"
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
-#include "models/collectives/parameters.h"
 #include "models/fidelity.h"
-#include "models/gpu/parameters.h"
-#include "sim/config/device_params.h"
-#include "sim/config/experts_params.h"
 #include "sim/config/jitter_params.h"
-#include "sim/config/kernel_beside_params.h"
 #include "sim/config/learning_params.h"
-#include "sim/config/many_core_params.h"
 #include "sim/config/memory_check_params.h"
 #include "sim/config/nccl_environment.h"
 #include "sim/config/planner_params.h"
-#include "sim/config/rank_list.h"
 #include "sim/config/run_params.h"
-#include "sim/config/training_params.h"
+#include "sim/config/system_params.h"
 #include "sim/config/unequal_params.h"
-#include "sim/config/workload_names.h"
+#include "sim/kinds/rows.h"
+#include "sim/kinds/shared_machine/placed_workload_params.h"
 #include "sim/machine/watchdog.h"
-#include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace switchfold {
-
-/// A machine: its GPUs, their interconnect, and the parameters of collectives; or a host and its
-/// many-core coprocessors.
-struct SystemParams {
-    std::string name;
-    std::vector<DeviceParams> devices;  ///< instead of all that follows
-    PathOr<GpuParams> gpu;
-    std::vector<GpuKindParams> gpus;  ///< for ranks with a different GPU; see RankGpus
-    PathOr<TopologyParams> topology;
-    PathOr<CollectiveParams> collectives;
-    std::vector<std::string> measured_as;
-    std::vector<FaultParams> faults;
-    static constexpr Alternative kAlternative{"devices", "name"};
-    static constexpr auto fields() {
-        return list_of(
-            field("name", &SystemParams::name, "Name of the machine in reports.").required(),
-            field(
-                "devices", &SystemParams::devices,
-                "Sockets of a host and its many-core coprocessors, instead of GPUs and all that "
-                "belongs to them (docs/coprocessor.md)."),
-            field(
-                "gpu", &SystemParams::gpu,
-                "The GPU, or the file that describes it. Required without devices.")
-                .required(),
-            field(
-                "gpus", &SystemParams::gpus,
-                "Ranks with a different GPU (docs/plans.md#unequal-gpus)."),
-            field(
-                "topology", &SystemParams::topology,
-                "Interconnect of the GPUs, or the file with its description (FILE, or "
-                "SYSTEM.json#/topology). Required without devices.")
-                .required(),
-            field(
-                "collectives", &SystemParams::collectives,
-                "Parameters of collectives, or the file with them (SYSTEM.json#/collectives)."),
-            field(
-                "measured_as", &SystemParams::measured_as,
-                "Descriptions of such machines in tables of measurements, one text per wording of "
-                "GPU and interconnect. `validate` selects the system by them."),
-            field(
-                "faults", &SystemParams::faults,
-                "Faults, present from the start or occurring during the run."));
-    }
-    void check(ParamChecker& checker) const;
-    [[nodiscard]] bool has_gpus() const { return devices.empty(); }
-};
-
-/// Traces in any supported format, one file per rank, or one that represents all ranks.
-struct TraceWorkloadParams {
-    static constexpr std::string_view kType = "trace";
-    std::vector<std::string> files;
-    std::uint32_t ranks = 0;
-    std::optional<Peers> peers;
-    std::optional<PathOr<SystemParams>> traced_on;
-    std::optional<TracedTimes> kernel_times;
-    static constexpr auto fields() {
-        return list_of(
-            field(
-                "files", &TraceWorkloadParams::files,
-                "Traces, relative to this file, one per rank: Kineto, Nsight Systems, Chakra, "
-                "PyTorch's execution traces and flight recorder, rocprofv3, captures, NCCL "
-                "Inspector, logs and JSON of nccl-tests and rccl-tests, switchfold's own.")
-                .required(),
-            field(
-                "ranks", &TraceWorkloadParams::ranks,
-                "Ranks of the run; 0: those of the trace. Required if the files are fewer than the "
-                "ranks that they stand for: process groups of one rank's trace then repeat by "
-                "their strides.",
-                0U, 65'536U),
-            field(
-                "peers", &TraceWorkloadParams::peers,
-                "If one trace stands for all ranks: as_traced, the others arrive at each "
-                "collective as late as its residence in the trace shows; together, no rank is ever "
-                "late. Default: as_traced if a real run's trace has residences. Traces of all "
-                "ranks show each rank's own lateness."),
-            field(
-                "traced_on", &TraceWorkloadParams::traced_on,
-                "The machine that the trace was recorded on, or the file that describes it. It "
-                "tells what the trace leaves open: sizes of collectives from their durations, and "
-                "how late peers came; and on which GPU its kernels took their times. Default: the "
-                "experiment's system, if its file describes the traced GPU."),
-            field(
-                "kernel_times", &TraceWorkloadParams::kernel_times,
-                "Durations of the trace's kernels alone on a GPU that differs from the traced one: "
-                "rescaled, by the ratio of the modelled times on the two GPUs "
-                "(docs/contention.md#a-kernel-alone); as_traced, the trace's. Default: rescaled if "
-                "the traced "
-                "GPU is known and another. On the traced GPU both are the trace's, exactly."));
-    }
-};
-
-/// A single collective.
-struct CollectiveWorkloadParams {
-    static constexpr std::string_view kType = "collective";
-    CollectiveKind collective = CollectiveKind::kAllReduce;
-    Bytes size = mebibytes(256);
-    Datatype datatype = Datatype::kFloat32;
-    std::uint32_t ranks = 0;
-    static constexpr auto fields() {
-        return list_of(
-            field("collective", &CollectiveWorkloadParams::collective, "Kind of the collective."),
-            field(
-                "size", &CollectiveWorkloadParams::size,
-                "Payload of one rank, as nccl-tests counts it.", Bytes(1), Bytes(1ULL << 40U))
-                .required(),
-            field("datatype", &CollectiveWorkloadParams::datatype, "Type of its elements."),
-            field(
-                "ranks", &CollectiveWorkloadParams::ranks,
-                "Participating GPUs, from rank 0; 0: all.", 0U, 65'536U));
-    }
-};
 
 struct ScenarioParams {
     std::string name;
@@ -194,35 +73,6 @@ struct ScenarioParams {
                 "nccl_environment", &ScenarioParams::nccl_environment,
                 "NCCL's environment variables, those that change what is simulated "
                 "(docs/programs.md#nccls-environment): {\"NCCL_ALGO\": \"^NVLS\"}."));
-    }
-};
-
-using Workload = std::variant<
-    TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams, ExpertsWorkloadParams,
-    KernelBesideCollectiveParams, ManyCoreParams>;
-
-/// One of several workloads that share a machine.
-struct PlacedWorkloadParams {
-    std::string name;
-    RankList on;
-    Time start;
-    std::uint32_t steps = 0;
-    Workload workload;
-    static constexpr auto fields() {
-        return list_of(
-            field("name", &PlacedWorkloadParams::name, "Name in reports.").required(),
-            field("on", &PlacedWorkloadParams::on, "Its GPUs; rank 0 runs on the first.")
-                .required(),
-            field(
-                "start", &PlacedWorkloadParams::start,
-                "Delay of its start after the start of the run.", Time(),
-                microseconds(3'600'000'000)),
-            field(
-                "steps", &PlacedWorkloadParams::steps,
-                "Number of consecutive repetitions; 0: until the longest workload has run once.",
-                0U, 4096U),
-            field("workload", &PlacedWorkloadParams::workload, "The workload on these GPUs.")
-                .required());
     }
 };
 
@@ -336,16 +186,9 @@ template <class Params>
 [[nodiscard]] const Params* workload_of(const Experiment& experiment) {
     return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
 }
-
-/// A file that a workload names, with the pointer: "/table".
-struct NamedFile {
-    std::string pointer;
-    std::string path;  ///< relative to the experiment's file
-    std::string_view what;
-};
-[[nodiscard]] std::vector<NamedFile> files_of(const Workload& workload);
-
-/// Scenarios of an experiment that defines none.
-[[nodiscard]] std::vector<ScenarioParams> default_scenarios(const Experiment& experiment);
+template <class Params>
+[[nodiscard]] Params* workload_of(Experiment& experiment) {
+    return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
+}
 
 }  // namespace switchfold

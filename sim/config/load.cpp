@@ -3,20 +3,16 @@
 
 #include "core/fnv.h"
 #include "core/named_path.h"
-#include "models/collectives/choice/named_policies.h"
-#include "sim/config/block_checks.h"
 #include "sim/config/changed_system.h"
-#include "sim/config/many_core_checks.h"
 #include "sim/config/parameter_units.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/config/scenario_set.h"
+#include "sim/kinds/kinds.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -37,16 +33,10 @@ void write_out(LoadedExperiment& loaded) {
             if (scenario.value("nccl_environment", OrderedJson::object()).empty())
                 scenario.erase("nccl_environment");
     // The file would no longer tell a changed GPU from the one that a trace was recorded on.
-    const auto name_traced_machine = [&](OrderedJson& workload) {
-        if (workload.value("type", "") == TraceWorkloadParams::kType &&
-            workload["traced_on"].is_null())
-            workload["traced_on"] = write_value(*loaded.described);
-    };
-    if (loaded.described && json.contains("workload"))
-        name_traced_machine(json["workload"]);
-    if (loaded.described && json.contains("workloads"))
-        for (OrderedJson& placed : json["workloads"])
-            name_traced_machine(placed["workload"]);
+    if (loaded.described)
+        for (const WorkloadAt& at : workloads_of(loaded.experiment))
+            kind_of(at.workload)
+                .name_machine(json[OrderedJson::json_pointer(at.pointer)], *loaded.described);
     for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
         if (!loaded.changed[i])
             continue;
@@ -59,194 +49,6 @@ void write_out(LoadedExperiment& loaded) {
     loaded.digest = fmt::format("{:016x}", Fnv().add(loaded.effective_config).value());
 }
 
-void check_components(
-    const SystemParams& system, const std::vector<FaultParams>& faults, ParamChecker& checker) {
-    if (faults.empty())
-        return;
-    for (const auto& [index, why] : check_faults(build_topology(system.topology), faults))
-        checker.error(fmt::format("/faults/{}/component", index), why);
-}
-
-}  // namespace
-
-namespace {
-
-std::string_view type_of(const Workload& workload) {
-    return std::visit(
-        []<class Params>(const Params& /*workload*/) { return Params::kType; }, workload);
-}
-
-/// Rejects ranks that occur twice, in one list or in two.
-void check_ranks(const Experiment& experiment, ParamChecker& checker) {
-    const std::uint32_t gpus = build_topology(experiment.system->topology).gpus();
-    std::map<std::uint32_t, const PlacedWorkloadParams*> taken;
-    for (std::size_t i = 0; i < experiment.workloads.size(); ++i) {
-        const PlacedWorkloadParams& w = experiment.workloads[i];
-        const std::string pointer = fmt::format("/workloads/{}/on", i);
-        if (!std::ranges::is_sorted(w.on.ranks, std::less_equal<>()))
-            checker.error(pointer, "does not ascend; expected each rank once, the lowest first");
-        for (const std::uint32_t rank : w.on.ranks) {
-            if (rank >= gpus)
-                checker.error(
-                    pointer, fmt::format(
-                                 "has rank {}, and {} has {} GPUs; expected ranks below that", rank,
-                                 experiment.system->name, gpus));
-            const auto [at, fresh] = taken.try_emplace(rank, &w);
-            if (!fresh && at->second != &w)
-                checker.error(
-                    pointer, fmt::format(
-                                 "has rank {}, on which \"{}\" runs; expected GPUs of its own",
-                                 rank, at->second->name));
-        }
-    }
-}
-
-void check_workloads(const Experiment& experiment, ParamChecker& checker) {
-    if (experiment.workload.has_value() == !experiment.workloads.empty())
-        checker.error(
-            "", experiment.workload ? "has workload and workloads; expected one of the two"
-                                    : "has no workload; expected workload, or workloads");
-    std::set<std::string> names;
-    for (std::size_t i = 0; i < experiment.workloads.size(); ++i)
-        if (const std::string& name = experiment.workloads[i].name; !names.insert(name).second)
-            checker.error(
-                fmt::format("/workloads/{}/name", i),
-                fmt::format("\"{}\" is given twice; expected each name once", name));
-    if (experiment.workloads.empty())
-        return;
-    for (const WorkloadAt& at : workloads_of(experiment))
-        for (const std::string_view alone :
-             {ManyCoreParams::kType, KernelBesideCollectiveParams::kType})
-            if (type_of(at.workload) == alone)
-                checker.error(
-                    at.pointer + "/type",
-                    fmt::format(
-                        "is {}, which shares no machine; expected it as the only workload", alone));
-    check_ranks(experiment, checker);
-    if (experiment.learning)
-        checker.error(
-            "/learning", "follows the passes of one workload; expected workload, not workloads");
-    if (experiment.run)
-        checker.error("/run", "changes members of one workload; expected workload, not workloads");
-}
-
-}  // namespace
-
-void SystemParams::check(ParamChecker& checker) const {
-    if (!has_gpus()) {
-        // The reader sees what stands beside the devices; a file named by $base may have GPUs too.
-        if (!gpu->name.empty())
-            checker.error(
-                "/devices", "is given over a system of GPUs; expected one without, or no devices");
-        check_devices(devices, checker);
-        return;
-    }
-    if (gpu->name.empty())
-        checker.error("/devices", "is empty; expected at least one, or GPUs");
-    if (!gpus.empty())
-        check_kinds(gpus, build_topology(topology).gpus(), checker);
-    check_blocks(*gpu, *collectives, checker);
-    for (const GpuKindParams& kind : gpus)
-        check_blocks(*kind.gpu, *collectives, checker);
-    check_components(*this, faults, checker);
-    check_places(*topology, checker);
-}
-
-CollectivePolicies ScenarioParams::policies() const {
-    CollectivePolicies all = collectives;
-    if (!all.all_reduce)
-        all.all_reduce = all_reduce;
-    // In a partition of the SMs, each block of a kernel takes one SM.
-    const std::uint32_t most = communication_sms.value_or(UINT32_MAX);
-    if (max_ctas || communication_sms)
-        all.most_blocks = std::min(max_ctas.value_or(most), most);
-    return nccl_environment.applied_to(std::move(all));
-}
-
-void ScenarioParams::check(ParamChecker& checker) const {
-    check_policy(CollectiveKind::kAllReduce, all_reduce, checker);
-    if (collectives.all_reduce && all_reduce != CollectivePolicy())
-        checker.error(
-            "/collectives/all_reduce",
-            "is given, and all_reduce beside it; expected one of the two");
-    for (const auto& [pointer, value] : set)
-        if (const std::string why = why_not_set(pointer); !why.empty())
-            checker.error("/set/" + escape_token(pointer), why);
-}
-
-void Experiment::check(ParamChecker& checker) const {
-    if (!system->has_gpus() || workload_of<ManyCoreParams>(*this) != nullptr) {
-        check_many_core(*this, checker);
-        return;
-    }
-    check_workloads(*this, checker);
-    const bool fast = may_leave_out() == Fidelity::kFast || approximate;
-    if (fast && (exact || functional))
-        checker.error(
-            approximate ? "/approximate" : "/fidelity",
-            fmt::format(
-                "cannot be combined with {}, which needs every rank; expected one of them",
-                exact ? "exact" : "functional"));
-    if (fidelity != Fidelity::kAuto && (exact || approximate))
-        checker.error(
-            exact ? "/exact" : "/approximate",
-            "is given, and fidelity beside it; expected fidelity");
-    if (!ranks.empty())
-        check_slow_ranks(ranks, build_topology(system->topology).gpus(), checker);
-    check_components(*system, faults, checker);
-}
-
-namespace {
-
-/// With what the switches of several machines can do; check_scenarios() keeps what the workload's
-/// groups can use.
-std::vector<ScenarioParams>
-with_switches_across(const Experiment& experiment, std::vector<ScenarioParams> scenarios) {
-    if (build_topology(experiment.system->topology).machines() > 1)
-        for (const NamedPolicy& across : policies_across_switches())
-            scenarios.push_back({std::string(across.name), true, across.policy});
-    return scenarios;
-}
-
-}  // namespace
-
-std::vector<ScenarioParams> default_scenarios(const Experiment& experiment) {
-    if (workload_of<ManyCoreParams>(experiment) != nullptr)
-        return many_core_scenarios();
-    const CollectivePolicy by_ring = ring_policy();
-    CollectivePolicy by_switch = in_switch_policy();
-    const ScenarioParams serial{"serial", false, by_ring};
-    const ScenarioParams ring{"ring", true, by_ring};
-    if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment)) {
-        if (one->collective != CollectiveKind::kAllReduce)
-            return {ring};
-        return with_switches_across(experiment, {ring, {"in_switch", true, by_switch}});
-    }
-    if (workload_of<ExpertsWorkloadParams>(experiment) != nullptr)
-        return {{"deepep_normal", true, {}}};
-    if (const auto* loops = workload_of<KernelBesideCollectiveParams>(experiment)) {
-        const ScenarioParams automatic{"auto", true, {}};
-        switch (loops->collective) {
-        case CollectiveKind::kAllReduce:
-            return with_switches_across(
-                experiment, {ring, automatic, {"in_switch", true, by_switch}});
-        case CollectiveKind::kReduceScatter:
-        case CollectiveKind::kAllGather:
-            return {ring, automatic, {"in_switch", true, by_switch}};
-        default:
-            return {automatic};
-        }
-    }
-    // Training frameworks that use in-switch reduction register their gradient buckets; nccl-tests
-    // by default does not.
-    by_switch.registered = true;
-    if (!experiment.workloads.empty())
-        return {ring, {"in_switch", true, by_switch}};
-    return with_switches_across(experiment, {serial, ring, {"in_switch", true, by_switch}});
-}
-
-namespace {
-
 /// Completes an experiment and checks it across its parts.
 class Completer {
 public:
@@ -254,7 +56,7 @@ public:
         loaded_.file = file;
         loaded_.default_scenarios = experiment.scenarios.empty();
         if (loaded_.default_scenarios)
-            experiment.scenarios = default_scenarios(experiment);
+            experiment.scenarios = kind_of(experiment).default_scenarios(experiment);
         loaded_.experiment = std::move(experiment);
     }
 
@@ -312,17 +114,11 @@ private:
     template <class Tell>
     void check_files(const Experiment& experiment, const Tell& tell) {
         for (const WorkloadAt& at : workloads_of(experiment)) {
-            for (const NamedFile& file : files_of(at.workload))
+            const WorkloadKind& kind = kind_of(at.workload);
+            for (const NamedFile& file : kind.files(at.workload))
                 check_file(at.pointer + file.pointer, file.path, file.what, tell);
-            const auto* trace = std::get_if<TraceWorkloadParams>(&at.workload);
-            if (trace != nullptr && trace->files.empty())
-                tell(problem(at.pointer + "/files", "is empty; expected at least one trace"));
-            if (trace != nullptr && trace->traced_on && !(*trace->traced_on)->has_gpus())
-                tell(problem(
-                    at.pointer + "/traced_on",
-                    fmt::format(
-                        "names {}, which has no GPUs; expected the machine of the trace",
-                        (*trace->traced_on)->name)));
+            for (const auto& [pointer, message] : kind.file_problems(at.workload))
+                tell(problem(at.pointer + pointer, message));
         }
     }
 
@@ -374,43 +170,6 @@ LoadedExperiment complete_experiment(Experiment experiment, const std::filesyste
             [](const ScenarioParams& scenario) { return scenario.set.empty(); }),
         "a scenario sets something in an experiment that was not read");
     return Completer(std::move(experiment), file).run({}, {});
-}
-
-namespace {
-
-/// Whether a workload's graph depends on how its collectives run: passes of a folded plan and
-/// counts of loops are measured beside them.
-bool follows_communication(const Experiment& experiment) {
-    if (workload_of<KernelBesideCollectiveParams>(experiment) != nullptr)
-        return true;
-    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
-    return training != nullptr && training->plan && training->plan->fold;
-}
-
-/// Whether two scenarios have equal collectives.
-bool same_communication(const LoadedExperiment& loaded, std::size_t a, std::size_t b) {
-    const ScenarioParams& x = loaded.experiment.scenarios[a];
-    const ScenarioParams& y = loaded.experiment.scenarios[b];
-    return x.policies() == y.policies() && x.communication_sms == y.communication_sms;
-}
-
-}  // namespace
-
-std::vector<Variant> variants_of(const LoadedExperiment& loaded) {
-    std::vector<Variant> variants;
-    for (std::size_t i = 0; i < loaded.experiment.scenarios.size(); ++i) {
-        const Experiment* experiment = &loaded.of(i);
-        const auto same = std::find_if(variants.begin(), variants.end(), [&](const Variant& v) {
-            return v.experiment == experiment &&
-                   (!follows_communication(*experiment) ||
-                    same_communication(loaded, v.scenarios.front(), i));
-        });
-        if (same != variants.end())
-            same->scenarios.push_back(i);
-        else
-            variants.push_back({experiment, {i}});
-    }
-    return variants;
 }
 
 void leave_out(LoadedExperiment& loaded, const std::set<std::string>& scenarios) {

@@ -4,6 +4,7 @@
 #include "core/params_reader.h"
 #include "sim/config/parameter_units.h"
 #include "sim/config/pointers.h"
+#include "sim/kinds/kinds.h"
 
 #include <fmt/format.h>
 
@@ -112,64 +113,10 @@ Problem blamed_on_set(
             problem.pointer.empty() ? "/" : problem.pointer, problem.message)};
 }
 
-namespace {
-
-learning::AveragingRule rule_of(AverageMethod method) {
-    switch (method) {
-    case AverageMethod::kPeriodic:
-        return learning::AveragingRule::kPeriodic;
-    case AverageMethod::kOneShot:
-        return learning::AveragingRule::kOneShot;
-    case AverageMethod::kElastic:
-        return learning::AveragingRule::kElastic;
-    case AverageMethod::kElasticAsync:
-        return learning::AveragingRule::kElasticAsync;
-    case AverageMethod::kModelAveraging:
-        return learning::AveragingRule::kModelAveraging;
-    case AverageMethod::kBlockMomentum:
-        return learning::AveragingRule::kBlockMomentum;
-    }
-    return learning::AveragingRule::kNone;
-}
-
-/// What a plan averages is what is learnt from. Learning follows exchanges after a step, not those
-/// beside the next ones, so these stay in the plan and are refused there.
-void average_as_planned(Experiment& experiment) {
-    auto* training =
-        std::get_if<TrainingWorkloadParams>(experiment.workload ? &*experiment.workload : nullptr);
-    if (!experiment.learning || training == nullptr || !training->plan ||
-        !training->plan->average || training->plan->average->overlap)
-        return;
-    LearningAveragingParams& averaging = experiment.learning->averaging;
-    if (averaging.rule != learning::AveragingRule::kNone)
-        return;
-    averaging.rule = rule_of(training->plan->average->method);
-    averaging.every = training->plan->average->every;
-    training->plan->average.reset();
-    training->plan->overlap_gradients = false;  // none travel in a step
-}
-
-/// Replicas learn from as large a part of the batch as the plan gives them.
-void share_as_divided(Experiment& experiment) {
-    const auto* training =
-        std::get_if<TrainingWorkloadParams>(experiment.workload ? &*experiment.workload : nullptr);
-    if (!experiment.learning || training == nullptr || !training->plan ||
-        training->plan->pipeline > 1 || !experiment.learning->members.empty())
-        return;
-    const std::vector<std::uint32_t>& samples = training->plan->division.samples;
-    const bool unequal =
-        std::adjacent_find(samples.begin(), samples.end(), std::not_equal_to<>()) != samples.end();
-    if (experiment.learning->shares.empty() && unequal)
-        experiment.learning->shares = samples;
-}
-
-}  // namespace
-
 Experiment read_experiment(const WrittenExperiment& written, std::vector<std::string>* notes) {
     Experiment experiment =
         read_params<Experiment>(written.json, written.file, written.overrides, notes);
-    average_as_planned(experiment);
-    share_as_divided(experiment);
+    kind_of(experiment).complete(experiment);
     return experiment;
 }
 

@@ -16,6 +16,8 @@
 
 namespace switchfold {
 
+class WorkloadKind;
+
 enum class TrainingStrategy : std::uint8_t { kDataParallel, kOptimizerSharded, kFullySharded };
 enum class Precision : std::uint8_t {
     kHalf,
@@ -171,5 +173,7 @@ struct TrainingWorkloadParams {
             checker.error("", "names two networks; expected one of network, table and transformer");
     }
 };
+
+[[nodiscard]] const WorkloadKind& kind_of(const TrainingWorkloadParams& params);
 
 }  // namespace switchfold

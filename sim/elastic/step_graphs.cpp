@@ -145,7 +145,7 @@ struct StepGraphs::Share {
 StepGraphs::StepGraphs(
     const Experiment& experiment, std::filesystem::path folder, std::uint32_t gpus) :
     experiment_(experiment),
-    workload_(std::get<TrainingWorkloadParams>(*experiment.workload)),
+    workload_(*workload_of<TrainingWorkloadParams>(experiment)),
     folder_(std::move(folder)),
     gpus_(*workload_.plan, gpus),
     moves_(gpus_, devices_) {

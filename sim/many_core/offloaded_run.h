@@ -5,7 +5,7 @@
 #include "models/coprocessor/processor.h"
 #include "models/coprocessor/program/parallel_program.h"
 #include "sim/config/device_params.h"
-#include "sim/config/many_core_params.h"
+#include "sim/kinds/many_core/many_core_params.h"
 
 #include <cstdint>
 #include <string>

@@ -21,7 +21,7 @@ namespace switchfold {
 namespace {
 
 const TrainingWorkloadParams& workload_of(const Experiment& experiment) {
-    return std::get<TrainingWorkloadParams>(*experiment.workload);
+    return *switchfold::workload_of<TrainingWorkloadParams>(experiment);
 }
 
 class SpaceMaker {
@@ -268,7 +268,7 @@ std::string name_of(const PlanCandidate& candidate, const Experiment& experiment
 
 LoadedExperiment experiment_of(const PlanCandidate& candidate, const LoadedExperiment& loaded) {
     Experiment experiment = loaded.experiment;
-    auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
+    auto& workload = *switchfold::workload_of<TrainingWorkloadParams>(experiment);
     workload.plan = params_of(candidate, workload);
     workload.ranks = 0;
     experiment.scenarios = {loaded.experiment.scenarios[candidate.scenario]};

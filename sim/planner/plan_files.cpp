@@ -97,7 +97,7 @@ std::string experiment_text(
     OrderedJson& workload = json["workload"];
     for (const char* key : {"table", "kernel_times"})
         move_path(workload, key, loaded, folder);
-    const auto& params = std::get<TrainingWorkloadParams>(*loaded.experiment.workload);
+    const auto& params = *workload_of<TrainingWorkloadParams>(loaded.experiment);
     if (params.network && !params.network->file().empty()) {
         if (workload["network"].is_string())
             move_path(workload, "network", loaded, folder);

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/fnv.h"
 #include "core/named_path.h"
+#include "sim/kinds/kinds.h"
 
 #include <fmt/format.h>
 
@@ -39,7 +40,7 @@ std::string file_digest(const std::filesystem::path& path) {
 std::vector<std::string> paths_of(const Experiment& experiment) {
     std::vector<std::string> paths;
     for (const WorkloadAt& at : workloads_of(experiment))
-        for (NamedFile& file : files_of(at.workload))
+        for (NamedFile& file : kind_of(at.workload).files(at.workload))
             paths.push_back(std::move(file.path));
     return paths;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/run_record.h"
 
+#include "sim/kinds/kinds.h"
+
 #include <type_traits>
 #include <utility>
 
@@ -138,6 +140,7 @@ std::vector<RecordColumn> record_columns() {
 
 RunRecord record_of(const ExperimentResult& result) {
     RunRecord record;
+    const WorkloadKind* const kind = kind_named(result.workload.type);
     record.host = {{}, result.host.wall_s, result.host.peak_rss_bytes};
     for (const ScenarioResult& from : result.scenarios) {
         RecordedScenario& to = record.scenarios.emplace_back();
@@ -145,10 +148,7 @@ RunRecord record_of(const ExperimentResult& result) {
         to.collectives = from.collectives.size();
         for (const CollectiveResult& c : from.collectives)
             to.collectives_us += c.time_us;
-        // A dispatch and its combine count as two.
-        const bool alone = result.workload.type == "collective" ||
-                           (result.workload.type == "experts" && from.collectives.size() == 1);
-        if (alone && !from.collectives.empty())
+        if (kind != nullptr && kind->is_one_collective(from))
             to.collective = from.collectives.front();
     }
     return record;

@@ -2,10 +2,10 @@
 // Collectives that take their traced time, and exchanges of unequal parts, in whole runs.
 #include "models/collectives/engine.h"
 #include "sim/config/load.h"
+#include "sim/kinds/trace/late_peers.h"
 #include "sim/machine/simulate.h"
 #include "sim/pool/pool.h"
 #include "sim/results/summary.h"
-#include "sim/workload/late_peers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/collective_sizes.h"
+#include "sim/kinds/trace/collective_sizes.h"
 
 #include "models/collectives/engine.h"
 #include "sim/config/load.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/experts_workload.h"
+#include "sim/kinds/experts/experts_workload.h"
 
 #include "core/error.h"
 #include "sim/config/load.h"

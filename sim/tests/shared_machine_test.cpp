@@ -139,6 +139,21 @@ TEST(SharedMachine, AFoldedPlanIsWholeThereAndMissingRanksAreRefused) {
     EXPECT_NE(problems_of(folded).find("has 1 ranks, and is put on 2 GPUs"), std::string::npos);
 }
 
+TEST(SharedMachine, AChangedGpuLeavesTheMachineOfATraceInTheConfiguration) {
+    const Json json = Json::parse(R"({"name": "changed", "system": ")" SWITCHFOLD_SOURCE_DIR
+                                  R"(/configs/systems/hgx_h100.json", "workloads": [
+            {"name": "a", "on": "0-3", "workload": {"type": "trace", "ranks": 4,
+             "files": [")" SWITCHFOLD_SOURCE_DIR
+                                  R"(/configs/examples/resnet50_ddp_synthetic.json.gz"]}},
+            {"name": "b", "on": "4-7", "workload": {"type": "collective", "size": "1 MiB"}}]})");
+    const std::vector<Override> changes{{"/system/gpu/sms", 100}};
+    const LoadedExperiment loaded = load_experiment(json, "changed.json", changes);
+    const Json written = Json::parse(loaded.effective_config);
+    EXPECT_EQ(written.at("/system/gpu/sms"_json_pointer), 100);
+    EXPECT_EQ(written.at("/workloads/0/workload/traced_on/gpu/sms"_json_pointer), 132);
+    EXPECT_FALSE(written.at("/workloads/1/workload"_json_pointer).contains("traced_on"));
+}
+
 TEST(SharedMachine, WrongRanksAreToldAllAtOnce) {
     const Json json = Json::parse(R"({"name": "wrong", "system": ")" SWITCHFOLD_SOURCE_DIR
                                   R"(/configs/systems/hgx_h100.json",

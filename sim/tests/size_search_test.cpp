@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/size_search.h"
+#include "sim/kinds/trace/size_search.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

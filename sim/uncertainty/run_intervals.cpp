@@ -2,6 +2,7 @@
 #include "sim/uncertainty/run_intervals.h"
 
 #include "models/collectives/engine.h"
+#include "sim/kinds/kinds.h"
 #include "sim/results/summary.h"
 #include "sim/uncertainty/measured_parts.h"
 
@@ -35,10 +36,9 @@ PartsOfStep parts_of_run(
                               : workload.kernels_as_traced ? KernelsOf::kTrace
                                                            : KernelsOf::kModel;
     PartsOfStep parts = step_parts(graph, outcome, kinds, kernels);
-    const std::string& type = workload.report.type;
-    if (type == "training" || type == "trace")
-        parts.step =
-            kinds.of_step(type == "trace" ? "replayed" : "training", workload.report.ranks);
+    const WorkloadKind* const kind = kind_named(workload.report.type);
+    if (kind != nullptr && !kind->facts().measured_as.empty())
+        parts.step = kinds.of_step(std::string(kind->facts().measured_as), workload.report.ranks);
     return parts;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/workload/read_workload.h"
+#include "sim/workload/workload_context.h"
 #include "workloads/profile/trace_workload.h"
 
 #include <cstdint>

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/prepared_variant.h"
 
-#include "sim/workload/folded_plan.h"
-#include "sim/workload/kernel_beside.h"
+#include "sim/kinds/graph_kind.h"
+#include "sim/machine/simulate.h"
 #include "workloads/graph/join.h"
 #include "workloads/graph/without_overlap.h"
 
-#include <variant>
-
 namespace switchfold {
-
-bool computes(const Workload& workload) {
-    return !std::holds_alternative<CollectiveWorkloadParams>(workload) &&
-           !std::holds_alternative<ExpertsWorkloadParams>(workload);
-}
 
 SystemParams with_faults(const Experiment& experiment) {
     SystemParams system = *experiment.system;
@@ -32,14 +25,9 @@ prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const Ru
         return prepared;
     SimulateOptions options = simulate_options(*variant.experiment);
     options.communication_sms = scenario.communication_sms.value_or(0);
-    if (prepared.workload.folded)
-        prepared.workload.graph = measured_step_apart(
-            *prepared.workload.folded, prepared.system, scenario.policies(), options, run);
-    if (auto& loops = prepared.workload.loops;
-        loops && (loops->kernels == 0 || loops->collectives == 0)) {
-        *loops = with_counts(*loops, prepared.system, scenario.policies(), options, run);
-        prepared.workload.graph = loops_graph(*loops);
-    }
+    kind_of(*variant.experiment->workload)
+        .as_graph()
+        ->measure(prepared.workload, prepared.system, scenario, options, run);
     if (!prepared.computes())
         return prepared;
     try {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/load.h"
+#include "sim/kinds/kinds.h"
 #include "sim/workload/workload.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -13,9 +14,6 @@ namespace switchfold {
 /// Causes need one run per mechanism and scenario: they are measured on this many steps and scaled
 /// to the whole.
 inline constexpr std::uint32_t kCauseSteps = 2;
-
-/// Whether the workload computes beside its collectives.
-[[nodiscard]] bool computes(const Workload& workload);
 
 /// The experiment's machine, including the experiment's faults.
 [[nodiscard]] SystemParams with_faults(const Experiment& experiment);

@@ -4,7 +4,7 @@
 #include "models/collectives/experts/choice.h"
 #include "models/collectives/library.h"
 #include "sim/config/block_checks.h"
-#include "sim/workload/read_workload.h"
+#include "sim/workload/workload_context.h"
 
 #include <fmt/format.h>
 

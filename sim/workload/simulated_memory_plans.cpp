@@ -46,8 +46,8 @@ std::optional<std::string>
 refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinPlanner planner) {
     PlanProblems problems;
     const auto prepared = prepare_plan(
-        std::get<TrainingWorkloadParams>(*experiment.workload), *experiment.system,
-        file.parent_path(), problems);
+        *workload_of<TrainingWorkloadParams>(experiment), *experiment.system, file.parent_path(),
+        problems);
     if (prepared && planner == PinPlanner::kOffloadConv &&
         !has_convolutions(prepared->memory->schedule))
         return {};
@@ -81,7 +81,7 @@ SimulatedStep step_of(const LoadedExperiment& loaded) {
 std::vector<SimulatedMemoryPlan>
 simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptions& options) {
     Experiment experiment = one_scenario(loaded);
-    auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
+    auto& workload = *workload_of<TrainingWorkloadParams>(experiment);
     if (!workload.plan)
         workload.plan.emplace().micro_batch = workload.batch;
     if (!workload.plan->memory)

@@ -3,10 +3,10 @@
 
 #include "core/error.h"
 #include "sim/config/scenario_set.h"
+#include "sim/kinds/graph_kind.h"
+#include "sim/kinds/kinds.h"
 #include "sim/machine/system_queries.h"
-#include "sim/workload/buffer_check.h"
-#include "sim/workload/read_workload.h"
-#include "workloads/graph/collective.h"
+#include "sim/workload/workload_context.h"
 #include "workloads/graph/jitter.h"
 #include "workloads/graph/join.h"
 #include "workloads/graph/slow_ranks.h"
@@ -84,24 +84,6 @@ std::uint32_t WorkloadContext::ranks_of(std::uint32_t ranks) const {
     return ranks == 0 ? gpus_ : ranks;
 }
 
-void read(
-    const CollectiveWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
-    const std::uint32_t ranks = context.ranks_of(w.ranks);
-    if (w.size.count() % size_of(w.datatype).count() != 0)
-        context.fail(
-            "/workload/size",
-            "is not a whole number of elements; expected a multiple of the element's size");
-    out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
-    out.report.type = "collective";
-    out.report.source = out.graph.names.front();
-    check_buffers({"/workload/size", to_string(w.size)}, context, out);
-    context.place(out.graph);
-}
-
-void read(const ManyCoreParams& /*w*/, const WorkloadContext& context, PreparedWorkload& /*out*/) {
-    context.fail("/workload/type", "is many_core, which has no ranks; expected one on GPUs");
-}
-
 namespace {
 
 void check_named(const WorkloadContext& context, const char* pointer, const std::string& name) {
@@ -117,8 +99,7 @@ void check_learning(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
     if (!experiment.learning)
         return;
-    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
-    if (training == nullptr || !training->plan)
+    if (plan_of(experiment) == nullptr)
         context.fail(
             "/learning", "needs the passes of a plan; expected a training workload with one");
     check_named(context, "/learning/compared_with", experiment.learning->compared_with);
@@ -177,14 +158,20 @@ void check_run(const WorkloadContext& context) {
     const Experiment& experiment = context.experiment();
     if (!experiment.run)
         return;
-    const auto* training = workload_of<TrainingWorkloadParams>(experiment);
-    if (training == nullptr || !training->plan)
+    if (plan_of(experiment) == nullptr)
         context.fail("/run", "changes replicas of a plan; expected a training workload with one");
 }
 
 PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
+    const WorkloadKind& kind = kind_of(workload);
+    const GraphKind* const with_graph = kind.as_graph();
+    if (with_graph == nullptr)
+        context.fail(
+            "/workload/type",
+            fmt::format("is {}, which has no ranks; expected one on GPUs", kind.name()));
     PreparedWorkload prepared;
-    std::visit([&](const auto& params) { read(params, context, prepared); }, workload);
+    prepared.report.type = kind.name();
+    with_graph->read(workload, context, prepared);
     slow_down_ranks(context, prepared);
     vary_ranks(context, prepared);
     check(prepared.graph);

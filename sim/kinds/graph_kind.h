@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/kinds/workload_kind.h"
+#include "sim/pool/pool.h"
+
+namespace switchfold {
+
+class WorkloadContext;
+struct PreparedWorkload;
+struct SimulateOptions;
+
+/// A kind of workload that ranks on GPUs execute as a graph, alone on a machine or beside others.
+class GraphKind : public WorkloadKind {
+public:
+    using WorkloadKind::WorkloadKind;
+    [[nodiscard]] const GraphKind* as_graph() const final { return this; }
+    void check(const Experiment& experiment, ParamChecker& checker) const override;
+    [[nodiscard]] ExperimentResult
+    run(const LoadedExperiment& loaded, const RunOptions& options) const override;
+
+    /// Reads or generates the graph, with notes for the report. Throws ConfigError.
+    virtual void
+    read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out) const = 0;
+    /// Settles what is open in the graph of a scenario by simulations on its machine.
+    virtual void measure(
+        PreparedWorkload& /*workload*/, const SystemParams& /*system*/,
+        const ScenarioParams& /*scenario*/, const SimulateOptions& /*options*/,
+        const RunJobs& /*run*/) const {}
+};
+
+}  // namespace switchfold

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/kinds/gpu_checks.h"
+#include "sim/kinds/gpu_scenarios.h"
+#include "sim/kinds/shared_machine/shared_machine.h"
+#include "sim/kinds/workload_kind.h"
+
+namespace switchfold {
+
+namespace {
+
+class SharedMachineKind final : public WorkloadKind {
+public:
+    SharedMachineKind() :
+        WorkloadKind({.name = "shared", .shares_machine = false, .has_rank_timelines = false}) {}
+
+    void check(const Experiment& experiment, ParamChecker& checker) const override {
+        check_on_gpus(experiment, checker);
+    }
+    [[nodiscard]] std::vector<ScenarioParams>
+    default_scenarios(const Experiment& /*experiment*/) const override {
+        return {by_rings(), in_switches(true)};
+    }
+    [[nodiscard]] ExperimentResult
+    run(const LoadedExperiment& loaded, const RunOptions& options) const override {
+        return run_shared_machine(loaded, options);
+    }
+};
+
+}  // namespace
+
+const WorkloadKind& shared_machine_kind() {
+    static const SharedMachineKind kKind;
+    return kKind;
+}
+
+}  // namespace switchfold
