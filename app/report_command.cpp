@@ -7,6 +7,7 @@
 #include "sim/output/replaced_file.h"
 #include "sim/output/result_reader.h"
 #include "sim/output/writers.h"
+#include "sim/runner.h"
 #include "sim/sweep/sweep_report.h"
 
 #include <fmt/format.h>

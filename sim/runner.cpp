@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "sim/kinds/kinds.h"
+#include "sim/output/result_tables.h"
 
 namespace switchfold {
 
@@ -16,6 +17,13 @@ ExperimentResult run_experiment(const LoadedExperiment& loaded, const RunOptions
             "is for one workload on GPUs; expected --timeline for several workloads and for "
             "many-core processors");
     return kind.run(loaded, options);
+}
+
+std::string to_table(const ExperimentResult& result) {
+    const WorkloadKind* const kind = kind_named(result.workload.type);
+    return result_heading(result, kind == nullptr || kind->facts().has_ranks) +
+           (kind == nullptr ? step_tables(result) : kind->tables(result)) + basis_lines(result) +
+           note_lines(result);
 }
 
 }  // namespace switchfold

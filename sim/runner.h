@@ -36,4 +36,7 @@ struct RunOptions {
 [[nodiscard]] ExperimentResult
 run_experiment(const LoadedExperiment& loaded, const RunOptions& options);
 
+/// The tables that `run` prints of a result.
+[[nodiscard]] std::string to_table(const ExperimentResult& result);
+
 }  // namespace switchfold

@@ -85,6 +85,8 @@ public:
 
     [[nodiscard]] virtual ExperimentResult
     run(const LoadedExperiment& loaded, const RunOptions& options) const = 0;
+    /// What `run` prints between the heading and the notes.
+    [[nodiscard]] virtual std::string tables(const ExperimentResult& result) const;
     /// Whether a scenario's figures are those of its first collective.
     [[nodiscard]] virtual bool is_one_collective(const ScenarioResult& /*scenario*/) const {
         return false;

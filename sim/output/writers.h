@@ -16,8 +16,6 @@ namespace switchfold {
 
 /// Content of result.json: equal results give equal bytes, except for "host".
 [[nodiscard]] std::string to_result_json(const ExperimentResult& result);
-/// The table printed by `run`.
-[[nodiscard]] std::string to_table(const ExperimentResult& result);
 /// Header line of kernels.csv, and one line.
 [[nodiscard]] std::string kernel_csv_header();
 [[nodiscard]] std::string kernel_csv_line(std::string_view scenario, const KernelRow& row);

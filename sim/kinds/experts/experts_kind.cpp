@@ -3,7 +3,9 @@
 #include "sim/kinds/experts/expert_splits.h"
 #include "sim/kinds/experts/experts_workload.h"
 #include "sim/kinds/graph_kind.h"
-#include "sim/output/result.h"
+#include "sim/output/columns.h"
+#include "sim/output/figure_text.h"
+#include "sim/output/result_tables.h"
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/workload_context.h"
 
@@ -106,6 +108,18 @@ public:
     void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
         const override {
         read_experts(std::get<ExpertsWorkloadParams>(workload), context, out);
+    }
+    [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
+        std::vector<std::vector<std::string>> rows{
+            {"scenario", "exchange", "library", "SMs", "time", "GB/s"}};
+        for (const ScenarioResult& s : result.scenarios)
+            for (const CollectiveResult& c : s.collectives)
+                rows.push_back(
+                    {s.name, c.name, c.algorithm, fmt::format("{}", c.channels),
+                     time_text(c.time_us), fmt::format("{:.1f}", c.algorithm_bandwidth_GBps)});
+        return align_columns(rows) + collective_intervals_table(result) +
+               "\n"
+               "GB/s: what the busiest rank sends or gets, its own tokens included.\n";
     }
     /// A dispatch and its combine are two.
     [[nodiscard]] bool is_one_collective(const ScenarioResult& scenario) const override {

@@ -4,6 +4,7 @@
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kernel_beside/loop_counts.h"
+#include "sim/output/result_tables.h"
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/kernel_model.h"
 #include "sim/workload/workload_context.h"
@@ -214,6 +215,13 @@ public:
     void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
         const override {
         read_loops(std::get<KernelBesideCollectiveParams>(workload), context, out);
+    }
+    [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
+        return figures_table(result, loop_figures()) + intervals_table(result, loop_figures()) +
+               slowed_table(result) +
+               "\nalone, beside: time of one, in its loop alone and beside the other loop. "
+               "iteration: until "
+               "both loops\nhave ended. Speed-up: against one loop after the other.\n";
     }
     void measure(
         PreparedWorkload& workload, const SystemParams& system, const ScenarioParams& scenario,

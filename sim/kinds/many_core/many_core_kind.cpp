@@ -2,6 +2,7 @@
 #include "core/text_cells.h"
 #include "sim/kinds/many_core/many_core.h"
 #include "sim/kinds/workload_kind.h"
+#include "sim/output/result_tables.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -110,6 +111,11 @@ public:
     [[nodiscard]] std::vector<ScenarioParams>
     default_scenarios(const Experiment& /*experiment*/) const override {
         return {{"serial", false, {}}, {"hidden", true, {}}};
+    }
+    [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
+        return figures_table(result, false) + "\nforward, backward: the phase's parallel regions. "
+                                              "Per step. Speed-up: in samples per "
+                                              "second, over\nthe first scenario without overlap.\n";
     }
     [[nodiscard]] ExperimentResult
     run(const LoadedExperiment& loaded, const RunOptions& options) const override {
