@@ -31,15 +31,18 @@ MechanismSet unmeasured_of(const SystemParams& system) {
     return unmeasured_completions(system).empty() ? 0 : mechanism_of(&Contention::completion);
 }
 
-std::string range_note(const std::set<std::string>& gpus) {
+void note_ranges(const std::vector<const SystemParams*>& systems, std::vector<std::string>& notes) {
+    std::set<std::string> gpus;
+    for (const SystemParams* system : systems)
+        gpus.merge(unmeasured_completions(*system));
     if (gpus.empty())
-        return "";
-    return fmt::format(
+        return;
+    notes.push_back(fmt::format(
         "slowdowns are ranges: how long kernels' completions wait beside communication was "
         "measured "
         "on A100 and V100, not on {}; the lower end is without that wait, and times are those of "
         "the upper end",
-        fmt::join(gpus, " and "));
+        fmt::join(gpus, " and ")));
 }
 
 SimulateOptions simulate_options(const Experiment& experiment, const ScenarioParams& scenario) {

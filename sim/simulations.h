@@ -19,8 +19,8 @@ namespace switchfold {
 /// What the machine has of kMechanisms, and which of that was measured on other GPUs only.
 [[nodiscard]] MechanismSet mechanisms_of(const SystemParams& system);
 [[nodiscard]] MechanismSet unmeasured_of(const SystemParams& system);
-/// Says that slowdowns on these systems are ranges, and why; empty if they are not.
-[[nodiscard]] std::string range_note(const std::set<std::string>& gpus);
+/// Notes that slowdowns on these systems are ranges, and why, if they are.
+void note_ranges(const std::vector<const SystemParams*>& systems, std::vector<std::string>& notes);
 
 /// Options common to all simulations of an experiment and one of its scenarios.
 [[nodiscard]] SimulateOptions

@@ -2,7 +2,7 @@
 #include "sim/kinds/graph_kind.h"
 
 #include "sim/kinds/gpu_checks.h"
-#include "sim/single_workload.h"
+#include "sim/single_workload/single_run.h"
 
 namespace switchfold {
 
@@ -10,8 +10,9 @@ void GraphKind::check(const Experiment& experiment, ParamChecker& checker) const
     check_on_gpus(experiment, checker);
 }
 
-ExperimentResult GraphKind::run(const LoadedExperiment& loaded, const RunOptions& options) const {
-    return run_single_workload(loaded, options);
+std::unique_ptr<ExperimentRun>
+GraphKind::start(const LoadedExperiment& loaded, const RunOptions& options) const {
+    return std::make_unique<SingleRun>(loaded, options);
 }
 
 }  // namespace switchfold

@@ -16,8 +16,8 @@ public:
     using WorkloadKind::WorkloadKind;
     [[nodiscard]] const GraphKind* as_graph() const final { return this; }
     void check(const Experiment& experiment, ParamChecker& checker) const override;
-    [[nodiscard]] ExperimentResult
-    run(const LoadedExperiment& loaded, const RunOptions& options) const override;
+    [[nodiscard]] std::unique_ptr<ExperimentRun>
+    start(const LoadedExperiment& loaded, const RunOptions& options) const override;
 
     /// Reads or generates the graph, with notes for the report. Throws ConfigError.
     virtual void

@@ -6,12 +6,14 @@
 #include "sim/config/experiment.h"
 #include "training/plan/step/plan_step.h"
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace switchfold {
 
+class ExperimentRun;
 class GraphKind;
 struct ExperimentResult;
 struct LoadedExperiment;
@@ -83,8 +85,9 @@ public:
 
     // It runs, and has a result.
 
-    [[nodiscard]] virtual ExperimentResult
-    run(const LoadedExperiment& loaded, const RunOptions& options) const = 0;
+    /// `options` must outlive the run.
+    [[nodiscard]] virtual std::unique_ptr<ExperimentRun>
+    start(const LoadedExperiment& loaded, const RunOptions& options) const = 0;
     /// What `run` prints between the heading and the notes.
     [[nodiscard]] virtual std::string tables(const ExperimentResult& result) const;
     /// Whether a scenario's figures are those of its first collective.

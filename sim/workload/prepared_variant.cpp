@@ -8,6 +8,16 @@
 
 namespace switchfold {
 
+void ComparedWorkload::separate() {
+    if (!computes())
+        return;
+    try {
+        serial = without_overlap(workload.graph);
+    } catch (const NoCommonOrder& error) {
+        no_serial = error.note();
+    }
+}
+
 SystemParams with_faults(const Experiment& experiment) {
     SystemParams system = *experiment.system;
     system.faults.insert(system.faults.end(), experiment.faults.begin(), experiment.faults.end());
@@ -18,6 +28,7 @@ PreparedVariant
 prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
     PreparedVariant prepared;
     prepared.experiment = variant.experiment;
+    prepared.params = &*variant.experiment->workload;
     prepared.system = with_faults(*variant.experiment);
     prepared.workload = prepare_workload(loaded, variant, run);
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
@@ -28,14 +39,8 @@ prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const Ru
     kind_of(*variant.experiment->workload)
         .as_graph()
         ->measure(prepared.workload, prepared.system, scenario, options, run);
-    if (!prepared.computes())
-        return prepared;
-    try {
-        prepared.serial = without_overlap(prepared.workload.graph);
-    } catch (const NoCommonOrder& error) {
-        prepared.no_serial = error.note();
-    }
-    if (variant.experiment->causes)
+    prepared.separate();
+    if (prepared.computes() && variant.experiment->causes)
         prepared.start = first_steps(prepared.workload.graph, kCauseSteps);
     return prepared;
 }

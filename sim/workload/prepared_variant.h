@@ -18,16 +18,16 @@ inline constexpr std::uint32_t kCauseSteps = 2;
 /// The experiment's machine, including the experiment's faults.
 [[nodiscard]] SystemParams with_faults(const Experiment& experiment);
 
-/// Machine and workload of some scenarios, ready to run.
-struct PreparedVariant {
-    const Experiment* experiment = nullptr;
-    SystemParams system;  ///< including the experiment's faults
+/// A workload with what its overlap is compared with.
+struct ComparedWorkload {
+    const Workload* params = nullptr;
     PreparedWorkload workload;
     ExecutionGraph serial;  ///< without overlap; empty unless has_serial()
-    std::string no_serial;  ///< why the workload cannot run without overlap; empty if it can
-    ExecutionGraph start;   ///< the first steps, for causes; empty if they are not requested
+    std::string no_serial;  ///< why it cannot run without overlap; empty if it can
 
-    [[nodiscard]] bool computes() const { return switchfold::computes(*experiment->workload); }
+    /// Finds the graph without overlap, if the workload computes.
+    void separate();
+    [[nodiscard]] bool computes() const { return switchfold::computes(*params); }
     [[nodiscard]] bool has_serial() const { return computes() && no_serial.empty(); }
     /// Whether it can run the scenario.
     [[nodiscard]] bool can_run(const ScenarioParams& scenario) const {
@@ -36,6 +36,13 @@ struct PreparedVariant {
     [[nodiscard]] const ExecutionGraph& graph_of(const ScenarioParams& scenario) const {
         return scenario.overlap || !computes() ? workload.graph : serial;
     }
+};
+
+/// Machine and workload of some scenarios, ready to run.
+struct PreparedVariant : ComparedWorkload {
+    const Experiment* experiment = nullptr;
+    SystemParams system;   ///< including the experiment's faults
+    ExecutionGraph start;  ///< the first steps, for causes; empty if they are not requested
 };
 
 /// Throws ConfigError like prepare_workload(), with what `run` runs.

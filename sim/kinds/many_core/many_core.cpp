@@ -2,11 +2,8 @@
 #include "sim/kinds/many_core/many_core.h"
 
 #include "core/gibibytes.h"
-#include "core/version.h"
-#include "sim/config/scenario_set.h"
 #include "sim/many_core/many_core_files.h"
 #include "sim/many_core/region_statistics.h"
-#include "sim/results/host_clock.h"
 #include "sim/results/scenario_result.h"
 
 #include <fmt/format.h>
@@ -34,78 +31,20 @@ WorkloadResult describe(const ManyCoreParams& params, const DeviceParams& device
     return w;
 }
 
-class ManyCoreRunner {
+class ManyCoreRun final : public ExperimentRun {
 public:
-    ManyCoreRunner(const LoadedExperiment& loaded, const RunOptions& options) :
-        loaded_(loaded), options_(options) {}
+    using ExperimentRun::ExperimentRun;
 
-    ExperimentResult run() {
-        const HostClock clock;
-        std::optional<ResultFolder> folder;
-        if (options_.out)
-            folder.emplace(*options_.out);
-        simulate();
-        ExperimentResult result = summarise();
-        clock.tell(result.host);
-        if (folder) {
-            folder->write("effective-config.json", loaded_.effective_config);
-            write_regions(*folder, ran_);
-            if (options_.timeline)
-                write_offload_timeline(*folder, ran_);
-            folder->write("result.json", to_result_json(result));
-            folder->commit();
-        }
-        return result;
-    }
-
-private:
-    [[nodiscard]] const std::vector<ScenarioParams>& scenarios() const {
-        return loaded_.experiment.scenarios;
-    }
-    [[nodiscard]] const ManyCoreParams& params_of(std::size_t scenario) const {
-        return *workload_of<ManyCoreParams>(loaded_.of(scenario));
-    }
-    [[nodiscard]] const DeviceParams& device_of(std::size_t scenario) const {
-        return *find_device(loaded_.of(scenario).system->devices, params_of(scenario).on);
-    }
-    [[nodiscard]] WorkloadResult described(std::size_t scenario) const {
-        return describe(params_of(scenario), device_of(scenario));
-    }
-
-    void simulate() {
+    void simulate() override {
         std::vector<Problem> problems;
-        for (std::size_t i = 0; i < scenarios().size(); ++i) {
-            const std::string why = run_one(i);
-            if (why.empty())
-                continue;
-            const std::string file = loaded_.file.string();
-            const Problem problem{file, "/workload/batch", why};
-            const bool own = &loaded_.of(i) != &loaded_.experiment;
-            problems.push_back(own ? blamed_on_set(problem, file, scenarios()[i].set, i) : problem);
-        }
+        for (std::size_t i = 0; i < scenarios().size(); ++i)
+            if (const std::string why = run_one(i); !why.empty())
+                problems.push_back(problem_of(i, "/workload/batch", why));
         if (!problems.empty())
             throw ConfigError(std::move(problems));
     }
 
-    /// Why the device cannot run the scenario; empty if it did.
-    [[nodiscard]] std::string run_one(std::size_t scenario) {
-        const DeviceParams& device = device_of(scenario);
-        const ScenarioParams& params = scenarios()[scenario];
-        try {
-            ran_.push_back(
-                {params.name, &device, run_offloaded(params_of(scenario), device, params.overlap)});
-        } catch (const std::invalid_argument& error) {
-            return error.what();
-        }
-        return why_too_large(device, ran_.back().run);
-    }
-
-    [[nodiscard]] ExperimentResult summarise() const {
-        ExperimentResult result;
-        result.experiment = loaded_.experiment.name;
-        result.version = version();
-        result.config_digest = loaded_.digest;
-        result.effective_config = loaded_.effective_config;
+    void tell(ExperimentResult& result) const override {
         result.workload = described(0);
         const auto baseline =
             std::ranges::find_if(scenarios(), [](const ScenarioParams& s) { return !s.overlap; });
@@ -120,11 +59,40 @@ private:
                 s.workload = own;
             result.scenarios.push_back(std::move(s));
         }
-        if (options_.intervals.residuals)
+        if (options().intervals.residuals)
             result.workload.notes.emplace_back("no intervals: no many-core processor was measured");
-        else if (!options_.intervals.why_none.empty())
-            result.workload.notes.push_back(options_.intervals.why_none);
-        return result;
+        else if (!options().intervals.why_none.empty())
+            result.workload.notes.push_back(options().intervals.why_none);
+    }
+
+    void write(ResultFolder& folder, const ExperimentResult& /*result*/) const override {
+        write_regions(folder, ran_);
+        if (options().timeline)
+            write_offload_timeline(folder, ran_);
+    }
+
+private:
+    [[nodiscard]] const ManyCoreParams& params_of(std::size_t scenario) const {
+        return *workload_of<ManyCoreParams>(loaded_.of(scenario));
+    }
+    [[nodiscard]] const DeviceParams& device_of(std::size_t scenario) const {
+        return *find_device(loaded_.of(scenario).system->devices, params_of(scenario).on);
+    }
+    [[nodiscard]] WorkloadResult described(std::size_t scenario) const {
+        return describe(params_of(scenario), device_of(scenario));
+    }
+
+    /// Why the device cannot run the scenario; empty if it did.
+    [[nodiscard]] std::string run_one(std::size_t scenario) {
+        const DeviceParams& device = device_of(scenario);
+        const ScenarioParams& params = scenarios()[scenario];
+        try {
+            ran_.push_back(
+                {params.name, &device, run_offloaded(params_of(scenario), device, params.overlap)});
+        } catch (const std::invalid_argument& error) {
+            return error.what();
+        }
+        return why_too_large(device, ran_.back().run);
     }
 
     [[nodiscard]] double samples_per_s(std::size_t i) const {
@@ -159,15 +127,14 @@ private:
         return s;
     }
 
-    const LoadedExperiment& loaded_;
-    const RunOptions& options_;
     std::vector<RanOffload> ran_;
 };
 
 }  // namespace
 
-ExperimentResult run_many_core(const LoadedExperiment& loaded, const RunOptions& options) {
-    return ManyCoreRunner(loaded, options).run();
+std::unique_ptr<ExperimentRun>
+many_core_run(const LoadedExperiment& loaded, const RunOptions& options) {
+    return std::make_unique<ManyCoreRun>(loaded, options);
 }
 
 }  // namespace switchfold

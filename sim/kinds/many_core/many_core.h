@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/runner.h"
+#include "sim/experiment_run.h"
+
+#include <memory>
 
 namespace switchfold {
 
-/// Runs an experiment on a many-core coprocessor or its host. Throws like run_experiment().
-[[nodiscard]] ExperimentResult
-run_many_core(const LoadedExperiment& loaded, const RunOptions& options);
+/// The run of an experiment on a many-core coprocessor or its host.
+[[nodiscard]] std::unique_ptr<ExperimentRun>
+many_core_run(const LoadedExperiment& loaded, const RunOptions& options);
 
 }  // namespace switchfold

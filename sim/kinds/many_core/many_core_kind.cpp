@@ -117,9 +117,9 @@ public:
                                               "Per step. Speed-up: in samples per "
                                               "second, over\nthe first scenario without overlap.\n";
     }
-    [[nodiscard]] ExperimentResult
-    run(const LoadedExperiment& loaded, const RunOptions& options) const override {
-        return run_many_core(loaded, options);
+    [[nodiscard]] std::unique_ptr<ExperimentRun>
+    start(const LoadedExperiment& loaded, const RunOptions& options) const override {
+        return many_core_run(loaded, options);
     }
 };
 

@@ -2,6 +2,7 @@
 #include "sim/kinds/gpu_checks.h"
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/shared_machine/shared_machine.h"
+#include "sim/kinds/shared_machine/shared_run.h"
 #include "sim/kinds/workload_kind.h"
 
 namespace switchfold {
@@ -20,9 +21,9 @@ public:
     default_scenarios(const Experiment& /*experiment*/) const override {
         return {by_rings(), in_switches(true)};
     }
-    [[nodiscard]] ExperimentResult
-    run(const LoadedExperiment& loaded, const RunOptions& options) const override {
-        return run_shared_machine(loaded, options);
+    [[nodiscard]] std::unique_ptr<ExperimentRun>
+    start(const LoadedExperiment& loaded, const RunOptions& options) const override {
+        return std::make_unique<SharedRun>(loaded, options);
     }
 };
 
