@@ -6,6 +6,7 @@
 
 namespace switchfold {
 
+class WorkloadBuilder;
 class WorkloadContext;
 struct PreparedWorkload;
 struct SimulateOptions;
@@ -19,9 +20,9 @@ public:
     [[nodiscard]] std::unique_ptr<ExperimentRun>
     start(const LoadedExperiment& loaded, const RunOptions& options) const override;
 
-    /// Reads or generates the graph, with notes for the report. Throws ConfigError.
-    virtual void
-    read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out) const = 0;
+    /// Makes the graph of one of its workloads, which must outlive the builder.
+    [[nodiscard]] virtual std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context, PreparedWorkload& out) const = 0;
     /// Settles what is open in the graph of a scenario by simulations on its machine.
     virtual void measure(
         PreparedWorkload& /*workload*/, const SystemParams& /*system*/,

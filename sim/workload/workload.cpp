@@ -5,6 +5,7 @@
 #include "sim/config/scenario_set.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
+#include "sim/kinds/workload_builder.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/workload_context.h"
 #include "workloads/graph/jitter.h"
@@ -171,7 +172,13 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
             fmt::format("is {}, which has no ranks; expected one on GPUs", kind.name()));
     PreparedWorkload prepared;
     prepared.report.type = kind.name();
-    with_graph->read(workload, context, prepared);
+    const std::unique_ptr<WorkloadBuilder> builder =
+        with_graph->builder(workload, context, prepared);
+    builder->network();
+    builder->plan();
+    builder->tasks();
+    builder->graph();
+    builder->machine();
     slow_down_ranks(context, prepared);
     vary_ranks(context, prepared);
     check(prepared.graph);

@@ -1,16 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
+#include "sim/kinds/workload_builder.h"
 #include "sim/output/columns.h"
 #include "sim/output/figure_text.h"
 #include "sim/output/result_tables.h"
 #include "sim/workload/buffer_check.h"
-#include "sim/workload/workload_context.h"
 #include "workloads/graph/collective.h"
 
 namespace switchfold {
 
 namespace {
+
+class CollectiveBuilder final : public WorkloadBuilder {
+public:
+    CollectiveBuilder(
+        const CollectiveWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
+        WorkloadBuilder(context, out), w_(w) {}
+
+    void plan() override {
+        ranks_ = context().ranks_of(w_.ranks);
+        if (w_.size.count() % size_of(w_.datatype).count() != 0)
+            context().fail(
+                "/workload/size",
+                "is not a whole number of elements; expected a multiple of the element's size");
+    }
+    void graph() override {
+        out().graph = single_collective(w_.collective, w_.size, w_.datatype, ranks_);
+        out().report.source = out().graph.names.front();
+    }
+    void machine() override {
+        check_buffers({"/workload/size", to_string(w_.size)}, context(), out());
+        context().place(out().graph);
+    }
+
+private:
+    const CollectiveWorkloadParams& w_;
+    std::uint32_t ranks_ = 0;
+};
 
 class CollectiveOfRanks final : public GraphKind {
 public:
@@ -23,18 +50,11 @@ public:
             return {by_rings()};
         return with_switches_across(experiment, {by_rings(), in_switches(false)});
     }
-    void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
-        const override {
-        const auto& w = std::get<CollectiveWorkloadParams>(workload);
-        const std::uint32_t ranks = context.ranks_of(w.ranks);
-        if (w.size.count() % size_of(w.datatype).count() != 0)
-            context.fail(
-                "/workload/size",
-                "is not a whole number of elements; expected a multiple of the element's size");
-        out.graph = single_collective(w.collective, w.size, w.datatype, ranks);
-        out.report.source = out.graph.names.front();
-        check_buffers({"/workload/size", to_string(w.size)}, context, out);
-        context.place(out.graph);
+    [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context,
+        PreparedWorkload& out) const override {
+        return std::make_unique<CollectiveBuilder>(
+            std::get<CollectiveWorkloadParams>(workload), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         std::vector<std::vector<std::string>> rows{

@@ -3,11 +3,11 @@
 #include "sim/kinds/experts/expert_splits.h"
 #include "sim/kinds/experts/experts_workload.h"
 #include "sim/kinds/graph_kind.h"
+#include "sim/kinds/workload_builder.h"
 #include "sim/output/columns.h"
 #include "sim/output/figure_text.h"
 #include "sim/output/result_tables.h"
 #include "sim/workload/buffer_check.h"
-#include "sim/workload/workload_context.h"
 
 #include <fmt/format.h>
 
@@ -50,43 +50,63 @@ ExpertExchange exchange_by_splits(
     return exchange;
 }
 
-void read_experts(
-    const ExpertsWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
-    const SystemParams& system = context.system();
-    const std::uint32_t ranks = context.ranks_of(w.ranks);
-    if (ranks < 2)
-        context.fail("/workload/ranks", "is 1, and nothing is exchanged; expected at least 2");
-    if (w.experts % ranks != 0)
-        context.fail(
-            "/workload/experts",
-            fmt::format(
-                "is {}, which {} ranks cannot share evenly; expected a multiple of {}", w.experts,
-                ranks, ranks));
-    const ExpertExchange exchange = w.splits ? exchange_by_splits(w, context, ranks, out)
-                                             : exchange_by_tokens(w, context, ranks);
-    const Topology topology = build_topology(system.topology);
-    const ExpertsMachine machine = experts_machine(system, topology, ranks);
-    const auto& scenarios = context.scenarios();
-    for (const std::size_t i : context.variant_scenarios()) {
-        const ExpertsCall experts{exchange, scenarios[i].collectives.experts, machine};
-        const Refusal refusal = refused_exchange(system, topology, experts);
-        if (!refusal)
-            continue;
-        context.fail(
-            fmt::format("/scenarios/{}/collectives/experts/{}", i, refusal.field),
-            refusal.value.empty()
-                ? refusal.why
-                : fmt::format(
-                      "is {}, which {} cannot run: {}", refusal.value, system.name, refusal.why));
+class ExpertsBuilder final : public WorkloadBuilder {
+public:
+    ExpertsBuilder(
+        const ExpertsWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
+        WorkloadBuilder(context, out), w_(w) {}
+
+    void plan() override {
+        ranks_ = context().ranks_of(w_.ranks);
+        if (ranks_ < 2)
+            context().fail(
+                "/workload/ranks", "is 1, and nothing is exchanged; expected at least 2");
+        if (w_.experts % ranks_ != 0)
+            context().fail(
+                "/workload/experts",
+                fmt::format(
+                    "is {}, which {} ranks cannot share evenly; expected a multiple of {}",
+                    w_.experts, ranks_, ranks_));
     }
-    out.graph = experts_step(w.operation, exchange, ranks);
-    out.report.source = out.graph.names.front();
-    const BufferCheck buffers =
-        w.splits ? BufferCheck{.pointer = "/workload/splits", .size = "of this many tokens"}
-                 : BufferCheck{.pointer = "/workload/tokens", .size = std::to_string(*w.tokens)};
-    check_buffers(buffers, context, out);
-    context.place(out.graph);
-}
+    /// Who sends how much to whom, which the scenarios' libraries must be able to.
+    void tasks() override {
+        exchange_ = w_.splits ? exchange_by_splits(w_, context(), ranks_, out())
+                              : exchange_by_tokens(w_, context(), ranks_);
+        const SystemParams& system = context().system();
+        const Topology topology = build_topology(system.topology);
+        const ExpertsMachine machine = experts_machine(system, topology, ranks_);
+        const auto& scenarios = context().scenarios();
+        for (const std::size_t i : context().variant_scenarios()) {
+            const ExpertsCall experts{exchange_, scenarios[i].collectives.experts, machine};
+            const Refusal refusal = refused_exchange(system, topology, experts);
+            if (!refusal)
+                continue;
+            context().fail(
+                fmt::format("/scenarios/{}/collectives/experts/{}", i, refusal.field),
+                refusal.value.empty() ? refusal.why
+                                      : fmt::format(
+                                            "is {}, which {} cannot run: {}", refusal.value,
+                                            system.name, refusal.why));
+        }
+    }
+    void graph() override {
+        out().graph = experts_step(w_.operation, exchange_, ranks_);
+        out().report.source = out().graph.names.front();
+    }
+    void machine() override {
+        const BufferCheck buffers =
+            w_.splits
+                ? BufferCheck{.pointer = "/workload/splits", .size = "of this many tokens"}
+                : BufferCheck{.pointer = "/workload/tokens", .size = std::to_string(*w_.tokens)};
+        check_buffers(buffers, context(), out());
+        context().place(out().graph);
+    }
+
+private:
+    const ExpertsWorkloadParams& w_;
+    std::uint32_t ranks_ = 0;
+    ExpertExchange exchange_;
+};
 
 class ExpertsKind final : public GraphKind {
 public:
@@ -105,9 +125,11 @@ public:
                     {fmt::format("/splits/trace/{}", i), (*w.splits)->trace[i], "a trace"});
         return files;
     }
-    void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
-        const override {
-        read_experts(std::get<ExpertsWorkloadParams>(workload), context, out);
+    [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context,
+        PreparedWorkload& out) const override {
+        return std::make_unique<ExpertsBuilder>(
+            std::get<ExpertsWorkloadParams>(workload), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         std::vector<std::vector<std::string>> rows{

@@ -4,10 +4,10 @@
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kernel_beside/loop_counts.h"
+#include "sim/kinds/workload_builder.h"
 #include "sim/output/result_tables.h"
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/kernel_model.h"
-#include "sim/workload/workload_context.h"
 #include "workloads/graph/loops.h"
 
 #include <fmt/format.h>
@@ -139,56 +139,73 @@ std::string kernel_name_of(const LaunchedKernelParams& p) {
         dimensions(p.block).count());
 }
 
-void read_loops(
-    const KernelBesideCollectiveParams& w, const WorkloadContext& context, PreparedWorkload& out) {
-    Loops loops;
-    const std::uint32_t ranks = context.ranks_of(w.ranks);
-    if (ranks < 2)
-        context.fail("/workload/ranks", "is 1, and nothing is communicated; expected at least 2");
-    if (w.size.count() % size_of(w.datatype).count() != 0)
-        context.fail(
-            "/workload/size",
-            "is not a whole number of elements; expected a multiple of the element's size");
-    if ((w.kernels == 0 || w.collectives == 0) && !context.experiment().ranks.empty())
-        context.fail(
-            w.kernels == 0 ? "/workload/kernels" : "/workload/collectives",
-            "is 0, which is found with ranks that are alike, and the experiment slows some; "
-            "expected "
-            "how many");
-    const RankGpus gpus = context.rank_gpus();
-    std::vector<KernelOperation> kernels(gpus.kinds().size());
-    const std::set<std::uint32_t> kinds = gpus.used(ranks);
-    for (const std::uint32_t kind : kinds)
-        kernels[kind] = std::visit(
-            [&](const auto& params) {
-                return fitting_kernel(params, *gpus.kinds()[kind], context);
-            },
-            w.kernel);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-        loops.kernel.push_back(kernels[gpus.kind(rank)]);
-    loops.collective.kind = w.collective;
-    loops.collective.bytes = w.size;
-    loops.collective.datatype = w.datatype;
-    loops.collective.size_source = SizeSource::kUser;
-    loops.kernel_name =
-        std::visit([](const auto& params) { return kernel_name_of(params); }, w.kernel);
-    loops.collective_name = fmt::format("{} {}", to_string(w.collective), to_string(w.size));
-    loops.kernels = w.kernels;
-    loops.collectives = w.collectives;
-    Loops once = loops;
-    once.kernels = std::max(1U, w.kernels);
-    once.collectives = std::max(1U, w.collectives);
-    out.graph = loops_graph(once);
-    out.graph.provenance.source = "kernel_beside_collective";
-    out.loops = std::move(loops);
-    out.unequal = kinds.size() > 1;
-    out.report.source = fmt::format("{} beside {}", out.graph.names[0], out.graph.names[1]);
-    check_buffers(
-        {"/workload/size", to_string(w.size),
-         std::visit([](const auto& params) { return operands_of(params); }, w.kernel),
-         "the kernel's operands"},
-        context, out);
-}
+class LoopsBuilder final : public WorkloadBuilder {
+public:
+    LoopsBuilder(
+        const KernelBesideCollectiveParams& w, const WorkloadContext& context,
+        PreparedWorkload& out) :
+        WorkloadBuilder(context, out), w_(w) {}
+
+    void plan() override {
+        ranks_ = context().ranks_of(w_.ranks);
+        if (ranks_ < 2)
+            context().fail(
+                "/workload/ranks", "is 1, and nothing is communicated; expected at least 2");
+        if (w_.size.count() % size_of(w_.datatype).count() != 0)
+            context().fail(
+                "/workload/size",
+                "is not a whole number of elements; expected a multiple of the element's size");
+        if ((w_.kernels == 0 || w_.collectives == 0) && !context().experiment().ranks.empty())
+            context().fail(
+                w_.kernels == 0 ? "/workload/kernels" : "/workload/collectives",
+                "is 0, which is found with ranks that are alike, and the experiment slows some; "
+                "expected how many");
+    }
+    void tasks() override {
+        const RankGpus gpus = context().rank_gpus();
+        std::vector<KernelOperation> kernels(gpus.kinds().size());
+        const std::set<std::uint32_t> kinds = gpus.used(ranks_);
+        for (const std::uint32_t kind : kinds)
+            kernels[kind] = std::visit(
+                [&](const auto& params) {
+                    return fitting_kernel(params, *gpus.kinds()[kind], context());
+                },
+                w_.kernel);
+        out().unequal = kinds.size() > 1;
+        Loops& loops = out().loops.emplace();
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank)
+            loops.kernel.push_back(kernels[gpus.kind(rank)]);
+        loops.collective.kind = w_.collective;
+        loops.collective.bytes = w_.size;
+        loops.collective.datatype = w_.datatype;
+        loops.collective.size_source = SizeSource::kUser;
+        loops.kernel_name =
+            std::visit([](const auto& params) { return kernel_name_of(params); }, w_.kernel);
+        loops.collective_name = fmt::format("{} {}", to_string(w_.collective), to_string(w_.size));
+        loops.kernels = w_.kernels;
+        loops.collectives = w_.collectives;
+    }
+    /// Counts that are to be found are 1 in it.
+    void graph() override {
+        Loops once = *out().loops;
+        once.kernels = std::max(1U, w_.kernels);
+        once.collectives = std::max(1U, w_.collectives);
+        ExecutionGraph& graph = out().graph = loops_graph(once);
+        graph.provenance.source = KernelBesideCollectiveParams::kType;
+        out().report.source = fmt::format("{} beside {}", graph.names[0], graph.names[1]);
+    }
+    void machine() override {
+        check_buffers(
+            {"/workload/size", to_string(w_.size),
+             std::visit([](const auto& params) { return operands_of(params); }, w_.kernel),
+             "the kernel's operands"},
+            context(), out());
+    }
+
+private:
+    const KernelBesideCollectiveParams& w_;
+    std::uint32_t ranks_ = 0;
+};
 
 class KernelBesideCollectiveKind final : public GraphKind {
 public:
@@ -212,9 +229,11 @@ public:
     [[nodiscard]] bool follows_communication(const Workload& /*workload*/) const override {
         return true;
     }
-    void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
-        const override {
-        read_loops(std::get<KernelBesideCollectiveParams>(workload), context, out);
+    [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context,
+        PreparedWorkload& out) const override {
+        return std::make_unique<LoopsBuilder>(
+            std::get<KernelBesideCollectiveParams>(workload), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         return figures_table(result, loop_figures()) + intervals_table(result, loop_figures()) +

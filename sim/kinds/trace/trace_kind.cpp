@@ -2,7 +2,7 @@
 #include "sim/config/load.h"
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
-#include "sim/kinds/trace/read_trace.h"
+#include "sim/kinds/trace/trace_builder.h"
 
 #include <fmt/format.h>
 
@@ -41,9 +41,10 @@ public:
         if (written["traced_on"].is_null())
             written["traced_on"] = system_json(described);
     }
-    void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
-        const override {
-        read_trace(std::get<TraceWorkloadParams>(workload), context, out);
+    [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context,
+        PreparedWorkload& out) const override {
+        return trace_builder(std::get<TraceWorkloadParams>(workload), context, out);
     }
 };
 

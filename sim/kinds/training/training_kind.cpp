@@ -2,7 +2,7 @@
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
-#include "sim/kinds/training/read_training.h"
+#include "sim/kinds/training/training_builders.h"
 #include "sim/workload/folded_plan.h"
 #include "sim/workload/workload.h"
 
@@ -97,9 +97,11 @@ public:
     [[nodiscard]] bool follows_communication(const Workload& workload) const override {
         return plan(workload) != nullptr && plan(workload)->fold;
     }
-    void read(const Workload& workload, const WorkloadContext& context, PreparedWorkload& out)
-        const override {
-        read_training(std::get<TrainingWorkloadParams>(workload), context, out);
+    [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
+        const Workload& workload, const WorkloadContext& context,
+        PreparedWorkload& out) const override {
+        const auto& w = std::get<TrainingWorkloadParams>(workload);
+        return w.plan ? plan_builder(w, context, out) : strategy_builder(w, context, out);
     }
     void measure(
         PreparedWorkload& workload, const SystemParams& system, const ScenarioParams& scenario,

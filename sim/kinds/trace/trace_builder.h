@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/kinds/workload_builder.h"
+
+#include <memory>
+
+namespace switchfold {
+
+/// Reads traces and completes what they leave open: ranks, sizes, lateness, times on another GPU.
+[[nodiscard]] std::unique_ptr<WorkloadBuilder>
+trace_builder(const TraceWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+
+}  // namespace switchfold

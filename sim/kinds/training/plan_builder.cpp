@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/error.h"
+#include "interconnect/topology_builder.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/elastic/step_graphs.h"
+#include "sim/kinds/training/training_builders.h"
+#include "sim/machine/system_queries.h"
+#include "sim/workload/folded_plan.h"
+#include "sim/workload/folded_probes.h"
+#include "sim/workload/learning_plan.h"
+#include "sim/workload/plan_preparation.h"
+#include "training/memory/step/step_alone.h"
+#include "training/placement/planned_cut.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+class PlanBuilder final : public WorkloadBuilder {
+public:
+    PlanBuilder(
+        const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
+        WorkloadBuilder(context, out),
+        w_(shared_out(w, context.experiment().learning)),
+        gpus_(context.rank_gpus()),
+        preparation_(w_, gpus_, context.file().parent_path(), context.experiment().memory) {}
+
+    void network() override {
+        // Before a batch is divided among far too many.
+        if (!w_.plan->placement)
+            refuse_other_ranks(ranks_of(*w_.plan), false);
+        preparation_.network();
+        refuse("/workload/plan", preparation_.problems());
+    }
+    void plan() override {
+        preparation_.plan();
+        refuse("/workload/plan", preparation_.problems());
+    }
+    void tasks() override {
+        preparation_.tasks();
+        refuse("/workload/plan", preparation_.problems());
+        prepared_ = preparation_.take();
+        refuse_other_ranks(prepared_.ranks, prepared_.cut != nullptr);
+        if (prepared_.cut)
+            use_cut(prepared_);
+        const Experiment& experiment = context().experiment();
+        if (experiment.run)
+            refuse("/run", why_not_run(*experiment.run, w_, context().gpus()));
+        if (experiment.learning)
+            refuse(
+                "/learning",
+                why_not_learned(
+                    *experiment.learning, *prepared_.step, context().file().parent_path()));
+        out().unequal = prepared_.divided.has_value();
+        if (prepared_.divided)
+            refuse_unequal(*prepared_.divided);
+    }
+    /// With fold, one rank stands for all that do the same, if some do.
+    void graph() override {
+        constexpr std::uint32_t kMany = 64;  // ranks that take long to simulate each
+        const bool fold_asked = w_.plan->fold;
+        const bool many = prepared_.ranks > kMany;
+        const std::string whole = fold_asked || many ? why_whole(prepared_) : std::string();
+        if (fold_asked && whole.empty())
+            fold(*prepared_.step);
+        else
+            out().graph = prepared_.graph();
+        if (fold_asked && !whole.empty())
+            out().report.notes.push_back(
+                "every rank is simulated, although the plan says fold: " + whole);
+        if (!fold_asked && many && whole.empty())
+            suggest_fold(prepared_.ranks);
+    }
+    void machine() override {
+        if (prepared_.average)
+            note_average(*prepared_.average);
+        if (context().experiment().learning)
+            out().plan = std::move(prepared_.step);
+        WorkloadResult& report = out().report;
+        for (std::string& note : prepared_.notes)
+            report.notes.push_back(std::move(note));
+        if (prepared_.memory)
+            note_updates(*prepared_.step, *prepared_.memory);
+        const TrainingFacts& training = out().graph.training;
+        if (training.rounds > 1)
+            report.notes.push_back(fmt::format(
+                "the pipeline is never drained: the iteration is a mini-batch at the steady pace, "
+                "without the first and the last {} of {}",
+                training.warm_up, training.rounds));
+        report.source = out().graph.provenance.source;
+        report.synthetic = true;
+        context().place(out().graph);
+    }
+
+private:
+    /// With the shares of the batch that learning gives replicas.
+    static TrainingWorkloadParams
+    shared_out(TrainingWorkloadParams w, const std::optional<LearningParams>& learning) {
+        if (learning)
+            w.plan = divided_by_shares(*w.plan, *learning);
+        return w;
+    }
+
+    /// Fails if there are problems, whose pointers are relative to `pointer`.
+    void refuse(const std::string& pointer, PlanProblems problems) const {
+        for (auto& [at, what] : problems)
+            at = pointer + at;
+        if (!problems.empty())
+            context().fail_all(problems);
+    }
+
+    void note_updates(const PlannedStep& step, const PlannedMemory& memory) {
+        const auto compared = compare_with_batch(step, memory);
+        if (!compared || compared->planned <= compared->batch)
+            return;
+        out().report.notes.push_back(fmt::format(
+            "without contention updates batch would take {:.3f} ms, and {} takes {:.3f}: updates "
+            "within the backward pass can be slower where data travel "
+            "(docs/memory_plans.md#when-weights-are-updated)",
+            to_milliseconds(to_seconds(compared->batch)), name_of(memory.choice.updates),
+            to_milliseconds(to_seconds(compared->planned))));
+    }
+
+    void note_average(const AveragePlan& average) {
+        if (context().experiment().run)
+            context().fail(
+                "/run",
+                "follows steps that all replicas take together, and the plan has average; expected "
+                "a plan without");
+        if (context().experiment().learning)
+            context().fail(
+                "/learning",
+                average.overlap
+                    ? "follows averages after a step, and the plan's overlap the next ones; "
+                      "expected average/overlap false"
+                    : "has an averaging of its own, and the plan has average; expected one of the "
+                      "two");
+        const std::uint32_t machines = build_topology(context().system().topology).machines();
+        if (average.method == AverageMethod::kElasticAsync && machines > 1)
+            context().fail(
+                "/workload/plan/average/method",
+                fmt::format(
+                    "is elastic_async, of which one host thread has the centre, and {} has {} "
+                    "machines; expected elastic, or one machine",
+                    context().system().name, machines));
+        out().report.notes.push_back(fmt::format(
+            "replicas exchange weights every {} steps: the iteration is a step with its share of "
+            "the exchange{}",
+            average.every, average.overlap ? ", which runs beside the steps that follow" : ""));
+    }
+
+    void refuse_other_ranks(std::uint32_t planned, bool cut) const {
+        if (w_.ranks == 0 && planned > context().gpus())
+            context().fail(
+                "/workload/plan",
+                fmt::format(
+                    "is for {} ranks, {}, more than the {} GPUs of {}; expected at most those",
+                    planned, product_of_ranks(cut), context().gpus(), context().system().name));
+        if (context().ranks_of(w_.ranks == 0 ? planned : w_.ranks) != planned)
+            context().fail(
+                "/workload/ranks",
+                fmt::format(
+                    "is {}, and the plan is for {}: {}", w_.ranks, planned, product_of_ranks(cut)));
+    }
+
+    static const char* product_of_ranks(bool cut) {
+        return cut ? "data x context x tensor x gpus of the placement"
+                   : "data x context x tensor x pipeline";
+    }
+
+    /// Rejects settings that require sequential stages. Learning follows whole steps: all parts
+    /// compute with the weights of the update before.
+    void use_cut(PreparedPlan& prepared) const {
+        if (context().experiment().run)
+            context().fail(
+                "/workload/plan/placement",
+                "needs a fixed machine, but run changes its GPUs; expected none");
+        const std::optional<LearningParams>& learning = context().experiment().learning;
+        if (!learning)
+            return;
+        if (learning->averaging.rule != learning::AveragingRule::kNone ||
+            !learning->shares.empty() || !learning->members.empty())
+            context().fail(
+                "/workload/plan/placement",
+                "divides replicas, and learning's averages, shares and members are of whole "
+                "ones; expected none");
+        const PlannedPlacement& cut = *prepared.cut;
+        ParallelPlan whole = cut.plan();
+        whole.pipeline = 1;
+        prepared.step = std::make_unique<PlannedStep>(
+            Network(cut.network()), KernelTimes(cut.times()), std::move(whole));
+    }
+
+    /// Why no rank stands for others; empty if some do.
+    [[nodiscard]] std::string why_whole(const PreparedPlan& prepared) const {
+        const Experiment& experiment = context().experiment();
+        if (context().is_placed())
+            return "other workloads share the machine, which the ranks that are left out would "
+                   "meet";
+        if (!experiment.ranks.empty())
+            return "the experiment's ranks are not alike";
+        if (minds_congestion(*context().system().topology))
+            return "queues of the network are made by all of them (topology/congestion)";
+        if (experiment.run)
+            return "its members change";
+        if (prepared.cut)
+            return "a placement gives GPUs parts of their own";
+        if (prepared.planned() != nullptr)
+            return "the memory of each is planned";
+        if (prepared.average)
+            return "averaged replicas exchange only now and then";
+        if (prepared.divided && prepared.divided->steps.size() > 1)
+            return "they have different GPUs or samples, and each does what it alone does";
+        return why_not_folded(*prepared.step, gpus_of_machine(context().system()));
+    }
+
+    /// Rejects settings that require equal ranks.
+    void refuse_unequal(const DividedPlan& divided) const {
+        const std::optional<LearningParams>& learning = context().experiment().learning;
+        const auto& steps = divided.by_rank;
+        if (learning && !learning->shares.empty() &&
+            std::find(steps.begin(), steps.end(), nullptr) != steps.end())
+            context().fail(
+                "/learning/shares",
+                "leave a replica without a sample of the plan's step; expected more samples in the "
+                "plan, or less unequal shares");
+        if (learning && learning->shares.empty() && !divided.equal_samples)
+            context().fail(
+                "/learning",
+                "assumes equal micro-batches, but the plan divides the batch into others; "
+                "expected a division that names its samples, a plan without global_batch, or "
+                "learning's shares");
+    }
+
+    void fold(const PlannedStep& step) {
+        out().folded = std::make_shared<const FoldedStep>(folded_step(step, context().system()));
+        out().graph = out().folded->probe();
+        const ParallelPlan& plan = step.plan();
+        std::string how;
+        if (!out().folded->pieces().empty())
+            how = "; a pass is one kernel that takes as long as with its collectives on the ranks "
+                  "of a machine";
+        if (!folds_by_passes(step))
+            how += fmt::format(
+                "; {}collectives take what they took alone and keep their thread blocks and memory "
+                "traffic beside kernels, and what they take from each other and from messages on "
+                "links is left out",
+                how.empty() ? ""
+                            : "where gradients are reduced, or another pass runs, beside a pass, ");
+        if (step.schedule().routes.size() > 1)
+            how += "; gradients of a stage that two devices hold are measured on two neighbours";
+        if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
+            !out().folded->pieces().empty())
+            how += "; what messages slow beside them is left out";
+        out().report.notes.push_back(fmt::format(
+            "folded: one rank of each device stands for {}{}",
+            plan.tensor * plan.context * plan.data, how));
+        if (plan.data * plan.context >= kLongRing)
+            out().report.notes.push_back(fmt::format(
+                "folded: rings of {} ranks and more are measured on two shorter ones with as many "
+                "bytes a rank, whose steps take as long",
+                kLongRing));
+    }
+
+    /// Names what makes a step of many ranks fast to simulate.
+    void suggest_fold(std::uint32_t ranks) {
+        out().report.notes.push_back(fmt::format(
+            "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
+            "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
+            ranks));
+    }
+
+    const TrainingWorkloadParams w_;
+    const RankGpus gpus_;
+    PlanPreparation preparation_;
+    PreparedPlan prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<WorkloadBuilder> plan_builder(
+    const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {
+    return std::make_unique<PlanBuilder>(w, context, out);
+}
+
+}  // namespace switchfold

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sim/kinds/workload_builder.h"
+
+#include <memory>
+
+namespace switchfold {
+
+/// A training step by a strategy.
+[[nodiscard]] std::unique_ptr<WorkloadBuilder> strategy_builder(
+    const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+/// One by a plan.
+[[nodiscard]] std::unique_ptr<WorkloadBuilder> plan_builder(
+    const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
+
+}  // namespace switchfold
