@@ -69,7 +69,8 @@ class Tasks:
     """
 
     def __init__(self, executor: Any) -> None:
-        self._executor = executor
+        # Dask's client takes two tasks that are told the same for one, and its futures are none of concurrent.futures'.
+        self._executor = executor.get_executor(pure=False) if hasattr(executor, "get_executor") else executor
         self._folder: Optional[pathlib.Path] = None
         self._shares: Dict[Any, Share] = {}
         if isinstance(executor, concurrent.futures.ProcessPoolExecutor):
@@ -95,8 +96,13 @@ class Tasks:
 
     def ended(self) -> Iterator[Tuple[Share, Done]]:
         """As they end."""
-        for future in completed(self._shares):
-            result = future.result()
+        for future in concurrent.futures.as_completed(self._shares):
+            try:
+                result = future.result()
+            except Exception as error:
+                if type(error).__name__ == "KilledWorker":  # Dask's, which need not be installed
+                    raise concurrent.futures.BrokenExecutor(str(error)) from error
+                raise
             if self._folder is not None:
                 result = pickle.loads(pathlib.Path(result).read_bytes())
             yield self._shares[future], result
@@ -110,7 +116,7 @@ def run_on(
     plan(given, out, arguments, program)
     todo = missing(out / "sweep.db")
     if tasks is None:
-        tasks = 4 * max(1, getattr(executor, "_max_workers", None) or 16)
+        tasks = 4 * max(1, workers_of(executor))
     tasks = max(1, min(tasks, len(todo)))
     # Dealt in turn: neighbours take about equally long.
     dealt = [todo[i::tasks] for i in range(tasks)] if todo else []
@@ -138,13 +144,11 @@ def run_on(
     return 3 if missing(out / "sweep.db") else 0
 
 
-def completed(futures: Dict[Any, Share]) -> Any:
-    """Futures as they end. Dask's are none of concurrent.futures', and bring a function of their own."""
-    if all(isinstance(future, concurrent.futures.Future) for future in futures):
-        return concurrent.futures.as_completed(futures)
-    from distributed import as_completed
-
-    return as_completed(list(futures))
+def workers_of(executor: Any) -> int:
+    """How many tasks run at the same time, as far as an executor tells."""
+    if hasattr(executor, "nthreads"):  # Dask's client
+        return sum(executor.nthreads().values())
+    return getattr(executor, "_max_workers", None) or 16
 
 
 def plan(given: Given, out: pathlib.Path, arguments: Sequence[str], program: Optional[PathLike]) -> None:

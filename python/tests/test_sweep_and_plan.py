@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 from common import collective, rows
@@ -40,6 +41,19 @@ def _second_dies(run):
 
 def _dies(_share):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _dask_of_two_processes():
+    import dask
+    import distributed
+
+    warnings.simplefilter("ignore", DeprecationWarning)  # of Debian's tornado
+    # A task is given up with its first worker, not with the fourth.
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+            with distributed.Client(cluster) as client:
+                yield client
 
 
 def _files_made_in(folder, call):
@@ -156,12 +170,27 @@ class Sweeps(unittest.TestCase):
 
     @unittest.skipUnless(importlib.util.find_spec("distributed"), "python3-distributed is not installed")
     def test_dask(self):
-        import distributed
+        here = rows(switchfold.sweep(SIZES).query(COMPARED))
+        told = []
+        with _dask_of_two_processes() as client, tempfile.TemporaryDirectory() as folder:
+            there = switchfold.sweep(SIZES, out=folder, executor=client, tasks=3, progress=told.append)
+            self.assertEqual(rows(there.query(COMPARED)), here)
+            self.assertEqual(told[-1].share, 1)
+            with mock.patch("switchfold.executing.run_share", _dies):  # what is done does not run again
+                switchfold.sweep(SIZES, out=folder, executor=client)
+            self.assertEqual(rows(switchfold.sweep(SIZES, executor=client.get_executor()).query(COMPARED)), here)
+            with self.assertRaisesRegex(switchfold.SimulationError, "failed: "):
+                switchfold.sweep({**SIZES, "axes": [{"name": "limit", "pointer": "/limits/simulated_time", "values": ["1 us"]}]},
+                                 executor=client)
 
-        with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as cluster:
-            with distributed.Client(cluster) as client:
-                there = switchfold.sweep(SIZES, executor=client)
-                self.assertEqual(rows(there.query(COMPARED)), rows(switchfold.sweep(SIZES).query(COMPARED)))
+    @unittest.skipUnless(importlib.util.find_spec("distributed"), "python3-distributed is not installed")
+    def test_a_killed_worker_of_dask_is_told(self):
+        with _dask_of_two_processes() as client, tempfile.TemporaryDirectory() as folder:
+            with mock.patch("switchfold.executing.run_share", _dies):
+                with self.assertRaisesRegex(switchfold.InternalError, f"was killed.*kept in {folder}"):
+                    switchfold.sweep(SIZES, out=folder, executor=client, tasks=1)
+            client.wait_for_workers(2)
+            self.assertEqual(len(rows(switchfold.sweep(SIZES, out=folder, executor=client).points)), 6)
 
     def test_an_axis_that_is_wrong(self):
         wrong = {**SIZES, "axes": [{"name": "x", "pointer": "/workload/siz", "values": [1]}]}
