@@ -363,6 +363,37 @@ class Doors(unittest.TestCase):
             times[name] = told["scenarios"][0]["collectives"][0]["time_us"]
         self.assertAlmostEqual((times["all_gather"] + times["reduce_scatter"]) / times["all_reduce"], 1, delta=0.05)
 
+    def test_all_to_alls_run_along_the_dimensions(self):
+        size = 1 << 20
+        for number, (shape, counts, words) in enumerate((
+                ("Ring, Switch", "4, 2", ["ring", "ring"]), ("Ring, FullyConnected", "2, 4", ["ring", "direct"]),
+                ("Ring, FullyConnected, Switch", "2, 2, 2", ["ring"] * 3), ("Ring", "8", ["ring"]))):
+            out = self.folder / f"exchange{number}.json"
+            made = self.astra(shape, counts, out.name, kind=6, size=size, **{"all-to-all-implementation": words})
+            self.assertEqual(made.stderr, "")
+            self.assertNotIn("No counterpart", out.read_text())
+            told = json.loads(self.done("run", out, "--json", "--set", "/functional=true"))
+            collective = told["scenarios"][0]["collectives"][0]
+            self.assertEqual((collective["algorithm"], collective["size_bytes"]), ("along the dimensions", size))
+            # What each dimension's links carry at 50 GB/s, of rings once for each neighbour that it passes.
+            least = sum(size / npus * (npus * (npus - 1) / 2 if word == "ring" else 1) / 50e3
+                        for npus, word in zip(map(int, counts.split(",")), words))
+            self.assertGreater(collective["time_us"], least)
+            # A copy that takes the wrong chunk, or puts it into the wrong place, is caught when it is loaded.
+            program = out.with_suffix(".all_to_all.json")
+            right = program.read_text()
+            for which, wrong in (("+ k)", "+ k + 1)"), ("- k)", "- k + 1)"), ("+ 0)", "+ 1)")):
+                program.write_text(right.replace(which, wrong))
+                self.assertEqual(switchfold("run", out).returncode, 2, which)
+
+    def test_an_all_to_all_without_a_program_is_told(self):
+        self.astra("Switch", "8", "direct.json", kind=6, **{"all-to-all-implementation": ["direct"]})
+        self.assertNotIn("all_to_all", (self.folder / "direct.json").read_text())
+        several = {"all-to-all-implementation": ["ring", "ring"]}
+        self.astra("Ring, Ring", "8, 64", "many.json", ranks=512, kind=6, **several)
+        self.assertIn("all-to-all-implementation ring, ring: runs as auto; a program of 512 NPUs would have",
+                      (self.folder / "many.json").read_text())
+
     def test_a_network_that_does_not_fit_is_told(self):
         for shape, counts, told in (
             ("Ring, Switch", "2, 2", "network.yml: /npus_count: multiplies to 4 NPUs, but the workload has 8 graphs; expected a graph for each NPU"),

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "sim/config/astra_exchange.h"
 #include "sim/config/astra_network.h"
 #include "sim/config/astra_program.h"
 
@@ -45,10 +46,14 @@ OrderedJson program_policy(const AstraSimInputs& inputs, const fs::path& program
     return {{"algorithm", {{"program", near_path(inputs.folder, program)}}}};
 }
 
+bool is_ring_word(const std::string& word) {
+    return word == "ring" || word == "oneRing";
+}
+
 /// How one kind of collective runs; nothing: no counterpart.
 std::optional<OrderedJson>
 astra_policy(const std::string& word, bool all_reduce, const AstraSimInputs& inputs) {
-    if (word == "ring" || word == "oneRing")
+    if (is_ring_word(word))
         return OrderedJson{{"algorithm", "ring"}};
     if (word.starts_with("direct") && all_reduce)
         return program_policy(inputs, inputs.configs / "programs/all_pairs_all_reduce.json");
@@ -99,6 +104,8 @@ private:
             const std::vector<std::string> words = implementations(value);
             if (custom)
                 take_custom(key, kind->second, words);
+            else if (kind->second == CollectiveKind::kAllToAll)
+                take_all_to_all(key, words);
             else
                 take_implementation(key, kind->second, words);
         } else if (key == "peak-perf" && value.is_number() && value > 0) {
@@ -125,29 +132,48 @@ private:
         return scenario["collectives"][std::string(to_string(kind))];
     }
 
+    void write_program(CollectiveKind kind, const OrderedJson& text) {
+        const fs::path program =
+            fmt::format("{}.{}.json", inputs_.programs.string(), to_string(kind));
+        programs[program] = text.dump(2) + "\n";
+        policy(kind) = program_policy(inputs_, program);
+    }
+
+    void take_all_to_all(const std::string& key, const std::vector<std::string>& words) {
+        if (words.size() == 1 && words.front().starts_with("direct"))
+            return;  // ours is
+        std::string why;
+        if (words.size() == network_.dimensions.size()) {
+            why = inputs_.programs.empty() ? "with -o it runs along the dimensions"
+                                           : why_no_exchange(network_, words);
+            if (why.empty()) {
+                write_program(CollectiveKind::kAllToAll, exchange_program(network_, words));
+                if (!std::ranges::all_of(words, [](const std::string& word) {
+                        return is_ring_word(word) || word.starts_with("direct");
+                    }))
+                    lost.push_back(fmt::format(
+                        "{} {}: others than direct ones as rings", key, fmt::join(words, ", ")));
+                return;
+            }
+        }
+        lost.push_back(fmt::format(
+            "{} {}: runs as auto{}{}", key, fmt::join(words, ", "), why.empty() ? "" : "; ", why));
+    }
+
     void take_implementation(
         const std::string& key, CollectiveKind kind, const std::vector<std::string>& words) {
-        const auto is_ring = [](const std::string& word) {
-            return word == "ring" || word == "oneRing";
-        };
         std::string why;
         if (network_.dimensions.size() > 1 && words.size() > 1) {
             const bool can = runs_along_dimensions(kind) && !inputs_.programs.empty();
             if (can && words.size() == network_.dimensions.size()) {
-                const fs::path program =
-                    fmt::format("{}.{}.json", inputs_.programs.string(), to_string(kind));
-                programs[program] = dimension_program(network_, kind).dump(2) + "\n";
-                policy(kind) = program_policy(inputs_, program);
-                if (!std::ranges::all_of(words, is_ring))
+                write_program(kind, dimension_program(network_, kind));
+                if (!std::ranges::all_of(words, is_ring_word))
                     lost.push_back(fmt::format(
                         "{} {}: rings along the dimensions", key, fmt::join(words, ", ")));
                 return;
             }
             if (runs_along_dimensions(kind) && inputs_.programs.empty())
                 why = "; with -o it runs along the dimensions";
-        } else if (kind == CollectiveKind::kAllToAll) {
-            if (words.size() == 1 && words.front().starts_with("direct"))
-                return;  // ours is
         } else if (
             const auto single =
                 words.size() == 1
