@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace switchfold {

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <fstream>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 namespace switchfold {
