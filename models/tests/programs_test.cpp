@@ -12,6 +12,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -23,9 +25,15 @@ namespace {
 using namespace programs;
 
 const std::filesystem::path kShipped = SWITCHFOLD_SOURCE_DIR "/configs/programs";
-const std::vector<std::string> kNames{"ring_all_reduce",           "hierarchical_all_reduce",
-                                      "all_pairs_all_reduce",      "torus_all_reduce",
-                                      "in_switch_ring_all_reduce", "broadcast_chain"};
+/// All that ship in our form.
+const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(kShipped))
+        if (entry.path().extension() == ".json")
+            names.push_back(entry.path().stem().string());
+    std::ranges::sort(names);
+    return names;
+}();
 
 std::filesystem::path shipped(const std::string& name) {
     return kShipped / (name + ".json");
@@ -44,6 +52,10 @@ TEST(Programs, ExpressionsAreWholeNumbersWithNeighboursBeforeZero) {
     for (const char* wrong : {"", "r +", "q", "n % r", "(n", "n n", "9999999999999", "side(n, n)"})
         EXPECT_THROW(static_cast<void>(evaluate(wrong, v)), std::invalid_argument) << wrong;
     EXPECT_THROW(static_cast<void>(evaluate(std::string(5000, '('), v)), std::invalid_argument);
+}
+
+TEST(Programs, SixShip) {
+    EXPECT_EQ(kNames.size(), 6U);
 }
 
 TEST(Programs, EveryShippedOneIsProvedOnTwoToSixteenRanks) {
@@ -258,6 +270,31 @@ TEST(Programs, OfAFewElementsLeaveTheRightNumbers) {
             EXPECT_EQ(machine.ended, machine.fabric.gpus()) << name << " " << elements;
             EXPECT_TRUE(machine.engine->wrong_results().empty()) << name << " " << elements;
         }
+}
+
+TEST(Programs, OfOddSizesLeaveTheRightNumbersOnTwoToSixteenRanks) {
+    for (const std::string& name : kNames)
+        for (std::uint32_t n = 2; n <= 16; ++n)
+            for (const std::uint32_t machines : {1U, 2U, 3U, n}) {
+                if (n % machines != 0 || (machines == n && n > 5))
+                    continue;
+                const Topology topology = machines == 1
+                                              ? TestMachine::hgx(n).build()
+                                              : TestMachine::cluster(machines, n / machines);
+                for (const std::uint64_t elements : {1ULL, 77ULL, 12'345ULL}) {
+                    CollectivePolicy policy = policy_of(shipped(name));
+                    policy.protocol = elements == 77 ? Protocol::kLl : Protocol::kSimple;
+                    TestMachine machine(
+                        topology, TestMachine::params(), policies_of(kind_of(name), policy), 7);
+                    machine.run(operation_of(
+                        kind_of(name), elements * size_of(Datatype::kFloat32).count(),
+                        Datatype::kFloat32));
+                    EXPECT_EQ(machine.ended, n) << name << " " << machines << " " << elements;
+                    EXPECT_TRUE(machine.engine->wrong_results().empty())
+                        << name << " of " << n << " ranks, " << machines << " machines, "
+                        << elements;
+                }
+            }
 }
 
 RC_GTEST_PROP(ProgramsProperty, RunsLeaveTheRightNumbersOfAnySize, ()) {
