@@ -91,6 +91,29 @@ std::vector<std::uint32_t> ranks_below(std::uint32_t count) {
     return ranks;
 }
 
+/// The collective that a line says was called: "AllReduce: opCount 0 sendbuff ...".
+std::optional<CollectiveKind> call_in(std::string_view row) {
+    if (row.find(": opCount ") != std::string_view::npos)
+        for (const auto& [function, kind] : kFunctionWords)
+            if (row.find(fmt::format(" {}: opCount ", function)) != std::string_view::npos)
+                return kind;
+    return {};
+}
+
+/// What a line of tuning is about: "AllReduce: 1024 Bytes -> ...", or "NCCL INFO 1024 Bytes -> ..."
+/// of older versions.
+std::optional<std::pair<CollectiveKind, std::uint64_t>>
+chosen_for(std::string_view row, std::optional<CollectiveKind> last, bool& unnamed) {
+    for (const auto& [function, kind] : kFunctionWords)
+        if (const auto bytes = number_at(word_behind(row, fmt::format(" {}: ", function))))
+            return std::pair(kind, *bytes);
+    const auto bytes = number_at(word_behind(row, "NCCL INFO "));
+    if (!bytes)
+        return {};
+    unnamed = unnamed || !last;
+    return std::pair(last.value_or(CollectiveKind::kAllReduce), *bytes);
+}
+
 std::string log_line(const NcclChosen& chosen) {
     return fmt::format(
         "NCCL INFO {}: {} Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}",
@@ -163,6 +186,7 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
             file.string(), "/", "cannot be read; expected NCCL's log (NCCL_DEBUG=INFO)");
     NcclLog log;
     std::set<std::pair<CollectiveKind, std::uint64_t>> told;
+    std::optional<CollectiveKind> last;
     for (std::string row; std::getline(in, row);) {
         if (log.version.empty())
             log.version = word_behind(row, "NCCL version ");
@@ -182,19 +206,17 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
             if (name.starts_with("NCCL_") && !value.empty())
                 log.environment[name] = value;
         }
-        const std::size_t algorithm = row.find(" Bytes -> Algo ");
-        if (algorithm == std::string::npos)
+        if (const auto called = call_in(row))
+            last = called;
+        if (row.find(" Bytes -> Algo ") == std::string::npos)
             continue;
-        for (const auto& [function, kind] : kFunctionWords) {
-            const std::string mark = fmt::format(" {}: ", function);
-            const auto bytes = number_at(word_behind(row, mark));
-            if (!bytes)
+        if (const auto call = chosen_for(row, last, log.unnamed)) {
+            const auto& [kind, bytes] = *call;
+            if (!told.emplace(kind, bytes).second)
                 continue;
-            if (!told.emplace(kind, *bytes).second)
-                break;
             NcclChosen chosen;
             chosen.kind = kind;
-            chosen.bytes = *bytes;
+            chosen.bytes = bytes;
             chosen.algorithm = word_or_number(word_behind(row, "Algo "), kAlgorithmNumbers);
             chosen.protocol = word_or_number(word_behind(row, "proto "), kProtocolNumbers);
             constexpr std::string_view kChannels = "channel{Lo..Hi}={";
@@ -209,7 +231,6 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
                     chosen.channels = static_cast<std::uint32_t>(*high - *low + 1);
             }
             log.choices.push_back(std::move(chosen));
-            break;
         }
     }
     std::ranges::sort(
@@ -225,6 +246,9 @@ std::string describe_nccl_log(const NcclLog& log) {
         log.nodes == 0 ? "an unknown number of" : std::to_string(log.nodes));
     for (const auto& [name, value] : log.environment)
         out += fmt::format("  {}={}\n", name, value);
+    if (log.unnamed)
+        out += "  lines that name no collective, as older NCCL writes them, are taken for "
+               "all-reduces\n";
     if (log.choices.empty())
         out += "  no line says what a collective ran as; expected some, with "
                "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING\n";

@@ -51,6 +51,9 @@ struct NcclLog {
     std::uint32_t nodes = 0;
     std::map<std::string, std::string> environment;  ///< set by it
     std::vector<NcclChosen> choices;                 ///< each kind and size once, as first told
+    /// Lines of older NCCL do not name the collective. It is that of the call before, if those were
+    /// logged too (NCCL_DEBUG_SUBSYS=COLL), otherwise an all-reduce.
+    bool unnamed = false;
 };
 /// Whether a file that begins so is one.
 [[nodiscard]] bool is_nccl_log(std::string_view beginning);

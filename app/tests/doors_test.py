@@ -165,6 +165,28 @@ class Doors(unittest.TestCase):
         own.write_text(self.done("describe", "hgx_h100", "--env", "NONE"))
         self.assertIn("0 of 60 choices are other", self.done("trace", "inspect", own, "--system", "hgx_h100"))
 
+    def test_lines_of_older_nccl_name_no_collective(self):
+        log = self.folder / "old.log"
+        line = "host:1:1 [0] NCCL INFO {} Bytes -> Algo {} proto {} time 54.7\n"
+        log.write_text("host:1:1 [0] NCCL INFO NCCL version 2.19.3+cuda12.2\n" + line.format(262144, 0, 1) + line.format(805306368, 1, 2))
+        told = self.done("trace", "inspect", log, "--system", "hgx_h100")
+        self.assertIn("name no collective, as older NCCL writes them, are taken for all-reduces", told)
+        self.assertRegex(told, r"AllReduce +262144 +TREE LL128 ")
+        self.assertRegex(told, r"AllReduce +805306368 +RING SIMPLE ")
+        # Where the calls are logged too, they say it.
+        log.write_text("host:1:1 [0] NCCL INFO AllGather: opCount 7 sendbuff 0x1 count 9\n" + line.format(4096, 1, 0))
+        told = self.done("trace", "inspect", log, "--system", "hgx_h100")
+        self.assertRegex(told, r"AllGather +4096 +RING LL ")
+        self.assertNotIn("taken for", told)
+
+    def test_rows_of_algorithms_without_a_model_are_passed_over(self):
+        table = self.folder / "table.csv"
+        table.write_text("allreduce,0,4194304,collnet_chain,simple,-1,-1,-1\nallgather,0,4096,pat,simple,-1,-1,-1\n"
+                         "allreduce,0,4194304,tree,ll,2,-1,-1\n")
+        told = self.done("describe", "hgx_h100", "--env", f"NCCL_TUNER_CONFIG_FILE={table}")
+        self.assertIn("AllReduce: 1048576 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}", told)
+        self.assertIn("AllGather: 4096 Bytes -> Algo RING proto LL ", told)
+
     def picture(self, system, *more):
         path = self.folder / "machine.svg"
         self.done("describe", system, "--picture", path, *more)

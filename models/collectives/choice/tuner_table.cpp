@@ -59,7 +59,8 @@ public:
             fail(fmt::format(
                 "ends at {} bytes, below its begin at {}; expected the least bytes, then the most",
                 row.most, row.least));
-        row.algorithm = word(3, kTunedAlgorithms);
+        if (simulated())
+            row.algorithm = word(3, kTunedAlgorithms);
         row.protocol = word(4, kTunedProtocols);
         constexpr std::int64_t kMostRanks = 1 << 20U;
         row.channels = std::uint32_t(std::max<std::int64_t>(0, signed_number(5, -1, 64)));
@@ -71,6 +72,10 @@ public:
             if (const auto registered = signed_number(9, -1, 1); registered >= 0)
                 row.registered = registered == 1;
         return row;
+    }
+    /// NCCL's other algorithms are no machine's here.
+    [[nodiscard]] bool simulated() const {
+        return cells_[3] != "pat" && cells_[3] != "collnet_chain";
     }
     /// Of operations that go in one pipeline; calls here go alone.
     [[nodiscard]] bool of_one_call() const {
@@ -136,13 +141,13 @@ void TunerTable::read(const std::string& text, const std::string& file) {
             continue;
         const TunerLine cells(line, file, number);
         Row row = cells.row();
-        if (cells.of_one_call())
+        if (cells.of_one_call() && cells.simulated())
             rows_.push_back(row);
     }
     if (rows_.empty())
         throw ConfigError(
             file, "/",
-            "has no row; expected a tuner's table, such as the line "
+            "has no row of what is simulated; expected a tuner's table, such as the line "
             "allreduce,0,65536,tree,ll,2,-1,-1");
 }
 
