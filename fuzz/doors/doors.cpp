@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/tests/temporary_folder.h"
+#include "core/text_cells.h"
 #include "sim/config/astra_sim.h"
 #include "sim/config/described_machine.h"
 #include "sim/config/load.h"
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -87,6 +89,32 @@ void try_astra_sim(std::string_view bytes) {
     }
 }
 
+/// Lines NAME=VALUE, and what is chosen under them. A table lies beside; no other file is opened.
+void try_nccl_environment(std::string_view bytes) {
+    constexpr std::string_view kTable = "NCCL_TUNER_CONFIG_FILE";
+    static const TemporaryFolder folder;
+    static const auto kConfigs = std::filesystem::path(SWITCHFOLD_SOURCE_DIR) / "configs";
+    std::ofstream(folder.path() / "table.csv")
+        << "allreduce,0,1048576,tree,ll,2,-1,-1\nbroadcast,0,4294967295,ring,simple,-1,1,8\n";
+    std::map<std::string, std::string> variables;
+    for (const std::string& line : split_text(bytes, '\n')) {
+        const std::size_t equals = std::min(line.find('='), line.size());
+        const std::string name = line.substr(0, equals);
+        const std::string value = line.substr(std::min(equals + 1, line.size()));
+        if (name != kTable || value.find('/') == std::string::npos)
+            variables[name] = value;
+    }
+    const NcclSetting setting =
+        nccl_setting(kConfigs / "systems/hgx_h100.json", variables, folder.path());
+    constexpr std::uint64_t kSmall = 4096;
+    constexpr std::uint64_t kLarge = 64U << 20U;
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+          CollectiveKind::kBroadcast, CollectiveKind::kReduce})
+        for (const std::uint64_t size : {kSmall, kLarge})
+            static_cast<void>(nccl_choice(setting, {0, 1, 2, 3, 4, 5, 6, 7}, kind, size));
+}
+
 }  // namespace
 
 bool try_door(std::string_view door, std::string_view bytes) {
@@ -106,6 +134,8 @@ bool try_door(std::string_view door, std::string_view bytes) {
             DescribedMachine machine;
             machine.gpus.resize(4);
             add_lspci(machine, file.path());
+        } else if (door == "nccl_environment") {
+            try_nccl_environment(bytes);
         } else if (door == "tuner_table") {
             try_tuner_table(file.path());
         } else {

@@ -417,6 +417,13 @@ def kernel_table():
     )
 
 
+def recognised():
+    """What tells a format is all that counts. The fuzzer begins with every other reader's files, too."""
+    yield "kineto.json", b'{"schemaVersion": 1, "traceEvents": [{"ph": "X", "args": {"pg_status": 1}}]}'
+    yield "inspector.log", b'\n[1,0]<stdout>:#                                                       out-of-place                       in-place\n'
+    yield "recorder.json", b'{"version": "2.3", "nccl_comm_state": {}, "pg_config": {}, "entries": []}'
+
+
 def nsight(folder):
     path = folder / "small.sqlite"
     path.unlink(missing_ok=True)
@@ -479,7 +486,7 @@ def main():
         "kineto": kineto, "own": own, "chakra": chakra, "nccl_tests": nccl_tests,
         "nccl_json": nccl_json, "nccl_inspector": nccl_inspector, "flight_recorder": flight_recorder, "rocprof": rocprof,
         "execution_trace": execution_trace, "capture": capture, "layer_table": layer_table,
-        "profile_graph": profile_graph, "kernel_table": kernel_table,
+        "profile_graph": profile_graph, "kernel_table": kernel_table, "recognised": recognised,
     }
     for reader, make in readers.items():
         (root / reader).mkdir(parents=True, exist_ok=True)
