@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws a run's scenarios. By default bars: the time of a collective, or the slowdown of the backward pass by cause.
+"""Draws a run's scenarios. By default bars: the time of a collective, or the slowdown of the backward pass by cause. Where
+one scenario without overlap comes first, the report's waterfall from it to the others.
 For a kernel beside a collective: both slowdowns.
 For a plan: its schedules, the exposed part of host copies, or the loss. For several workloads on a machine: the time
 they lose to each other. For a many-core coprocessor: the parts of a step."""
@@ -11,6 +12,7 @@ import draw_members
 import draw_offload
 import draw_schedule
 import draw_shared
+import draw_waterfall
 import svg
 
 CAUSES = {"sm": "SMs held", "l2": "L2 capacity", "hbm": "memory bandwidth", "latency": "latency under load",
@@ -135,4 +137,6 @@ def draw(folder):
         return draw_copies.draw(result)
     if (folder / "passes.csv").is_file():
         return draw_schedule.draw(folder)
+    if [s["overlap"] for s in result["scenarios"]] == [False] + [True] * (len(result["scenarios"]) - 1):
+        return draw_waterfall.draw(folder, f"{result['experiment']}: what overlap costs, and what each scenario gives back")
     return draw_causes(result["experiment"], result["scenarios"])

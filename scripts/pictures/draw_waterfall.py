@@ -15,7 +15,9 @@ TOTAL, MORE, LESS = svg.COLORS[0], svg.COLORS[5], svg.COLORS[2]
 
 
 def time(us, digits=4):
-    return f"{us / 1000:.{digits}g} ms" if us >= 10000 else f"{us:.{digits}g} us"
+    if us >= 10000:
+        return f"{us / 1000:.{digits}g} ms"
+    return f"{us:.0f} us" if us >= 1000 else f"{us:.{digits}g} us"
 
 
 def parts(alone, scenario):
@@ -70,7 +72,13 @@ def against(alone, scenario):
     return {"low": alone["iteration_us"] / interval["high"], "high": alone["iteration_us"] / interval["low"]}
 
 
-def draw(run):
+def tick_step(span):
+    """The smallest of 1, 2 and 5 times a power of ten that gives a dozen ticks at most."""
+    return next(step * 10**power for power in range(12) for step in (1, 2, 5) if step * 10**power * 12 >= span)
+
+
+def draw(run, title=None):
+    """`title` stands in for the README's."""
     result = json.loads((run / "result.json").read_text(encoding="utf-8"))
     scenarios = result["scenarios"]
     rows = steps(scenarios)
@@ -82,8 +90,8 @@ def draw(run):
     begin, end = min(ends) - 0.4 * span, max(ends) + 0.05 * span
     place = lambda us: LEFT + (us - begin) / (end - begin) * (WIDTH - LEFT - RIGHT)
     picture = svg.Svg(WIDTH, TOP + ROW * len(rows) + 40, "A step from serial to overlapped to in-switch")
-    picture.text(20, 30, f"A training step of ResNet-50 on {result['workload']['ranks']} H100: what overlap costs, and what the switch gives back",
-                 17, bold=True)
+    picture.text(20, 30, title or f"A training step of ResNet-50 on {result['workload']['ranks']} H100: what overlap costs, and what the "
+                 "switch gives back", 17, bold=True)
     x = 20
     for color, words in ((TOTAL, "a step"), (MORE, "takes longer"), (LESS, "takes less")):
         picture.rect(x, 48, 12, 12, color)
@@ -91,10 +99,11 @@ def draw(run):
         x += 42 + 7 * len(words)
     picture.text(x, 59, "whisker: where 90 % of such steps lie against this serial one", 12, svg.FAINT)
     bottom = TOP + ROW * len(rows)
-    step = 100 if span < 1200 else 1000
+    step = tick_step(end - begin)
+    digits = 1 if step >= 100 else 3
     for tick in range(int(begin / step + 1) * step, int(end) + 1, step):
         picture.line([(place(tick), TOP - 8), (place(tick), bottom)], svg.LINE)
-        picture.text(place(tick), bottom + 16, f"{tick / 1000:.1f}", 11, svg.FAINT, "middle")
+        picture.text(place(tick), bottom + 16, f"{tick / 1000:.{digits}f}", 11, svg.FAINT, "middle")
     picture.text(place(end), bottom + 33, "time of a step (ms); the axis does not begin at 0", 11, svg.FAINT, "end")
     before, intervals = None, {s["name"]: against(scenarios[0], s) for s in scenarios}
     for i, ((what, us, total), to) in enumerate(zip(rows, ends)):
