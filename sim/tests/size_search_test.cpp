@@ -51,7 +51,7 @@ TEST(SizeSearch, WhatNoSizeCanTakeIsTheLeast) {
     const Link link{10'000'000, 1.0, 0};
     SizeSearch search(kGrain, [&](Bytes bytes) { return link.time(bytes); });
     EXPECT_EQ(search.find(microseconds(3)).size, kGrain);
-    EXPECT_FALSE(SizeSearch::near(search.find(microseconds(3)).time, microseconds(3)));
+    EXPECT_FALSE(search.find(microseconds(3)).taken);
 }
 
 /// Trials never exceed what the time could need by more than a step of growth: they are
@@ -84,6 +84,10 @@ RC_GTEST_PROP(SizeSearch, FindsWhatATimeThatJumpsCanTake, ()) {
     const bool between = wanted > last && wanted < next && !SizeSearch::near(last, wanted) &&
                          !SizeSearch::near(next, wanted);
     RC_ASSERT(SizeSearch::near(found.time, wanted) || between);
+    // Between two sizes the nearer one is taken, if it is near enough.
+    RC_ASSERT(
+        found.taken ==
+        SizeSearch::near(found.time, wanted, between ? SizeSearch::kJump : SizeSearch::kNear));
 }
 
 /// The searches of many times share what they try out.

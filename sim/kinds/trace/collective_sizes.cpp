@@ -187,7 +187,7 @@ public:
         const SizeSearch::Found& found =
             search.found[static_cast<std::size_t>(at - search.times.begin())];
         // A time of zero is none.
-        if (shortest.measured == Time() || SizeSearch::near(found.time, shortest.measured)) {
+        if (shortest.measured == Time() || found.taken) {
             collective.bytes = found.size;
             ++counts_.estimated;
             return;

@@ -40,8 +40,8 @@ std::uint64_t whole(double grains, std::uint64_t least, std::uint64_t most) {
 SizeSearch::SizeSearch(Bytes grain, std::function<Time(Bytes)> time_of) :
     grain_(grain), time_of_(std::move(time_of)) {}
 
-bool SizeSearch::near(Time time, Time wanted) {
-    return distance(time, wanted) <= kNear * static_cast<double>(wanted.count());
+bool SizeSearch::near(Time time, Time wanted, double share) {
+    return distance(time, wanted) <= share * static_cast<double>(wanted.count());
 }
 
 void SizeSearch::try_out(std::uint64_t grains) {
@@ -53,7 +53,11 @@ SizeSearch::Found SizeSearch::nearest(Time wanted) const {
         std::min_element(tried_.begin(), tried_.end(), [&](const auto& a, const auto& b) {
             return distance(a.second, wanted) < distance(b.second, wanted);
         });
-    return {Bytes(best->first * grain_.count()), best->second};
+    const bool between = std::any_of(tried_.begin(), tried_.end(), [&](const auto& tried) {
+        return best->second < wanted ? tried.second > wanted : tried.second < wanted;
+    });
+    const bool taken = near(best->second, wanted, between ? kJump : kNear);
+    return {Bytes(best->first * grain_.count()), best->second, taken};
 }
 
 SizeSearch::Found SizeSearch::find(Time wanted) {

@@ -16,7 +16,9 @@ class SizeSearch {
 public:
     struct Found {
         Bytes size;
-        Time time;  ///< of this size
+        Time time;           ///< of this size
+        bool taken = false;  ///< it is the wanted time: within kNear, or within kJump where shorter
+                             ///< transfers take less and longer ones more
         bool operator==(const Found&) const = default;
     };
     /// `time_of` tells the time of a size, and is asked a dozen times a search at most.
@@ -27,7 +29,9 @@ public:
     [[nodiscard]] Found find(Time wanted);
 
     static constexpr double kNear = 0.01;  ///< of the wanted time
-    [[nodiscard]] static bool near(Time time, Time wanted);
+    /// Of the wanted time. A channel's loop more takes a few percent of some collectives.
+    static constexpr double kJump = 0.02;
+    [[nodiscard]] static bool near(Time time, Time wanted, double share = kNear);
 
 private:
     void try_out(std::uint64_t grains);
