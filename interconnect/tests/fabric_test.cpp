@@ -322,6 +322,44 @@ TEST(FabricAcceptance, TwoSendersToOneShareItsLinkFairly) {
     EXPECT_NEAR(rate / (25e9 * 128 / 144), 1.0, 0.02);
 }
 
+/// Asks GPU 1 for data on behalf of GPU 0 as soon as GPU 2 has received a first piece from GPU 0.
+struct Asking final : Client {
+    using Client::Client;
+    void on_packet(const Packet& packet, std::uint32_t rank, Time visible) override {
+        Client::on_packet(packet, rank, visible);
+        if (rank == 0)
+            answered = visible;
+        if (rank != 2 || asked > Time())
+            return;
+        asked = visible;
+        fabric.send(
+            fabric.connect(0, 1),
+            {.kind = PacketKind::kReadRequest, .payload = 4096, .tag = 1, .client = id});
+    }
+    Time asked;
+    Time answered;
+};
+
+TEST(Fabric, WhatAGpuAsksForDoesNotWaitBehindWhatItIsAskedFor) {
+    const SwitchedTopology t = star(3, {1});
+    Simulation simulation;
+    Fabric fabric("fabric", t.build(), simulation.scheduler());
+    Asking client(fabric);
+    constexpr std::uint64_t kPieces = 256;
+    for (std::uint64_t i = 0; i < kPieces; ++i)
+        fabric.send(
+            fabric.connect(2, 0),
+            {.kind = PacketKind::kReadRequest, .payload = 4096, .client = client.id, .slot = i});
+    simulation.run();
+    ASSERT_GT(client.asked, Time());
+    const Time piece = serialization_time(Bytes(4096 / 128 * 144), t.link.lane_bandwidth);
+    const Time way = t.link.latency * 2 + t.node.latency;
+    // There and back, the piece itself, and the two pieces of GPU 0 at most that are under way.
+    EXPECT_LT(client.answered - client.asked, way * 2 + piece * 4);
+    // All others take as long as the wire needs for them.
+    EXPECT_GT(client.last - client.asked, piece * (kPieces - 2));
+}
+
 TEST(Fabric, RefusesWhatCannotBe) {
     Topology apart;
     apart.nodes = {{NodeKind::kGpu, "gpu0", 0}, {NodeKind::kGpu, "gpu1", 0}};
