@@ -128,8 +128,10 @@ class Doors(unittest.TestCase):
         self.assertEqual((one["algorithm"], one["protocol"], one["channels"]), ("tree", "ll", 4))
         other = self.collectives([{"name": "x", "nccl_environment": environment}], size="256 MiB")[0]
         self.assertEqual(other["algorithm"], "in_switch")
-        (self.folder / "tuner.csv").write_text("allreduce,0,2097152,pat,ll,4,-1,-1\n")
-        self.assertIn('tuner.csv: line 1: has "pat" in column 4; expected one of: tree', self.refused([{"name": "x", "nccl_environment": environment}]))
+        for row, told in (("allreduce,0,2097152,pot,ll,4,-1,-1", 'tuner.csv: line 1: has "pot" in column 4; expected one of: tree'),
+                          ("allreduce,0,2097152,pat,ll,4,-1,-1", "tuner.csv: /: has no row of what is simulated; expected a tuner's table")):
+            (self.folder / "tuner.csv").write_text(row + "\n")
+            self.assertIn(told, self.refused([{"name": "x", "nccl_environment": environment}]))
 
     def test_other_variables_are_refused_by_name(self):
         for variables, told in (
