@@ -97,15 +97,14 @@ private:
         Link* link;
     };
     void on_event(std::uint64_t tag) override;
-    /// Relays a packet for another GPU: writes it to memory and then forwards it.
     /// Of 8-bit numbers.
     Time write_narrow(const Packet& packet);
     Time read_narrow(const Packet& packet);
+    /// Relays a packet for another GPU: writes it to memory and then forwards it.
     Time pass_on(const Packet& packet, Link& from);
     Time serve(const Packet& packet, PacketKind kind, std::uint32_t route, Link& link);
 
-    RingQueue<Outgoing> outgoing_;  ///< relayed packets and data of loads that are read from
-                                    ///< memory, in the order in which they become ready
+    RingQueue<Outgoing> outgoing_;  ///< relayed packets, in the order in which memory has them
     Time last_ready_;
 };
 

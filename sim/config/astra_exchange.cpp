@@ -12,10 +12,6 @@ namespace switchfold {
 
 namespace {
 
-bool is_direct(const std::string& word) {
-    return word.starts_with("direct");
-}
-
 /// Blocks and instructions of the exchange along each dimension. A chunk's place in a memory has a
 /// number in each dimension: that of the NPU which it is for, and once it went along the dimension,
 /// that of the NPU which it came from.
@@ -37,7 +33,7 @@ public:
                 OrderedJson{{place_in(d), fmt::format("r / {} % {}", strides_[d], npus_[d])}});
         for (std::size_t d = 0; d < npus_.size(); ++d) {
             const OrderedJson before = std::exchange(ends_, OrderedJson::array());
-            if (is_direct(words_[d]))
+            if (is_direct_word(words_[d]))
                 add_direct(d, before);
             else
                 add_ring(d, before);
@@ -57,7 +53,7 @@ public:
         std::uint64_t of_rank = 0;
         for (std::size_t d = 0; d < npus_.size(); ++d) {
             const std::uint64_t others = npus_[d] - 1;
-            const std::uint64_t hops = is_direct(words_[d]) ? 0 : others * (others - 1) / 2;
+            const std::uint64_t hops = is_direct_word(words_[d]) ? 0 : others * (others - 1) / 2;
             of_rank += parts(d) * (1 + 2 * others + hops) + 1;
         }
         return of_rank * ranks_;
@@ -66,7 +62,7 @@ public:
     [[nodiscard]] std::uint64_t blocks() const {
         std::uint64_t all = 0;
         for (std::size_t d = 0; d < npus_.size(); ++d)
-            all += is_direct(words_[d]) ? npus_[d] - 1 : 1;
+            all += is_direct_word(words_[d]) ? npus_[d] - 1 : 1;
         return all;
     }
     [[nodiscard]] std::uint64_t ranks() const { return ranks_; }
@@ -157,6 +153,10 @@ private:
 };
 
 }  // namespace
+
+bool is_direct_word(const std::string& word) {
+    return word.starts_with("direct");
+}
 
 OrderedJson exchange_program(const AstraNetwork& network, const std::vector<std::string>& words) {
     return DimensionExchange(network, words).run();

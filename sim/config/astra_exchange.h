@@ -9,6 +9,8 @@
 
 namespace switchfold {
 
+/// Whether ASTRA-sim's word for an algorithm sends to each of the others at once.
+[[nodiscard]] bool is_direct_word(const std::string& word);
 /// A program (docs/programs.md) of an all-to-all that goes along the dimensions, from the first to
 /// the last: in each, NPUs exchange what is for the others' places in it, whatever the places in
 /// other dimensions. `words` has ASTRA-sim's algorithm of each dimension: `direct` ones send to

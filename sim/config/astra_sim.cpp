@@ -55,7 +55,7 @@ std::optional<OrderedJson>
 astra_policy(const std::string& word, bool all_reduce, const AstraSimInputs& inputs) {
     if (is_ring_word(word))
         return OrderedJson{{"algorithm", "ring"}};
-    if (word.starts_with("direct") && all_reduce)
+    if (is_direct_word(word) && all_reduce)
         return program_policy(inputs, inputs.configs / "programs/all_pairs_all_reduce.json");
     return {};
 }
@@ -140,7 +140,7 @@ private:
     }
 
     void take_all_to_all(const std::string& key, const std::vector<std::string>& words) {
-        if (words.size() == 1 && words.front().starts_with("direct"))
+        if (words.size() == 1 && is_direct_word(words.front()))
             return;  // ours is
         std::string why;
         if (words.size() == network_.dimensions.size()) {
@@ -149,7 +149,7 @@ private:
             if (why.empty()) {
                 write_program(CollectiveKind::kAllToAll, exchange_program(network_, words));
                 if (!std::ranges::all_of(words, [](const std::string& word) {
-                        return is_ring_word(word) || word.starts_with("direct");
+                        return is_ring_word(word) || is_direct_word(word);
                     }))
                     lost.push_back(fmt::format(
                         "{} {}: others than direct ones as rings", key, fmt::join(words, ", ")));

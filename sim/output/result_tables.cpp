@@ -19,42 +19,50 @@ std::vector<const ScenarioFigures*> figures_of(const ExperimentResult& result) {
     return scenarios;
 }
 
-std::string figures_table(const ExperimentResult& result, bool of_gpus) {
-    const std::vector<const ScenarioFigures*> scenarios = figures_of(result);
-    const std::vector<const Figure*> figures = shown_figures(scenarios, of_gpus);
-    std::vector<const SlowdownByCause*> known;
-    for (const ScenarioFigures* s : scenarios)
-        if (s->causes)
-            known.push_back(&*s->causes);
-    const auto causes = of_gpus ? shown_causes(known) : std::vector<const Cause*>();
-    std::vector<std::vector<std::string>> rows{{"scenario"}};
-    for (const Figure* figure : figures)
-        rows[0].emplace_back(figure->title);
-    for (const Cause* cause : causes)
-        rows[0].emplace_back(cause->key);
-    for (const ScenarioFigures* s : scenarios) {
-        std::vector<std::string>& row = rows.emplace_back();
-        row.push_back(s->name);
-        for (const Figure* figure : figures)
-            row.push_back(figure_text(*figure, *s));
-        for (const Cause* cause : causes)
-            row.push_back(s->causes ? percent((*s->causes).*cause->member) : "-");
-    }
-    return align_columns(rows);
-}
-
-std::string
-figures_table(const ExperimentResult& result, const std::vector<const Figure*>& figures) {
-    std::vector<std::vector<std::string>> rows{{"scenario"}};
+std::vector<std::vector<std::string>> figure_rows(
+    const ExperimentResult& result, std::string first, const std::vector<const Figure*>& figures,
+    const std::function<std::string(const Figure&, const ScenarioFigures&)>& text) {
+    std::vector<std::vector<std::string>> rows{{std::move(first)}};
     for (const Figure* figure : figures)
         rows[0].emplace_back(figure->title);
     for (const ScenarioResult& s : result.scenarios) {
         std::vector<std::string>& row = rows.emplace_back();
         row.push_back(s.name);
         for (const Figure* figure : figures)
-            row.push_back(figure_text(*figure, s));
+            row.push_back(text(*figure, s));
+    }
+    return rows;
+}
+
+namespace {
+
+std::string own_text(const Figure& figure, const ScenarioFigures& scenario) {
+    return figure_text(figure, scenario);
+}
+
+}  // namespace
+
+std::string figures_table(const ExperimentResult& result, bool of_gpus) {
+    const std::vector<const ScenarioFigures*> scenarios = figures_of(result);
+    std::vector<const SlowdownByCause*> known;
+    for (const ScenarioFigures* s : scenarios)
+        if (s->causes)
+            known.push_back(&*s->causes);
+    const auto causes = of_gpus ? shown_causes(known) : std::vector<const Cause*>();
+    auto rows = figure_rows(result, "scenario", shown_figures(scenarios, of_gpus), own_text);
+    for (const Cause* cause : causes) {
+        rows[0].emplace_back(cause->key);
+        for (std::size_t i = 0; i < scenarios.size(); ++i) {
+            const auto& of = scenarios[i]->causes;
+            rows[i + 1].push_back(of ? percent((*of).*cause->member) : "-");
+        }
     }
     return align_columns(rows);
+}
+
+std::string
+figures_table(const ExperimentResult& result, const std::vector<const Figure*>& figures) {
+    return align_columns(figure_rows(result, "scenario", figures, own_text));
 }
 
 std::string
@@ -69,16 +77,7 @@ intervals_table(const ExperimentResult& result, const std::vector<const Figure*>
             known.push_back(figure);
     if (known.empty())
         return "";
-    std::vector<std::vector<std::string>> rows{{"90 % of such cases"}};
-    for (const Figure* figure : known)
-        rows[0].emplace_back(figure->title);
-    for (const ScenarioResult& s : result.scenarios) {
-        std::vector<std::string>& row = rows.emplace_back();
-        row.push_back(s.name);
-        for (const Figure* figure : known)
-            row.push_back(interval_text(*figure, s));
-    }
-    return "\n" + align_columns(rows);
+    return "\n" + align_columns(figure_rows(result, "90 % of such cases", known, interval_text));
 }
 
 std::string collective_intervals_table(const ExperimentResult& result) {

@@ -4,6 +4,7 @@
 #include "sim/output/figures.h"
 #include "sim/output/result.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,11 @@ namespace switchfold {
 // Parts of what `run` prints. An empty text: the result has nothing of it.
 
 [[nodiscard]] std::vector<const ScenarioFigures*> figures_of(const ExperimentResult& result);
+/// Cells of a table of these figures: a line of titles that begins with `first`, then a row per
+/// scenario.
+[[nodiscard]] std::vector<std::vector<std::string>> figure_rows(
+    const ExperimentResult& result, std::string first, const std::vector<const Figure*>& figures,
+    const std::function<std::string(const Figure&, const ScenarioFigures&)>& text);
 /// One row per scenario: its figures, and on GPUs the causes of its slowdown.
 [[nodiscard]] std::string figures_table(const ExperimentResult& result, bool of_gpus);
 /// A row per scenario of these figures.

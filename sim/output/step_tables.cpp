@@ -75,19 +75,13 @@ std::string runs_table(const ExperimentResult& result) {
     if (figures.empty())
         return "";
     constexpr double kPercent = 100;  // two decimals: days lose little
-    std::vector<std::vector<std::string>> rows{{"run"}};
-    for (const Figure* figure : figures)
-        rows[0].emplace_back(figure->title);
-    for (const ScenarioResult& s : result.scenarios) {
-        std::vector<std::string>& row = rows.emplace_back();
-        row.push_back(s.name);
-        for (const Figure* figure : figures)
-            row.push_back(
-                figure->unit == Unit::kShare && figure->of(s)
-                    ? fmt::format("{:.2f} %", *figure->of(s) * kPercent)
-                    : figure_text(*figure, figure->of(s)));
-    }
-    return align_columns(rows) + "of the whole run; the next table is of one step.\n\n";
+    const auto text = [](const Figure& figure, const ScenarioFigures& scenario) {
+        const std::optional<double> value = figure.of(scenario);
+        return figure.unit == Unit::kShare && value ? fmt::format("{:.2f} %", *value * kPercent)
+                                                    : figure_text(figure, value);
+    };
+    return align_columns(figure_rows(result, "run", figures, text)) +
+           "of the whole run; the next table is of one step.\n\n";
 }
 
 }  // namespace
