@@ -21,15 +21,15 @@ double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-double kernel_seconds(const AccessSchedule& schedule) {
+double kernel_seconds(const TensorUses& schedule) {
     double seconds = 0;
-    for (const AccessStep& step : schedule.steps)
+    for (const LayerUse& step : schedule.steps)
         seconds += step.seconds;
     return seconds;
 }
 
 std::string head(const MemoryWorkload& workload) {
-    const AccessSchedule& schedule = workload.schedule;
+    const TensorUses& schedule = workload.schedule;
     return fmt::format(
         "{}, batch {}, on {}: {} steps, {:.3f} ms of kernels\n"
         "always resident {:.0f} MiB, may be offloaded {:.0f} MiB; copies {:.1f} GB/s in, {:.1f} "
@@ -39,7 +39,7 @@ std::string head(const MemoryWorkload& workload) {
         mebi(candidate_bytes(schedule)), workload.rates.in / 1e9, workload.rates.out / 1e9);
 }
 
-std::string proof_of(const PinningPlan& plan) {
+std::string proof_of(const OffloadPlan& plan) {
     if (!plan.saved_at_most)
         return "no bound";
     if (plan.certificate.optimal || *plan.gap() == 0)
@@ -63,7 +63,7 @@ const SimulatedMemoryPlan* simulated_of(
 }
 
 std::string plan_line(const ComparedPlan& compared, const SimulatedMemoryPlan* simulated) {
-    const PinningPlan& plan = compared.plan;
+    const OffloadPlan& plan = compared.plan;
     const std::string who =
         fmt::format("  {:<12} {:<11}", name_of(plan.planner), name_of(plan.staging));
     if (!compared.replay)
@@ -75,25 +75,27 @@ std::string plan_line(const ComparedPlan& compared, const SimulatedMemoryPlan* s
     constexpr double kMebiOfGibi = 1024;
     return fmt::format(
         "{} {:>9.0f} {:>6.1f} {:>9.0f} {:>11} {:>9.0f} {:>9} {:>9.3f} {:>9}\n", who,
-        mebi(plan.pinned_bytes),
-        percent(static_cast<double>(plan.pinned_bytes), static_cast<double>(plan.candidate_bytes)),
+        mebi(plan.retained_bytes),
+        percent(
+            static_cast<double>(plan.retained_bytes), static_cast<double>(plan.candidate_bytes)),
         mebi(plan.moved_bytes()), proof_of(plan), mebi(plan.floor_bytes()),
         known(simulated == nullptr ? 0 : to_milliseconds(simulated->seconds), 3),
         to_milliseconds(compared.replay->seconds),
         known(simulated == nullptr ? 0 : simulated->peak_gib * kMebiOfGibi, 0));
 }
 
-/// Splits the gain by origin: pinned bytes in percent of those that first_fit pins, copies in
+/// Splits the gain by origin: retained bytes in percent of those that first_fit retains, copies in
 /// percent of those that it makes.
 std::string gain_line(const ComparedMemory& compared) {
     for (const ComparedPlan& one : compared.plans) {
-        if (one.plan.planner != PinPlanner::kFirstFit || !compared.by_programme)
+        if (one.plan.planner != OffloadPlanner::kFirstFit || !compared.by_programme)
             continue;
         const auto words = [&](const PinGain& gain) {
             return fmt::format(
-                "{:+.1f} % pinned, {:+.1f} % copies",
+                "{:+.1f} % retained, {:+.1f} % copies",
                 percent(
-                    static_cast<double>(gain.pinned), static_cast<double>(one.plan.pinned_bytes)),
+                    static_cast<double>(gain.retained),
+                    static_cast<double>(one.plan.retained_bytes)),
                 -percent(
                     static_cast<double>(gain.saved), static_cast<double>(one.plan.moved_bytes())));
         };
@@ -122,7 +124,7 @@ update_table(const MemoryWorkload& workload, const std::vector<ComparedUpdate>& 
 
 std::string recompute_table(const std::vector<ComparedRecompute>& recomputes) {
     std::string text = fmt::format(
-        "\nactivations and their gradients, block by block, nothing pinned or moved otherwise\n"
+        "\nactivations and their gradients, block by block, nothing retained or moved otherwise\n"
         "  {:<38} {:>9} {:>9} {:>9}\n",
         "recomputed", "MiB", "moved", "again ms");
     for (const ComparedRecompute& one : recomputes)
@@ -147,14 +149,14 @@ OrderedJson to_json(const SimulatedMemoryPlan& plan) {
 }
 
 OrderedJson to_json(const ComparedPlan& compared, const SimulatedMemoryPlan* simulated) {
-    const PinningPlan& plan = compared.plan;
+    const OffloadPlan& plan = compared.plan;
     OrderedJson json{{"planner", name_of(plan.planner)}, {"staging", name_of(plan.staging)}};
     if (!compared.replay) {
         json["refused"] = plan.refusal;
         json["largest_micro_batch"] = compared.largest_batch.value_or(0);
         return json;
     }
-    json["pinned_bytes"] = plan.pinned_bytes;
+    json["retained_bytes"] = plan.retained_bytes;
     json["bytes_in"] = plan.bytes_in;
     json["bytes_out"] = plan.bytes_out;
     json["staging_bytes"] = plan.staging_bytes;
@@ -162,7 +164,7 @@ OrderedJson to_json(const ComparedPlan& compared, const SimulatedMemoryPlan* sim
     json["saved_bytes"] = plan.saved_bytes;
     if (plan.saved_at_most)
         json["saved_at_most_bytes"] = *plan.saved_at_most;
-    if (plan.planner == PinPlanner::kOptimal)
+    if (plan.planner == OffloadPlanner::kOptimal)
         json["certificate"] = {
             {"optimal", plan.certificate.optimal},
             {"window_bytes", plan.certificate.window},
@@ -180,10 +182,10 @@ OrderedJson to_json(const ComparedPlan& compared, const SimulatedMemoryPlan* sim
     return json;
 }
 
-OrderedJson pinned_items(const MemoryWorkload& workload, const PinningPlan& plan) {
+OrderedJson retained_items(const MemoryWorkload& workload, const OffloadPlan& plan) {
     OrderedJson names = OrderedJson::array();
-    for (std::size_t i = 0; i < plan.pinned.size(); ++i)
-        if (plan.pinned[i])
+    for (std::size_t i = 0; i < plan.retained.size(); ++i)
+        if (plan.retained[i])
             names.push_back(workload.schedule.items[i].name);
     return names;
 }
@@ -245,14 +247,15 @@ std::string memory_plan_text(const MemoryWorkload& workload, const MemoryCompari
         text += fmt::format(
             "\n{:.0f} MiB of memory\n  {:<12} {:<11} {:>9} {:>6} {:>9} {:>11} {:>9} {:>9} {:>9} "
             "{:>9}\n",
-            mebi(compared.memory), "planner", "staging", "pinned", "%", "moved", "from best",
+            mebi(compared.memory), "planner", "staging", "retained", "%", "moved", "from best",
             "floor", "time ms", "bound ms", "peak MiB");
         for (const ComparedPlan& plan : compared.plans)
             text += plan_line(plan, simulated_of(comparison, compared.memory, plan));
         text += gain_line(compared);
         if (compared.orders)
             text += fmt::format(
-                "  first_fit in {} seeded orders: pins {:.0f} to {:.0f} MiB, {:.0f} on average\n",
+                "  first_fit in {} seeded orders: retains {:.0f} to {:.0f} MiB, {:.0f} on "
+                "average\n",
                 kSeededOrders, mebi(compared.orders->least), mebi(compared.orders->most),
                 compared.orders->mean / (1024.0 * 1024));
     }
@@ -275,18 +278,18 @@ std::string memory_plan_json(const MemoryWorkload& workload, const MemoryCompari
         for (const ComparedPlan& plan : compared.plans) {
             one["plans"].push_back(to_json(plan, simulated_of(comparison, compared.memory, plan)));
             if (plan.replay)
-                one["plans"].back()["pinned"] = pinned_items(workload, plan.plan);
+                one["plans"].back()["retained"] = retained_items(workload, plan.plan);
         }
         const auto gain = [&](const char* whose, const std::optional<PinGain>& of) {
             if (of)
-                one[whose] = {{"pinned_bytes", of->pinned}, {"saved_bytes", of->saved}};
+                one[whose] = {{"retained_bytes", of->retained}, {"saved_bytes", of->saved}};
         };
         if (compared.orders)
             one["first_fit_orders"] = {
                 {"orders", kSeededOrders},
-                {"least_pinned_bytes", compared.orders->least},
-                {"mean_pinned_bytes", compared.orders->mean},
-                {"most_pinned_bytes", compared.orders->most}};
+                {"least_retained_bytes", compared.orders->least},
+                {"mean_retained_bytes", compared.orders->mean},
+                {"most_retained_bytes", compared.orders->most}};
         gain("gain_of_programme", compared.by_programme);
         gain("gain_of_staging", compared.by_staging);
         json["memories"].push_back(std::move(one));

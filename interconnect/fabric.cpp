@@ -126,18 +126,18 @@ bool Fabric::find_ways(Connection& connection) {
     const std::vector<Path> paths = paths_->shortest(connection.from, connection.to);
     if (paths.empty())
         return false;
-    connection.first_way = static_cast<std::uint32_t>(ways_.size());
+    connection.first_route = static_cast<std::uint32_t>(routes_.size());
     std::vector<std::uint32_t> weights;
     // All forward routes precede all return routes, for locality.
     for (const Path& path : paths) {
         weights.push_back(path.weight);
-        ways_.push_back({links_[path.hops.front()].get(), add_route(path), 0});
+        routes_.push_back({links_[path.hops.front()].get(), add_route(path), 0});
     }
     for (std::size_t i = 0; i < paths.size(); ++i) {
         Path back;
         for (auto hop = paths[i].hops.rbegin(); hop != paths[i].hops.rend(); ++hop)
             back.hops.push_back(reversed(*hop));
-        ways_[connection.first_way + i].reply = add_route(back);
+        routes_[connection.first_route + i].reply = add_route(back);
     }
     std::vector<std::uint32_t>& stripes = stripes_[weights];
     if (stripes.empty())
@@ -159,7 +159,7 @@ bool Fabric::find_ways(Connection& connection) {
 void Fabric::learn_ways(Connection& connection, const std::vector<Path>& paths) {
     std::vector<std::pair<std::uint32_t, Path>> routes;
     for (std::size_t i = 0; i < paths.size(); ++i)
-        routes.emplace_back(ways_[connection.first_way + i].route, paths[i]);
+        routes.emplace_back(routes_[connection.first_route + i].route, paths[i]);
     connection.flow = congestion_->learn(
         connection.flow, routes, connection.latency,
         fmt::format(
@@ -167,12 +167,12 @@ void Fabric::learn_ways(Connection& connection, const std::vector<Path>& paths) 
             topology_.nodes[connection.to].name));
 }
 
-const Way& Fabric::way(const Connection& connection, std::uint64_t slot) const {
+const Route& Fabric::route_of(const Connection& connection, std::uint64_t slot) const {
     const std::vector<std::uint32_t>& stripes = *connection.stripes;
-    return ways_[connection.first_way + stripes[stripe_of(slot, stripes.size())]];
+    return routes_[connection.first_route + stripes[stripe_of(slot, stripes.size())]];
 }
 
-const std::vector<HostHop>& Fabric::way_to_host(std::uint32_t rank) {
+const std::vector<HostHop>& Fabric::host_path(std::uint32_t rank) {
     if (to_host_.empty())
         find_ways_to_host();
     const std::vector<HostHop>& way = to_host_[rank];
@@ -271,7 +271,7 @@ void Fabric::remove_client(std::uint32_t client) {
 OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer) {
     if (connection.stripes == nullptr) [[unlikely]]
         no_way(connection);
-    const Way& taken = way(connection, transfer.slot);
+    const Route& taken = route_of(connection, transfer.slot);
     Packet packet;
     packet.tag = transfer.tag;
     packet.tail = scheduler_.now().count();
@@ -287,7 +287,7 @@ OptionalTime Fabric::send(const Connection& connection, const Transfer& transfer
 }
 
 TransferTrack Fabric::track(const Connection& connection, std::uint64_t slot) const {
-    const Way& next = way(connection, slot);
+    const Route& next = route_of(connection, slot);
     return {&connection, &next, &context_.routes[next.route], next.first};
 }
 
@@ -295,7 +295,7 @@ void TransferTrack::fetch() const {
     if (connection == nullptr)
         return;
     prefetch(connection);
-    prefetch(way);
+    prefetch(chosen);
     prefetch(route);
     first->fetch();
 }

@@ -27,7 +27,7 @@ namespace switchfold {
 
 /// A route of a connection: its first link, and the positions in the route table at which it and
 /// the return route begin.
-struct Way {
+struct Route {
     Link* first;
     std::uint32_t route;
     std::uint32_t reply;
@@ -37,7 +37,7 @@ struct Way {
 /// striped over them.
 struct Connection {
     const std::vector<std::uint32_t>* stripes = nullptr;  ///< index of the route for each stripe
-    std::uint32_t first_way =
+    std::uint32_t first_route =
         0;  ///< index of its first route in the fabric's list; the others follow
     std::uint32_t from = 0;
     std::uint32_t to = 0;
@@ -52,7 +52,7 @@ struct Connection {
 /// Addresses to prefetch before a connection's transfer starts. Possibly stale, so hints only.
 struct TransferTrack {
     const Connection* connection = nullptr;
-    const Way* way = nullptr;
+    const Route* chosen = nullptr;
     Link* const* route = nullptr;
     const Link* first = nullptr;
     void fetch() const;
@@ -65,7 +65,7 @@ struct ReductionPlane {
     std::vector<Switch*> switches;   ///< root first
     std::vector<Switch*> others;     ///< of a folded group: those that its traffic passes as well
     std::vector<const Link*> links;  ///< all links that carry its traffic
-    Time way;  ///< unloaded latency from the farthest member to the root: links and switches
+    Time to_root;  ///< unloaded latency from the farthest member to the root: links and switches
 };
 
 /// The GPUs of a reduction and the switches that serve it.
@@ -76,7 +76,7 @@ struct ReductionGroup {
     std::vector<ReductionPlane> planes;
     std::uint8_t operands = 1;  ///< width of what members send
     std::uint8_t sums = 1;      ///< of what they get
-    [[nodiscard]] Time way() const { return planes.front().way; }
+    [[nodiscard]] Time to_root() const { return planes.front().to_root; }
     /// At which a member sends and receives, by each of its links: that of the slowest one behind.
     [[nodiscard]] std::vector<Bandwidth> rates() const;
     [[nodiscard]] bool uses(const Link& link) const;
@@ -123,7 +123,7 @@ public:
 
     /// Path of a GPU's copies to its host; empty if the topology describes none. Throws
     /// SimulationError if cables out of service have cut all paths.
-    [[nodiscard]] const std::vector<HostHop>& way_to_host(std::uint32_t rank);
+    [[nodiscard]] const std::vector<HostHop>& host_path(std::uint32_t rank);
     /// Copies currently in progress on links, and bytes moved by all copies.
     struct HostTraffic {
         std::uint32_t copies = 0;
@@ -223,7 +223,7 @@ private:
     /// \returns false if no route exists.
     bool find_ways(Connection& connection);
     void learn_ways(Connection& connection, const std::vector<Path>& paths);
-    [[nodiscard]] const Way& way(const Connection& connection, std::uint64_t slot) const;
+    [[nodiscard]] const Route& route_of(const Connection& connection, std::uint64_t slot) const;
     void find_ways_to_host();
     [[noreturn]] void no_way(const Connection& connection) const;
     Switch& switch_at(std::uint32_t node) { return *switches_[switch_of_node_[node]]; }
@@ -247,7 +247,7 @@ private:
     std::vector<std::uint32_t> switch_of_node_;
     std::vector<std::unique_ptr<Endpoint>> endpoints_;
     std::unordered_map<std::uint64_t, std::unique_ptr<Connection>> connections_;
-    std::vector<Way> ways_;  ///< of all connections
+    std::vector<Route> routes_;  ///< of all connections
     std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>>
         stripes_;  ///< by the routes' weights; shared, because most connections have equal weights
     std::vector<PacketClient*> clients_;

@@ -73,12 +73,12 @@ Fabric::add_plane(ReductionGroup& group, const ReductionTree& tree, const Operan
     }
     for (std::uint32_t member = 0; member < group.ranks.size(); ++member) {
         plane.uplinks.push_back(link(tree.uplinks[member]));
-        Time way;
+        Time to_root;
         for (const ReductionTreeNode& node : tree.nodes)
             if (node.towards[member] != ReductionTreeNode::kNone)
-                way +=
+                to_root +=
                     link(node.towards[member])->latency() + switch_at(node.node).params().latency;
-        plane.way = std::max(plane.way, way);
+        plane.to_root = std::max(plane.to_root, to_root);
     }
     group.planes.push_back(std::move(plane));
     return refused;
@@ -135,7 +135,8 @@ std::unique_ptr<ReductionGroup> Fabric::create_folded_group(
         plane.id = take_group_id();
         plane.uplinks = {links_[own.uplinks.front()].get()};
         plane.switches = {&switch_at(root.node)};
-        plane.way = links_[root.down.front()]->latency() + plane.switches.front()->params().latency;
+        plane.to_root =
+            links_[root.down.front()]->latency() + plane.switches.front()->params().latency;
         SwitchGroup place;
         for (const std::uint32_t turn : turns) {
             const ReductionTree& other = trees[stripes[(slot + turn) % stripes.size()]];

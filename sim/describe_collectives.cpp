@@ -57,7 +57,7 @@ chosen_all_reduces(const SystemParams& system, const std::vector<std::uint64_t>&
     Machine machine(simulation, system, options);
     std::vector<RanAllReduce> chosen;
     for (const std::uint64_t bytes : sizes) {
-        const Choice choice = machine.collectives().choose(world.ranks, Bytes(bytes));
+        const CollectiveConfig choice = machine.collectives().choose(world.ranks, Bytes(bytes));
         const ChoiceWords words = library_of(choice).words(choice);
         chosen.push_back(
             {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0});

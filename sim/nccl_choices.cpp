@@ -50,7 +50,7 @@ std::string_view nccl_algorithm(Algorithm algorithm) {
     }
 }
 
-std::string_view nccl_protocol(const Choice& choice) {
+std::string_view nccl_protocol(const CollectiveConfig& choice) {
     if (reduces_in_switch(choice.algorithm))
         return "SIMPLE";
     switch (choice.protocol) {
@@ -151,7 +151,7 @@ NcclChosen nccl_choice(
     const CallGroup group(topology, ranks, params.transfer_unit);
     const CollectiveCall call{kind, Bytes(bytes), Datatype::kFloat32};
     const CollectivePolicy policy = setting.policies.of(kind);
-    Choice choice = library_for(kind, policy).choose(params, policy, call, group);
+    CollectiveConfig choice = library_for(kind, policy).choose(params, policy, call, group);
     if (setting.policies.most_blocks != 0)
         choice.channels = std::min(choice.channels, setting.policies.most_blocks);
     return {

@@ -43,14 +43,14 @@ class PlanMemory(unittest.TestCase):
             exact = plans["optimal", "window"]
             self.assertGreaterEqual(programme["saved_bytes"], greedy["saved_bytes"])
             self.assertGreaterEqual(exact["saved_bytes"], programme["saved_bytes"])
-            self.assertEqual(memory["gain_of_staging"]["pinned_bytes"],
-                             exact["pinned_bytes"] - programme["pinned_bytes"])
+            self.assertEqual(memory["gain_of_staging"]["retained_bytes"],
+                             exact["retained_bytes"] - programme["retained_bytes"])
             orders = memory["first_fit_orders"]
-            self.assertLessEqual(orders["least_pinned_bytes"], orders["mean_pinned_bytes"])
-            self.assertLessEqual(orders["mean_pinned_bytes"], orders["most_pinned_bytes"])
-            # For this network and memory size, the exact plan pins a fifth more than GeePS's rule.
-            self.assertGreaterEqual(exact["pinned_bytes"], 1.2 * greedy["pinned_bytes"])
-            self.assertEqual(len(exact["pinned"]), len(set(exact["pinned"])))
+            self.assertLessEqual(orders["least_retained_bytes"], orders["mean_retained_bytes"])
+            self.assertLessEqual(orders["mean_retained_bytes"], orders["most_retained_bytes"])
+            # For this network and memory size, the exact plan retains a fifth more than GeePS's rule.
+            self.assertGreaterEqual(exact["retained_bytes"], 1.2 * greedy["retained_bytes"])
+            self.assertEqual(len(exact["retained"]), len(set(exact["retained"])))
             fastest = plans["fastest", "window"]
             for other in (exact, programme):
                 self.assertLessEqual(fastest["plan_at_least_s"], other["plan_at_least_s"])
@@ -71,10 +71,10 @@ class PlanMemory(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             ran = json.loads(result.stdout)
             self.assertAlmostEqual(ran["scenarios"][0]["iteration_us"] * 1e-6, planned["seconds"], places=9)
-            if planned["pinned_bytes"] == 0:
+            if planned["retained_bytes"] == 0:
                 continue
-            pinned = f"{planned['pinned_bytes'] / MIB:.1f} MiB stay on the GPU"
-            self.assertTrue(any(pinned in note or "all " in note for note in ran["workload"]["notes"]), pinned)
+            retained = f"{planned['retained_bytes'] / MIB:.1f} MiB stay on the GPU"
+            self.assertTrue(any(retained in note or "all " in note for note in ran["workload"]["notes"]), retained)
 
     def test_shards_micro_batches_and_recomputed_blocks_are_planned(self):
         def need(*arguments):

@@ -34,7 +34,7 @@ struct CollectiveRecord {
     Bytes bytes;                 ///< of unequal parts: the most that a rank sends
     std::uint32_t exchange = 0;  ///< as CollectiveOperation::exchange
     bool as_traced = false;      ///< took the time that it is given, and moved nothing
-    Choice choice;
+    CollectiveConfig choice;
     Time ready;                         ///< arrival of the last rank
     Time stalled;                       ///< exchange with a late rank: when all other work was done
     Time start;                         ///< launch of the first rank's kernel
@@ -103,7 +103,7 @@ public:
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
     /// Configuration of an all-reduce of this size over these ranks.
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const std::vector<std::uint32_t>& ranks, Bytes bytes,
         Datatype datatype = Datatype::kFloat32);
 
@@ -139,7 +139,7 @@ private:
     void watch_one();
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
     [[nodiscard]] bool undisturbed() const;
-    Choice ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
+    CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// A future event of a member.
     struct MemberEvent {
@@ -181,7 +181,7 @@ private:
     /// Takes blocks and their resources from the trace if it shows the same kind of kernel; a note
     /// counts the others.
     void take_traced_kernel(const CollectiveOperation& collective, CollectiveSpec& spec);
-    void note_other_kernel(const CollectiveOperation& collective, const Choice& choice);
+    void note_other_kernel(const CollectiveOperation& collective, const CollectiveConfig& choice);
     const GroupView& view(const std::vector<std::uint32_t>& ranks);
     /// Trees for ranks with a known view; computed once.
     const std::vector<ReduceTree>&

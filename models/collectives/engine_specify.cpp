@@ -59,7 +59,7 @@ CollectiveEngine::reduce_trees(const std::vector<std::uint32_t>& ranks, std::uin
     return trees;
 }
 
-Choice
+CollectiveConfig
 CollectiveEngine::choose(const std::vector<std::uint32_t>& ranks, Bytes bytes, Datatype datatype) {
     const CallGroup group(fabric_.topology(), ranks, view(ranks).machine);
     const CollectiveCall call{CollectiveKind::kAllReduce, bytes, datatype};
@@ -187,7 +187,7 @@ void CollectiveEngine::specify_sent_rows(
     if (policies_.experts.sms != 0)
         policy.channels = policies_.experts.sms;
     specify_parts(rows->second, policy, group.machine, spec);
-    spec.choice.of<NcclChoice>().of_experts = true;
+    spec.choice.of<NcclConfig>().of_experts = true;
 }
 
 CollectivePolicy
@@ -240,12 +240,12 @@ CollectiveSpec CollectiveEngine::limit(CollectiveSpec spec) const {
     return spec;
 }
 
-Choice CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
+CollectiveConfig CollectiveEngine::ring_choice(const CollectiveSpec& spec, std::uint32_t channels) {
     CollectivePolicy ring = with_classic_kernels(policies_.of(spec.kind));
     ring.algorithm = Algorithm::kRing;
     if (channels != 0)
         ring.channels = channels;
-    const Choice choice = choose_collective(
+    const CollectiveConfig choice = choose_collective(
         params_, ring, view(spec.ranks).machine, {spec.kind, spec.bytes, spec.datatype});
     return limited(choice, static_cast<std::uint32_t>(spec.ranks.size()), policies_.most_blocks);
 }

@@ -135,7 +135,7 @@ void CollectiveEngine::take_traced_kernel(
 }
 
 void CollectiveEngine::note_other_kernel(
-    const CollectiveOperation& collective, const Choice& choice) {
+    const CollectiveOperation& collective, const CollectiveConfig& choice) {
     const std::string_view runs =
         channels_for_a_peer(choice) != 0 ? "direct exchanges" : enum_name(choice.algorithm);
     const auto key = std::pair(std::string(collective.algorithm.text()), std::string(runs));

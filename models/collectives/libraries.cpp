@@ -44,7 +44,7 @@ const CommunicationLibrary& library_for(CollectiveKind kind, const CollectivePol
         "serves a policy");
 }
 
-const CommunicationLibrary& library_of(const Choice& choice) {
+const CommunicationLibrary& library_of(const CollectiveConfig& choice) {
     return only(
         [&](const CommunicationLibrary& library) { return library.made(choice); }, "made a choice");
 }

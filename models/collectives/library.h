@@ -59,7 +59,7 @@ public:
     [[nodiscard]] virtual bool
     serves(CollectiveKind kind, const CollectivePolicy& policy) const = 0;
     /// Whether it made this choice.
-    [[nodiscard]] virtual bool made(const Choice& choice) const = 0;
+    [[nodiscard]] virtual bool made(const CollectiveConfig& choice) const = 0;
 
     /// Algorithms that a policy for the kind may name besides auto.
     [[nodiscard]] virtual std::vector<Algorithm> algorithms(CollectiveKind /*kind*/) const {
@@ -88,7 +88,7 @@ public:
     /// What a kind that follows the all-reduces' policy does where that is refused.
     [[nodiscard]] virtual CollectivePolicy instead(CollectivePolicy policy) const = 0;
     /// Algorithm, protocol and blocks. \pre it does not refuse the call
-    [[nodiscard]] virtual Choice choose(
+    [[nodiscard]] virtual CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const = 0;
     /// Fewest thread blocks that the call needs at the same time.
@@ -97,16 +97,16 @@ public:
     }
     /// Whether thread blocks that a trace shows are of the same kernel as the choice's, as far as
     /// the trace says whose they are.
-    [[nodiscard]] virtual bool shares_traced_kernel(const Choice& /*choice*/) const {
+    [[nodiscard]] virtual bool shares_traced_kernel(const CollectiveConfig& /*choice*/) const {
         return false;
     }
     [[nodiscard]] virtual ResidentShape
-    kernel(const CollectiveParams& params, const Choice& choice) const = 0;
+    kernel(const CollectiveParams& params, const CollectiveConfig& choice) const = 0;
     /// Appends what tells the choice from others of the library that differ in more than algorithm,
     /// protocol, blocks and threads.
     virtual void
-    distinguish(const Choice& /*choice*/, std::vector<std::uint64_t>& /*words*/) const {}
-    [[nodiscard]] virtual ChoiceWords words(const Choice& choice) const = 0;
+    distinguish(const CollectiveConfig& /*choice*/, std::vector<std::uint64_t>& /*words*/) const {}
+    [[nodiscard]] virtual ChoiceWords words(const CollectiveConfig& choice) const = 0;
     /// Null, with the reason in `refused`, if a switch has no room for its group.
     [[nodiscard]] virtual std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
@@ -119,7 +119,7 @@ public:
 [[nodiscard]] const CommunicationLibrary&
 library_for(CollectiveKind kind, const CollectivePolicy& policy);
 /// That which made a choice.
-[[nodiscard]] const CommunicationLibrary& library_of(const Choice& choice);
+[[nodiscard]] const CommunicationLibrary& library_of(const CollectiveConfig& choice);
 
 /// Algorithms that a policy of these kernels may name for the kind besides auto, in the libraries'
 /// order.

@@ -67,10 +67,10 @@ struct CollectiveSpec {
     }
     static constexpr std::uint32_t kEveryRank = UINT32_MAX;
     std::uint32_t root = 0;  ///< position of the rank that broadcasts, receives the sum, or sends
-    Choice choice;
+    CollectiveConfig choice;
     /// What its switches are told of its numbers.
     [[nodiscard]] OperandFormat format() const {
-        const auto* nccl = std::get_if<NcclChoice>(&choice.own);
+        const auto* nccl = std::get_if<NcclConfig>(&choice.own);
         return {element, nccl != nullptr ? nccl->quantised : Quantisation()};
     }
     std::uint32_t blocks = 0;                 ///< of its kernel; 0: one per channel

@@ -27,7 +27,7 @@ HostCopies::HostCopies(
 bool HostCopies::takes(const CopyOperation& copy) const {
     if (copy.kind != CopyKind::kHostToDevice && copy.kind != CopyKind::kDeviceToHost)
         return false;
-    return params_.duplex < 1 || !fabric_.way_to_host(rank_).empty();
+    return params_.duplex < 1 || !fabric_.host_path(rank_).empty();
 }
 
 void HostCopies::start(std::uint32_t id, const CopyOperation& copy, CopyListener& listener) {
@@ -88,7 +88,7 @@ void HostCopies::move_piece(std::size_t engine) {
 void HostCopies::pass_links(bool to_device, Bytes piece, Time limit, Passed& passed) {
     const Time now = scheduler_.now();
     const auto payload = static_cast<std::uint32_t>(piece.count());
-    for (const HostHop& hop : fabric_.way_to_host(rank_)) {
+    for (const HostHop& hop : fabric_.host_path(rank_)) {
         Link& link = to_device ? hop.link->reverse() : *hop.link;
         const std::uint64_t most = limit != Time() ? carried(hop.healthy, limit) : UINT32_MAX;
         const auto at_most = [&](std::uint64_t wire) {

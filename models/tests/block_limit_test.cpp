@@ -23,16 +23,16 @@ TEST(BlockLimit, NoneChangesNothing) {
 }
 
 TEST(BlockLimit, AnExchangesPeersShareTheBlocksThatAreLeft) {
-    Choice choice;
-    choice.of<NcclChoice>().for_a_peer = 2;
+    CollectiveConfig choice;
+    choice.of<NcclConfig>().for_a_peer = 2;
     choice.channels = 16;
-    choice.of<NcclChoice>().peers_of_a_block = 1;
-    const Choice less = limited(choice, 8, 3);
+    choice.of<NcclConfig>().peers_of_a_block = 1;
+    const CollectiveConfig less = limited(choice, 8, 3);
     EXPECT_EQ(less.channels, 3U);
     EXPECT_EQ(
-        less.of<NcclChoice>().peers_of_a_block,
+        less.of<NcclConfig>().peers_of_a_block,
         6U);  // 2 channels for each of 8 peers, over 3 blocks
-    EXPECT_EQ(limited(choice, 8, 16).of<NcclChoice>().peers_of_a_block, 1U);
+    EXPECT_EQ(limited(choice, 8, 16).of<NcclConfig>().peers_of_a_block, 1U);
 }
 
 /// Checks the most thread blocks that any port held, for any kind, size and policy.

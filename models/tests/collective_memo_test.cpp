@@ -253,8 +253,8 @@ TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     EXPECT_LT(repeats.call(of(1024 * kMiB)).events, 100U);
 }
 
-TEST(PastRun, SuitsWhoseMembersCameTheSameWay) {
-    PastRun run;
+TEST(RecordedCollective, SuitsWhoseMembersCameTheSameWay) {
+    RecordedCollective run;
     run.told = {{microseconds(1000), 1, 0, 0}, {microseconds(1100), 0, 0, 0}};
     EXPECT_EQ(run.first_done(), microseconds(1000));
     EXPECT_EQ(run.ignored(), microseconds(5));

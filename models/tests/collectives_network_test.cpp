@@ -140,7 +140,7 @@ TEST(AcrossMachines, AutoChoosesAsNcclDoes) {
     };
     for (const std::uint32_t machines : {2U, 8U})
         for (const TunerGeneration tuner : {TunerGeneration::kAmpere, TunerGeneration::kHopper}) {
-            const Choice small = choice(machines, tuner, kibibytes(1));
+            const CollectiveConfig small = choice(machines, tuner, kibibytes(1));
             EXPECT_EQ(small.algorithm, Algorithm::kTree);
             EXPECT_EQ(small.protocol, Protocol::kLl);
         }

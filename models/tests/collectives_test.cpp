@@ -56,8 +56,8 @@ struct SilentListener : MemberListener {
     int done = 0;
 };
 
-Choice chosen(Algorithm algorithm, Protocol protocol, std::uint32_t channels) {
-    Choice choice;
+CollectiveConfig chosen(Algorithm algorithm, Protocol protocol, std::uint32_t channels) {
+    CollectiveConfig choice;
     choice.algorithm = algorithm;
     choice.protocol = protocol;
     choice.channels = channels;
@@ -66,8 +66,9 @@ Choice chosen(Algorithm algorithm, Protocol protocol, std::uint32_t channels) {
 
 /// Runs one all-reduce in functional mode, without the engine, and returns the buffers.
 std::vector<std::vector<float>> reduced(
-    const Topology& topology, const Choice& choice, const std::vector<std::vector<float>>& before,
-    ElementType type, std::uint32_t element_bytes, bool read_over_link = false) {
+    const Topology& topology, const CollectiveConfig& choice,
+    const std::vector<std::vector<float>>& before, ElementType type, std::uint32_t element_bytes,
+    bool read_over_link = false) {
     CollectiveParams params = TestMachine::params();
     params.transfer_unit = Bytes(256);
     params.read_over_link = read_over_link;
@@ -129,8 +130,8 @@ TEST_P(BitExact, TheSwitchGivesTheSumInRankOrderRoundedOnce) {
         for (const bool registered : {false, true})
             for (const std::size_t count : {1U, 17U, 1001U, 20'003U}) {
                 const auto before = make_values(count + n, n, count, type);
-                Choice choice = chosen(Algorithm::kInSwitch, Protocol::kSimple, 2);
-                choice.of<NcclChoice>().registered = registered;
+                CollectiveConfig choice = chosen(Algorithm::kInSwitch, Protocol::kSimple, 2);
+                choice.of<NcclConfig>().registered = registered;
                 const auto after =
                     reduced(TestMachine::hgx(n).build(), choice, before, type, width);
                 for (std::size_t i = 0; i < count; ++i) {

@@ -21,7 +21,7 @@ CollectiveParams params(TunerGeneration tuner) {
     return p;
 }
 
-Choice choice(const CollectiveParams& p, const MachineView& view, Bytes bytes) {
+CollectiveConfig choice(const CollectiveParams& p, const MachineView& view, Bytes bytes) {
     return choose_collective(p, {}, view, {CollectiveKind::kAllReduce, bytes});
 }
 
@@ -176,7 +176,8 @@ TEST(CostModel, TreesOverTwoMachinesAreNoFasterThanTheSearchLists) {
         view.rail_bandwidth = Bandwidth(static_cast<std::uint64_t>(rail * 1e9));
         const CollectivePolicy tree{Algorithm::kTree, Protocol::kSimple, 0, false};
         const Bytes bytes = mebibytes(65'536);
-        const Choice chosen = choose_collective(p, tree, view, {CollectiveKind::kAllReduce, bytes});
+        const CollectiveConfig chosen =
+            choose_collective(p, tree, view, {CollectiveKind::kAllReduce, bytes});
         return 2 * static_cast<double>(bytes.count()) / to_seconds(chosen.estimate) / 1e9;
     };
     EXPECT_NEAR(bus(12), 24 * 0.92 * 0.85, 0.02);

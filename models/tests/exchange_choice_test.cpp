@@ -24,7 +24,7 @@ MachineView switched(std::uint32_t ranks) {
 }
 
 /// Of an exchange in which a rank serves all, itself among them.
-Choice to_all(
+CollectiveConfig to_all(
     const CollectiveParams& p, const CollectivePolicy& policy, const MachineView& view,
     Bytes bytes) {
     return choose_exchange(p, policy, view, bytes, view.ranks);
@@ -33,19 +33,20 @@ Choice to_all(
 /// Peers share the kernel's 32 blocks: 16, 8 and 4 blocks per peer with 2, 4 and 8 ranks.
 TEST(ExchangeChoice, PeersShareAPowerOfTwoOfBlocks) {
     for (const std::uint32_t ranks : {2U, 4U, 8U}) {
-        const Choice choice = to_all(params(24, 22'903), {}, switched(ranks), mebibytes(16));
+        const CollectiveConfig choice =
+            to_all(params(24, 22'903), {}, switched(ranks), mebibytes(16));
         EXPECT_EQ(choice.channels, 32U);
         EXPECT_EQ(channels_for_a_peer(choice), 32U / ranks);
-        EXPECT_EQ(choice.of<NcclChoice>().peers_of_a_block, 1U);
+        EXPECT_EQ(choice.of<NcclConfig>().peers_of_a_block, 1U);
         EXPECT_EQ(choice.protocol, Protocol::kSimple);
     }
 }
 
 TEST(ExchangeChoice, ManyRanksShareBlocks) {
-    const Choice choice = to_all(params(24, 22'903), {}, switched(72), mebibytes(1));
+    const CollectiveConfig choice = to_all(params(24, 22'903), {}, switched(72), mebibytes(1));
     EXPECT_EQ(choice.channels, 32U);
     EXPECT_EQ(channels_for_a_peer(choice), 1U);
-    EXPECT_EQ(choice.of<NcclChoice>().peers_of_a_block, 3U);
+    EXPECT_EQ(choice.of<NcclConfig>().peers_of_a_block, 3U);
 }
 
 /// 20 warps: a peer alone gets 9 that receive and 10 that send, of which one posts; eight get one
@@ -60,9 +61,9 @@ TEST(ExchangeChoice, PeersShareABlocksWarps) {
 /// Parts below an eighth of a step are not worth a channel.
 TEST(ExchangeChoice, ShortMessagesTakeFewChannels) {
     EXPECT_EQ(
-        to_all(params(24, 22'903), {}, switched(8), kibibytes(64)).of<NcclChoice>().for_a_peer, 1U);
+        to_all(params(24, 22'903), {}, switched(8), kibibytes(64)).of<NcclConfig>().for_a_peer, 1U);
     EXPECT_EQ(
-        to_all(params(24, 22'903), {}, switched(8), kibibytes(128)).of<NcclChoice>().for_a_peer,
+        to_all(params(24, 22'903), {}, switched(8), kibibytes(128)).of<NcclConfig>().for_a_peer,
         2U);
 }
 
@@ -85,26 +86,26 @@ TEST(ExchangeChoice, OldVersionsDivideAMessageAmongAllChannelsOfItsPeer) {
     view.pair_bandwidth = gigabytes_per_second(25);
     CollectivePolicy policy;
     policy.channels = 2;
-    const Choice now = to_all(params(12, 22'903), policy, view, mebibytes(8));
-    EXPECT_EQ(now.of<NcclChoice>().for_a_peer, 1U);
-    EXPECT_EQ(now.of<NcclChoice>().peers_of_a_block, 1U);
-    const Choice old = to_all(params(12, 21'003), policy, view, mebibytes(8));
+    const CollectiveConfig now = to_all(params(12, 22'903), policy, view, mebibytes(8));
+    EXPECT_EQ(now.of<NcclConfig>().for_a_peer, 1U);
+    EXPECT_EQ(now.of<NcclConfig>().peers_of_a_block, 1U);
+    const CollectiveConfig old = to_all(params(12, 21'003), policy, view, mebibytes(8));
     EXPECT_EQ(old.channels, 2U);
-    EXPECT_EQ(old.of<NcclChoice>().for_a_peer, 2U);
-    EXPECT_EQ(old.of<NcclChoice>().peers_of_a_block, 2U);
+    EXPECT_EQ(old.of<NcclConfig>().for_a_peer, 2U);
+    EXPECT_EQ(old.of<NcclConfig>().peers_of_a_block, 2U);
 }
 
 TEST(ExchangeChoice, SlowerLinksGetFewerChannelsAndShorterChunks) {
     MachineView pcie = switched(2);
     pcie.pcie = true;
-    const Choice over_pcie = to_all(params(4, 22'903), {}, pcie, mebibytes(16));
-    EXPECT_EQ(over_pcie.of<NcclChoice>().for_a_peer, 2U);
-    EXPECT_EQ(over_pcie.of<NcclChoice>().chunk, 128U << 10U);
+    const CollectiveConfig over_pcie = to_all(params(4, 22'903), {}, pcie, mebibytes(16));
+    EXPECT_EQ(over_pcie.of<NcclConfig>().for_a_peer, 2U);
+    EXPECT_EQ(over_pcie.of<NcclConfig>().chunk, 128U << 10U);
     MachineView mesh = switched(4);
     mesh.pair_bandwidth = gigabytes_per_second(94);  // four links per pair
-    EXPECT_EQ(to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclChoice>().for_a_peer, 8U);
+    EXPECT_EQ(to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclConfig>().for_a_peer, 8U);
     EXPECT_EQ(
-        to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclChoice>().chunk, 512U << 10U);
+        to_all(params(24, 22'903), {}, mesh, mebibytes(64)).of<NcclConfig>().chunk, 512U << 10U);
 }
 
 /// NCCL divides the kernel's blocks among all ranks, even where a rank sends to one alone, and a
@@ -117,11 +118,11 @@ TEST(ExchangeChoice, OneNeighbourHasTheBlocksOfItsMessageToItself) {
     for (const auto& [mib, of_two, of_four, of_eight] :
          {std::tuple(64U, 16U, 8U, 4U), std::tuple(128U, 16U, 8U, 8U),
           std::tuple(512U, 32U, 32U, 32U)}) {
-        EXPECT_EQ(next(2, mib).of<NcclChoice>().for_a_peer, of_two);
-        EXPECT_EQ(next(4, mib).of<NcclChoice>().for_a_peer, of_four);
-        EXPECT_EQ(next(8, mib).of<NcclChoice>().for_a_peer, of_eight);
+        EXPECT_EQ(next(2, mib).of<NcclConfig>().for_a_peer, of_two);
+        EXPECT_EQ(next(4, mib).of<NcclConfig>().for_a_peer, of_four);
+        EXPECT_EQ(next(8, mib).of<NcclConfig>().for_a_peer, of_eight);
         EXPECT_EQ(next(8, mib).channels, of_eight) << "the kernel has no other blocks";
-        EXPECT_EQ(next(8, mib).of<NcclChoice>().peers_of_a_block, 1U);
+        EXPECT_EQ(next(8, mib).of<NcclConfig>().peers_of_a_block, 1U);
     }
 }
 
@@ -135,7 +136,7 @@ TEST(ExchangeChoice, ChannelsAcrossMachinesFollowTheNetworkAndTheRanks) {
         view.per_machine = view.rails = gpus;
         view.rail_bandwidth = gigabytes_per_second(48) * gpus;
         return choose_exchange(params(24, version), {}, view, mebibytes(64), 1)
-            .of<NcclChoice>()
+            .of<NcclConfig>()
             .for_a_peer;
     };
     EXPECT_EQ(next(22'907, 2, 8), 4U);
@@ -165,7 +166,7 @@ TEST(ExchangeChoice, APolicySaysOtherwise) {
     CollectivePolicy policy;
     policy.protocol = Protocol::kSimple;
     policy.channels = 8;
-    const Choice choice = to_all(params(24, 22'903), policy, switched(8), kibibytes(1));
+    const CollectiveConfig choice = to_all(params(24, 22'903), policy, switched(8), kibibytes(1));
     EXPECT_EQ(choice.protocol, Protocol::kSimple);
     EXPECT_EQ(choice.channels, 8U);
 }

@@ -313,7 +313,7 @@ TEST(NcclExperts, TakeTheTimeOfTheUnevenExchange) {
     EXPECT_GE(done.out_of_gpu0, away);
 }
 
-TEST(ExpertsChoice, RefusesWhatCannotRun) {
+TEST(ExpertsConfig, RefusesWhatCannotRun) {
     const ExpertsParams p = params().experts;
     const ExpertExchange e = exchange(128, 1024, 8, 64);
     const auto refusal = [&](const ExpertsPolicy& policy, ExpertsMachine machine) {
@@ -359,7 +359,7 @@ TEST(ExpertsChoice, RefusesWhatCannotRun) {
     EXPECT_EQ(why_no_experts(small, policy, e, {8, 1, 132, kShared, true}).field, "chunk");
 }
 
-TEST(ExpertsChoice, HalvesOfSmsAreEven) {
+TEST(ExpertsConfig, HalvesOfSmsAreEven) {
     ExpertsPolicy policy;
     policy.sms = 21;
     ParamChecker checker;

@@ -68,7 +68,7 @@ RC_GTEST_PROP(Libraries, ExactlyOneServesAPolicyAndKnowsWhatItChose, ()) {
     const CommunicationLibrary& library = library_for(kind, policy);
     if (library.refuses(params, policy, call, group))
         return;
-    const Choice choice = library.choose(params, policy, call, group);
+    const CollectiveConfig choice = library.choose(params, policy, call, group);
     RC_ASSERT(count([&](const CommunicationLibrary& one) { return one.made(choice); }) == 1U);
     RC_ASSERT(&library_of(choice) == &library);
     RC_ASSERT(!library.words(choice).algorithm.empty());

@@ -99,7 +99,7 @@ RC_GTEST_PROP(SymmetricProperty, EveryKernelGivesTheRightNumbers, ()) {
     TestMachine machine(some_machine(multicast), params, of_kind(kind, policy), 3);
     const CollectiveRecord record = machine.run(operation_of(kind, bytes, type));
     assert_clean(machine);
-    RC_ASSERT(record.choice.is<SymmetricChoice>());
+    RC_ASSERT(record.choice.is<SymmetricConfig>());
     RC_ASSERT(record.fallback == Fallback::kNone);
     if (policy.channels != 0)
         RC_ASSERT(record.choice.channels == policy.channels);
@@ -123,7 +123,7 @@ RC_GTEST_PROP(SymmetricProperty, AFailingSwitchLeavesARing, ()) {
         operation_of(CollectiveKind::kAllReduce, *rc::gen::inRange<std::uint64_t>(1, 60'000) * 2));
     assert_clean(machine);
     RC_ASSERT((record.fallback == Fallback::kNone) == machine.engine->notes().empty());
-    RC_ASSERT((record.fallback == Fallback::kNone) == record.choice.is<SymmetricChoice>());
+    RC_ASSERT((record.fallback == Fallback::kNone) == record.choice.is<SymmetricConfig>());
 }
 
 RC_GTEST_PROP(CopyEngineProperty, EveryKindGivesTheRightNumbers, ()) {
@@ -217,14 +217,14 @@ TEST(Symmetric, NcclsEstimateTakesFewBlocks) {
             {kind, Bytes(bytes), type});
     };
     // Multicast kernels have at most 16 / 8 blocks on Hopper.
-    const Choice large = choose(CollectiveKind::kAllReduce, 256 << 20);
+    const CollectiveConfig large = choose(CollectiveKind::kAllReduce, 256 << 20);
     EXPECT_EQ(large.algorithm, Algorithm::kInSwitch);
     EXPECT_EQ(large.protocol, Protocol::kSimple);
     EXPECT_EQ(large.channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kReduceScatter, 100'681'728).channels, 2U);
     EXPECT_EQ(choose(CollectiveKind::kAllGather, 128 << 20).algorithm, Algorithm::kInSwitch);
     // The switch adds float32 as it does 16-bit types.
-    const Choice wide = choose(CollectiveKind::kAllReduce, 256 << 20, Datatype::kFloat32);
+    const CollectiveConfig wide = choose(CollectiveKind::kAllReduce, 256 << 20, Datatype::kFloat32);
     EXPECT_EQ(wide.algorithm, Algorithm::kInSwitch);
     EXPECT_EQ(wide.channels, large.channels);
     // Small sizes use flags (LL) and no barriers.

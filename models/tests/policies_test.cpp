@@ -50,7 +50,7 @@ TEST(CollectivePolicies, EachKindRunsAsItsOwnSays) {
     policies.reduce_scatter = CollectivePolicy{Algorithm::kRing, Protocol::kLl128, 2, false};
     EXPECT_EQ(run(CollectiveKind::kAllReduce, policies).choice.algorithm, Algorithm::kRing);
     EXPECT_EQ(run(CollectiveKind::kAllGather, policies).choice.algorithm, Algorithm::kInSwitch);
-    const Choice halves = run(CollectiveKind::kReduceScatter, policies).choice;
+    const CollectiveConfig halves = run(CollectiveKind::kReduceScatter, policies).choice;
     EXPECT_EQ(halves.algorithm, Algorithm::kRing);
     EXPECT_EQ(halves.protocol, Protocol::kLl128);
     EXPECT_EQ(halves.channels, 2U);

@@ -73,7 +73,7 @@ std::vector<std::vector<float>> reduced(
     spec.layout = lay_out(topology, spec.ranks);
     spec.choice.algorithm = Algorithm::kInSwitch;
     spec.choice.channels = 2;
-    auto& own = spec.choice.of<NcclChoice>();
+    auto& own = spec.choice.of<NcclConfig>();
     own.mode = policy.mode;
     own.registered = policy.registered;
     own.quantised = policy.quantised;
@@ -223,7 +223,7 @@ TEST(QuantisedBound, IsHeldAndNotVacuous) {
     CollectiveSpec spec;
     spec.bytes = Bytes(4 * 64);
     spec.ranks = {0, 1, 2};
-    spec.choice.of<NcclChoice>().quantised = quantised_at(QuantisedAt::kGpu);
+    spec.choice.of<NcclConfig>().quantised = quantised_at(QuantisedAt::kGpu);
     const std::vector<std::vector<float>> before(3, std::vector<float>(64, 1.0F));
     const double most = quantised_bound(spec.format(), spec.accumulation, 3);
     EXPECT_NEAR(most, 1.0625 * 1.0625 - 1, 1e-6);
@@ -247,7 +247,7 @@ TEST(QuantisedBound, IsHeldAndNotVacuous) {
     // The adders' own width: one more rounding for each member.
     EXPECT_NEAR(
         quantised_bound(spec.format(), Accumulation::kElement, 8), std::pow(1.0625, 8) - 1, 1e-6);
-    spec.choice.of<NcclChoice>().quantised.at = QuantisedAt::kPort;
+    spec.choice.of<NcclConfig>().quantised.at = QuantisedAt::kPort;
     EXPECT_NEAR(quantised_bound(spec.format(), Accumulation::kFloat32, 8), 0.0625, 1e-6);
 }
 

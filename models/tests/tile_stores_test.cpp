@@ -178,7 +178,7 @@ Late with_late_member(Time late, const ReductionUnitParams& unit) {
     spec.ranks = {0, 1, 2, 3};
     spec.layout = lay_out(topology, spec.ranks);
     spec.choice.algorithm = Algorithm::kInSwitch;
-    spec.choice.own = StoresChoice{};
+    spec.choice.own = StoresConfig{};
     SilentListener listener;
     std::string refused;
     const auto running =

@@ -260,7 +260,7 @@ TEST(UnevenExchange, CopyEnginesExchangeEqualPartsAlone) {
     const auto by_nccl = [&] {
         TestMachine machine(TestMachine::hgx(4).build(), params, policies);
         machine.engine->set_exchanges({equal_parts(4, kMiB)});
-        return machine.run(operation_of(1)).choice.is<NcclChoice>();
+        return machine.run(operation_of(1)).choice.is<NcclConfig>();
     };
     EXPECT_TRUE(by_nccl());
     policies.all_to_all = copies;

@@ -91,11 +91,11 @@ class MemoryPlans:
 
     def __init__(self, raw: Dict[str, Any]) -> None:
         self.raw = raw
-        """The program's unchanged answer, with the names of what is pinned."""
+        """The program's unchanged answer, with the names of what is retained."""
 
     @cached_property
     def plans(self) -> Table:
-        """One row per memory size and planner: `memory_bytes`, `planner`, `staging`, `pinned_bytes`, `bytes_in`,
+        """One row per memory size and planner: `memory_bytes`, `planner`, `staging`, `retained_bytes`, `bytes_in`,
         `bytes_out`, `floor_bytes` (the least memory to run in), `seconds` of a simulated iteration, `peak_memory_gib`,
         bounds on the seconds (`plan_at_least_s` of this plan, `at_least_s` of any order of copies), or `refused` with
         the reason."""

@@ -3,13 +3,13 @@
 
 #include "core/params.h"
 #include "core/units.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 
 namespace switchfold {
 
 template <>
-struct EnumNames<PinPlanner> {
-    static constexpr auto kNames = kPinPlannerNames;
+struct EnumNames<OffloadPlanner> {
+    static constexpr auto kNames = kOffloadPlannerNames;
 };
 template <>
 struct EnumNames<Staging> {

@@ -5,7 +5,7 @@ namespace switchfold {
 
 namespace {
 constexpr std::uint32_t kMostParts = 1024;
-constexpr const char* kExpectedCut =
+constexpr const char* kExpectedPlacement =
     "a whole number from 1 to 1024, or an array with an array of layers for each part";
 }  // namespace
 
@@ -14,26 +14,26 @@ void read_value(const Cursor& c, PlacementParts& out) {
     if (c.value->is_number_unsigned()) {
         const auto count = c.value->get<std::uint64_t>();
         if (count < 1 || count > kMostParts)
-            fail_type(c, kExpectedCut);
+            fail_type(c, kExpectedPlacement);
         else
             out.count = static_cast<std::uint32_t>(count);
         return;
     }
     if (!c.value->is_array() || c.value->empty() || c.value->size() > kMostParts) {
-        fail_type(c, kExpectedCut);
+        fail_type(c, kExpectedPlacement);
         return;
     }
     for (const Json& part : *c.value) {
         std::vector<std::string>& layers = out.layers.emplace_back();
         if (!part.is_array() || part.empty()) {
-            fail_type(c, kExpectedCut);
+            fail_type(c, kExpectedPlacement);
             return;
         }
         for (const Json& layer : part) {
             if (layer.is_string())
                 layers.push_back(layer.get<std::string>());
             else
-                fail_type(c, kExpectedCut);
+                fail_type(c, kExpectedPlacement);
         }
     }
     out.count = static_cast<std::uint32_t>(out.layers.size());

@@ -15,7 +15,7 @@ namespace switchfold {
 
 template <>
 struct EnumNames<PlacementMethod> {
-    static constexpr auto kNames = kCutMethodNames;
+    static constexpr auto kNames = kPlacementMethodNames;
 };
 template <>
 struct EnumNames<LstmWeights> {

@@ -67,7 +67,7 @@ std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGr
 /// A collective and what becomes of it.
 struct Chosen {
     CollectiveOperation collective;
-    Choice choice;
+    CollectiveConfig choice;
 };
 
 /// What becomes of the collectives of a graph, all of which span all ranks.
@@ -90,7 +90,7 @@ public:
     of(const std::vector<CollectiveOperation>& collectives) const {
         std::vector<Chosen> all;
         for (const CollectiveOperation& collective : collectives) {
-            const std::optional<Choice> choice = of(collective);
+            const std::optional<CollectiveConfig> choice = of(collective);
             if (!choice)
                 return std::nullopt;
             all.push_back({collective, *choice});
@@ -109,7 +109,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::optional<Choice> of(const CollectiveOperation& collective) const {
+    [[nodiscard]] std::optional<CollectiveConfig> of(const CollectiveOperation& collective) const {
         const CollectivePolicy policy = policies_.of(collective.kind);
         if (!may_fold(collective.kind, policy))
             return std::nullopt;
@@ -118,7 +118,7 @@ private:
         const CommunicationLibrary& library = library_for(call.kind, policy);
         if (library.refuses(params_, policy, call, group))
             return std::nullopt;
-        const Choice choice = limited(
+        const CollectiveConfig choice = limited(
             library.choose(params_, policy, call, group), group_.machine.ranks,
             policies_.most_blocks);
         return choice;
@@ -172,7 +172,7 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, const Gro
 bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
     return only(Pattern::kSwitches, all) &&
            std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
-               const bool registered = chosen.choice.of<NcclChoice>().registered;
+               const bool registered = chosen.choice.of<NcclConfig>().registered;
                const InSwitchShape shape = in_switch_shape(
                    choices.params(), choices.group().machine.ranks, chosen.choice.channels,
                    chosen.collective.bytes.count(), registered);

@@ -100,7 +100,7 @@ void attach(
             link->watch(of_packets);
 }
 
-void note_cut_kernels(Machine& machine, Outcome& outcome) {
+void note_placed_kernels(Machine& machine, Outcome& outcome) {
     const GpuStatistics& statistics = machine.gpu(0).statistics();
     if (statistics.clipped_kernels > 0)
         outcome.notes.push_back(fmt::format(
@@ -324,7 +324,7 @@ Outcome simulate(
         outcome.notes.emplace_back("repeated work was skipped at a pace that may not have settled: "
                                    "times may be up to 4 % off (fidelity fast)");
     outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
-    note_cut_kernels(machine, outcome);
+    note_placed_kernels(machine, outcome);
     if (fold && fold->error > kSmallFoldError)
         outcome.notes.push_back(fmt::format(
             "{} ranks stand for all {}: times may be up to {:.2g} % off (fidelity exact "

@@ -73,7 +73,7 @@ private:
                 fmt::format("{} {}", pointer.empty() ? "plan" : pointer.substr(1), what);
             return;
         }
-        const PlannedStep& step = *prepared_->step;
+        const TrainingStep& step = *prepared_->step;
         if (balanced) {
             std::vector<std::string>& first = cuts_of_[stages];
             first.clear();

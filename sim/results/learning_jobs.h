@@ -21,7 +21,7 @@ struct LearningScenario {
     std::string name;
     const LearningParams* learning = nullptr;
     const LimitParams* limits = nullptr;
-    const PlannedStep* plan = nullptr;
+    const TrainingStep* plan = nullptr;
     const ExecutionGraph* graph = nullptr;
     const Outcome* outcome = nullptr;
     /// How the machine's all-reduces of gradients narrow their numbers; of no effect on replicas

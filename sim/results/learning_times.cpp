@@ -94,7 +94,7 @@ void add_updates(
 /// Passes by replica. Ranks that share a layer or a sample run the same passes; the first
 /// represents them. A folded plan simulates one replica, which represents all.
 std::vector<RanPasses>
-passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
+passes_of(const TrainingStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
     const RankMap map(plan);
@@ -130,7 +130,7 @@ passes_of(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& o
 }
 
 /// The schedule with enough mini-batches for the steps, in whole turns beyond those simulated.
-PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
+PipelineSchedule longer_schedule(const TrainingStep& step, std::uint32_t steps) {
     ParallelPlan plan = step.plan();
     // Not more than the plan's mini-batches: why_not_learned().
     const auto turn = static_cast<std::uint32_t>(mini_batches_a_turn(plan));
@@ -143,7 +143,7 @@ PipelineSchedule longer_schedule(const PlannedStep& step, std::uint32_t steps) {
 }  // namespace
 
 LearningTimes learning_times(
-    const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome,
+    const TrainingStep& step, const ExecutionGraph& graph, const Outcome& outcome,
     std::uint32_t steps, const learning::Watch& watch) {
     std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     const ParallelPlan& plan = step.plan();
@@ -183,7 +183,7 @@ LearningTimes learning_times(
 }
 
 learning::ReplicaTimes
-replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
+replica_times(const TrainingStep& step, const ExecutionGraph& graph, const Outcome& outcome) {
     const std::vector<RanPasses> replicas = passes_of(step, graph, outcome);
     // Gradients are reduced between the last pass and the update; weights have the same size.
     const double round = round_us(graph, outcome) * 1e-6;

@@ -21,12 +21,12 @@ struct LearningTimes {
     std::vector<std::string> notes;
 };
 [[nodiscard]] LearningTimes learning_times(
-    const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome,
+    const TrainingStep& step, const ExecutionGraph& graph, const Outcome& outcome,
     std::uint32_t steps, const learning::Watch& watch);
 
 /// Step time of each replica without exchanges, and times of exchanges: the simulated one for all
 /// together; for one replica with a centre, derived from the same bus bandwidth.
 [[nodiscard]] learning::ReplicaTimes
-replica_times(const PlannedStep& step, const ExecutionGraph& graph, const Outcome& outcome);
+replica_times(const TrainingStep& step, const ExecutionGraph& graph, const Outcome& outcome);
 
 }  // namespace switchfold

@@ -226,7 +226,7 @@ TEST(MemoryChoice, EveryPlannerIsSimulatedOrSaysWhyNot) {
         }
     }
     EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const SimulatedMemoryPlan& plan) {
-        return plan.planner == PinPlanner::kNone && plan.refusal.empty();
+        return plan.planner == OffloadPlanner::kNone && plan.refusal.empty();
     }));
     EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const SimulatedMemoryPlan& plan) {
         return !plan.refusal.empty();

@@ -159,7 +159,7 @@ RC_GTEST_PROP(MemoryOverTimeProperty, IsConservedAndPeaksWhereThePlanSays, ()) {
         if (!problems_of(plan, network).empty())
             continue;
         ++made;
-        const PlannedStep step(network, times, plan);
+        const TrainingStep step(network, times, plan);
         const ExecutionGraph graph = plan_step(step);
         const Outcome outcome = any_outcome(graph, seed);
         const std::vector<MemoryBytes> planned = plan_memory(step);

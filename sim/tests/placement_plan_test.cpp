@@ -10,7 +10,7 @@
 
 #include <string>
 
-namespace switchfold::cut_plan_test {
+namespace switchfold::placement_plan_test {
 namespace {
 
 const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/test.json";
@@ -129,4 +129,4 @@ TEST(PlacementPlan, MemoryOfAGpuIsCounted) {
 }
 
 }  // namespace
-}  // namespace switchfold::cut_plan_test
+}  // namespace switchfold::placement_plan_test

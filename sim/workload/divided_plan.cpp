@@ -141,7 +141,7 @@ private:
                 ParallelPlan plan = plan_;
                 plan.micro_batch = largest_;
                 plan.accumulate = micro_batches(even_share(params_), largest_).count;
-                const PlannedStep step(network_, *times_[kind], plan);
+                const TrainingStep step(network_, *times_[kind], plan);
                 at->second =
                     largest_micro_batch(*gpus_.kinds()[kind], step.plan(), plan_memory(step));
             }
@@ -382,17 +382,17 @@ private:
             return;
         using Like =
             std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::set<std::uint32_t>>;
-        std::map<Like, const PlannedStep*>
+        std::map<Like, const TrainingStep*>
             made;  // by kind, samples, micro-batch, kinds of the replica
-        std::map<std::uint32_t, const PlannedStep*> first;  // by replica
+        std::map<std::uint32_t, const TrainingStep*> first;  // by replica
         out_.by_rank.assign(map_.ranks(), nullptr);
         for (std::uint32_t rank = 0; rank < map_.ranks(); ++rank) {
             const Replica& replica = replicas_[data_of(rank)];
             if (replica.samples == 0)
                 continue;
-            const PlannedStep*& step =
+            const TrainingStep*& step =
                 made[{gpus_.kind(rank), replica.samples, replica.micro_batch, replica.kinds}];
-            const PlannedStep*& of_replica = first[data_of(rank)];
+            const TrainingStep*& of_replica = first[data_of(rank)];
             if (step == nullptr) {
                 ParallelPlan plan = plan_of(replica);
                 add_problems(problems_of(plan, network_));
@@ -401,7 +401,7 @@ private:
                 // A schedule searched for one kind's times applies to the whole replica.
                 if (of_replica != nullptr && !plan.given)
                     plan.given = std::make_shared<PipelineSchedule>(of_replica->schedule());
-                out_.steps.push_back(std::make_unique<PlannedStep>(
+                out_.steps.push_back(std::make_unique<TrainingStep>(
                     network_, *times_[gpus_.kind(rank)], std::move(plan)));
                 step = out_.steps.back().get();
             }
@@ -419,12 +419,12 @@ private:
 
     /// Checks each rank against its own GPU.
     void check_memory_of_ranks() {
-        std::map<std::pair<std::uint32_t, const PlannedStep*>, std::set<std::uint32_t>> devices;
+        std::map<std::pair<std::uint32_t, const TrainingStep*>, std::set<std::uint32_t>> devices;
         for (std::uint32_t rank = 0; rank < map_.ranks(); ++rank)
-            if (const PlannedStep* step = out_.by_rank[rank])
+            if (const TrainingStep* step = out_.by_rank[rank])
                 devices[{gpus_.kind(rank), step}].insert(map_.place(rank).device);
         std::map<std::uint32_t, std::pair<double, std::string>> fullest;  // by kind
-        for (const std::unique_ptr<PlannedStep>& step : out_.steps)
+        for (const std::unique_ptr<TrainingStep>& step : out_.steps)
             for (std::uint32_t kind = 0; kind < gpus_.kinds().size(); ++kind) {
                 const auto own = devices.find({kind, step.get()});
                 if (own == devices.end())

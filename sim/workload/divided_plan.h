@@ -17,10 +17,10 @@ namespace switchfold {
 
 /// A step whose ranks differ in their GPUs or in the samples of their replica.
 struct DividedPlan {
-    std::vector<std::unique_ptr<PlannedStep>> steps;  ///< one per set of equal ranks
-    std::vector<const PlannedStep*> by_rank;          ///< null if the replica has no samples
-    bool equal_samples = true;                        ///< over replicas and micro-batches
-    std::vector<std::string> notes;                   ///< for the results
+    std::vector<std::unique_ptr<TrainingStep>> steps;  ///< one per set of equal ranks
+    std::vector<const TrainingStep*> by_rank;          ///< null if the replica has no samples
+    bool equal_samples = true;                         ///< over replicas and micro-batches
+    std::vector<std::string> notes;                    ///< for the results
 };
 
 /// Divides the plan's batch and builds every rank's step, given kernel times for the kinds of GPUs

@@ -14,7 +14,7 @@
 
 namespace switchfold {
 
-FoldedStep folded_step(const PlannedStep& step, const SystemParams& system) {
+FoldedStep folded_step(const TrainingStep& step, const SystemParams& system) {
     return {step, gpus_of_machine(system), own_ways_out(system)};
 }
 

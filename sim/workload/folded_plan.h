@@ -8,7 +8,7 @@
 namespace switchfold {
 
 /// Folds a plan for a machine. \pre it can be folded.
-[[nodiscard]] FoldedStep folded_step(const PlannedStep& step, const SystemParams& system);
+[[nodiscard]] FoldedStep folded_step(const TrainingStep& step, const SystemParams& system);
 
 /// The step of a folded plan on a machine: simulates its probes in this process, like simulate(),
 /// and sets the times of pieces and collectives accordingly.

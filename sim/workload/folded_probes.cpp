@@ -43,7 +43,8 @@ public:
         ranks_(std::move(ranks)),
         view_(view_group(topology_, params_.transfer_unit, ranks_)) {}
 
-    [[nodiscard]] std::optional<Choice> choice(const CollectiveFamily& family, Bytes bytes) const {
+    [[nodiscard]] std::optional<CollectiveConfig>
+    choice(const CollectiveFamily& family, Bytes bytes) const {
         CollectivePolicy policy = policies_.of(family.kind);
         const CollectiveCall call{family.kind, bytes, family.datatype};
         const CallGroup group(topology_, ranks_, view_.machine);
@@ -67,7 +68,7 @@ private:
 
 /// The policies with such a ring for the kind.
 CollectivePolicies
-with_ring(CollectivePolicies policies, CollectiveKind kind, const Choice& choice) {
+with_ring(CollectivePolicies policies, CollectiveKind kind, const CollectiveConfig& choice) {
     CollectivePolicy own = ring_policy();
     own.protocol = choice.protocol;
     own.channels = choice.channels;
@@ -138,13 +139,13 @@ void FoldedProbes::measure(std::size_t index) {
         return measure_whole(index, std::move(whole));
     const WholeGroup there(system_, policies_, std::move(group));
     struct Ring {
-        Choice choice;
+        CollectiveConfig choice;
         std::vector<std::size_t> which;
     };
     std::map<std::pair<Protocol, std::uint32_t>, Ring> rings;
     whole.clear();
     for (std::size_t i = 0; i < family.bytes.size(); ++i) {
-        const std::optional<Choice> choice = there.choice(family, family.bytes[i]);
+        const std::optional<CollectiveConfig> choice = there.choice(family, family.bytes[i]);
         if (choice && is_ring(*choice)) {
             Ring& ring = rings[{choice->protocol, choice->channels}];
             ring.choice = *choice;
@@ -244,7 +245,7 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
             outcome.collectives.begin(), outcome.collectives.end(),
             [&](const CollectiveRecord& other) { return other.sequence == i; });
         SWITCHFOLD_CHECK(record != outcome.collectives.end(), "a collective was not measured");
-        const Choice& choice = record->choice;
+        const CollectiveConfig& choice = record->choice;
         const ResidentShape kernel = library_of(choice).kernel(*system_.collectives, choice);
         one.blocks = choice.channels;
         one.threads = kernel.threads;

@@ -70,7 +70,7 @@ void check_replicas(
 
 }  // namespace
 
-std::uint32_t micro_batches_a_step(const PlannedStep& step) {
+std::uint32_t micro_batches_a_step(const TrainingStep& step) {
     const ParallelPlan& plan = step.plan();
     return plan.data *
            (step.schedule().asynchronous ? plan.update_every : step.schedule().micro_batches);
@@ -99,7 +99,7 @@ PlanParams divided_by_shares(PlanParams plan, const LearningParams& learning) {
 }
 
 PlanProblems why_not_learned(
-    const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder) {
+    const LearningParams& learning, const TrainingStep& step, const std::filesystem::path& folder) {
     PlanProblems problems;
     const ParallelPlan& plan = step.plan();
     for (learning::TaskProblem& problem : learning::problems_of(

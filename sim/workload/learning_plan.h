@@ -11,7 +11,7 @@
 namespace switchfold {
 
 /// Micro-batches per update, over all replicas.
-[[nodiscard]] std::uint32_t micro_batches_a_step(const PlannedStep& step);
+[[nodiscard]] std::uint32_t micro_batches_a_step(const TrainingStep& step);
 /// Mini-batches after which the pattern of stage replicas and updates repeats, without flush.
 [[nodiscard]] std::uint64_t mini_batches_a_turn(const ParallelPlan& plan);
 /// Least number that must be simulated to see the steady pace.
@@ -24,6 +24,6 @@ namespace switchfold {
 /// Why a small network cannot be trained along a plan; pointers are relative to the learning's
 /// parameters, paths of samples to `folder`. Throws ConfigError and IoError for their contents.
 [[nodiscard]] PlanProblems why_not_learned(
-    const LearningParams& learning, const PlannedStep& step, const std::filesystem::path& folder);
+    const LearningParams& learning, const TrainingStep& step, const std::filesystem::path& folder);
 
 }  // namespace switchfold

@@ -91,7 +91,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
             throw ConfigError(std::move(problems));
     }
     PlanProblems found;
-    const PlannedMemory planned = unpinned_memory(
+    const StepMemory planned = memory_before_planning(
         memory_facts(network, kernel_times(gpu, workload->kernel_times, folder), plan), plan,
         choice, found);
     if (!found.empty()) {

@@ -6,7 +6,7 @@
 #include "training/memory/compare/compare_planners.h"
 #include "training/memory/copies/copy_replay.h"
 #include "training/memory/recompute/recompute_chain.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 #include "training/memory/update/gradient_groups.h"
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct MemoryWorkload {
     std::uint32_t batch = 1;     ///< samples
     std::uint64_t capacity = 0;  ///< of the GPU, bytes; 0: unknown
     CopyRates rates;             ///< between the GPU and its host
-    AccessSchedule schedule;
+    TensorUses schedule;
     ScheduleOfBatch schedule_of;      ///< without times
     std::vector<UpdateLayer> layers;  ///< by layer of the network
     std::vector<ChainUnit> chain;     ///< for recomputation

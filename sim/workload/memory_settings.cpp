@@ -46,16 +46,16 @@ double most_of(const std::vector<MemoryBytes>& devices) {
 }
 
 /// By device, the least that the plan may need.
-std::vector<MemoryBytes> least_memory(const PlannedStep& step) {
+std::vector<MemoryBytes> least_memory(const TrainingStep& step) {
     ParallelPlan plan = step.plan();
     if (plan.norm_keeps != NormKeeps::kEither)
         return plan_memory(step);
     plan.norm_keeps = NormKeeps::kOutput;
-    return plan_memory(PlannedStep(step.network(), KernelTimes(step.times()), std::move(plan)));
+    return plan_memory(TrainingStep(step.network(), KernelTimes(step.times()), std::move(plan)));
 }
 
 /// "sharding gradients (69.8 GiB)": settings with which the least that the plan may need would fit.
-std::string settings_that_fit(const PlannedStep& step, double capacity) {
+std::string settings_that_fit(const TrainingStep& step, double capacity) {
     std::vector<std::string> found;
     const double now = most_of(least_memory(step));
     for (const Setting& setting : kSettings) {
@@ -64,7 +64,7 @@ std::string settings_that_fit(const PlannedStep& step, double capacity) {
         if (loses(step.plan(), plan) || !problems_of(plan, step.network()).empty())
             continue;
         const double needs = most_of(
-            least_memory(PlannedStep(step.network(), KernelTimes(step.times()), std::move(plan))));
+            least_memory(TrainingStep(step.network(), KernelTimes(step.times()), std::move(plan))));
         if (needs <= capacity && needs < now)
             found.push_back(fmt::format("{} ({:.1f} GiB)", setting.words, in_gibibytes(needs)));
     }
@@ -74,7 +74,7 @@ std::string settings_that_fit(const PlannedStep& step, double capacity) {
 }  // namespace
 
 std::string need_memory(
-    const GpuParams& gpu, const PlannedStep& step, MemoryCheck check, PlanProblems& problems) {
+    const GpuParams& gpu, const TrainingStep& step, MemoryCheck check, PlanProblems& problems) {
     const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
     const std::vector<MemoryBytes> devices = plan_memory(step);
     const bool fits = capacity == 0 || most_of(devices) <= capacity;

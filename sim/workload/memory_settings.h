@@ -13,6 +13,6 @@ namespace switchfold {
 /// not say, is no reason to refuse it: it is refused if even the least that it may need is too
 /// much, with the settings, each alone, that would make it fit.
 [[nodiscard]] std::string need_memory(
-    const GpuParams& gpu, const PlannedStep& step, MemoryCheck check, PlanProblems& problems);
+    const GpuParams& gpu, const TrainingStep& step, MemoryCheck check, PlanProblems& problems);
 
 }  // namespace switchfold

@@ -2,7 +2,7 @@
 #include "sim/workload/offloaded_plan.h"
 
 #include "sim/workload/memory_settings.h"
-#include "training/memory/pinning/mebibytes.h"
+#include "training/memory/offload/mebibytes.h"
 
 #include <fmt/format.h>
 
@@ -17,8 +17,8 @@ namespace switchfold {
 
 namespace {
 
-std::string told_memory(const PlannedMemory& planned) {
-    const PinningPlan& plan = planned.plan;
+std::string told_memory(const StepMemory& planned) {
+    const OffloadPlan& plan = planned.plan;
     const std::string gradients = fmt::format(
         "{} are set aside for gradients of weights; {} of memory would suffice",
         in_mebibytes(planned.gradients), in_mebibytes(plan.floor_bytes()));
@@ -29,7 +29,7 @@ std::string told_memory(const PlannedMemory& planned) {
     return fmt::format(
         "of {} that may be offloaded {} stay on the GPU; {} are copied in and {} out through {}; "
         "{}",
-        in_mebibytes(plan.candidate_bytes), in_mebibytes(plan.pinned_bytes),
+        in_mebibytes(plan.candidate_bytes), in_mebibytes(plan.retained_bytes),
         in_mebibytes(plan.bytes_in), in_mebibytes(plan.bytes_out),
         in_mebibytes(planned.ring_bytes()), gradients);
 }
@@ -87,10 +87,10 @@ void use_memory_of_devices(
     auto planned = std::make_shared<PlannedDevices>();
     const bool within = MemoryChoice(*params.memory).updates != UpdatePolicy::kBatch;
     // By their first ranks: which one is told must not depend on where it lies in memory.
-    std::vector<std::pair<const PlannedStep*, std::uint32_t>> first_rank;
+    std::vector<std::pair<const TrainingStep*, std::uint32_t>> first_rank;
     if (prepared.divided) {
         const auto& by_rank = prepared.divided->by_rank;
-        std::set<const PlannedStep*> seen;
+        std::set<const TrainingStep*> seen;
         for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
             if (by_rank[rank] != nullptr && seen.insert(by_rank[rank]).second)
                 first_rank.emplace_back(by_rank[rank], rank);
@@ -103,7 +103,7 @@ void use_memory_of_devices(
             return;
         std::string why;
         if (within) {
-            const PlannedMemory& own =
+            const StepMemory& own =
                 prepared.memories.emplace(step, planned_memory(*step, choice, found)).first->second;
             if (!found.empty())
                 return;
@@ -148,7 +148,7 @@ void use_memory(
         use_memory_of_devices(gpus, ranks_a_host, params, prepared, found);
     } else if (found.empty()) {
         prepared.memory = planned_memory(*prepared.step, choice, found);
-        const PinningPlan& plan = prepared.memory->plan;
+        const OffloadPlan& plan = prepared.memory->plan;
         if (found.empty() && !plan.refusal.empty()) {
             const std::uint32_t largest = largest_micro_batch(*prepared.step, *prepared.memory);
             found.emplace_back(

@@ -5,8 +5,8 @@
 #include "sim/workload/memory_check.h"
 #include "sim/workload/product_precision.h"
 #include "sim/workload/training_workload.h"
+#include "training/placement/placed_step.h"
 #include "training/placement/placement_memory.h"
-#include "training/placement/planned_cut.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +73,7 @@ std::string told_layers(const PlacementGraph& graph, const std::vector<std::uint
     return text;
 }
 
-std::string told_method(const PlannedPlacement& cut) {
+std::string told_method(const PlacedStep& cut) {
     if (!cut.choice().layers.empty())
         return "given";
     switch (cut.choice().method) {
@@ -87,8 +87,8 @@ std::string told_method(const PlannedPlacement& cut) {
     return "";
 }
 
-void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
-    const FoundCut& found = cut.found();
+void tell(const PlacedStep& cut, std::vector<std::string>& notes) {
+    const FoundPlacement& found = cut.found();
     const PlacementGraph& graph = cut.graph();
     if (graph.parts == 1)
         return;
@@ -122,7 +122,7 @@ void tell(const PlannedPlacement& cut, std::vector<std::string>& notes) {
 
 }  // namespace
 
-std::optional<PreparedPlan> prepare_cut(
+std::optional<PreparedPlan> prepare_placement(
     const TrainingWorkloadParams& workload, const RankGpus& gpus,
     const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check) {
     const PlanParams& params = *workload.plan;
@@ -161,7 +161,7 @@ std::optional<PreparedPlan> prepare_cut(
     prepared.ranks = ranks;
     if (params.average)
         prepared.average = *params.average;
-    auto made = PlannedPlacement::make(
+    auto made = PlacedStep::make(
         std::move(network), KernelTimes(times.at(slowest)), std::move(plan), choice, machine,
         problems);
     if (!made)
@@ -185,14 +185,14 @@ std::optional<PreparedPlan> prepare_cut(
         !told.empty())
         prepared.notes.push_back(told);
     tell(*prepared.cut, prepared.notes);
-    const PlannedPlacement& cut = *prepared.cut;
+    const PlacedStep& cut = *prepared.cut;
     for (const std::uint32_t kind : kinds)
         prepared.notes.push_back(fmt::format(
             "{}the plan needs up to {}",
             kinds.size() > 1 ? fmt::format("on {} ", gpus.kinds()[kind]->name) : "",
             check_memory(
                 *gpus.kinds()[kind], cut.plan(),
-                cut_memory(
+                placement_memory(
                     cut.network(), cut.graph(), cut.work().layers(), cut.plan(), cut.found().parts),
                 check, problems)));
     if (!problems.empty())

@@ -6,7 +6,7 @@
 namespace switchfold {
 
 /// prepare_plan() for a plan with a cut.
-[[nodiscard]] std::optional<PreparedPlan> prepare_cut(
+[[nodiscard]] std::optional<PreparedPlan> prepare_placement(
     const TrainingWorkloadParams& workload, const RankGpus& gpus,
     const std::filesystem::path& folder, PlanProblems& problems, MemoryCheck check);
 

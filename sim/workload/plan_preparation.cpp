@@ -232,7 +232,7 @@ void PlanPreparation::plan() {
 
 void PlanPreparation::tasks() {
     if (problems_.empty() && params().placement) {
-        if (auto cut = prepare_cut(workload_, gpus_, folder_, problems_, check_))
+        if (auto cut = prepare_placement(workload_, gpus_, folder_, problems_, check_))
             prepared_ = std::move(*cut);
         return;
     }
@@ -252,7 +252,7 @@ void PlanPreparation::tasks() {
          {told_normalisation(plan_, network_), told_products(workload_.precision, plan_, network_)})
         if (!told.empty())
             notes.push_back(std::move(told));
-    prepared_.step = std::make_unique<PlannedStep>(
+    prepared_.step = std::make_unique<TrainingStep>(
         std::move(network_), KernelTimes(first_times()), std::move(plan_));
     if (params().partition.replicated)
         notes.push_back(told_stages(prepared_.step->plan(), prepared_.step->network()));

@@ -4,7 +4,7 @@
 #include "sim/workload/plan_preparation.h"
 #include "sim/workload/product_precision.h"
 #include "training/memory/step/memory_step.h"
-#include "training/placement/planned_cut.h"
+#include "training/placement/placed_step.h"
 #include "training/plan/average/averaged_step.h"
 
 #include <utility>
@@ -43,7 +43,7 @@ ParallelPlan one_replica(ParallelPlan plan) {
 ExecutionGraph PreparedPlan::graph() const {
     if (cut)
         return average ? averaged_steps(one_replica(cut->plan()), replicas_apart(), *average)
-                       : cut_step(*cut);
+                       : placed_step_graph(*cut);
     if (divided && average)
         return averaged_steps(step->plan(), replicas_apart(), *average);
     if (divided)
@@ -53,21 +53,21 @@ ExecutionGraph PreparedPlan::graph() const {
                    : own;
 }
 
-ExecutionGraph PreparedPlan::graph_of_ranks(const std::vector<const PlannedStep*>& by_rank) const {
+ExecutionGraph PreparedPlan::graph_of_ranks(const std::vector<const TrainingStep*>& by_rank) const {
     return memories.empty() ? plan_step(by_rank, devices.get()) : memory_step(by_rank, memories);
 }
 
-const PlannedMemory* PreparedPlan::planned() const {
+const StepMemory* PreparedPlan::planned() const {
     if (memory)
         return &*memory;
     if (devices)
         return &devices->busiest();
-    const PlannedMemory* most = nullptr;
+    const StepMemory* most = nullptr;
     if (divided && !memories.empty())
-        for (const PlannedStep* of_rank : divided->by_rank) {
+        for (const TrainingStep* of_rank : divided->by_rank) {
             if (of_rank == nullptr)
                 continue;
-            const PlannedMemory& planned = memories.at(of_rank);
+            const StepMemory& planned = memories.at(of_rank);
             if (most == nullptr || planned.plan.moved_bytes() > most->plan.moved_bytes())
                 most = &planned;
         }
@@ -79,16 +79,16 @@ std::vector<ReplicaApart> PreparedPlan::replicas_apart() const {
     std::vector<ReplicaApart> apart;
     if (cut) {
         for (std::uint32_t data = 0; data < cut->plan().data; ++data)
-            apart.push_back(cut_step_apart(*cut, data));
+            apart.push_back(placed_step_apart(*cut, data));
         return apart;
     }
     const RankMap replica(step->plan());
     ParallelPlan plan = step->plan();
     plan.data = ranks / replica.ranks();
     const RankMap all(plan);
-    std::vector<const PlannedStep*> last;
+    std::vector<const TrainingStep*> last;
     for (std::uint32_t data = 0; data < plan.data; ++data) {
-        std::vector<const PlannedStep*> by_rank;
+        std::vector<const TrainingStep*> by_rank;
         for (std::uint32_t r = 0; r < replica.ranks(); ++r) {
             RankPlace place = replica.place(r);
             place.data = data;

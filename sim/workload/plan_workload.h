@@ -19,19 +19,19 @@
 
 namespace switchfold {
 
-class PlannedPlacement;
+class PlacedStep;
 
 /// A training workload with a plan, ready for its generator.
 struct PreparedPlan {
     /// For a divided plan: an equal share on one GPU; null if layers are cut.
-    std::unique_ptr<PlannedStep> step;
-    std::shared_ptr<const PlannedPlacement> cut;  ///< for a network divided by layers and branches
-    std::optional<DividedPlan> divided;           ///< if ranks differ, or global_batch is divided
-    std::optional<PlannedMemory> memory;          ///< if the plan controls what stays on the GPU
+    std::unique_ptr<TrainingStep> step;
+    std::shared_ptr<const PlacedStep> cut;  ///< for a network divided by layers and branches
+    std::optional<DividedPlan> divided;     ///< if ranks differ, or global_batch is divided
+    std::optional<StepMemory> memory;       ///< if the plan controls what stays on the GPU
     PlannedMemories memories;  ///< the same where replicas differ and update within passes
     std::shared_ptr<const PlannedDevices> devices;  ///< where GPUs have parts of their own
     /// What stays on the GPU, or on that which copies most; null if all does.
-    [[nodiscard]] const PlannedMemory* planned() const;
+    [[nodiscard]] const StepMemory* planned() const;
     std::optional<AveragePlan> average;  ///< if replicas train independently: `step` is that of one
     std::uint32_t ranks = 0;
     std::vector<std::string> notes;  ///< for the results
@@ -39,7 +39,7 @@ struct PreparedPlan {
 
 private:
     [[nodiscard]] ExecutionGraph
-    graph_of_ranks(const std::vector<const PlannedStep*>& by_rank) const;
+    graph_of_ranks(const std::vector<const TrainingStep*>& by_rank) const;
     [[nodiscard]] std::vector<ReplicaApart> replicas_apart() const;
 };
 

@@ -42,13 +42,13 @@ Experiment one_scenario(const LoadedExperiment& loaded) {
 
 /// Plans copies without simulating; the refusal if the plan does not fit. Nothing if the rule
 /// equals another planner's for this network.
-std::optional<std::string>
-refusal_of(const Experiment& experiment, const std::filesystem::path& file, PinPlanner planner) {
+std::optional<std::string> refusal_of(
+    const Experiment& experiment, const std::filesystem::path& file, OffloadPlanner planner) {
     PlanProblems problems;
     const auto prepared = prepare_plan(
         *workload_of<TrainingWorkloadParams>(experiment), *experiment.system, file.parent_path(),
         problems);
-    if (prepared && planner == PinPlanner::kOffloadConv &&
+    if (prepared && planner == OffloadPlanner::kOffloadConv &&
         !has_convolutions(prepared->memory->schedule))
         return {};
     const bool does_not_fit = problems.size() == 1 && problems.front().first == "/memory/bytes";

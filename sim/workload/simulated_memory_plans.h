@@ -3,8 +3,8 @@
 
 #include "sim/config/load.h"
 #include "sim/pool/pool.h"
-#include "training/memory/pinning/pinning_plan.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/offload/offload_plan.h"
+#include "training/memory/step/step_memory.h"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace switchfold {
 /// Result of a planner's plan in the simulated step, with copies and collectives beside its
 /// kernels.
 struct SimulatedMemoryPlan {
-    PinPlanner planner = PinPlanner::kNone;
+    OffloadPlanner planner = OffloadPlanner::kNone;
     Staging staging = Staging::kWindow;
     std::uint64_t memory = 0;  ///< total bytes
     std::string refusal;       ///< reason why there is no plan; then the rest is empty

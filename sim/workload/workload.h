@@ -21,7 +21,7 @@ namespace switchfold {
 struct PreparedWorkload {
     ExecutionGraph graph;                      ///< for a folded plan with placeholder times
     std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
-    std::shared_ptr<const PlannedStep> plan;   ///< kept for experiments with learning
+    std::shared_ptr<const TrainingStep> plan;  ///< kept for experiments with learning
     std::optional<Loops> loops;  ///< of a kernel beside a collective; counts of 0 are to be found
     WorkloadResult report;
     bool unequal = false;     ///< ranks differ in GPUs, samples or speed

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/json.h"
 #include "training/placement/layer_chunks.h"
-#include "training/placement/planned_cut.h"
+#include "training/placement/placed_step.h"
 
 #include <fmt/format.h>
 

@@ -18,7 +18,7 @@ enum class PlacementMethod : std::uint8_t {
     kList,   ///< list scheduling: each layer goes where it ends first
     kBest,   ///< starts from both of these and moves layers while the step gets shorter
 };
-inline constexpr std::array<std::pair<PlacementMethod, std::string_view>, 3> kCutMethodNames{
+inline constexpr std::array<std::pair<PlacementMethod, std::string_view>, 3> kPlacementMethodNames{
     {{PlacementMethod::kExact, "exact"},
      {PlacementMethod::kList, "list"},
      {PlacementMethod::kBest, "best"}}};

@@ -113,7 +113,7 @@ std::vector<MemoryBytes> held_all_along(
     return gpus;
 }
 
-std::vector<MemoryBytes> cut_memory(
+std::vector<MemoryBytes> placement_memory(
     const Network& network, const PlacementGraph& graph, const LayerWork& layers,
     const ParallelPlan& plan, const NodeParts& parts) {
     std::vector<MemoryBytes> gpus = held_all_along(graph, layers, plan, parts);

@@ -46,7 +46,7 @@ struct RepeatedLayers {
     const NodeParts& parts);
 
 /// By GPU, the peak memory, assuming that all micro-batches' activations are held at the same time.
-[[nodiscard]] std::vector<MemoryBytes> cut_memory(
+[[nodiscard]] std::vector<MemoryBytes> placement_memory(
     const Network& network, const PlacementGraph& graph, const LayerWork& layers,
     const ParallelPlan& plan, const NodeParts& parts);
 

@@ -12,7 +12,7 @@ namespace {
 
 class MessageMaker {
 public:
-    explicit MessageMaker(const PlannedPlacement& cut) :
+    explicit MessageMaker(const PlacedStep& cut) :
         cut_(cut),
         graph_(cut.graph()),
         tasks_(cut.tasks()),
@@ -97,7 +97,7 @@ private:
         all_.push_back(std::move(message));
     }
 
-    const PlannedPlacement& cut_;
+    const PlacedStep& cut_;
     const PlacementGraph& graph_;
     const PlacementTasks& tasks_;
     const NodeParts& parts_;
@@ -109,7 +109,7 @@ private:
 
 }  // namespace
 
-std::vector<PlacementMessage> cut_messages(const PlannedPlacement& cut) {
+std::vector<PlacementMessage> placement_messages(const PlacedStep& cut) {
     return MessageMaker(cut).run();
 }
 

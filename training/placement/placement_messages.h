@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/units.h"
-#include "training/placement/planned_cut.h"
+#include "training/placement/placed_step.h"
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +30,6 @@ struct PlacementMessage {
 
 /// All messages of a step, in the order in which both ends issue them, which prevents deadlocks.
 /// Receives are posted when their task is next on its part, or one task ahead, as the plan says.
-[[nodiscard]] std::vector<PlacementMessage> cut_messages(const PlannedPlacement& cut);
+[[nodiscard]] std::vector<PlacementMessage> placement_messages(const PlacedStep& cut);
 
 }  // namespace switchfold

@@ -10,10 +10,9 @@ namespace switchfold {
 namespace {
 
 /// Replicas of a division from one on, as many as the plan says.
-ExecutionGraph
-step_of(const PlannedPlacement& cut, const ParallelPlan& plan, std::uint32_t replica) {
+ExecutionGraph step_of(const PlacedStep& cut, const ParallelPlan& plan, std::uint32_t replica) {
     const RankMap map(plan);
-    const std::vector<PlacementMessage> messages = cut_messages(cut);
+    const std::vector<PlacementMessage> messages = placement_messages(cut);
     const std::vector<double> kept =
         kept_by_layer(cut.network(), cut.work().layers(), plan, cut.found().parts);
     const std::vector<MemoryBytes> held =
@@ -43,11 +42,11 @@ step_of(const PlannedPlacement& cut, const ParallelPlan& plan, std::uint32_t rep
 
 }  // namespace
 
-ExecutionGraph cut_step(const PlannedPlacement& cut) {
+ExecutionGraph placed_step_graph(const PlacedStep& cut) {
     return step_of(cut, cut.plan(), 0);
 }
 
-ReplicaApart cut_step_apart(const PlannedPlacement& cut, std::uint32_t replica) {
+ReplicaApart placed_step_apart(const PlacedStep& cut, std::uint32_t replica) {
     ParallelPlan plan = cut.plan();
     plan.data = 1;
     ReplicaApart apart;

@@ -105,7 +105,7 @@ double PlacementWork::seconds(TaskKind kind, std::uint32_t layer) const {
            seconds_of(work(kind, layer, pieces - 1));
 }
 
-PlacementGraph cut_graph(
+PlacementGraph placement_graph(
     const Network& network, const PlacementWork& work, const KernelTimes& times,
     const ParallelPlan& plan, const PlacementChoice& choice, double link_bandwidth, double memory) {
     PlacementGraph graph;

@@ -58,7 +58,7 @@ private:
 
 /// The graph to be divided: kernel times, output sizes, memory held. An output read on another part
 /// counts only where it is produced.
-[[nodiscard]] PlacementGraph cut_graph(
+[[nodiscard]] PlacementGraph placement_graph(
     const Network& network, const PlacementWork& work, const KernelTimes& times,
     const ParallelPlan& plan, const PlacementChoice& choice, double link_bandwidth, double memory);
 

@@ -273,7 +273,7 @@ double PlacementWriter::parameters(bool experts) const {
 }
 
 void PlacementWriter::update() {
-    const PlannedPlacement& cut = parts_.cut;
+    const PlacedStep& cut = parts_.cut;
     const ParallelPlan& plan = cut.plan();
     for (const bool experts : {false, true})
         flush(experts);

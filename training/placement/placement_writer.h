@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "training/placement/placed_step.h"
 #include "training/placement/placement_memory.h"
 #include "training/placement/placement_messages.h"
-#include "training/placement/planned_cut.h"
 #include "training/plan/step/pass_writer.h"
 #include "training/plan/step/rank_map.h"
 
@@ -21,7 +21,7 @@ namespace switchfold {
 
 /// What all ranks of a division share.
 struct PlacementStepParts {
-    const PlannedPlacement& cut;
+    const PlacedStep& cut;
     const RankMap& map;
     const std::vector<PlacementMessage>& messages;
     const std::vector<double>& kept;  ///< bytes, by layer

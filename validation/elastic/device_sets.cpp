@@ -77,7 +77,7 @@ double step_seconds(const Wanted& wanted, const JobProgress& progress) {
     plan.tf32 = true;
     plan.optimizer = OptimizerKind::kMomentum;
     plan.launch_times = wanted.launches;
-    const PlannedStep step(
+    const TrainingStep step(
         *find_network(wanted.network), KernelTimes(gpu_rates(*wanted.system->gpu)), plan);
     const ExecutionGraph graph = plan_step(step);
     return round_us(graph, simulate(*wanted.system, graph, ring, options)) * 1e-6;

@@ -57,7 +57,7 @@ double placed_seconds(const Step& step, const SystemParams& system, const JobPro
     plan.micro_batch = samples;
     plan.datatype = Datatype::kFloat32;
     plan.optimizer = OptimizerKind::kMomentum;
-    const PlannedStep planned(*find_network(network), KernelTimes(gpu_rates(*system.gpu)), plan);
+    const TrainingStep planned(*find_network(network), KernelTimes(gpu_rates(*system.gpu)), plan);
     const ExecutionGraph graph = elastic::placed(plan_step(planned), members);
     SimulateOptions options;
     options.progress = progress;

@@ -20,22 +20,22 @@ namespace {
 constexpr double kGB = 1e9;
 constexpr double kMebi = 1024.0 * 1024.0;
 
-AccessSchedule schedule_of(std::string_view name, std::uint32_t batch) {
+TensorUses schedule_of(std::string_view name, std::uint32_t batch) {
     NetworkScheduleOptions options;
     options.batch = batch;
     return network_schedule(network_named(name), options);
 }
 
-const AccessStep& step_named(const AccessSchedule& schedule, std::string_view name) {
+const LayerUse& step_named(const TensorUses& schedule, std::string_view name) {
     const auto found =
-        std::find_if(schedule.steps.begin(), schedule.steps.end(), [&](const AccessStep& step) {
+        std::find_if(schedule.steps.begin(), schedule.steps.end(), [&](const LayerUse& step) {
             return step.name == name;
         });
     SWITCHFOLD_CHECK(found != schedule.steps.end(), "no step {}", name);
     return *found;
 }
 
-double open_bytes(const AccessSchedule& schedule, std::string_view step) {
+double open_bytes(const TensorUses& schedule, std::string_view step) {
     double sum = 0;
     for (const ItemAccess& access : step_named(schedule, step).open)
         sum += static_cast<double>(schedule.items[access.item].bytes);
@@ -77,10 +77,10 @@ double weights_of(std::string_view name) {
 double activations_at_backward(std::string_view name) {
     NetworkScheduleOptions options;
     options.update_in_backward = true;
-    const AccessSchedule schedule = network_schedule(network_named(name), options);
+    const TensorUses schedule = network_schedule(network_named(name), options);
     const auto first =
-        std::find_if(schedule.steps.begin(), schedule.steps.end(), [](const AccessStep& step) {
-            return step.kind == StepKind::kBackward;
+        std::find_if(schedule.steps.begin(), schedule.steps.end(), [](const LayerUse& step) {
+            return step.kind == UseKind::kBackward;
         });
     double fixed = static_cast<double>(schedule.resident_bytes);
     for (const MemoryItem& item : schedule.items)

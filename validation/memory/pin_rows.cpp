@@ -2,8 +2,8 @@
 #include "validation/memory/pin_rows.h"
 
 #include "training/memory/access/parameter_chain.h"
-#include "training/memory/pinning/first_fit.h"
-#include "training/memory/pinning/optimal.h"
+#include "training/memory/offload/first_fit.h"
+#include "training/memory/offload/optimal.h"
 #include "training/network/table.h"
 
 #include <fmt/format.h>
@@ -22,20 +22,20 @@ double in_mib(std::uint64_t bytes) {
 
 /// Pinned bytes for a policy in the table's words; empty for other policies.
 std::optional<std::uint64_t>
-pinned(const AccessSchedule& schedule, const std::string& policy, std::uint64_t capacity) {
+retained(const TensorUses& schedule, const std::string& policy, std::uint64_t capacity) {
     const bool greedy = policy.starts_with("first_fit");
     const bool window = policy == "optimal window";
     if (!greedy && !window && policy != "optimal double_peak")
         return {};
-    const PinProblem problem =
-        pin_problem(schedule, window ? Staging::kWindow : Staging::kDoublePeak);
+    const OffloadProblem problem =
+        offload_problem(schedule, window ? Staging::kWindow : Staging::kDoublePeak);
     if (!greedy)
-        return pinned_bytes(problem, pin_optimally(problem, capacity, {kMiB}).pinned);
+        return retained_bytes(problem, retain_optimally(problem, capacity, {kMiB}).retained);
     std::vector<std::uint32_t> order = access_order(schedule, problem);
     if (policy.find("first use") == std::string::npos)
         std::iota(order.begin(), order.end(), 0U);  // a0 .., then h1 ..
     const auto chosen = first_fit(problem, capacity, order);
-    return chosen ? pinned_bytes(problem, *chosen) : 0;
+    return chosen ? retained_bytes(problem, *chosen) : 0;
 }
 
 /// A derived row that its own rule contradicts, and why; it is shown and not judged.
@@ -63,8 +63,8 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
     options.batch = row.batch;
     options.input_elements = *input;
     options.granule = kMiB;
-    const AccessSchedule schedule = parameter_chain(read_network_table(*table), options);
-    const PinProblem twice = pin_problem(schedule, Staging::kDoublePeak);
+    const TensorUses schedule = parameter_chain(read_network_table(*table), options);
+    const OffloadProblem twice = offload_problem(schedule, Staging::kDoublePeak);
     const bool greedy = row.policy.starts_with("first_fit");
     std::optional<std::uint64_t> found;
     if (row.quantity == "candidate_bytes")
@@ -73,7 +73,7 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
         found = greedy ? staging_bytes(twice, std::vector<bool>(twice.size()))
                        : least_capacity(twice).bytes;
     else if (row.quantity == "pinned_bytes" && row.capacity_mib)
-        found = pinned(schedule, row.policy, *row.capacity_mib * kMiB);
+        found = retained(schedule, row.policy, *row.capacity_mib * kMiB);
     if (!found)
         return fmt::format("{} of {} is not compared here", row.quantity, row.policy);
     c.group = greedy ? "pins, GeePS's rule" : "pins, exact";

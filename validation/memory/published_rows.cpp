@@ -6,7 +6,7 @@
 #include "sim/workload/kernel_model.h"
 #include "training/memory/compare/largest_batch.h"
 #include "training/memory/recompute/network_chain.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 #include "validation/memory/named_network.h"
 #include "workloads/kernels/memory_kernel.h"
 

@@ -40,13 +40,13 @@ std::optional<Network> network_of_row(const MemoryRow& row) {
 }
 
 double saved(const Network& network, const SystemParams& system, const JobProgress& progress) {
-    const PlannedStep step(network, KernelTimes(gpu_rates(*system.gpu)), ParallelPlan());
+    const TrainingStep step(network, KernelTimes(gpu_rates(*system.gpu)), ParallelPlan());
     MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
+    choice.planner = OffloadPlanner::kNone;
     choice.updates = UpdatePolicy::kDelayed;
     choice.bytes = mebibytes(1ULL << 20U);  // ample for everything else
     PlanProblems problems;
-    const PlannedMemory planned = planned_memory(step, choice, problems);
+    const StepMemory planned = planned_memory(step, choice, problems);
     SimulateOptions options;
     options.progress = progress;
     const ExecutionGraph graph = memory_step(step, planned);

@@ -14,7 +14,7 @@ namespace switchfold::validation {
 PlannedStepRow planned_row(const StepRow& row, const SystemParams& system) {
     return {
         &row, std::make_shared<const SystemParams>(system),
-        std::make_shared<const PlannedStep>(
+        std::make_shared<const TrainingStep>(
             *row.network, KernelTimes(gpu_rates(*system.gpu)), row.plan)};
 }
 

@@ -14,7 +14,7 @@ namespace switchfold::validation {
 struct PlannedStepRow {
     const StepRow* row = nullptr;
     std::shared_ptr<const SystemParams> system;
-    std::shared_ptr<const PlannedStep> step;
+    std::shared_ptr<const TrainingStep> step;
 };
 
 [[nodiscard]] PlannedStepRow planned_row(const StepRow& row, const SystemParams& system);

@@ -23,8 +23,8 @@ namespace {
 struct ComparedSpeedup {
     const StepRow* row;
     std::shared_ptr<const SystemParams> system;
-    std::shared_ptr<const PlannedStep> step;
-    std::shared_ptr<const PlannedStep> baseline;
+    std::shared_ptr<const TrainingStep> step;
+    std::shared_ptr<const TrainingStep> baseline;
     std::vector<std::uint32_t> chosen;  ///< by the planner here: devices per stage
 };
 
@@ -61,7 +61,7 @@ std::vector<std::uint32_t> replicas_of(const PlannedPipeline& pipeline) {
 ComparedSpeedup compared(const StepRow& row, const SystemParams& system) {
     const KernelTimes times(gpu_rates(*system.gpu));
     const auto planned = [&](const ParallelPlan& plan) {
-        return std::make_shared<const PlannedStep>(*row.network, times, plan);
+        return std::make_shared<const TrainingStep>(*row.network, times, plan);
     };
     ComparedSpeedup c{&row, std::make_shared<const SystemParams>(system), {}, {}, {}};
     PartitionOptions options;
@@ -88,7 +88,7 @@ ComparedSpeedup compared(const StepRow& row, const SystemParams& system) {
 }
 
 /// Samples per second.
-double pace(const PlannedStep& step, const SystemParams& system, const JobProgress& progress) {
+double pace(const TrainingStep& step, const SystemParams& system, const JobProgress& progress) {
     const ExecutionGraph graph = plan_step(step);
     SimulateOptions options;
     options.progress = progress;

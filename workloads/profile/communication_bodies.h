@@ -47,7 +47,8 @@ private:
     std::vector<UnevenExchange>& exchanges_;
     GroupTable group_table_;
     std::map<std::uint32_t, std::uint64_t> sequences_;  ///< next of each group
-    std::map<std::tuple<Texts::Id, Texts::Id, std::uint64_t>, std::uint32_t> group_of_;
+    std::map<std::tuple<StringInterner::Id, StringInterner::Id, std::uint64_t>, std::uint32_t>
+        group_of_;
     std::map<std::uint32_t, std::uint64_t> shortest_;  ///< time of communication kernels, by task
     std::uint64_t unknown_ = 0;
     std::uint64_t unmatched_ = 0;

@@ -17,8 +17,8 @@ namespace {
 /// Numbers that are equal for two runs if and only if their identity_of() is equal.
 struct Identity {
     std::uint32_t task = 0;
-    Texts::Id op = 0;
-    Texts::Id input_dims = 0;
+    StringInterner::Id op = 0;
+    StringInterner::Id input_dims = 0;
     std::uint64_t thread = 0;
     Identity(const RawTrace& raw, const RawGpuEvent& gpu) :
         task(gpu.task), thread(gpu.has_launch ? 1 + std::uint64_t{gpu.launch_thread} : 0) {

@@ -294,7 +294,7 @@ std::uint32_t EventCollector::stream_of(const TraceEvent& event) {
         {event.device.value_or(0), event.device.has_value(), raw_.texts.add(text)});
     if (key < streams_.size())
         return streams_[key];
-    const Texts::Id name =
+    const StringInterner::Id name =
         event.device && event.device != device_
             ? raw_.texts.add(fmt::format("device {} stream {}", *event.device, text))
             : raw_.texts.add(text);
@@ -386,14 +386,14 @@ void EventCollector::add_call(const TraceEvent& event) {
 
 void EventCollector::add_operator(const TraceEvent& event) {
     used_.add("operators");
-    const Texts::Id name = raw_.texts.add(event.name);
+    const StringInterner::Id name = raw_.texts.add(event.name);
     mark_phase(event, name);
     keep_operator(event, name);
 }
 
 void EventCollector::add_annotation(const TraceEvent& event) {
     const bool collective = event.name.starts_with("nccl:");
-    const Texts::Id name = raw_.texts.add(event.name);
+    const StringInterner::Id name = raw_.texts.add(event.name);
     if (mark_phase(event, name))
         used_.add("annotations");
     else if (collective)
@@ -405,7 +405,7 @@ void EventCollector::add_annotation(const TraceEvent& event) {
         keep_operator(event, name);
 }
 
-void EventCollector::keep_operator(const TraceEvent& event, Texts::Id name) {
+void EventCollector::keep_operator(const TraceEvent& event, StringInterner::Id name) {
     const bool convolution = !event.concrete_inputs.empty() && contains(event.name, "conv");
     OperatorKind kind;
     kind.name = name;
@@ -444,7 +444,7 @@ std::uint32_t EventCollector::communication_of(const TraceEvent& event) {
     return raw_.calls.add(call) + 1;
 }
 
-bool EventCollector::mark_phase(const TraceEvent& event, Texts::Id name) {
+bool EventCollector::mark_phase(const TraceEvent& event, StringInterner::Id name) {
     const Interval interval{event.start, event.start + event.duration};
     switch (meanings_.mark(name)) {
     case PhaseMark::kStep:

@@ -52,7 +52,7 @@ private:
     struct StreamKey {
         std::uint64_t device = 0;
         bool has_device = false;
-        Texts::Id text = 0;
+        StringInterner::Id text = 0;
         [[nodiscard]] std::array<std::uint64_t, 3> parts() const {
             return {device, has_device ? 1U : 0U, text};
         }
@@ -68,10 +68,10 @@ private:
     void add_call(const TraceEvent& event);
     void add_operator(const TraceEvent& event);
     void add_annotation(const TraceEvent& event);
-    void keep_operator(const TraceEvent& event, Texts::Id name);
+    void keep_operator(const TraceEvent& event, StringInterner::Id name);
     std::uint32_t communication_of(const TraceEvent& event);
     /// \returns whether the name marks a phase or step.
-    bool mark_phase(const TraceEvent& event, Texts::Id name);
+    bool mark_phase(const TraceEvent& event, StringInterner::Id name);
     void add_mirrored_step(const TraceEvent& event);
     void take_mirrored_steps();
     void sort_streams();
@@ -90,7 +90,7 @@ private:
     BigVector<std::uint64_t> elsewhere_;     ///< correlations of other devices' operations
     Distinct<StreamKey> stream_keys_;
     std::vector<std::uint32_t> streams_;  ///< index into raw_.streams, by key
-    std::unordered_map<Texts::Id, std::uint32_t> threads_;
+    std::unordered_map<StringInterner::Id, std::uint32_t> threads_;
     std::optional<std::uint64_t> device_;
     std::optional<std::uint64_t> only_device_;
     std::vector<std::int64_t> only_steps_;

@@ -73,7 +73,7 @@ bool launches_one_kernel(std::string_view name) {
 }
 
 template <class Answer, class Judge>
-Answer Meanings::judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge) {
+Answer Meanings::judged(StringInterner::Id text, std::optional<Answer> Known::*kept, Judge judge) {
     if (known_.size() <= text)
         known_.resize(texts_.size());
     std::optional<Answer>& answer = known_[text].*kept;
@@ -82,23 +82,23 @@ Answer Meanings::judged(Texts::Id text, std::optional<Answer> Known::*kept, Judg
     return *answer;
 }
 
-EventKind Meanings::category(Texts::Id text) {
+EventKind Meanings::category(StringInterner::Id text) {
     return judged(text, &Known::category, kind_of_category);
 }
 
-PhaseMark Meanings::mark(Texts::Id name) {
+PhaseMark Meanings::mark(StringInterner::Id name) {
     return judged(name, &Known::mark, mark_of_name);
 }
 
-CallKind Meanings::call(Texts::Id name) {
+CallKind Meanings::call(StringInterner::Id name) {
     return judged(name, &Known::call, kind_of_call);
 }
 
-bool Meanings::launches_kernel(Texts::Id call) {
+bool Meanings::launches_kernel(StringInterner::Id call) {
     return judged(call, &Known::launches_kernel, launches_one_kernel);
 }
 
-bool Meanings::communicates(Texts::Id kernel) {
+bool Meanings::communicates(StringInterner::Id kernel) {
     return judged(kernel, &Known::communicates, is_communication);
 }
 

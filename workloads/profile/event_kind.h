@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "workloads/profile/texts.h"
+#include "workloads/profile/string_interner.h"
 
 #include <cstdint>
 #include <optional>
@@ -44,14 +44,14 @@ enum class CallKind : std::uint8_t {
 class Meanings {
 public:
     /// `texts` must outlive this object and may grow.
-    explicit Meanings(const Texts& texts) : texts_(texts) {}
-    [[nodiscard]] EventKind category(Texts::Id text);
-    [[nodiscard]] PhaseMark mark(Texts::Id name);
-    [[nodiscard]] CallKind call(Texts::Id name);
+    explicit Meanings(const StringInterner& texts) : texts_(texts) {}
+    [[nodiscard]] EventKind category(StringInterner::Id text);
+    [[nodiscard]] PhaseMark mark(StringInterner::Id name);
+    [[nodiscard]] CallKind call(StringInterner::Id name);
     /// Whether a kernel of this name belongs to NCCL or another communication library.
-    [[nodiscard]] bool communicates(Texts::Id kernel);
+    [[nodiscard]] bool communicates(StringInterner::Id kernel);
     /// Whether a runtime or driver call launches one kernel.
-    [[nodiscard]] bool launches_kernel(Texts::Id call);
+    [[nodiscard]] bool launches_kernel(StringInterner::Id call);
 
 private:
     struct Known {
@@ -63,9 +63,9 @@ private:
     };
     /// The result of `judge` for the text, computed once.
     template <class Answer, class Judge>
-    Answer judged(Texts::Id text, std::optional<Answer> Known::*kept, Judge judge);
+    Answer judged(StringInterner::Id text, std::optional<Answer> Known::*kept, Judge judge);
 
-    const Texts& texts_;
+    const StringInterner& texts_;
     std::vector<Known> known_;  ///< by text
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "workloads/graph/execution_graph.h"
-#include "workloads/profile/texts.h"
+#include "workloads/profile/string_interner.h"
 
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class GpuWork : std::uint8_t { kKernel, kCommunication, kCopy };
 
 /// Properties that all launches of the same kernel share.
 struct GpuTask {
-    Texts::Id name = 0;
+    StringInterner::Id name = 0;
     std::uint32_t registers_per_thread = 0;
     Dim3 grid = kUnknownShape;
     Dim3 block = kUnknownShape;
@@ -38,10 +38,10 @@ inline constexpr std::uint32_t kNoRank = UINT32_MAX;
 
 /// What an operator states about the communication that it issues.
 struct CommunicationCall {
-    Texts::Id name = 0;  ///< "send", "all_to_allv"
-    Texts::Id datatype = 0;
-    Texts::Id in_splits = 0;  ///< "[6, 2]"
-    Texts::Id out_splits = 0;
+    StringInterner::Id name = 0;  ///< "send", "all_to_allv"
+    StringInterner::Id datatype = 0;
+    StringInterner::Id in_splits = 0;  ///< "[6, 2]"
+    StringInterner::Id out_splits = 0;
     std::uint64_t in_elements = 0;
     std::uint64_t out_elements = 0;
     std::uint32_t to_rank = kNoRank;  ///< of a send: the global rank that receives
@@ -56,13 +56,13 @@ struct CommunicationCall {
 
 /// Properties that calls of the same operator with the same tensors share.
 struct OperatorKind {
-    Texts::Id name = 0;
-    Texts::Id input_dims = 0;   ///< raw JSON
-    Texts::Id input_types = 0;  ///< raw JSON
-    std::uint32_t stride = 1;   ///< of a convolution
+    StringInterner::Id name = 0;
+    StringInterner::Id input_dims = 0;   ///< raw JSON
+    StringInterner::Id input_types = 0;  ///< raw JSON
+    std::uint32_t stride = 1;            ///< of a convolution
     // Set for calls that issue a collective:
-    Texts::Id group_name = 0;
-    Texts::Id group_ranks = 0;  ///< "[0, 1]"
+    StringInterner::Id group_name = 0;
+    StringInterner::Id group_ranks = 0;  ///< "[0, 1]"
     std::uint32_t group_size = 0;
     std::uint32_t communication = 0;  ///< 1 + index into RawTrace::calls; 0: it states nothing
     [[nodiscard]] std::array<std::uint64_t, 6> parts() const {
@@ -78,26 +78,26 @@ struct OperatorKind {
 
 /// What a trace states about one run of a communication kernel, except its times.
 struct CollectiveDetails {
-    Texts::Id name = 0;  ///< the kernel's own "Collective name"
-    Texts::Id datatype = 0;
-    Texts::Id group_name = 0;
-    Texts::Id group_ranks = 0;  ///< "[0, 1]"
-    Texts::Id algorithm = 0;
-    Texts::Id protocol = 0;
+    StringInterner::Id name = 0;  ///< the kernel's own "Collective name"
+    StringInterner::Id datatype = 0;
+    StringInterner::Id group_name = 0;
+    StringInterner::Id group_ranks = 0;  ///< "[0, 1]"
+    StringInterner::Id algorithm = 0;
+    StringInterner::Id protocol = 0;
     std::uint64_t in_elements = 0;
     std::uint64_t out_elements = 0;
     std::uint64_t group_size = 0;
-    Texts::Id in_splits = 0;  ///< of an all-to-all: parts for each member, in any unit
-    Texts::Id out_splits = 0;
+    StringInterner::Id in_splits = 0;  ///< of an all-to-all: parts for each member, in any unit
+    StringInterner::Id out_splits = 0;
     std::uint32_t to_rank = kNoRank;  ///< of a send: the global rank that receives
     std::uint32_t from_rank = kNoRank;
     /// Sends and receives of one call: a range of RawTrace::messages.
     std::uint32_t first_message = 0;
     std::uint32_t messages = 0;
     /// c10d's name for the call ("nccl:all_reduce") and its tensors, if recorded.
-    Texts::Id call = 0;
-    Texts::Id call_dims = 0;
-    Texts::Id call_types = 0;
+    StringInterner::Id call = 0;
+    StringInterner::Id call_dims = 0;
+    StringInterner::Id call_types = 0;
 };
 
 /// A send or receive of a communication kernel.
@@ -143,7 +143,7 @@ struct RawGpuEvent {
 };
 
 struct RawStream {
-    Texts::Id name = 0;
+    StringInterner::Id name = 0;
     std::uint64_t device = 0;
 };
 

@@ -5,7 +5,7 @@
 #include "workloads/profile/event.h"
 #include "workloads/profile/event_kind.h"
 #include "workloads/profile/gpu_event.h"
-#include "workloads/profile/texts.h"
+#include "workloads/profile/string_interner.h"
 
 #include <cstdint>
 #include <vector>

@@ -60,7 +60,8 @@ private:
         std::uint32_t index = 0;  ///< of the GPU event, or of the operator
     };
 
-    [[nodiscard]] Bytes bytes_of(Texts::Id datatype, std::uint64_t in, std::uint64_t out) const {
+    [[nodiscard]] Bytes
+    bytes_of(StringInterner::Id datatype, std::uint64_t in, std::uint64_t out) const {
         const auto width = element_width(raw_.texts[datatype]);
         const std::uint64_t elements = in > 0 ? in : out;
         return width && elements < (1ULL << 48U) ? width->bytes(elements) : Bytes();
@@ -70,7 +71,7 @@ private:
     void look_at(std::uint32_t index) {
         RawGpuEvent& gpu = raw_.gpu[index];
         CollectiveDetails& details = raw_.collectives[gpu.details];
-        const Texts::Id name = details.name != 0 ? details.name : details.call;
+        const StringInterner::Id name = details.name != 0 ? details.name : details.call;
         const Transfer transfer = transfer_of(raw_.texts[name]);
         if (transfer == Transfer::kNone) {
             if (gpu.has_launch && is_batch(raw_, details))
@@ -94,7 +95,7 @@ private:
         raw_.messages.push_back({peer, transfer == Transfer::kSend, bytes});
     }
 
-    [[nodiscard]] bool may_be_of_batch(Texts::Id call) const {
+    [[nodiscard]] bool may_be_of_batch(StringInterner::Id call) const {
         return transfer_of(raw_.texts[call]) != Transfer::kNone ||
                classify_collective(raw_.texts[call], "").has_value();
     }
@@ -251,7 +252,7 @@ bool is_batch(const RawTrace& raw, const CollectiveDetails& details) {
 
 bool is_point_to_point(const RawTrace& raw, const RawGpuEvent& gpu) {
     const CollectiveDetails& details = raw.collectives[gpu.details];
-    const Texts::Id name = details.name != 0 ? details.name : details.call;
+    const StringInterner::Id name = details.name != 0 ? details.name : details.call;
     return details.messages > 0 || transfer_of(raw.texts[name]) != Transfer::kNone ||
            (is_batch(raw, details) && !batched_kind(raw, gpu));
 }

@@ -46,7 +46,7 @@ struct RawStep {
 struct RawUpdate {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
-    Texts::Id name = 0;  ///< "Optimizer.step#AdamW.step"
+    StringInterner::Id name = 0;  ///< "Optimizer.step#AdamW.step"
 };
 
 /// Limits of the GPU and its SMs; 0 where the trace does not state one.
@@ -83,7 +83,7 @@ struct RawTrace {
     Distinct<GpuTask> tasks;
     Distinct<CommunicationCall> calls;
     Distinct<OperatorKind> operator_kinds;
-    Texts texts;
+    StringInterner texts;
 
     [[nodiscard]] std::string_view name_of(const RawGpuEvent& event) const {
         return texts[tasks[event.task].name];

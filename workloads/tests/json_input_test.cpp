@@ -37,17 +37,19 @@ std::string message(const std::string& text) {
     return "accepted";
 }
 
-using Texts = std::vector<std::string>;
+using StringInterner = std::vector<std::string>;
 
 TEST(JsonStream, PassesOnWhatWasNamedAndNothingElse) {
     const std::string text =
         R"({"a": [{"x": [1, 2.5, -3]}, "t", null], "b": {"a": [7]}, "c": [{"k": true}, {"k": {"l": 1}}]})";
-    EXPECT_EQ(taken(text, "/a/*"), (Texts{R"(/a/0={"x":[1,2.5,-3]})", R"(/a/1="t")", "/a/2=null"}));
-    EXPECT_EQ(taken(text, "/b"), (Texts{R"(/b={"a":[7]})"}));
-    EXPECT_EQ(taken(text, "/c/*/k"), (Texts{"/c/0/k=true", R"(/c/1/k={"l":1})"}));
-    EXPECT_EQ(taken(text, "/a/1"), (Texts{R"(/a/1="t")"}));
+    EXPECT_EQ(
+        taken(text, "/a/*"),
+        (StringInterner{R"(/a/0={"x":[1,2.5,-3]})", R"(/a/1="t")", "/a/2=null"}));
+    EXPECT_EQ(taken(text, "/b"), (StringInterner{R"(/b={"a":[7]})"}));
+    EXPECT_EQ(taken(text, "/c/*/k"), (StringInterner{"/c/0/k=true", R"(/c/1/k={"l":1})"}));
+    EXPECT_EQ(taken(text, "/a/1"), (StringInterner{R"(/a/1="t")"}));
     EXPECT_TRUE(taken(text, "/d").empty());
-    EXPECT_EQ(taken("[3, 4]", "/*"), (Texts{"/0=3", "/1=4"}));
+    EXPECT_EQ(taken("[3, 4]", "/*"), (StringInterner{"/0=3", "/1=4"}));
 }
 
 TEST(JsonStream, NamesTheByteOfAnError) {
@@ -113,14 +115,14 @@ TEST(JsonFields, SayWhatIsWrongWhere) {
 
 TEST(JsonBeginning, ListsTheFirstObjectsKeys) {
     const JsonBeginning one = json_beginning(R"( {"a": {"b": 1, "c": [2]}, "d\"e": "x:y", "f": [)");
-    EXPECT_EQ(one.keys, (Texts{"a", "d\\\"e", "f"}));
+    EXPECT_EQ(one.keys, (StringInterner{"a", "d\\\"e", "f"}));
     EXPECT_FALSE(one.list);
     EXPECT_FALSE(one.lines);
     const JsonBeginning list = json_beginning(R"([{"a": {"b": 1}, "c": 2}, {"d": 3}])");
-    EXPECT_EQ(list.keys, (Texts{"a", "c"}));
+    EXPECT_EQ(list.keys, (StringInterner{"a", "c"}));
     EXPECT_TRUE(list.list);
     const JsonBeginning lines = json_beginning("{\"a\": {}}\n{\"b\": 1}\n");
-    EXPECT_EQ(lines.keys, (Texts{"a"}));
+    EXPECT_EQ(lines.keys, (StringInterner{"a"}));
     EXPECT_TRUE(lines.lines);
     EXPECT_TRUE(json_beginning("hello").keys.empty());
     EXPECT_TRUE(json_beginning("").keys.empty());

@@ -29,12 +29,12 @@ CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most) {
     return policies;
 }
 
-Choice limited(Choice choice, std::uint32_t ranks, std::uint32_t most) {
+CollectiveConfig limited(CollectiveConfig choice, std::uint32_t ranks, std::uint32_t most) {
     if (most == 0 || choice.channels <= most)
         return choice;
     choice.channels = most;
     if (channels_for_a_peer(choice) != 0)
-        choice.of<NcclChoice>().peers_of_a_block = peers_at_once(choice, ranks);
+        choice.of<NcclConfig>().peers_of_a_block = peers_at_once(choice, ranks);
     return choice;
 }
 

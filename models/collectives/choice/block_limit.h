@@ -14,6 +14,7 @@ namespace switchfold {
 [[nodiscard]] CollectivePolicies limited(CollectivePolicies policies, std::uint32_t most);
 
 /// Applies the limit to a choice: rules that round up or count differently may still exceed it.
-[[nodiscard]] Choice limited(Choice choice, std::uint32_t ranks, std::uint32_t most);
+[[nodiscard]] CollectiveConfig
+limited(CollectiveConfig choice, std::uint32_t ranks, std::uint32_t most);
 
 }  // namespace switchfold

@@ -102,8 +102,8 @@ public:
         return channels(bytes, as_simple ? Protocol::kSimple : protocol);
     }
     /// Sets what the kernel has, given its channels of a peer, where a rank serves so many.
-    void set_blocks(Choice& choice, std::uint32_t served) const {
-        auto& own = choice.of<NcclChoice>();
+    void set_blocks(CollectiveConfig& choice, std::uint32_t served) const {
+        auto& own = choice.of<NcclConfig>();
         choice.channels = std::min(blocks_, own.for_a_peer * served);
         own.peers_of_a_block = peers_at_once(choice, served);
     }
@@ -144,7 +144,7 @@ bool is_exchange(CollectiveKind kind) {
            kind == CollectiveKind::kGather || kind == CollectiveKind::kScatter;
 }
 
-std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers) {
+std::uint32_t peers_at_once(const CollectiveConfig& choice, std::uint32_t peers) {
     return (channels_for_a_peer(choice) * peers + choice.channels - 1) / choice.channels;
 }
 
@@ -163,12 +163,12 @@ double share_of_warps(std::uint32_t peers) {
 
 namespace {
 
-Choice choice_of(
+CollectiveConfig choice_of(
     const CollectiveParams& params, const MachineView& machine, const MessageRules& rules,
     Bytes bytes, std::uint32_t served) {
-    Choice choice;
+    CollectiveConfig choice;
     choice.protocol = rules.protocol(bytes);
-    auto& own = choice.of<NcclChoice>();
+    auto& own = choice.of<NcclConfig>();
     own.for_a_peer = rules.channels_by(bytes, choice.protocol);
     own.chunk = step_of(params, machine, choice.protocol);
     if (choice.protocol == Protocol::kLl)
@@ -179,7 +179,7 @@ Choice choice_of(
 
 }  // namespace
 
-Choice choose_exchange(
+CollectiveConfig choose_exchange(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     Bytes bytes, std::uint32_t served) {
     return choice_of(params, machine, MessageRules(params, policy, machine), bytes, served);
@@ -196,7 +196,7 @@ UnevenChoice choose_uneven_exchange(
                 largest = std::max(largest, exchange.at(from, to));
     UnevenChoice found;
     found.choice = choice_of(params, machine, rules, Bytes(largest), machine.ranks);
-    auto& own = found.choice.of<NcclChoice>();
+    auto& own = found.choice.of<NcclConfig>();
     for (std::size_t pair = 0; pair < exchange.bytes.size(); ++pair) {
         const Bytes bytes(exchange.bytes[pair]);
         const bool stays = pair % (exchange.ranks + 1U) == 0;

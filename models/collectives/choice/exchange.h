@@ -17,7 +17,7 @@ namespace switchfold {
 /// among the ranks, whether a rank serves all of them or one; a peer gets more if its parts would
 /// be too long, fewer if they would be too short. The kernel has the blocks of those that it
 /// serves. Short messages use LL.
-[[nodiscard]] Choice choose_exchange(
+[[nodiscard]] CollectiveConfig choose_exchange(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     Bytes bytes, std::uint32_t served);
 
@@ -28,7 +28,7 @@ struct MessageChoice {
 };
 /// Configuration of an exchange whose messages differ.
 struct UnevenChoice {
-    Choice choice;                        ///< protocol and chunk are the largest message's
+    CollectiveConfig choice;              ///< protocol and chunk are the largest message's
     std::vector<MessageChoice> messages;  ///< in the order of UnevenExchange::bytes
 };
 /// The kernel has the blocks that the message with the most channels needs. Equal messages get the
@@ -39,7 +39,7 @@ struct UnevenChoice {
     const UnevenExchange& exchange);
 
 /// Of `peers` that it serves, those that a thread block of the exchange serves at once.
-[[nodiscard]] std::uint32_t peers_at_once(const Choice& choice, std::uint32_t peers);
+[[nodiscard]] std::uint32_t peers_at_once(const CollectiveConfig& choice, std::uint32_t peers);
 
 /// Share of a ring's warps that move one peer's data in each direction, in a thread block that
 /// serves `peers` at once (sendrecv.h: 20 warps where a ring has 16 and one that posts; they are

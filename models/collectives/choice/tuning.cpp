@@ -93,7 +93,8 @@ std::uint32_t channels_for(
 }
 
 std::uint32_t threads_for(
-    const CollectiveParams& params, const Choice& choice, const MachineView& machine, Bytes bytes) {
+    const CollectiveParams& params, const CollectiveConfig& choice, const MachineView& machine,
+    Bytes bytes) {
     constexpr std::uint32_t kDivisible = 128;
     constexpr std::uint32_t kFewest = 96;
     std::uint32_t threads = params_of(params, choice.protocol).threads;
@@ -107,7 +108,7 @@ std::uint32_t threads_for(
     return std::max(threads, fewest);
 }
 
-double missing_threads(const CollectiveParams& params, const Choice& choice) {
+double missing_threads(const CollectiveParams& params, const CollectiveConfig& choice) {
     const std::uint32_t all = params_of(params, choice.protocol).threads;
     if (choice.threads == 0 || choice.threads >= all)
         return 0;
@@ -117,7 +118,7 @@ double missing_threads(const CollectiveParams& params, const Choice& choice) {
 namespace {
 
 /// The in-switch all-reduce for this group: the variant requested, or NCCL's choice.
-Choice switched(
+CollectiveConfig switched(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call, const CostModel& cost) {
     const bool across = machine.machines > 1;
@@ -135,11 +136,11 @@ Choice switched(
     Time estimate = across ? cost.switched_tree(call.bytes) : cost.in_switch(call.bytes);
     if (algorithm == Algorithm::kCollnet)
         estimate = cost.collnet(call.bytes);
-    Choice choice;
+    CollectiveConfig choice;
     choice.algorithm = algorithm;
     choice.channels = policy.channels != 0 ? policy.channels : channels;
     choice.estimate = estimate;
-    auto& own = choice.of<NcclChoice>();
+    auto& own = choice.of<NcclConfig>();
     own.registered = registered;
     own.mode = policy.mode;
     own.own_mode = policy.own_mode.get();
@@ -180,7 +181,7 @@ std::optional<CollectivePolicy> tuned_policy(
 
 }  // namespace
 
-Choice choose_collective(
+CollectiveConfig choose_collective(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const CostModel cost(params, machine, call.kind);
@@ -197,9 +198,9 @@ Choice choose_collective(
     Protocol only = policy.protocol;
     if (only == Protocol::kAuto && machine.machines > 1)
         only = params.network_protocol;
-    Choice best;
+    CollectiveConfig best;
     best.estimate = kTimeMax;
-    const auto consider = [&](const Choice& choice) {
+    const auto consider = [&](const CollectiveConfig& choice) {
         if (words.allows(choice.algorithm) && choice.estimate < best.estimate)
             best = choice;
     };
@@ -227,7 +228,7 @@ Choice choose_collective(
             if (only == Protocol::kAuto && protocol == Protocol::kLl128 &&
                 (machine.pcie || !machine.one_generation))
                 continue;
-            Choice choice;
+            CollectiveConfig choice;
             choice.algorithm = algorithm;
             choice.protocol = protocol;
             choice.channels =

@@ -4,7 +4,7 @@
 #include "core/params.h"
 #include "interconnect/values.h"
 #include "models/collectives/choice/algorithm.h"
-#include "models/collectives/choice/choice.h"
+#include "models/collectives/choice/collective_config.h"
 #include "models/collectives/choice/nccl_words.h"
 #include "models/collectives/choice/policy_algorithm.h"
 #include "models/collectives/parameters.h"
@@ -131,9 +131,11 @@ struct CollectiveCall {
 /// down, and measured ones (h100_8g_2n_snellius, sophia_dgxa100_2.22.3_ar_*) grow with their bytes
 /// alone.
 [[nodiscard]] std::uint32_t threads_for(
-    const CollectiveParams& params, const Choice& choice, const MachineView& machine, Bytes bytes);
+    const CollectiveParams& params, const CollectiveConfig& choice, const MachineView& machine,
+    Bytes bytes);
 /// Share of its protocol's threads that a block lacks.
-[[nodiscard]] double missing_threads(const CollectiveParams& params, const Choice& choice);
+[[nodiscard]] double
+missing_threads(const CollectiveParams& params, const CollectiveConfig& choice);
 /// Limit on a collective's channels: the machine's; over PCIe also pcie_channels(); across
 /// machines, the number found by NCCL's search, which depends on the network interfaces
 /// (graph/search.cc ncclTopoDupChannels, graph/connect.cc ncclTopoPostset). Logs agree: 8 with four
@@ -143,7 +145,7 @@ struct CollectiveCall {
 
 /// Chooses algorithm, protocol and channels of a collective that a ring can perform, by NCCL's cost
 /// model: the least latency + bytes / bandwidth among everything that the policy allows.
-[[nodiscard]] Choice choose_collective(
+[[nodiscard]] CollectiveConfig choose_collective(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 

@@ -53,11 +53,11 @@ std::string why_no_copy(
     return {};
 }
 
-Choice choose_copy(
+CollectiveConfig choose_copy(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
-    Choice choice;
-    choice.own = CopyEngineChoice();
+    CollectiveConfig choice;
+    choice.own = CopyEngineConfig();
     choice.algorithm =
         policy.algorithm == Algorithm::kInSwitch ? Algorithm::kInSwitch : Algorithm::kDirect;
     choice.protocol = Protocol::kSimple;

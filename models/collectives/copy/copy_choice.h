@@ -17,7 +17,7 @@ namespace switchfold {
     const CollectiveCall& call);
 
 /// Peer-to-peer copies or, if requested, copies to all at once through the switch.
-[[nodiscard]] Choice choose_copy(
+[[nodiscard]] CollectiveConfig choose_copy(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 

@@ -16,8 +16,8 @@ public:
     serves(CollectiveKind /*kind*/, const CollectivePolicy& policy) const override {
         return policy.kernels == Kernels::kCopyEngine;
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
-        return choice.is<CopyEngineChoice>();
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<CopyEngineConfig>();
     }
 
     [[nodiscard]] std::vector<Algorithm> algorithms(CollectiveKind kind) const override {
@@ -51,16 +51,16 @@ public:
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return with_classic_kernels(policy);
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_copy(params, policy, group.machine(), call);
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& /*params*/, const Choice& /*choice*/) const override {
+    kernel(const CollectiveParams& /*params*/, const CollectiveConfig& /*choice*/) const override {
         return {};
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
         return {enum_name(choice.algorithm), "copy_engine", {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(

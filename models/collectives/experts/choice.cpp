@@ -149,11 +149,11 @@ ExpertsPolicy limited(ExpertsPolicy policy, std::uint32_t most) {
     return policy;
 }
 
-Choice choose_experts(
+CollectiveConfig choose_experts(
     const CollectiveParams& params, const ExpertsPolicy& policy, CollectiveKind kind,
     const ExpertExchange& exchange, std::uint32_t sms) {
-    Choice choice;
-    ExpertsChoice own;
+    CollectiveConfig choice;
+    ExpertsConfig own;
     own.library = library_of(policy);
     choice.own = own;
     if (own.library == ExpertsLibrary::kDeepepLowLatency) {

@@ -56,7 +56,7 @@ least_blocks(const ExpertsPolicy& policy, const ExpertExchange& exchange);
 [[nodiscard]] ExpertsPolicy limited(ExpertsPolicy policy, std::uint32_t most);
 
 /// Library, thread blocks and tokens per chunk.
-[[nodiscard]] Choice choose_experts(
+[[nodiscard]] CollectiveConfig choose_experts(
     const CollectiveParams& params, const ExpertsPolicy& policy, CollectiveKind kind,
     const ExpertExchange& exchange, std::uint32_t sms);
 

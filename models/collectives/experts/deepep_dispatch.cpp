@@ -43,7 +43,7 @@ RingShape deepep_shape(const ExpertsParams& params, const CollectiveSpec& spec) 
     const ExpertPayload payload = combine ? ExpertPayload::kBfloat16 : spec.experts->payload;
     return {
         spec.choice.channels / 2,
-        static_cast<std::uint32_t>(spec.choice.of<ExpertsChoice>().chunk),
+        static_cast<std::uint32_t>(spec.choice.of<ExpertsConfig>().chunk),
         params.ring_tokens,
         token_bytes(payload, spec.experts->hidden).all(),
         false,

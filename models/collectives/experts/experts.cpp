@@ -10,7 +10,7 @@ namespace switchfold {
 std::unique_ptr<RunningCollective> make_experts_collective(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec, MemberListener& listener,
     std::string& /*refused*/) {
-    const ExpertsLibrary library = spec.choice.of<ExpertsChoice>().library;
+    const ExpertsLibrary library = spec.choice.of<ExpertsConfig>().library;
     const bool dispatch = spec.kind == CollectiveKind::kMoeDispatch;
     if (library == ExpertsLibrary::kDeepepLowLatency)
         return dispatch ? make_low_latency_dispatch(environment, spec, listener)

@@ -16,8 +16,8 @@ public:
     serves(CollectiveKind kind, const CollectivePolicy& /*policy*/) const override {
         return is_experts(kind);
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
-        return choice.is<ExpertsChoice>();
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<ExpertsConfig>();
     }
 
     [[nodiscard]] StatedKernels stated(const CollectiveParams& params) const override {
@@ -41,7 +41,7 @@ public:
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return policy;
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& /*policy*/,
         const CollectiveCall& call, const CallGroup& /*group*/) const override {
         const ExpertsCall& experts = *call.experts;
@@ -52,18 +52,18 @@ public:
         return least_blocks(call.experts->policy, call.experts->exchange);
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& params, const Choice& choice) const override {
+    kernel(const CollectiveParams& params, const CollectiveConfig& choice) const override {
         ResidentShape shape{
             params.experts.threads, params.experts.registers_per_thread,
             params.experts.shared_memory, params.launch_latency, Time()};
-        if (choice.of<ExpertsChoice>().library == ExpertsLibrary::kDeepepLowLatency) {
+        if (choice.of<ExpertsConfig>().library == ExpertsLibrary::kDeepepLowLatency) {
             shape.threads = kLowLatencyThreads;
             shape.registers_per_thread = kLowLatencyRegisters;
         }
         return shape;
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
-        return {enum_name(choice.of<ExpertsChoice>().library), {}, {}};
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
+        return {enum_name(choice.of<ExpertsConfig>().library), {}, {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,

@@ -27,7 +27,7 @@ SwitchExperts::SwitchExperts(
 
 void SwitchExperts::begin(Time start) {
     std::vector<std::uint32_t> ranks;
-    const std::uint32_t most = spec_.choice.of<ExpertsChoice>().group_tables;
+    const std::uint32_t most = spec_.choice.of<ExpertsConfig>().group_tables;
     for (const GroupTables::Set& set : tables_.sets()) {
         if (most != 0 && groups_.size() == most) {
             refused_ = "as the policy says";

@@ -133,7 +133,7 @@ BlockNetwork::BlockNetwork(
     const std::uint32_t sides = exchanges ? 2 : 1;
     t.slice_overhead = p.slice_overhead.count() / sides;
     const double share =
-        exchanges ? share_of_warps(spec.choice.of<NcclChoice>().peers_of_a_block) : 1;
+        exchanges ? share_of_warps(spec.choice.of<NcclConfig>().peers_of_a_block) : 1;
     t.block_rate =
         Bandwidth(static_cast<std::uint64_t>(static_cast<double>(warps_rate(p).count()) * share)) *
         bundle;

@@ -33,7 +33,7 @@ ChunkShape shape_of(const CollectiveSpec& spec) {
 /// Trees use smaller chunks for small buffers, to fill their pipeline: the rules of NCCL's
 /// enqueue.cc, for Simple those before 2.20.
 std::uint64_t chunk_of(const CollectiveSpec& spec, std::uint64_t chunk, bool cut_simple) {
-    if (const std::uint64_t handed = spec.choice.of<NcclChoice>().chunk; handed != 0)
+    if (const std::uint64_t handed = spec.choice.of<NcclConfig>().chunk; handed != 0)
         return std::min(chunk, handed);
     if (!along_trees(spec))
         return chunk;

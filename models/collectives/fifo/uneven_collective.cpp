@@ -132,7 +132,7 @@ void UnevenCollective::add(
     network.listener = std::make_unique<ByProtocol>(listener, members_, rounds);
     network.chunk = std::min(
         BlockNetwork::max_chunk(environment.params, network.protocol, kStepShape),
-        spec_.choice.of<NcclChoice>().chunk);
+        spec_.choice.of<NcclConfig>().chunk);
     const std::uint32_t for_a_peer = channels_for_a_peer(spec_.choice);
     const std::uint64_t usual = std::min(network.chunk, largest_by(network.protocol) / for_a_peer);
     network.bundle =

@@ -135,7 +135,7 @@ HeadsCollective::HeadsCollective(
     listener_(listener),
     pieces_(nvls_chunks_of(environment.params, spec)),
     fused_(spec.choice.algorithm != Algorithm::kInSwitchRing),
-    registered_(spec.kind == CollectiveKind::kAllReduce && spec.choice.of<NcclChoice>().registered),
+    registered_(spec.kind == CollectiveKind::kAllReduce && spec.choice.of<NcclConfig>().registered),
     place_(spec.ranks.size()),
     parts_left_(spec.ranks.size(), spec.layout.machines.size() > 1 && rails.empty() ? 2 : 1),
     end_(spec.ranks.size()) {

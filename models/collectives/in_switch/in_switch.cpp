@@ -146,7 +146,7 @@ constexpr std::uint64_t kFewestHunks = 16;  // that show a motion
 InSwitchShape shape_of(const CollectiveParams& params, const CollectiveSpec& spec) {
     return in_switch_shape(
         params, spec.size(), spec.choice.channels, spec.bytes.count(),
-        spec.choice.of<NcclChoice>().registered, moved_bytes(spec.format()));
+        spec.choice.of<NcclConfig>().registered, moved_bytes(spec.format()));
 }
 
 PullAllReduce::PullAllReduce(
@@ -157,9 +157,9 @@ PullAllReduce::PullAllReduce(
     round_(shape_.reduce_round),
     unit_(unit_of(environment.params)),
     open_(std::size_t{n_} * spec.choice.channels),
-    commands_(spec.choice.of<NcclChoice>().mode == InSwitchMode::kCommand),
+    commands_(spec.choice.of<NcclConfig>().mode == InSwitchMode::kCommand),
     loops_(
-        {scheduler_, environment.params, ports_of_members(), group_->way(), spec.size() / n_,
+        {scheduler_, environment.params, ports_of_members(), group_->to_root(), spec.size() / n_,
          format_},
         shape_.pieces,
         std::vector<NvlsCopyWarps>(
@@ -196,7 +196,7 @@ PullLoad PullAllReduce::load(const CollectiveSpec& spec) const {
     for (const Bandwidth link : rates)
         rate += static_cast<double>(link.count());
     // A request goes to the root and to the members, their data back to it and on to the head.
-    const double answered = 4 * to_seconds(group_->way());
+    const double answered = 4 * to_seconds(group_->to_root());
     return {
         .heads = n_,
         .rounds = spec.bytes.count() / round_,

@@ -20,7 +20,7 @@ protected:
         MemberListener& listener, std::unique_ptr<ReductionGroup> group) :
         GroupCollective(environment, spec, listener, std::move(group)),
         params_(environment.params),
-        registered_(spec.choice.of<NcclChoice>().registered),
+        registered_(spec.choice.of<NcclConfig>().registered),
         format_(spec.format()),
         moved_(moved_bytes(format_)),
         end_(spec.ranks.size()),

@@ -26,7 +26,7 @@ NvlsLoops::NvlsLoops(
     scheduler_(machine.scheduler),
     params_(machine.params),
     ports_(std::move(machine.ports)),
-    way_(machine.way),
+    to_root_(machine.to_root),
     each_(machine.each),
     format_(machine.format),
     pieces_(pieces),
@@ -196,7 +196,7 @@ void NvlsLoops::await_piece(std::uint32_t member, std::uint32_t c) {
 void NvlsLoops::answer_poll(std::uint32_t member, std::uint32_t c) {
     NvlsBlock& b = block(member, c);
     // A poll goes round through the switch: up, down to the members, and the answers back.
-    const Poll poll = poll_until(b.poll_since, way_ * 4, scheduler_.now());
+    const Poll poll = poll_until(b.poll_since, to_root_ * 4, scheduler_.now());
     b.sampled = poll.sampled;
     post(Stage::kReduce, member, c, poll.answered);
 }
@@ -234,7 +234,7 @@ void NvlsLoops::delivered(
     if (slot.missing[head] > 0)
         return;
     // The last acknowledgement comes back to the head, whose post then goes out to all.
-    const Time posted = slot.delivered_at[head] + way_ * 4 + params_.in_switch_sync;
+    const Time posted = slot.delivered_at[head] + to_root_ * 4 + params_.in_switch_sync;
     slot.heads_at = std::max(slot.heads_at, posted);
     slot.heads += each_;
     if (slot.heads >= pieces_.working_heads(c, slot.loop))

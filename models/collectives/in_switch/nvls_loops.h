@@ -49,7 +49,7 @@ public:
         Scheduler& scheduler;
         const CollectiveParams& params;
         std::vector<RankPort*> ports;  ///< by member
-        Time way;                      ///< a member to the root of the reduction
+        Time to_root;                  ///< a member to the root of the reduction
         std::uint32_t each = 1;        ///< heads that each of these stands for
         OperandFormat format = {};     ///< of what is copied to where switches read, and back
     };
@@ -134,7 +134,7 @@ private:
     Scheduler& scheduler_;
     const CollectiveParams& params_;
     std::vector<RankPort*> ports_;
-    Time way_;
+    Time to_root_;
     std::uint32_t each_;
     OperandFormat format_;
     const NvlsChunks& pieces_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/collectives/choice/choice.h"
+#include "models/collectives/choice/collective_config.h"
 #include "models/collectives/choice/tuning.h"
 
 #include <cstdint>
@@ -62,6 +62,6 @@ public:
 
 /// A program's own, else the row of the word.
 [[nodiscard]] const SwitchMode& mode_of(const CollectivePolicy& policy);
-[[nodiscard]] const SwitchMode& mode_of(const NcclChoice& choice);
+[[nodiscard]] const SwitchMode& mode_of(const NcclConfig& choice);
 
 }  // namespace switchfold

@@ -48,7 +48,7 @@ const SwitchMode& mode_of(const CollectivePolicy& policy) {
     return policy.own_mode ? *policy.own_mode : shipped_mode(policy.mode);
 }
 
-const SwitchMode& mode_of(const NcclChoice& choice) {
+const SwitchMode& mode_of(const NcclConfig& choice) {
     return choice.own_mode != nullptr ? *choice.own_mode : shipped_mode(choice.mode);
 }
 

@@ -46,7 +46,7 @@ SwitchStages::SwitchStages(
     element_bytes_(spec.element_bytes),
     functional_(environment.functional),
     loops_(
-        {scheduler_, params_, ports_of(groups_.all->ranks, ports_), groups_.all->way(),
+        {scheduler_, params_, ports_of(groups_.all->ranks, ports_), groups_.all->to_root(),
          groups_.all->members / n_},
         pieces, copy_warps(work_.warps), work_.copies, *this),
     blocks_(std::size_t{n_} * pieces.channels()),

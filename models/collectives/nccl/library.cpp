@@ -47,7 +47,7 @@ std::unique_ptr<RunningCollective> make_in_switch(
         inside.layout = one_domain(spec.size());
         return make_heads_collective(environment, inside, listener, refused);
     }
-    return mode_of(spec.choice.of<NcclChoice>()).make(environment, spec, listener, refused);
+    return mode_of(spec.choice.of<NcclConfig>()).make(environment, spec, listener, refused);
 }
 
 /// One entry per algorithm.
@@ -113,7 +113,9 @@ public:
         return policy.kernels == Kernels::kClassic && !moves_by_copies(policy.algorithm) &&
                policy.algorithm != Algorithm::kProgram && !is_experts(kind);
     }
-    [[nodiscard]] bool made(const Choice& choice) const override { return choice.is<NcclChoice>(); }
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<NcclConfig>();
+    }
 
     [[nodiscard]] std::vector<Algorithm> algorithms(CollectiveKind kind) const override {
         std::vector<Algorithm> found;
@@ -142,7 +144,7 @@ public:
                     continue;
                 if (policy.protocol != Protocol::kAuto && policy.protocol != protocol)
                     continue;
-                Choice choice;
+                CollectiveConfig choice;
                 choice.algorithm = algorithm;
                 choice.protocol = protocol;
                 found.push_back(kernel(params, choice));
@@ -186,7 +188,7 @@ public:
         policy.algorithm = Algorithm::kRing;
         return policy;
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         const MachineView& machine = group.machine();
@@ -197,19 +199,19 @@ public:
                 one ? 1 : machine.ranks);
         }
         if (!all_reduce(call.kind) && policy.algorithm == Algorithm::kInSwitch) {
-            Choice choice;
+            CollectiveConfig choice;
             choice.algorithm = Algorithm::kInSwitch;
             choice.channels = policy.channels != 0 ? policy.channels : params.in_switch_channels;
             return choice;
         }
         return choose_collective(params, policy, machine, call);
     }
-    [[nodiscard]] bool shares_traced_kernel(const Choice& choice) const override {
+    [[nodiscard]] bool shares_traced_kernel(const CollectiveConfig& choice) const override {
         // Rings and trees share one kernel; in-switch reductions use another.
         return !reduces_in_switch(choice.algorithm);
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& params, const Choice& choice) const override {
+    kernel(const CollectiveParams& params, const CollectiveConfig& choice) const override {
         if (reduces_in_switch(choice.algorithm))
             return {
                 params.in_switch_threads, params.registers_per_thread, params.shared_memory,
@@ -222,8 +224,9 @@ public:
                 portion(protocol.threads_start, missing_threads(params, choice)),
             protocol.start_overhead};
     }
-    void distinguish(const Choice& choice, std::vector<std::uint64_t>& words) const override {
-        const auto& own = choice.of<NcclChoice>();
+    void
+    distinguish(const CollectiveConfig& choice, std::vector<std::uint64_t>& words) const override {
+        const auto& own = choice.of<NcclConfig>();
         words.insert(
             words.end(), {static_cast<std::uint64_t>(own.mode), own.registered ? 1U : 0U,
                           own.for_a_peer, own.chunk, own.peers_of_a_block});
@@ -235,8 +238,8 @@ public:
                               static_cast<std::uint64_t>(own.quantised.format), own.quantised.block,
                               own.quantised.scale_bytes});
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
-        const auto& own = choice.of<NcclChoice>();
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
+        const auto& own = choice.of<NcclConfig>();
         if (own.of_experts)
             return {enum_name(ExpertsLibrary::kNccl), {}, {}};
         const SwitchMode& mode = mode_of(own);

@@ -28,10 +28,10 @@ std::string why_no_peer_copies(
     return {};
 }
 
-Choice choose_peer_copies(
+CollectiveConfig choose_peer_copies(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
-    Choice choice;
+    CollectiveConfig choice;
     choice.algorithm = policy.algorithm;
     choice.channels = 0;
     PeerCopyPolicy copies = policy.copies;

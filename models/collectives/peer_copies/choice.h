@@ -14,7 +14,7 @@ namespace switchfold {
     Algorithm algorithm, const Topology& topology, const std::vector<std::uint32_t>& ranks);
 
 /// Algorithm and configuration of its copies; no thread blocks.
-[[nodiscard]] Choice choose_peer_copies(
+[[nodiscard]] CollectiveConfig choose_peer_copies(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 

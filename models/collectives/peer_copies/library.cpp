@@ -15,7 +15,7 @@ public:
     serves(CollectiveKind /*kind*/, const CollectivePolicy& policy) const override {
         return policy.kernels == Kernels::kClassic && moves_by_copies(policy.algorithm);
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
         return choice.is<PeerCopyPolicy>();
     }
 
@@ -46,16 +46,16 @@ public:
         policy.algorithm = Algorithm::kRing;
         return policy;
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_peer_copies(params, policy, group.machine(), call);
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& /*params*/, const Choice& /*choice*/) const override {
+    kernel(const CollectiveParams& /*params*/, const CollectiveConfig& /*choice*/) const override {
         return {};
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
         return {enum_name(choice.algorithm), "copies", {}};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(

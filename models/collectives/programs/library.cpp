@@ -29,8 +29,8 @@ public:
         return policy.kernels == Kernels::kClassic && policy.algorithm == Algorithm::kProgram &&
                kind != CollectiveKind::kMoeDispatch && kind != CollectiveKind::kMoeCombine;
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
-        return choice.is<ProgramChoice>();
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<ProgramConfig>();
     }
     [[nodiscard]] std::vector<Algorithm> algorithms(CollectiveKind kind) const override {
         const bool known = kind == CollectiveKind::kAllReduce ||
@@ -53,7 +53,7 @@ public:
     }
     [[nodiscard]] std::vector<ResidentShape>
     kernels(const CollectiveParams& params, const CollectivePolicy& policy) const override {
-        Choice choice;
+        CollectiveConfig choice;
         choice.protocol = policy.protocol == Protocol::kAuto ? Protocol::kSimple : policy.protocol;
         return {shape_of(params, choice, false)};
     }
@@ -97,7 +97,7 @@ public:
         policy.algorithm = Algorithm::kAuto;
         return policy;
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         const ProgramFile& file = *policy.algorithm.program;
@@ -110,7 +110,7 @@ public:
         if (ring.protocol == Protocol::kAuto)
             ring.protocol = file.protocol();
         const bool rings = call.kind != CollectiveKind::kAllToAll;
-        Choice choice = choose_collective(
+        CollectiveConfig choice = choose_collective(
             params, ring, group.machine(),
             {rings ? call.kind : CollectiveKind::kAllGather, call.bytes, call.datatype});
         shape.instances = file.instances(shape);
@@ -125,21 +125,22 @@ public:
         const auto proved = file.proved(shape);
         choice.algorithm = Algorithm::kProgram;
         choice.channels = proved->blocks;
-        choice.own = ProgramChoice{
+        choice.own = ProgramConfig{
             programs::number_of(policy.algorithm.program), shape.ranks, shape.per_machine,
             shape.instances, proved->uses_switches};
         return choice;
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& params, const Choice& choice) const override {
-        return shape_of(params, choice, choice.of<ProgramChoice>().uses_switches);
+    kernel(const CollectiveParams& params, const CollectiveConfig& choice) const override {
+        return shape_of(params, choice, choice.of<ProgramConfig>().uses_switches);
     }
-    void distinguish(const Choice& choice, std::vector<std::uint64_t>& words) const override {
-        const auto& own = choice.of<ProgramChoice>();
+    void
+    distinguish(const CollectiveConfig& choice, std::vector<std::uint64_t>& words) const override {
+        const auto& own = choice.of<ProgramConfig>();
         words.insert(words.end(), {std::uint64_t{own.file}, std::uint64_t{own.instances}});
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
-        const auto& own = choice.of<ProgramChoice>();
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
+        const auto& own = choice.of<ProgramConfig>();
         return {
             programs::file_of(own.file)->name(), enum_name(choice.protocol),
             own.uses_switches ? "a program of switches" : std::string_view()};
@@ -152,7 +153,7 @@ public:
 
 private:
     static ResidentShape
-    shape_of(const CollectiveParams& params, const Choice& choice, bool switches) {
+    shape_of(const CollectiveParams& params, const CollectiveConfig& choice, bool switches) {
         if (switches)
             return {
                 params.in_switch_threads, params.registers_per_thread, params.shared_memory,

@@ -185,7 +185,7 @@ const std::shared_ptr<const ProgramFile>& file_of(std::uint32_t number) {
     return numbered_files().at(number);
 }
 
-const Proved& program_of(const ProgramChoice& choice) {
+const Proved& program_of(const ProgramConfig& choice) {
     return *file_of(choice.file)->proved({choice.ranks, choice.per_machine, choice.instances});
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/json.h"
-#include "models/collectives/choice/choice.h"
+#include "models/collectives/choice/collective_config.h"
 #include "models/collectives/programs/program.h"
 
 #include <cstdint>
@@ -54,6 +54,6 @@ private:
 [[nodiscard]] std::uint32_t number_of(const std::shared_ptr<const ProgramFile>& file);
 [[nodiscard]] const std::shared_ptr<const ProgramFile>& file_of(std::uint32_t number);
 /// A choice's program.
-[[nodiscard]] const Proved& program_of(const ProgramChoice& choice);
+[[nodiscard]] const Proved& program_of(const ProgramConfig& choice);
 
 }  // namespace switchfold::programs

@@ -26,7 +26,7 @@ public:
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener) :
         spec_(spec),
-        program_(program_of(spec_.choice.of<ProgramChoice>()).program),
+        program_(program_of(spec_.choice.of<ProgramConfig>()).program),
         layout_(
             program_, spec.bytes.count(), spec.share(),
             piece_of(environment.params, spec, program_), 1),

@@ -25,7 +25,7 @@ SwitchSteps::SwitchSteps(
     ports_(environment.ports),
     spec_(spec),
     memory_(memory),
-    switches_(spec.choice.of<ProgramChoice>().uses_switches),
+    switches_(spec.choice.of<ProgramConfig>().uses_switches),
     client_(environment.fabric.add_client(*this)) {
     const std::uint32_t each =
         program.shape.per_machine == 0 ? program.shape.ranks : program.shape.per_machine;
@@ -142,7 +142,7 @@ void SwitchSteps::arrive(std::uint32_t index) {
     if (++barrier.come < members(machine))
         return;
     const Time way =
-        groups_.size() > machine && groups_[machine] ? groups_[machine]->way() : Time();
+        groups_.size() > machine && groups_[machine] ? groups_[machine]->to_root() : Time();
     for (std::uint32_t p = 0; p < machine_of_.size(); ++p) {
         if (machine_of_[p] != machine)
             continue;
@@ -264,7 +264,7 @@ void SwitchSteps::try_end(std::uint32_t index) {
         return;
     job.busy = false;
     // The last acknowledgement comes back to the block.
-    const std::uint64_t way = stores ? groups_[machine]->way().count() * 4 : 0;
+    const std::uint64_t way = stores ? groups_[machine]->to_root().count() * 4 : 0;
     post(Stage::kEnd, index, job.end + way);
 }
 

@@ -8,7 +8,7 @@ namespace switchfold {
 
 // Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
 CollectiveKey key_of(const CollectiveSpec& spec) {
-    const Choice& choice = spec.choice;
+    const CollectiveConfig& choice = spec.choice;
     CollectiveKey like{
         kNobodyLate,
         static_cast<std::uint64_t>(spec.kind),

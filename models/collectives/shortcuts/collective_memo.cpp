@@ -30,7 +30,7 @@ bool CollectiveMemo::undisturbed(const Ports& ports) const {
 }
 
 bool CollectiveMemo::recall(
-    const CollectiveKey& key, const PastRun::Joining& joining, const Ports& ports,
+    const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
     MemberListener& members, MemoListener& listener) {
     if (passing_ || watched_ != nullptr || !undisturbed(ports))
         return false;
@@ -39,7 +39,7 @@ bool CollectiveMemo::recall(
         record(key, joining, ports, members);
         return false;
     }
-    const PastRun& run = found->second;
+    const RecordedCollective& run = found->second;
     passing_ = {key, run, scheduler_.now(), 0, &members, &listener};
     may_be_disturbed_ = true;
     ++generation_;
@@ -49,7 +49,7 @@ bool CollectiveMemo::recall(
 }
 
 void CollectiveMemo::record(
-    CollectiveKey key, const PastRun::Joining& joining, const Ports& ports,
+    CollectiveKey key, const RecordedCollective::Joining& joining, const Ports& ports,
     const MemberListener& of) {
     Recording recording{std::move(key), world(scheduler_.now()), counts_.all(), {}};
     recording.run.joining = joining;
@@ -77,7 +77,7 @@ void CollectiveMemo::tell() {
     const auto& told = passing.run.told;
     telling_ = true;
     while (passing.next < told.size() && passing.joined + told[passing.next].at <= now) {
-        const PastRun::Told& t = told[passing.next++];
+        const RecordedCollective::Told& t = told[passing.next++];
         if (t.left > 0) {
             passing.members->on_round_done(t.position, t.left, t.all, now);
             continue;
@@ -130,7 +130,7 @@ void CollectiveMemo::ended(const MemberListener& of) {
         return;
     Recording recording = std::move(found->second);
     recordings_.erase(found);
-    PastRun::Joining& joining = recording.run.joining;
+    RecordedCollective::Joining& joining = recording.run.joining;
     if (joining.late && joining.spread <= recording.run.ignored()) {
         joining.late = false;
         recording.key = with_late(std::move(recording.key), kNobodyLate);

@@ -5,7 +5,7 @@
 #include "core/units.h"
 #include "models/collectives/rank_port.h"
 #include "models/collectives/shortcuts/collective_key.h"
-#include "models/collectives/shortcuts/past_run.h"
+#include "models/collectives/shortcuts/recorded_collective.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/probe.h"
 
@@ -52,7 +52,7 @@ public:
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
-        const CollectiveKey& key, const PastRun::Joining& joining, const Ports& ports,
+        const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
         MemberListener& members, MemoListener& listener);
     /// A recalled one's members may be told by this alone.
     [[nodiscard]] bool passes(const MemberListener& members) const {
@@ -79,12 +79,12 @@ private:
         CollectiveKey key;
         Time joined;                ///< its last member
         std::vector<double> begun;  ///< counts at that time
-        PastRun run;
+        RecordedCollective run;
     };
     /// A recalled collective.
     struct Passing {
         CollectiveKey key;
-        PastRun run;
+        RecordedCollective run;
         Time joined;
         std::size_t next = 0;  ///< of what its members are told
         MemberListener* members = nullptr;
@@ -102,7 +102,7 @@ private:
     void tell();
     void give_way();
     void record(
-        CollectiveKey key, const PastRun::Joining& joining, const Ports& ports,
+        CollectiveKey key, const RecordedCollective::Joining& joining, const Ports& ports,
         const MemberListener& of);
     /// Hears of kernels that begin to draw from these; of none if there are none.
     void listen(const Ports& ports);
@@ -111,7 +111,7 @@ private:
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    std::map<CollectiveKey, PastRun> past_;
+    std::map<CollectiveKey, RecordedCollective> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;

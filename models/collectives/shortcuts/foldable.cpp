@@ -5,9 +5,9 @@
 
 namespace switchfold {
 
-Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice) {
+Pattern pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfig& choice) {
     const bool reduces = kind == CollectiveKind::kAllReduce;
-    if (!choice.is<NcclChoice>())
+    if (!choice.is<NcclConfig>())
         return Pattern::kNone;
     switch (choice.algorithm) {
     case Algorithm::kRing:

@@ -15,7 +15,8 @@ enum class Pattern : std::uint8_t {
     kSwitches,     ///< all-reduces through the switches of one domain
     kSwitchTrees,  ///< all-reduces through the switches of each machine, trees between them
 };
-[[nodiscard]] Pattern pattern_of(CollectiveKind kind, Datatype datatype, const Choice& choice);
+[[nodiscard]] Pattern
+pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfig& choice);
 
 /// Whether what a policy makes of the kind may have a pattern: by NCCL's rings, trees, or switches
 /// that are read. Kinds other than all-reduces follow the policy of these as far as they can.

@@ -23,8 +23,8 @@ public:
     serves(CollectiveKind /*kind*/, const CollectivePolicy& policy) const override {
         return policy.kernels == Kernels::kStores;
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
-        return choice.is<StoresChoice>();
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<StoresConfig>();
     }
     [[nodiscard]] std::vector<Algorithm> algorithms(CollectiveKind kind) const override {
         if (!stores_know(kind))
@@ -59,20 +59,20 @@ public:
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return with_classic_kernels(policy);
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& /*params*/, const CollectivePolicy& /*policy*/,
         const CollectiveCall& /*call*/, const CallGroup& /*group*/) const override {
-        Choice choice;
+        CollectiveConfig choice;
         choice.algorithm = Algorithm::kInSwitch;
         choice.channels = 0;
-        choice.own = StoresChoice{};
+        choice.own = StoresConfig{};
         return choice;
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& /*params*/, const Choice& /*choice*/) const override {
+    kernel(const CollectiveParams& /*params*/, const CollectiveConfig& /*choice*/) const override {
         return {};
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
         return {enum_name(choice.algorithm), "stores", "stores of tiles"};
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(

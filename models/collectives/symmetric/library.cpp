@@ -15,8 +15,8 @@ public:
     serves(CollectiveKind /*kind*/, const CollectivePolicy& policy) const override {
         return policy.kernels == Kernels::kSymmetric;
     }
-    [[nodiscard]] bool made(const Choice& choice) const override {
-        return choice.is<SymmetricChoice>();
+    [[nodiscard]] bool made(const CollectiveConfig& choice) const override {
+        return choice.is<SymmetricConfig>();
     }
 
     [[nodiscard]] std::vector<Algorithm> algorithms(CollectiveKind kind) const override {
@@ -56,19 +56,19 @@ public:
     [[nodiscard]] CollectivePolicy instead(CollectivePolicy policy) const override {
         return with_classic_kernels(policy);
     }
-    [[nodiscard]] Choice choose(
+    [[nodiscard]] CollectiveConfig choose(
         const CollectiveParams& params, const CollectivePolicy& policy, const CollectiveCall& call,
         const CallGroup& group) const override {
         return choose_symmetric(params, policy, group.machine(), call);
     }
     [[nodiscard]] ResidentShape
-    kernel(const CollectiveParams& params, const Choice& /*choice*/) const override {
+    kernel(const CollectiveParams& params, const CollectiveConfig& /*choice*/) const override {
         const SymmetricParams& symmetric = params.symmetric;
         return {
             symmetric.threads, symmetric.registers_per_thread, symmetric.shared_memory,
             symmetric.launch_latency, Time()};
     }
-    [[nodiscard]] ChoiceWords words(const Choice& choice) const override {
+    [[nodiscard]] ChoiceWords words(const CollectiveConfig& choice) const override {
         return {
             enum_name(choice.algorithm),
             choice.protocol == Protocol::kLl ? "symmetric_ll" : "symmetric",

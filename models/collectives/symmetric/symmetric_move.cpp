@@ -172,13 +172,13 @@ std::string why_no_symmetric(
     return policy.algorithm == Algorithm::kInSwitch ? why_no_multicast(machine) : "";
 }
 
-Choice choose_symmetric(
+CollectiveConfig choose_symmetric(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call) {
     const Constants& constants = constants_of(params.tuner);
     const Estimate estimate(constants, machine, call);
-    Choice best;
-    best.own = SymmetricChoice();
+    CollectiveConfig best;
+    best.own = SymmetricConfig();
     double least = INFINITY;
     for (const Algorithm algorithm : {Algorithm::kDirect, Algorithm::kInSwitch}) {
         const bool multicast = algorithm == Algorithm::kInSwitch;

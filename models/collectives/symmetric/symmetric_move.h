@@ -39,7 +39,7 @@ symmetric_move(CollectiveKind kind, Algorithm algorithm, Protocol protocol);
 /// The kernel, its blocks and its time by NCCL's estimate (src/sym_kernels.cc): for each kernel the
 /// fewest blocks within 2.5 % of its best time, then the kernel with the least time, penalised by
 /// 2.5 % per block.
-[[nodiscard]] Choice choose_symmetric(
+[[nodiscard]] CollectiveConfig choose_symmetric(
     const CollectiveParams& params, const CollectivePolicy& policy, const MachineView& machine,
     const CollectiveCall& call);
 

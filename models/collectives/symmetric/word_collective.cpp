@@ -406,7 +406,7 @@ void WordCollective::on_store(
     Store& record = stores_[tag.index];
     keep_values(position, record.offset, packet.values);
     const std::uint32_t sender = position_of_worker(record.worker);
-    const Time back = group_ ? group_->way() * 2 : way(position, sender).latency;
+    const Time back = group_ ? group_->to_root() * 2 : way(position, sender).latency;
     const std::uint32_t block = block_of(record.worker);
     Block& b = blocks_[block];
     b.acknowledged = std::max(b.acknowledged, visible + back);

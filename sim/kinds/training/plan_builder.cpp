@@ -10,7 +10,7 @@
 #include "sim/workload/learning_plan.h"
 #include "sim/workload/plan_preparation.h"
 #include "training/memory/step/step_alone.h"
-#include "training/placement/planned_cut.h"
+#include "training/placement/placed_step.h"
 
 #include <fmt/format.h>
 
@@ -114,7 +114,7 @@ private:
             context().fail_all(problems);
     }
 
-    void note_updates(const PlannedStep& step, const PlannedMemory& memory) {
+    void note_updates(const TrainingStep& step, const StepMemory& memory) {
         const auto compared = compare_with_batch(step, memory);
         if (!compared || compared->planned <= compared->batch)
             return;
@@ -189,10 +189,10 @@ private:
                 "/workload/plan/placement",
                 "divides replicas, and learning's averages, shares and members are of whole "
                 "ones; expected none");
-        const PlannedPlacement& cut = *prepared.cut;
+        const PlacedStep& cut = *prepared.cut;
         ParallelPlan whole = cut.plan();
         whole.pipeline = 1;
-        prepared.step = std::make_unique<PlannedStep>(
+        prepared.step = std::make_unique<TrainingStep>(
             Network(cut.network()), KernelTimes(cut.times()), std::move(whole));
     }
 
@@ -237,7 +237,7 @@ private:
                 "learning's shares");
     }
 
-    void fold(const PlannedStep& step) {
+    void fold(const TrainingStep& step) {
         out().folded = std::make_shared<const FoldedStep>(folded_step(step, context().system()));
         out().graph = out().folded->probe();
         const ParallelPlan& plan = step.plan();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/access/access_schedule.h"
 #include "training/memory/access/network_schedule.h"
+#include "training/memory/access/tensor_uses.h"
 #include "training/network/network.h"
 
 #include <cstdint>
@@ -48,7 +48,7 @@ protected:
     const Network& network_;
     const NetworkScheduleOptions& options_;
     std::vector<LayerItems> layers_;
-    AccessSchedule schedule_;
+    TensorUses schedule_;
 
 private:
     std::uint32_t add(const std::string& name, MemoryClass kind, std::uint64_t bytes);

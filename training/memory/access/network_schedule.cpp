@@ -20,7 +20,7 @@ public:
         std::span<const LayerTimes> times) :
         LayerItemTable(network, options), times_(times), blocks_(options.again) {}
 
-    AccessSchedule take() {
+    TensorUses take() {
         schedule_.name = network_.name;
         if (options_.passes.empty())
             whole_network();
@@ -154,7 +154,7 @@ private:
         return times_.empty() ? LayerTimes{} : times_[layer];
     }
 
-    static void open(AccessStep& step, std::uint32_t item, bool writes, bool anew = false) {
+    static void open(LayerUse& step, std::uint32_t item, bool writes, bool anew = false) {
         if (item == kNoItem)
             return;
         const auto found =
@@ -167,19 +167,19 @@ private:
             found->writes = found->writes || writes;
     }
 
-    void open_weights(AccessStep& step, std::uint32_t i, bool writes) {
+    void open_weights(LayerUse& step, std::uint32_t i, bool writes) {
         open(step, layers_[i].weights, writes);
         if (const auto shared = network_.layers[i].shares)
             open(step, layers_[owner(*shared)].weights, writes);
     }
 
-    [[nodiscard]] AccessStep
-    step_of(const char* what, StepKind kind, std::uint32_t i, double seconds) const {
+    [[nodiscard]] LayerUse
+    step_of(const char* what, UseKind kind, std::uint32_t i, double seconds) const {
         return {what + network_.layers[i].name, kind, seconds, {}, i, micro_batch_};
     }
 
     void forward(std::uint32_t i) {
-        AccessStep step = step_of("F ", StepKind::kForward, i, times(i).forward);
+        LayerUse step = step_of("F ", UseKind::kForward, i, times(i).forward);
         open_weights(step, i, false);
         open(step, layers_[i].input, false, true);
         for (const std::uint32_t input : network_.layers[i].inputs) {
@@ -236,7 +236,7 @@ private:
     /// What layers before `made` of the block made again, as far as this step of the block or a
     /// later one reads it.
     void open_made_again(
-        AccessStep& step, const LayerRange& block, std::uint32_t made, std::uint32_t at) const {
+        LayerUse& step, const LayerRange& block, std::uint32_t made, std::uint32_t at) const {
         for (std::uint32_t layer = block.first; layer < made; ++layer) {
             if (layer < block.end && at <= read_until_[layer - block.first])
                 open(step, layers_[layer].output_again, false);
@@ -246,7 +246,7 @@ private:
     }
 
     void again(std::uint32_t i, const LayerRange& block) {
-        AccessStep step = step_of("again ", StepKind::kAgain, i, times(i).forward);
+        LayerUse step = step_of("again ", UseKind::kAgain, i, times(i).forward);
         open_weights(step, i, false);
         open(step, layers_[i].input, false);
         for (const std::uint32_t input : network_.layers[i].inputs)
@@ -261,7 +261,7 @@ private:
     /// A pass of its own for the gradients of weights.
     void weight_gradient(std::uint32_t i) {
         const Layer& layer = network_.layers[i];
-        AccessStep step = step_of("W ", StepKind::kBackward, i, times(i).weight_gradient);
+        LayerUse step = step_of("W ", UseKind::kBackward, i, times(i).weight_gradient);
         if (step.seconds > 0 && kept_tensors(layer).input) {
             open(step, layers_[i].input, false);
             for (const std::uint32_t input : layer.inputs)
@@ -275,8 +275,8 @@ private:
         const Layer& layer = network_.layers[i];
         const KeptTensors kept = kept_tensors(layer);
         const LayerTimes t = times(i);
-        AccessStep step = step_of(
-            "B ", StepKind::kBackward, i,
+        LayerUse step = step_of(
+            "B ", UseKind::kBackward, i,
             t.input_gradient + (which == Gradients::kBoth ? t.weight_gradient : 0));
         const auto read = [&](std::uint32_t item) {
             open(step, item, false);
@@ -316,7 +316,7 @@ private:
     }
 
     /// The gradient of a layer's output; the first layer whose backward opens it makes it.
-    void open_gradient(AccessStep& step, std::uint32_t layer, bool writes) {
+    void open_gradient(LayerUse& step, std::uint32_t layer, bool writes) {
         open(step, layers_[layer].output_gradient, writes, !has_gradient_[layer]);
         has_gradient_[layer] = true;
     }
@@ -324,7 +324,7 @@ private:
     void update(std::uint32_t i) {
         if (network_.layers[i].parameters == 0)
             return;
-        AccessStep step = step_of("U ", StepKind::kUpdate, i, times(i).update);
+        LayerUse step = step_of("U ", UseKind::kUpdate, i, times(i).update);
         open(step, layers_[i].weights, true);
         open(step, layers_[i].gradient, false);
         open(step, layers_[i].moments, true);
@@ -334,8 +334,8 @@ private:
     /// Keeps items open during updates that run between two steps of a pass if both steps have them
     /// open, as without updates.
     void stay_over_updates() {
-        std::vector<AccessStep>& steps = schedule_.steps;
-        const auto updates = [&](std::size_t at) { return steps[at].kind == StepKind::kUpdate; };
+        std::vector<LayerUse>& steps = schedule_.steps;
+        const auto updates = [&](std::size_t at) { return steps[at].kind == UseKind::kUpdate; };
         for (std::size_t at = 1; at < steps.size(); ++at) {
             if (!updates(at))
                 continue;
@@ -366,7 +366,7 @@ private:
 
 }  // namespace
 
-AccessSchedule network_schedule(
+TensorUses network_schedule(
     const Network& network, const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times) {
     SWITCHFOLD_CHECK(

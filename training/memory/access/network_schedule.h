@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/access/access_schedule.h"
 #include "training/memory/access/device_passes.h"
+#include "training/memory/access/tensor_uses.h"
 #include "training/network/network.h"
 #include "training/plan/step/recomputed_layers.h"
 
@@ -59,7 +59,7 @@ struct NetworkScheduleOptions {
 /// own output: nothing is computed in place, and no gradient is a view of another. Weights shared
 /// by several layers have one gradient, which stays open from its first layer to the update.
 /// `times`: by layer; empty: unknown.
-[[nodiscard]] AccessSchedule network_schedule(
+[[nodiscard]] TensorUses network_schedule(
     const Network& network, const NetworkScheduleOptions& options,
     std::span<const LayerTimes> times = {});
 

@@ -85,7 +85,7 @@ class Builder {
 public:
     Builder(Table& operators, Table& tensors) : operators_(operators), tensors_(tensors) {}
 
-    AccessSchedule take() {
+    TensorUses take() {
         read_tensors();
         read_operators();
         if (problems_.empty() && schedule_.steps.empty())
@@ -110,14 +110,14 @@ private:
         }
     }
 
-    std::optional<StepKind> kind_of(const Table::Row& row) {
+    std::optional<UseKind> kind_of(const Table::Row& row) {
         const std::string& stage = operators_.cell(row, "stage");
         if (stage == "forward")
-            return StepKind::kForward;
+            return UseKind::kForward;
         if (stage == "backward")
-            return StepKind::kBackward;
+            return UseKind::kBackward;
         if (stage == "optimizer")
-            return StepKind::kUpdate;
+            return UseKind::kUpdate;
         operators_.fail(
             row.line,
             fmt::format("stage is \"{}\"; expected forward, backward or optimizer", stage));
@@ -169,14 +169,14 @@ private:
 
     void open(
         const std::vector<std::uint64_t>& read, const std::vector<std::uint64_t>& written,
-        StepKind kind) {
+        UseKind kind) {
         const auto step = static_cast<std::uint32_t>(schedule_.steps.size());
         const auto touch = [&](std::uint64_t id, bool writes) {
             Storage& storage = storages_[id];
             storage.read_first = storage.read_first || (!writes && !storage.written);
             storage.written = storage.written || writes;
-            storage.of_optimizer = storage.of_optimizer || kind == StepKind::kUpdate;
-            storage.in_forward = storage.in_forward || kind == StepKind::kForward;
+            storage.of_optimizer = storage.of_optimizer || kind == UseKind::kUpdate;
+            storage.in_forward = storage.in_forward || kind == UseKind::kForward;
             storage.steps.insert(step);
             writes_[{step, id}] = writes_[{step, id}] || writes;
         };
@@ -216,12 +216,12 @@ private:
     std::map<std::uint64_t, Storage> storages_;
     std::map<std::pair<std::uint32_t, std::uint64_t>, bool> writes_;  ///< by step and storage
     std::vector<Problem> problems_;
-    AccessSchedule schedule_;
+    TensorUses schedule_;
 };
 
 }  // namespace
 
-AccessSchedule parse_operator_schedule(
+TensorUses parse_operator_schedule(
     std::string_view operators, std::string_view tensors, const std::string& label) {
     Table steps(
         operators, label,
@@ -234,12 +234,12 @@ AccessSchedule parse_operator_schedule(
         problems.insert(problems.end(), items.problems().begin(), items.problems().end());
         throw ConfigError(std::move(problems));
     }
-    AccessSchedule schedule = Builder(steps, items).take();
+    TensorUses schedule = Builder(steps, items).take();
     schedule.name = label;
     return schedule;
 }
 
-AccessSchedule read_operator_schedule(
+TensorUses read_operator_schedule(
     const std::filesystem::path& operators, const std::filesystem::path& tensors) {
     return parse_operator_schedule(
         read_text(WholeFile(operators).path()), read_text(WholeFile(tensors).path()),

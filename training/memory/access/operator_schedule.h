@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/access/access_schedule.h"
+#include "training/memory/access/tensor_uses.h"
 
 #include <filesystem>
 #include <string>
@@ -18,9 +18,9 @@ namespace switchfold {
 /// 6]"), Operator_cudatime (us), stage (forward, backward, optimizer). Columns of tensors:
 /// TensorID, TensorNumElement, TensorEachByte, TensorStorgeid. Throws ConfigError "file: line N:
 /// what; what was expected" with all problems, IoError if a file cannot be read.
-[[nodiscard]] AccessSchedule read_operator_schedule(
+[[nodiscard]] TensorUses read_operator_schedule(
     const std::filesystem::path& operators, const std::filesystem::path& tensors);
-[[nodiscard]] AccessSchedule parse_operator_schedule(
+[[nodiscard]] TensorUses parse_operator_schedule(
     std::string_view operators, std::string_view tensors, const std::string& label);
 
 }  // namespace switchfold

@@ -5,8 +5,8 @@
 
 namespace switchfold {
 
-AccessSchedule parameter_chain(const Network& network, const ChainOptions& options) {
-    AccessSchedule schedule;
+TensorUses parameter_chain(const Network& network, const ChainOptions& options) {
+    TensorUses schedule;
     schedule.name = network.name;
     const auto layers = static_cast<std::uint32_t>(network.layers.size());
     const auto rounded = [&](std::uint64_t elements) {
@@ -42,13 +42,13 @@ AccessSchedule parameter_chain(const Network& network, const ChainOptions& optio
     for (std::uint32_t l = 1; l <= layers; ++l)
         schedule.steps.push_back(
             {fmt::format("F_{}", l),
-             StepKind::kForward,
+             UseKind::kForward,
              0,
              {{w(l), false}, {l - 1, l == 1}, {l, true}}});
     for (std::uint32_t l = layers; l > 0; --l) {
-        AccessStep step{
+        LayerUse step{
             fmt::format("B_{}", l),
-            StepKind::kBackward,
+            UseKind::kBackward,
             0,
             {{w(l), true}, {g(l), true}, {h(l), true}, {l - 1, false}, {l, false}, {d(l), true}}};
         if (l > 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/access/access_schedule.h"
+#include "training/memory/access/tensor_uses.h"
 #include "training/network/network.h"
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct ChainOptions {
 /// The schedule that GeePS declares in Caffe for a chain of layers, from a table of layers with
 /// parameters: F_l opens w_l, a_(l-1), a_l; B_l opens g_l, w_l, h_l (a moment of the optimizer),
 /// a_(l-1), a_l, d_l, d_(l-1). Weights and gradients are in the staging area while open and are
-/// never pinned, as in GeePS. The schedule has no pools, activation functions or skip connections:
-/// it serves to compare planners, not to model a network. The table's `inputs` are ignored.
-[[nodiscard]] AccessSchedule parameter_chain(const Network& network, const ChainOptions& options);
+/// never retained, as in GeePS. The schedule has no pools, activation functions or skip
+/// connections: it serves to compare planners, not to model a network. The table's `inputs` are
+/// ignored.
+[[nodiscard]] TensorUses parameter_chain(const Network& network, const ChainOptions& options);
 
 }  // namespace switchfold

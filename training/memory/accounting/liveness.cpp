@@ -5,7 +5,7 @@
 
 namespace switchfold {
 
-std::vector<std::uint64_t> live_bytes(const AccessSchedule& schedule) {
+std::vector<std::uint64_t> live_bytes(const TensorUses& schedule) {
     const std::size_t steps = schedule.steps.size();
     std::vector<std::size_t> first(schedule.items.size(), steps);
     std::vector<std::size_t> last(schedule.items.size(), 0);
@@ -24,12 +24,12 @@ std::vector<std::uint64_t> live_bytes(const AccessSchedule& schedule) {
     return live;
 }
 
-std::uint64_t peak_of_live_bytes(const AccessSchedule& schedule) {
+std::uint64_t peak_of_live_bytes(const TensorUses& schedule) {
     const std::vector<std::uint64_t> live = live_bytes(schedule);
     return *std::max_element(live.begin(), live.end());
 }
 
-std::uint64_t open_bytes(const AccessSchedule& schedule, std::size_t step) {
+std::uint64_t open_bytes(const TensorUses& schedule, std::size_t step) {
     std::uint64_t sum = 0;
     for (const ItemAccess& access : schedule.steps[step].open)
         sum += schedule.items[access.item].bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "training/memory/pinning/optimal.h"
+#include "training/memory/offload/optimal.h"
 
 #include "training/memory/access/network_schedule.h"
 #include "training/network/zoo/zoo.h"
@@ -13,25 +13,25 @@ namespace {
 void plan(benchmark::State& state, const char* network, std::uint32_t batch, Staging staging) {
     NetworkScheduleOptions options;
     options.batch = batch;
-    const AccessSchedule schedule = network_schedule(*find_network(network), options);
-    const PinProblem problem = pin_problem(schedule, staging);
+    const TensorUses schedule = network_schedule(*find_network(network), options);
+    const OffloadProblem problem = offload_problem(schedule, staging);
     const std::uint64_t capacity = 80'000'000'000ULL - schedule.resident_bytes;
-    PinChoice choice;
+    OffloadChoice choice;
     for ([[maybe_unused]] auto _ : state)
-        benchmark::DoNotOptimize(choice = pin_optimally(problem, capacity));
+        benchmark::DoNotOptimize(choice = retain_optimally(problem, capacity));
     state.SetLabel(choice.refusal);
     state.counters["candidates"] = static_cast<double>(problem.size());
     state.counters["flags"] = choice.certificate.flags;
     state.counters["windows"] = choice.certificate.windows_tried;
-    state.counters["pinned_share"] =
-        choice.pinned.empty() ? -1.0
-                              : static_cast<double>(pinned_bytes(problem, choice.pinned)) /
-                                    static_cast<double>(problem.total());
+    state.counters["retained_share"] =
+        choice.retained.empty() ? -1.0
+                                : static_cast<double>(retained_bytes(problem, choice.retained)) /
+                                      static_cast<double>(problem.total());
     state.counters["gap_MiB"] =
-        choice.pinned.empty()
+        choice.retained.empty()
             ? -1.0
             : static_cast<double>(
-                  choice.certificate.saved_at_most - saved_bytes(problem, choice.pinned)) /
+                  choice.certificate.saved_at_most - saved_bytes(problem, choice.retained)) /
                   (1U << 20U);
 }
 

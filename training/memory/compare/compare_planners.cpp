@@ -3,7 +3,7 @@
 
 #include "training/memory/compare/largest_batch.h"
 #include "training/memory/copies/fastest.h"
-#include "training/memory/pinning/first_fit.h"
+#include "training/memory/offload/first_fit.h"
 
 #include <algorithm>
 
@@ -11,29 +11,29 @@ namespace switchfold {
 
 namespace {
 
-std::optional<PinGain> gain(const PinningPlan& more, const PinningPlan& less) {
+std::optional<PinGain> gain(const OffloadPlan& more, const OffloadPlan& less) {
     if (!more.refusal.empty() || !less.refusal.empty())
         return {};
     const auto difference = [](std::uint64_t a, std::uint64_t b) {
         return static_cast<std::int64_t>(a) - static_cast<std::int64_t>(b);
     };
     return PinGain{
-        difference(more.pinned_bytes, less.pinned_bytes),
+        difference(more.retained_bytes, less.retained_bytes),
         difference(more.saved_bytes, less.saved_bytes)};
 }
 
 /// GeePS takes candidates from a hash map, so its result depends on their order.
-std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std::uint64_t memory) {
+std::optional<OrderSpread> spread_of_orders(const TensorUses& schedule, std::uint64_t memory) {
     if (memory < schedule.resident_bytes)
         return {};
-    const PinProblem problem = pin_problem(schedule, Staging::kDoublePeak);
+    const OffloadProblem problem = offload_problem(schedule, Staging::kDoublePeak);
     OrderSpread spread;
     for (std::uint64_t seed = 0; seed < kSeededOrders; ++seed) {
-        const auto pinned =
+        const auto retained =
             first_fit(problem, memory - schedule.resident_bytes, seeded_order(problem, seed));
-        if (!pinned)
+        if (!retained)
             return {};
-        const std::uint64_t bytes = pinned_bytes(problem, *pinned);
+        const std::uint64_t bytes = retained_bytes(problem, *retained);
         spread.least = seed == 0 ? bytes : std::min(spread.least, bytes);
         spread.most = std::max(spread.most, bytes);
         spread.mean += static_cast<double>(bytes) / kSeededOrders;
@@ -41,32 +41,32 @@ std::optional<OrderSpread> spread_of_orders(const AccessSchedule& schedule, std:
     return spread;
 }
 
-PinningPlan planned(
-    const AccessSchedule& schedule, const ComparedPlanner& one, std::uint64_t memory,
+OffloadPlan planned(
+    const TensorUses& schedule, const ComparedPlanner& one, std::uint64_t memory,
     const CopyRates& rates, const OptimalOptions& optimal) {
-    PinningOptions options;
+    OffloadPlanOptions options;
     options.planner = one.planner;
     options.staging = one.staging;
     options.memory = memory;
     options.optimal = optimal;
-    return one.planner == PinPlanner::kFastest ? fastest_pinning(schedule, options, rates)
-                                               : plan_pinning(schedule, options);
+    return one.planner == OffloadPlanner::kFastest ? fastest_offload(schedule, options, rates)
+                                                   : plan_offload(schedule, options);
 }
 
 }  // namespace
 
-bool has_convolutions(const AccessSchedule& schedule) {
+bool has_convolutions(const TensorUses& schedule) {
     return std::any_of(schedule.items.begin(), schedule.items.end(), [](const MemoryItem& item) {
         return item.read_by_convolution;
     });
 }
 
 ComparedMemory compare_planners(
-    const AccessSchedule& schedule, std::uint64_t memory, const CopyRates& rates,
+    const TensorUses& schedule, std::uint64_t memory, const CopyRates& rates,
     const OptimalOptions& optimal) {
     ComparedMemory compared;
     compared.memory = memory;
-    const auto find = [&](PinPlanner planner, Staging staging) -> const PinningPlan& {
+    const auto find = [&](OffloadPlanner planner, Staging staging) -> const OffloadPlan& {
         return std::find_if(
                    compared.plans.begin(), compared.plans.end(),
                    [&](const ComparedPlan& one) {
@@ -75,16 +75,16 @@ ComparedMemory compare_planners(
             ->plan;
     };
     for (const ComparedPlanner& one : kComparedPlanners) {
-        if (one.planner == PinPlanner::kOffloadConv && !has_convolutions(schedule))
+        if (one.planner == OffloadPlanner::kOffloadConv && !has_convolutions(schedule))
             continue;
         ComparedPlan plan{planned(schedule, one, memory, rates, optimal), {}, {}};
         if (plan.plan.refusal.empty())
             plan.replay = replay_copies(schedule, plan.plan, memory, rates);
         compared.plans.push_back(std::move(plan));
     }
-    const PinningPlan& exact = find(PinPlanner::kOptimal, Staging::kDoublePeak);
-    compared.by_programme = gain(exact, find(PinPlanner::kFirstFit, Staging::kDoublePeak));
-    compared.by_staging = gain(find(PinPlanner::kOptimal, Staging::kWindow), exact);
+    const OffloadPlan& exact = find(OffloadPlanner::kOptimal, Staging::kDoublePeak);
+    compared.by_programme = gain(exact, find(OffloadPlanner::kFirstFit, Staging::kDoublePeak));
+    compared.by_staging = gain(find(OffloadPlanner::kOptimal, Staging::kWindow), exact);
     compared.orders = spread_of_orders(schedule, memory);
     return compared;
 }
@@ -103,9 +103,9 @@ void find_largest_batches(
     }
 }
 
-std::vector<std::uint64_t> interesting_memories(const AccessSchedule& schedule, std::size_t many) {
+std::vector<std::uint64_t> interesting_memories(const TensorUses& schedule, std::size_t many) {
     constexpr std::uint64_t kMiB = 1U << 20U;
-    const PinProblem problem = pin_problem(schedule, Staging::kWindow);
+    const OffloadProblem problem = offload_problem(schedule, Staging::kWindow);
     const LeastCapacity least = least_capacity(problem);
     const std::uint64_t lowest =
         schedule.resident_bytes + (least.refusal.empty()

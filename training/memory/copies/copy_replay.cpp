@@ -2,17 +2,17 @@
 #include "training/memory/copies/copy_replay.h"
 
 #include "core/error.h"
-#include "training/memory/copies/ring_room.h"
+#include "training/memory/copies/ring_waits.h"
 
 #include <algorithm>
 
 namespace switchfold {
 
 CopyReplay replay_copies(
-    const AccessSchedule& schedule, const std::vector<bool>& pinned, std::uint64_t ring_bytes,
+    const TensorUses& schedule, const std::vector<bool>& retained, std::uint64_t ring_bytes,
     const CopyRates& rates, bool ahead) {
-    const std::vector<StepMoves> moves = step_moves(schedule, pinned);
-    const auto waits = room_waits(schedule, pinned, moves, ring_bytes, ahead);
+    const std::vector<StepMoves> moves = step_moves(schedule, retained);
+    const auto waits = room_waits(schedule, retained, moves, ring_bytes, ahead);
     CopyReplay replay;
     std::uint64_t in = 0;
     std::uint64_t out = 0;
@@ -21,7 +21,7 @@ CopyReplay replay_copies(
     double computed = 0;
     for (std::size_t t = 0; t < schedule.steps.size(); ++t) {
         StepReplay step;
-        const std::uint64_t fetch = bytes_of(schedule, moves[t].fetch);
+        const std::uint64_t fetch = bytes_of(schedule, moves[t].prefetch);
         step.fetch_begin = fetched;
         if (waits[t])
             step.fetch_begin = std::max(fetched, replay.steps[*waits[t]].given_back);
@@ -30,7 +30,7 @@ CopyReplay replay_copies(
         step.begin = std::max(computed, fetched);
         step.end = step.begin + schedule.steps[t].seconds;
         computed = step.end;
-        if (const std::uint64_t keep = bytes_of(schedule, moves[t].keep); keep > 0) {
+        if (const std::uint64_t keep = bytes_of(schedule, moves[t].offload); keep > 0) {
             kept = std::max(kept, computed) + static_cast<double>(keep) / rates.out;
             out += keep;
         }
@@ -47,12 +47,12 @@ CopyReplay replay_copies(
 }
 
 CopyReplay replay_copies(
-    const AccessSchedule& schedule, const PinningPlan& plan, std::uint64_t memory,
+    const TensorUses& schedule, const OffloadPlan& plan, std::uint64_t memory,
     const CopyRates& rates) {
     SWITCHFOLD_CHECK(plan.refusal.empty(), "a plan that is none: {}", plan.refusal);
     SWITCHFOLD_CHECK(plan.floor_bytes() <= memory, "a plan that does not fit");
     return replay_copies(
-        schedule, plan.pinned, memory - plan.resident_bytes - plan.pinned_bytes, rates,
+        schedule, plan.retained, memory - plan.resident_bytes - plan.retained_bytes, rates,
         plan.staging != Staging::kSingle);
 }
 

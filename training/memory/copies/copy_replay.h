@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/pinning/pinning_plan.h"
+#include "training/memory/offload/offload_plan.h"
 
 #include <cstdint>
 #include <vector>
@@ -31,17 +31,17 @@ struct CopyReplay {
     std::vector<StepReplay> steps;
 };
 
-/// An iteration without contention: copies in and out on one queue each, unpinned items in a ring
+/// An iteration without contention: copies in and out on one queue each, offloaded items in a ring
 /// of `ring` bytes. Data are fetched step by step as soon as the ring has room (room_waits).
 /// Without `ahead`, nothing is fetched before the previous step has ended and its outbound copies
 /// are done. \pre the ring holds the plan's staging.
 [[nodiscard]] CopyReplay replay_copies(
-    const AccessSchedule& schedule, const std::vector<bool>& pinned, std::uint64_t ring,
+    const TensorUses& schedule, const std::vector<bool>& retained, std::uint64_t ring,
     const CopyRates& rates, bool ahead = true);
 
 /// The plan in `memory` bytes: the ring takes all the rest.
 [[nodiscard]] CopyReplay replay_copies(
-    const AccessSchedule& schedule, const PinningPlan& plan, std::uint64_t memory,
+    const TensorUses& schedule, const OffloadPlan& plan, std::uint64_t memory,
     const CopyRates& rates);
 
 }  // namespace switchfold

@@ -5,26 +5,26 @@
 
 namespace switchfold {
 
-PinningPlan fastest_pinning(
-    const AccessSchedule& schedule, const PinningOptions& options, const CopyRates& rates) {
-    PinningOptions tried = options;
-    tried.planner = PinPlanner::kOptimal;
-    PinningPlan best = plan_pinning(schedule, tried);
-    best.planner = PinPlanner::kFastest;
+OffloadPlan
+fastest_offload(const TensorUses& schedule, const OffloadPlanOptions& options, const CopyRates& rates) {
+    OffloadPlanOptions tried = options;
+    tried.planner = OffloadPlanner::kOptimal;
+    OffloadPlan best = plan_offload(schedule, tried);
+    best.planner = OffloadPlanner::kFastest;
     if (!best.refusal.empty())
         return best;
-    const auto seconds = [&](const PinningPlan& plan) {
+    const auto seconds = [&](const OffloadPlan& plan) {
         return replay_copies(schedule, plan, options.memory, rates).seconds;
     };
     double least = seconds(best);
-    const auto take = [&](PinningPlan plan) {
+    const auto take = [&](OffloadPlan plan) {
         if (!plan.refusal.empty())
             return;
         const double taken = seconds(plan);
         if (taken > least || (taken == least && plan.moved_bytes() >= best.moved_bytes()))
             return;
         least = taken;
-        plan.planner = PinPlanner::kFastest;
+        plan.planner = OffloadPlanner::kFastest;
         plan.staging = options.staging;
         plan.saved_at_most = best.saved_at_most;  // in all of the memory
         best = std::move(plan);
@@ -36,11 +36,11 @@ PinningPlan fastest_pinning(
         if (schedule.resident_bytes + ring + more > options.memory)
             break;
         tried.memory = options.memory - more;
-        take(plan_pinning(schedule, tried));
+        take(plan_offload(schedule, tried));
     }
     tried.memory = options.memory;
     tried.staging = Staging::kDoublePeak;
-    take(plan_pinning(schedule, tried));
+    take(plan_offload(schedule, tried));
     return best;
 }
 

@@ -9,7 +9,7 @@ namespace switchfold {
 /// plans that leave the ring its staging and up to as much again, in quarters, and of the optimal
 /// one by GeePS's staging: that whose iteration is shortest without contention, and of equal ones
 /// that which copies least. Refused where no optimal plan fits. `options.planner` is ignored.
-[[nodiscard]] PinningPlan fastest_pinning(
-    const AccessSchedule& schedule, const PinningOptions& options, const CopyRates& rates);
+[[nodiscard]] OffloadPlan
+fastest_offload(const TensorUses& schedule, const OffloadPlanOptions& options, const CopyRates& rates);
 
 }  // namespace switchfold

@@ -2,7 +2,7 @@
 #include "training/memory/recompute/recompute_chain.h"
 
 #include "core/error.h"
-#include "training/memory/pinning/mebibytes.h"
+#include "training/memory/offload/mebibytes.h"
 
 #include <fmt/format.h>
 

@@ -31,9 +31,9 @@ Gathers gathers_of(const StageWork& work, const std::vector<LayerRange>& again) 
             const auto* layer = std::get_if<LayerItem>(&item);
             if (layer == nullptr || !open)
                 continue;
-            const StepKind step = kind == PassKind::kForward ? StepKind::kForward
-                                  : is_again(layer->layer)   ? StepKind::kAgain
-                                                             : StepKind::kBackward;
+            const UseKind step = kind == PassKind::kForward ? UseKind::kForward
+                                 : is_again(layer->layer)   ? UseKind::kAgain
+                                                            : UseKind::kBackward;
             gathers.emplace(std::pair{step, layer->layer}, *open);
             open.reset();
         }

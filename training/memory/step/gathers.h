@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/access/access_schedule.h"
+#include "training/memory/access/tensor_uses.h"
 #include "training/plan/step/recomputed_layers.h"
 #include "training/plan/step/stage_work.h"
 
@@ -19,7 +19,7 @@ namespace switchfold {
 
 /// The gathers before access steps of a whole network, by kind of step and layer. `again`: layers
 /// that are repeated.
-using Gathers = std::map<std::pair<StepKind, std::uint32_t>, GatherItem>;
+using Gathers = std::map<std::pair<UseKind, std::uint32_t>, GatherItem>;
 [[nodiscard]] Gathers gathers_of(const StageWork& work, const std::vector<LayerRange>& again);
 
 }  // namespace switchfold

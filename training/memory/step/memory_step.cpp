@@ -7,15 +7,15 @@
 
 namespace switchfold {
 
-ExecutionGraph memory_step(const PlannedStep& step, const PlannedMemory& planned) {
+ExecutionGraph memory_step(const TrainingStep& step, const StepMemory& planned) {
     PlannedMemories memories;
     memories.emplace(&step, planned);
-    return memory_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step), memories);
+    return memory_step(std::vector<const TrainingStep*>(ranks_of(step.plan()), &step), memories);
 }
 
 ExecutionGraph
-memory_step(const std::vector<const PlannedStep*>& by_rank, const PlannedMemories& memories) {
-    std::map<const PlannedStep*, MemoryStepParts> parts;
+memory_step(const std::vector<const TrainingStep*>& by_rank, const PlannedMemories& memories) {
+    std::map<const TrainingStep*, MemoryStepParts> parts;
     for (const auto& [step, planned] : memories) {
         SWITCHFOLD_CHECK(
             planned.plan.refusal.empty(), "a plan that is none: {}", planned.plan.refusal);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 #include "training/plan/step/plan_step.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -15,11 +15,11 @@ namespace switchfold {
 /// its results; a weight gradient waits for room that updates free. With `plan.data` > 1, gradients
 /// are reduced group by group, and updates wait for the reduction.
 /// \pre planned.plan has no refusal.
-[[nodiscard]] ExecutionGraph memory_step(const PlannedStep& step, const PlannedMemory& planned);
+[[nodiscard]] ExecutionGraph memory_step(const TrainingStep& step, const StepMemory& planned);
 
 /// A step whose ranks differ in GPUs or samples (plan_step()), with the memory of each.
-using PlannedMemories = std::map<const PlannedStep*, PlannedMemory>;
+using PlannedMemories = std::map<const TrainingStep*, StepMemory>;
 [[nodiscard]] ExecutionGraph
-memory_step(const std::vector<const PlannedStep*>& by_rank, const PlannedMemories& memories);
+memory_step(const std::vector<const TrainingStep*>& by_rank, const PlannedMemories& memories);
 
 }  // namespace switchfold

@@ -11,16 +11,16 @@ namespace switchfold {
 
 namespace {
 
-Phase phase_of(StepKind kind) {
-    return kind == StepKind::kForward  ? Phase::kForward
-           : kind == StepKind::kUpdate ? Phase::kOptimizer
-                                       : Phase::kBackward;
+Phase phase_of(UseKind kind) {
+    return kind == UseKind::kForward  ? Phase::kForward
+           : kind == UseKind::kUpdate ? Phase::kOptimizer
+                                      : Phase::kBackward;
 }
 
-PassKind pass_of(StepKind kind) {
-    return kind == StepKind::kForward    ? PassKind::kForward
-           : kind == StepKind::kBackward ? PassKind::kBackward
-                                         : PassKind::kUpdate;
+PassKind pass_of(UseKind kind) {
+    return kind == UseKind::kForward    ? PassKind::kForward
+           : kind == UseKind::kBackward ? PassKind::kBackward
+                                        : PassKind::kUpdate;
 }
 
 void append(std::vector<std::uint32_t>& to, const std::vector<std::uint32_t>& more) {
@@ -36,7 +36,7 @@ bool has_kernels(const Work& work) {
 }  // namespace
 
 MemoryStepParts::MemoryStepParts(
-    const PlannedStep& planned_step, const PlannedMemory& planned_memory) :
+    const TrainingStep& planned_step, const StepMemory& planned_memory) :
     step(planned_step),
     memory(planned_memory),
     once(without_recompute(step.plan())),
@@ -59,19 +59,19 @@ MemoryWriter::MemoryWriter(
 }
 
 RankGraph MemoryWriter::write() {
-    for (const AccessStep& step : parts_.memory.schedule.steps) {
+    for (const LayerUse& step : parts_.memory.schedule.steps) {
         const Phase phase = phase_of(step.kind);
         micro_batch_ = step.micro_batch;
-        const Indices data = copies_.fetch(phase);
+        const Indices data = copies_.prefetch(phase);
         const auto gather = parts_.gathers.find({step.kind, step.layer});
         if (gather != parts_.gathers.end())
             writer_.gather(
                 0, {{gather->second.bytes, teams_[0]}, {gather->second.experts, teams_[1]}},
                 parts_.step.plan().datatype, phase);
         const Index first = writer_.next();
-        if (step.kind == StepKind::kForward || step.kind == StepKind::kAgain)
+        if (step.kind == UseKind::kForward || step.kind == UseKind::kAgain)
             forward(step, data);
-        else if (step.kind == StepKind::kBackward)
+        else if (step.kind == UseKind::kBackward)
             backward(step, data);
         else
             update(step, data);
@@ -82,7 +82,7 @@ RankGraph MemoryWriter::write() {
             std::erase_if(ended_, [&](Index index) { return index < first; });
         copies_.laid(first, ended_);
         if (writer_.next() > first) {
-            const StepKind kind = step.kind == StepKind::kAgain ? StepKind::kBackward : step.kind;
+            const UseKind kind = step.kind == UseKind::kAgain ? UseKind::kBackward : step.kind;
             Range& pass =
                 passes_.try_emplace({step.micro_batch, kind}, Range{first, first}).first->second;
             pass.last = std::max(pass.last, writer_.latest());
@@ -90,7 +90,7 @@ RankGraph MemoryWriter::write() {
         Indices freeing = writer_.ends(0);
         if (last_update_)
             freeing.push_back(*last_update_);
-        copies_.keep(ended_, std::move(freeing), phase);
+        copies_.offload(ended_, std::move(freeing), phase);
     }
     spans();
     copies_.memory();
@@ -102,14 +102,14 @@ void MemoryWriter::work(PassKind kind, std::uint32_t layer, Phase phase) {
         writer_.layer_work(0, item, phase);
 }
 
-void MemoryWriter::forward(const AccessStep& step, const Indices& data) {
+void MemoryWriter::forward(const LayerUse& step, const Indices& data) {
     for (const Index index : data)
         writer_.wait_for(0, index);
     work(PassKind::kForward, step.layer, phase_of(step.kind));
     ended_ = writer_.ends(0);
 }
 
-void MemoryWriter::backward(const AccessStep& step, const Indices& data) {
+void MemoryWriter::backward(const LayerUse& step, const Indices& data) {
     for (const Index index : data)
         writer_.wait_for(0, index);
     const std::uint32_t layer = step.layer;
@@ -253,7 +253,7 @@ void MemoryWriter::look_at_all_gradients() {
         Phase::kOptimizer, parts_.step.times().estimate(kernel).kernel);
 }
 
-void MemoryWriter::update(const AccessStep& step, const Indices& data) {
+void MemoryWriter::update(const LayerUse& step, const Indices& data) {
     const std::vector<GradientGroup>& groups = parts_.memory.groups;
     const auto found = std::find_if(groups.begin(), groups.end(), [&](const GradientGroup& group) {
         return std::find(group.owners.begin(), group.owners.end(), step.layer) !=
@@ -297,7 +297,7 @@ void MemoryWriter::update(const AccessStep& step, const Indices& data) {
 void MemoryWriter::spans() {
     for (const auto& [pass, range] : passes_) {
         const auto [micro_batch, kind] = pass;
-        if (kind == StepKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
+        if (kind == UseKind::kUpdate && choice_.updates != UpdatePolicy::kBatch)
             continue;
         writer_.span(
             to_string(Pass{pass_of(kind), micro_batch, 0}), range.first, range.last, 0,

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "training/memory/step/gathers.h"
-#include "training/memory/step/gradient_room.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/gradient_buffer.h"
 #include "training/memory/step/step_copies.h"
+#include "training/memory/step/step_memory.h"
 #include "training/plan/step/pass_writer.h"
 #include "training/plan/step/stage_work.h"
 
@@ -19,9 +19,9 @@ namespace switchfold {
 
 /// What all ranks of a step with planned memory share.
 struct MemoryStepParts {
-    MemoryStepParts(const PlannedStep& planned_step, const PlannedMemory& planned_memory);
-    const PlannedStep& step;
-    const PlannedMemory& memory;
+    MemoryStepParts(const TrainingStep& planned_step, const StepMemory& planned_memory);
+    const TrainingStep& step;
+    const StepMemory& memory;
     ParallelPlan once;  ///< without_recompute()
     RankMap map;
     StageWork layers;  ///< one layer per stage
@@ -41,9 +41,9 @@ private:
     using Indices = std::vector<Index>;
 
     /// A forward, or one that is repeated for the backward.
-    void forward(const AccessStep& step, const Indices& data);
-    void backward(const AccessStep& step, const Indices& data);
-    void update(const AccessStep& step, const Indices& data);
+    void forward(const LayerUse& step, const Indices& data);
+    void backward(const LayerUse& step, const Indices& data);
+    void update(const LayerUse& step, const Indices& data);
     void work(PassKind kind, std::uint32_t layer, Phase phase);
     void weight_gradient(std::uint32_t layer);
     void take_gradients(std::uint32_t layer);
@@ -70,7 +70,7 @@ private:
     PassWriter writer_;
     StepCopies copies_;
     std::array<Team, 2> teams_;  ///< ranks that reduce gradients; of experts, those that hold them
-    GradientRoom gradients_;
+    GradientBuffer gradients_;
     std::vector<std::size_t> left_;    ///< by group: remaining updates
     std::vector<Indices> ready_;       ///< by group: operations that complete its gradients
     std::vector<std::size_t> unsent_;  ///< groups whose gradients are reduced after the pass
@@ -82,7 +82,7 @@ private:
         Index first = 0;
         Index last = 0;
     };
-    std::map<std::pair<std::uint32_t, StepKind>, Range> passes_;  ///< by micro-batch
+    std::map<std::pair<std::uint32_t, UseKind>, Range> passes_;  ///< by micro-batch
     std::uint32_t micro_batch_ = 0;
 };
 

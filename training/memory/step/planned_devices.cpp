@@ -4,7 +4,7 @@
 #include "core/error.h"
 #include "training/memory/compare/largest_batch.h"
 #include "training/memory/step/gathers.h"
-#include "training/memory/step/pin.h"
+#include "training/memory/step/planned_offload.h"
 #include "training/memory/step/step_copies.h"
 #include "training/plan/step/plan_memory.h"
 #include "training/plan/step/recomputed_layers.h"
@@ -19,7 +19,7 @@ namespace {
 
 /// Whole gradients before replicas have scattered them: two buckets, or all of them where they
 /// travel after the backward pass.
-double whole_gradients(const PlannedStep& step, std::uint32_t device) {
+double whole_gradients(const TrainingStep& step, std::uint32_t device) {
     const ParallelPlan& plan = step.plan();
     if (plan.sharding < Sharding::kGradients)
         return 0;
@@ -37,7 +37,7 @@ double whole_gradients(const PlannedStep& step, std::uint32_t device) {
 }
 
 NetworkScheduleOptions options_of(
-    const PlannedStep& step, std::uint32_t device, const MemoryChoice& choice,
+    const TrainingStep& step, std::uint32_t device, const MemoryChoice& choice,
     const NetworkScheduleOptions& common) {
     NetworkScheduleOptions options = common;
     options.gradients_apart = true;
@@ -53,7 +53,7 @@ NetworkScheduleOptions options_of(
 }
 
 /// Sets aside what stays on the device, and plans the rest.
-void lay_out(PlannedMemory& planned, const PlannedStep& step, std::uint32_t device) {
+void lay_out(StepMemory& planned, const TrainingStep& step, std::uint32_t device) {
     planned.schedule =
         network_schedule(planned.facts.held, planned.facts.options, planned.facts.times);
     const MemoryBytes held = held_all_along(step)[device];
@@ -69,13 +69,13 @@ void lay_out(PlannedMemory& planned, const PlannedStep& step, std::uint32_t devi
         bytes_of(gathered_bytes(step.work(), step.schedule().stages_on(device))).count();
     planned.schedule.resident_bytes =
         bytes_of(std::max(0.0, weights)).count() + planned.gradients + planned.shadow;
-    planned.plan = pin(planned.choice, planned.schedule);
+    planned.plan = retain(planned.choice, planned.schedule);
 }
 
-PlannedMemory planned_device(
-    const PlannedStep& step, std::uint32_t device, const MemoryChoice& choice,
+StepMemory planned_device(
+    const TrainingStep& step, std::uint32_t device, const MemoryChoice& choice,
     const MemoryFacts& common) {
-    PlannedMemory planned;
+    StepMemory planned;
     planned.choice = choice;
     planned.facts = common;
     planned.facts.options = options_of(step, device, choice, common.options);
@@ -86,17 +86,17 @@ PlannedMemory planned_device(
 /// A rank's copies, around the layers that its writer writes.
 class DeviceCopies : public LayerMemory {
 public:
-    DeviceCopies(const PlannedMemory& planned, MemoryBytes gradients) :
+    DeviceCopies(const StepMemory& planned, MemoryBytes gradients) :
         moves_(planned), gradients_(gradients) {}
 
     void before(PassWriter& writer, std::size_t lane, std::uint32_t layer, Phase phase) override {
         if (!copies_)
             copies_.emplace(moves_, writer);
-        const std::vector<AccessStep>& steps = moves_.memory.schedule.steps;
+        const std::vector<LayerUse>& steps = moves_.memory.schedule.steps;
         SWITCHFOLD_CHECK(
             copies_->at() < steps.size() && steps[copies_->at()].layer == layer,
             "layer {} is not the one that the memory plan has next", layer);
-        data_ = copies_->fetch(phase);
+        data_ = copies_->prefetch(phase);
         for (const PassWriter::Index wait : data_)
             writer.wait_for(lane, wait);
         first_ = writer.next();
@@ -116,7 +116,7 @@ public:
         // A step frees its room and that of the steps before, on either lane.
         std::vector<PassWriter::Index> both = last;
         both.insert(both.end(), ended_[1 - lane].begin(), ended_[1 - lane].end());
-        copies_->keep(last, std::move(both), phase);
+        copies_->offload(last, std::move(both), phase);
     }
 
     void end() override {
@@ -143,8 +143,8 @@ bool has_parts(const ParallelPlan& plan) {
            plan.sharding >= Sharding::kGradients;
 }
 
-std::string PlannedDevices::add(const PlannedStep& step, const MemoryChoice& choice) {
-    std::vector<PlannedMemory>& devices = steps_.emplace_back(OfStep{&step, {}}).devices;
+std::string PlannedDevices::add(const TrainingStep& step, const MemoryChoice& choice) {
+    std::vector<StepMemory>& devices = steps_.emplace_back(OfStep{&step, {}}).devices;
     const MemoryFacts common = memory_facts(step.network(), step.times(), step.plan());
     for (std::uint32_t device = 0; device < step.schedule().devices(); ++device) {
         devices.push_back(planned_device(step, device, choice, common));
@@ -154,17 +154,17 @@ std::string PlannedDevices::add(const PlannedStep& step, const MemoryChoice& cho
     return {};
 }
 
-const std::vector<PlannedMemory>& PlannedDevices::devices(const PlannedStep& step) const {
+const std::vector<StepMemory>& PlannedDevices::devices(const TrainingStep& step) const {
     const auto found = std::find_if(
         steps_.begin(), steps_.end(), [&](const OfStep& one) { return one.step == &step; });
     SWITCHFOLD_CHECK(found != steps_.end(), "a step without planned memory");
     return found->devices;
 }
 
-const PlannedMemory& PlannedDevices::busiest() const {
-    const PlannedMemory* most = nullptr;
+const StepMemory& PlannedDevices::busiest() const {
+    const StepMemory* most = nullptr;
     for (const auto& [step, devices] : steps_)
-        for (const PlannedMemory& device : devices)
+        for (const StepMemory& device : devices)
             if (most == nullptr || device.plan.moved_bytes() > most->plan.moved_bytes())
                 most = &device;
     SWITCHFOLD_CHECK(most != nullptr, "no device has planned memory");
@@ -172,7 +172,7 @@ const PlannedMemory& PlannedDevices::busiest() const {
 }
 
 std::unique_ptr<LayerMemory>
-PlannedDevices::of(const PlannedStep& step, std::uint32_t device) const {
+PlannedDevices::of(const TrainingStep& step, std::uint32_t device) const {
     const MemoryBytes held = held_all_along(step)[device];
     MemoryBytes gradients;
     for (const MemoryClass what : {MemoryClass::kGradients, MemoryClass::kBuckets})
@@ -180,7 +180,7 @@ PlannedDevices::of(const PlannedStep& step, std::uint32_t device) const {
     return std::make_unique<DeviceCopies>(devices(step)[device], gradients);
 }
 
-std::uint32_t largest_micro_batch(const PlannedStep& step, const MemoryChoice& choice) {
+std::uint32_t largest_micro_batch(const TrainingStep& step, const MemoryChoice& choice) {
     const MemoryFacts common = memory_facts(step.network(), step.times(), step.plan());
     return largest_batch(step.plan().micro_batch, [&](std::uint32_t batch) {
         MemoryFacts facts = common;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 #include "training/plan/step/layer_memory.h"
 
 #include <cstdint>
@@ -21,18 +21,18 @@ class PlannedDevices : public LayerMemories {
 public:
     /// Plans the memory of a step's devices. \pre problems_of() is empty, and the step outlives
     /// this object. \returns why it does not fit; empty if it does
-    [[nodiscard]] std::string add(const PlannedStep& step, const MemoryChoice& choice);
-    [[nodiscard]] const std::vector<PlannedMemory>& devices(const PlannedStep& step) const;
+    [[nodiscard]] std::string add(const TrainingStep& step, const MemoryChoice& choice);
+    [[nodiscard]] const std::vector<StepMemory>& devices(const TrainingStep& step) const;
     /// The device that copies most; of several the first.
-    [[nodiscard]] const PlannedMemory& busiest() const;
+    [[nodiscard]] const StepMemory& busiest() const;
 
     [[nodiscard]] std::unique_ptr<LayerMemory>
-    of(const PlannedStep& step, std::uint32_t device) const override;
+    of(const TrainingStep& step, std::uint32_t device) const override;
 
 private:
     struct OfStep {
-        const PlannedStep* step;
-        std::vector<PlannedMemory> devices;
+        const TrainingStep* step;
+        std::vector<StepMemory> devices;
     };
     std::vector<OfStep> steps_;  ///< in the order in which they were added
 };
@@ -40,6 +40,6 @@ private:
 /// The largest micro-batch that fits on all devices of a step, up to that of the step; 0: not even
 /// one sample fits.
 [[nodiscard]] std::uint32_t
-largest_micro_batch(const PlannedStep& step, const MemoryChoice& choice);
+largest_micro_batch(const TrainingStep& step, const MemoryChoice& choice);
 
 }  // namespace switchfold

@@ -24,12 +24,12 @@ Schedule step_alone(const ExecutionGraph& graph, const CopyRates& rates, Time co
 }
 
 std::optional<ComparedUpdates>
-compare_with_batch(const PlannedStep& step, const PlannedMemory& planned) {
+compare_with_batch(const TrainingStep& step, const StepMemory& planned) {
     if (planned.choice.updates == UpdatePolicy::kBatch ||
         planned.choice.updater == Updater::kHost || planned.plan.moved_bytes() == 0 ||
         ranks_of(step.plan()) > 1)
         return {};
-    const PlannedMemory batch = with_batch_updates(planned);
+    const StepMemory batch = with_batch_updates(planned);
     if (!batch.plan.refusal.empty())
         return {};
     const CopyRates& rates = planned.choice.rates;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "training/memory/copies/copy_replay.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/step/step_memory.h"
 #include "workloads/graph/schedule.h"
 
 #include <optional>
@@ -24,6 +24,6 @@ struct ComparedUpdates {
 /// hold up those of activations. Nothing if nothing travels, if updates are batch's anyway or the
 /// host's, if batch does not fit, or with several ranks, which wait for each other.
 [[nodiscard]] std::optional<ComparedUpdates>
-compare_with_batch(const PlannedStep& step, const PlannedMemory& planned);
+compare_with_batch(const TrainingStep& step, const StepMemory& planned);
 
 }  // namespace switchfold

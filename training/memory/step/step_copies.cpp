@@ -6,15 +6,15 @@
 
 namespace switchfold {
 
-StepCopies::Indices StepCopies::fetch(Phase phase) {
+StepCopies::Indices StepCopies::prefetch(Phase phase) {
     Indices room;
     if (planned_.waits[at()])
         room = given_back_[*planned_.waits[at()]];
     std::optional<Index> last;
-    for (const std::uint32_t item : planned_.moves[at()].fetch) {
+    for (const std::uint32_t item : planned_.moves[at()].prefetch) {
         const MemoryItem& fetched = planned_.memory.schedule.items[item];
         last = writer_.host_copy(
-            "fetch " + fetched.name, CopyKind::kHostToDevice, Bytes(fetched.bytes), phase,
+            "prefetch " + fetched.name, CopyKind::kHostToDevice, Bytes(fetched.bytes), phase,
             std::exchange(room, {}));
         fetched_[{at(), item}] = *last;
     }
@@ -27,12 +27,12 @@ void StepCopies::laid(Index first, const Indices& ended) {
     laid_.push_back({has_operations ? first : end, !has_operations, end});
 }
 
-void StepCopies::keep(const Indices& ended, Indices freeing, Phase phase) {
+void StepCopies::offload(const Indices& ended, Indices freeing, Phase phase) {
     const std::size_t step = at() - 1;
-    for (const std::uint32_t item : planned_.moves[step].keep) {
+    for (const std::uint32_t item : planned_.moves[step].offload) {
         const MemoryItem& kept = planned_.memory.schedule.items[item];
         last_keep_ = writer_.host_copy(
-            "keep " + kept.name, CopyKind::kDeviceToHost, Bytes(kept.bytes), phase, ended);
+            "offload " + kept.name, CopyKind::kDeviceToHost, Bytes(kept.bytes), phase, ended);
         kept_[{step, item}] = *last_keep_;
     }
     if (last_keep_)
@@ -41,21 +41,21 @@ void StepCopies::keep(const Indices& ended, Indices freeing, Phase phase) {
 }
 
 MemoryBytes StepCopies::held() const {
-    const PlannedMemory& planned = planned_.memory;
+    const StepMemory& planned = planned_.memory;
     MemoryBytes held;
     held[MemoryClass::kWeights] =
         static_cast<double>(planned.schedule.resident_bytes - planned.gradients - planned.shadow);
     held[MemoryClass::kWorkspace] = static_cast<double>(planned.shadow);
     for (std::size_t i = 0; i < planned.schedule.items.size(); ++i) {
         const MemoryItem& item = planned.schedule.items[i];
-        if (item.persistent && planned.plan.pinned[i])
+        if (item.persistent && planned.plan.retained[i])
             held[item.kind] += static_cast<double>(item.bytes);
     }
     return held;
 }
 
 void StepCopies::memory(const MemoryBytes& more) {
-    const PlannedMemory& planned = planned_.memory;
+    const StepMemory& planned = planned_.memory;
     MemoryBytes all_along = held();
     for (const MemoryClassText& one : kMemoryClasses)
         all_along[one.value] += more[one.value];
@@ -63,13 +63,13 @@ void StepCopies::memory(const MemoryBytes& more) {
         std::uint32_t first = 0;
         std::uint32_t last = 0;
     };
-    std::map<std::uint32_t, Range> pinned;  // by item: range of access steps
+    std::map<std::uint32_t, Range> retained;  // by item: range of access steps
     for (const Stay& stay : stays_of(planned.schedule)) {
         const MemoryItem& item = planned.schedule.items[stay.item];
         const auto bytes = static_cast<std::int64_t>(item.bytes);
-        if (planned.plan.pinned[stay.item]) {
+        if (planned.plan.retained[stay.item]) {
             Range& steps =
-                pinned.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
+                retained.try_emplace(stay.item, Range{stay.first, stay.last}).first->second;
             steps.first = std::min(steps.first, stay.first);
             steps.last = std::max(steps.last, stay.last);
             continue;
@@ -87,7 +87,7 @@ void StepCopies::memory(const MemoryBytes& more) {
         if (stay.first > stay.last)
             all_along[what] += static_cast<double>(item.bytes);
     }
-    for (const auto& [i, steps] : pinned) {
+    for (const auto& [i, steps] : retained) {
         const MemoryItem& item = planned.schedule.items[i];
         if (item.persistent)
             continue;

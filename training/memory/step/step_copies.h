@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "training/memory/copies/ring_room.h"
-#include "training/memory/step/planned_memory.h"
+#include "training/memory/copies/ring_waits.h"
+#include "training/memory/step/step_memory.h"
 #include "training/plan/step/pass_writer.h"
 
 #include <cstddef>
@@ -16,13 +16,13 @@ namespace switchfold {
 
 /// What a memory plan moves before and after each access step.
 struct PlannedMoves {
-    explicit PlannedMoves(const PlannedMemory& planned) :
+    explicit PlannedMoves(const StepMemory& planned) :
         memory(planned),
-        moves(step_moves(planned.schedule, planned.plan.pinned)),
+        moves(step_moves(planned.schedule, planned.plan.retained)),
         waits(room_waits(
-            planned.schedule, planned.plan.pinned, moves, planned.ring_bytes(),
+            planned.schedule, planned.plan.retained, moves, planned.ring_bytes(),
             planned.choice.staging != Staging::kSingle)) {}
-    const PlannedMemory& memory;
+    const StepMemory& memory;
     std::vector<StepMoves> moves;
     std::vector<std::optional<std::uint32_t>>
         waits;  ///< steps that must free room in the staging ring
@@ -41,13 +41,13 @@ public:
     [[nodiscard]] std::size_t at() const { return laid_.size(); }
     /// The next step begins. \returns operations that it waits for: those that fetch its data or
     /// free room.
-    [[nodiscard]] Indices fetch(Phase phase);
+    [[nodiscard]] Indices prefetch(Phase phase);
     /// It is written from operation `first` on, and ends with these.
     void laid(Index first, const Indices& ended);
     /// Copies its results out, and ends it. `freeing`: operations that free its room beside the
     /// last copy out.
-    void keep(const Indices& ended, Indices freeing, Phase phase);
-    /// Writes the memory changes of all stays, and what is held throughout: weights, pinned
+    void offload(const Indices& ended, Indices freeing, Phase phase);
+    /// Writes the memory changes of all stays, and what is held throughout: weights, retained
     /// persistent items, shadows, and `more`. \pre all steps are written
     void memory(const MemoryBytes& more = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/memory/access/network_schedule.h"
-#include "training/memory/pinning/optimal.h"
+#include "training/memory/offload/optimal.h"
 #include "training/network/zoo/zoo.h"
 #include "workloads/tests/temporary_file.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::uint64_t kMiB = 1U << 20U;
 
-/// The same problem as an integer programme in CPLEX's LP format: x pins a candidate, and P is what
-/// the fullest window holds. Sizes are in MiB.
-std::string integer_programme(const PinProblem& problem, std::uint64_t capacity) {
+/// The same problem as an integer programme in CPLEX's LP format: x retains a candidate, and P is
+/// what the fullest window holds. Sizes are in MiB.
+std::string integer_programme(const OffloadProblem& problem, std::uint64_t capacity) {
     const auto megs = [](std::uint64_t bytes) { return bytes / kMiB; };
     std::string text = "Maximize\n obj: ";
     for (std::size_t i = 0; i < problem.size(); ++i)
@@ -43,9 +43,9 @@ std::string integer_programme(const PinProblem& problem, std::uint64_t capacity)
 }
 
 /// The optimum that CBC proves, in MiB saved. Empty if CBC does not report "Optimal".
-std::optional<double> by_cbc(const PinProblem& problem, std::uint64_t capacity) {
-    const test_data::TemporaryFile model("pins.lp", integer_programme(problem, capacity));
-    const test_data::TemporaryFile answer("pins.txt", "");
+std::optional<double> by_cbc(const OffloadProblem& problem, std::uint64_t capacity) {
+    const test_data::TemporaryFile model("plan.lp", integer_programme(problem, capacity));
+    const test_data::TemporaryFile answer("plan.txt", "");
     const std::string command = fmt::format(
         "timeout 120 cbc {} ratioGap 0 solve solu {} > /dev/null 2>&1", model.path().string(),
         answer.path().string());
@@ -81,21 +81,21 @@ TEST_P(IntegerProgramme, HasTheSameOptimum) {
     options.batch = named.batch;
     options.update_in_backward = true;
     options.moments = 4;
-    AccessSchedule schedule = network_schedule(*find_network(named.name), options);
+    TensorUses schedule = network_schedule(*find_network(named.name), options);
     for (MemoryItem& item : schedule.items)
         item.bytes = (item.bytes + kMiB - 1) / kMiB * kMiB;
-    const PinProblem problem = pin_problem(schedule, named.staging);
+    const OffloadProblem problem = offload_problem(schedule, named.staging);
     const std::uint64_t least = least_capacity(problem).bytes;
     const auto more = static_cast<std::uint64_t>(
         named.share * static_cast<double>(problem.total()) / static_cast<double>(kMiB));
     const std::uint64_t capacity = least + more * kMiB;
-    const PinChoice choice = pin_optimally(problem, capacity, {kMiB});
+    const OffloadChoice choice = retain_optimally(problem, capacity, {kMiB});
     ASSERT_EQ(choice.refusal, "");
     EXPECT_TRUE(choice.certificate.optimal);
     const auto proved = by_cbc(problem, capacity);
     ASSERT_TRUE(proved.has_value());
     EXPECT_DOUBLE_EQ(
-        static_cast<double>(saved_bytes(problem, choice.pinned)) / static_cast<double>(kMiB),
+        static_cast<double>(saved_bytes(problem, choice.retained)) / static_cast<double>(kMiB),
         *proved);
 }
 

@@ -44,9 +44,9 @@ struct Made {
         if (memory.plan.refusal.empty())
             graph = memory_step(step, memory);
     }
-    PlannedStep step;
+    TrainingStep step;
     PlanProblems problems;
-    PlannedMemory memory;
+    StepMemory memory;
     ExecutionGraph graph;
 };
 
@@ -66,7 +66,7 @@ inline std::uint64_t copied(const ExecutionGraph& graph, CopyKind kind) {
 inline std::uint64_t bytes_that_need_no_plan(const Network& network, ParallelPlan plan) {
     plan.accumulate = 1;
     MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
+    choice.planner = OffloadPlanner::kNone;
     choice.updates = UpdatePolicy::kImmediate;
     return Made(network, plan, choice).memory.plan.floor_bytes();
 }
@@ -74,9 +74,10 @@ inline std::uint64_t bytes_that_need_no_plan(const Network& network, ParallelPla
 inline MemoryChoice random_choice() {
     MemoryChoice choice;
     choice.planner = *rc::gen::element(
-        PinPlanner::kOffloadAll, PinPlanner::kOptimal, PinPlanner::kFirstFit, PinPlanner::kFastest);
+        OffloadPlanner::kOffloadAll, OffloadPlanner::kOptimal, OffloadPlanner::kFirstFit,
+        OffloadPlanner::kFastest);
     choice.rates = kRates;
-    if (choice.planner != PinPlanner::kFastest)
+    if (choice.planner != OffloadPlanner::kFastest)
         choice.staging =
             *rc::gen::element(Staging::kSingle, Staging::kDoublePeak, Staging::kWindow);
     choice.weights_travel = *rc::gen::arbitrary<bool>();
@@ -113,7 +114,7 @@ inline const std::set<MemoryClass> kAll{MemoryClass::kWeights,   MemoryClass::kM
 
 inline MemoryChoice all_stays(UpdatePolicy updates) {
     MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
+    choice.planner = OffloadPlanner::kNone;
     choice.updates = updates;
     return choice;
 }

@@ -185,7 +185,7 @@ TEST(MemoryStep, TheFastestPlansUpdateWithinBackwardAtNoCost) {
         const Network network = *find_network(name);
         const std::uint64_t all = bytes_that_need_no_plan(network, plan);
         for (const std::uint64_t percent : percents) {
-            const auto takes = [&](PinPlanner planner, UpdatePolicy updates) {
+            const auto takes = [&](OffloadPlanner planner, UpdatePolicy updates) {
                 MemoryChoice choice;
                 choice.planner = planner;
                 choice.updates = updates;
@@ -197,9 +197,9 @@ TEST(MemoryStep, TheFastestPlansUpdateWithinBackwardAtNoCost) {
                 return made.memory.plan.refusal.empty() ? to_seconds(alone(made.graph).makespan)
                                                         : 0.0;
             };
-            const double batch = takes(PinPlanner::kFastest, UpdatePolicy::kBatch);
-            EXPECT_LE(batch, takes(PinPlanner::kOptimal, UpdatePolicy::kBatch) + 1e-9) << name;
-            EXPECT_LE(takes(PinPlanner::kFastest, UpdatePolicy::kDelayed), batch + 1e-9)
+            const double batch = takes(OffloadPlanner::kFastest, UpdatePolicy::kBatch);
+            EXPECT_LE(batch, takes(OffloadPlanner::kOptimal, UpdatePolicy::kBatch) + 1e-9) << name;
+            EXPECT_LE(takes(OffloadPlanner::kFastest, UpdatePolicy::kDelayed), batch + 1e-9)
                 << name << ", " << percent << " %";
         }
     }
@@ -214,7 +214,7 @@ TEST(MemoryStep, WhereMomentsTravelUpdatesWithinBackwardMayBeSlower) {
     plan.datatype = Datatype::kFloat32;
     plan.optimizer = OptimizerKind::kMomentum;
     MemoryChoice choice;
-    choice.planner = PinPlanner::kOffloadAll;
+    choice.planner = OffloadPlanner::kOffloadAll;
     choice.updates = UpdatePolicy::kDelayed;
     choice.rates = {25e9, 25e9};
     choice.bytes = Bytes(bytes_that_need_no_plan(network, plan) * 7 / 10);
@@ -240,7 +240,7 @@ TEST(MemoryStep, MicroBatchesAddUpInTheMemoryOfOne) {
     const Made one(network, plan, all_stays(UpdatePolicy::kBatch));
     plan.accumulate = 3;
     const Made three(network, plan, all_stays(UpdatePolicy::kBatch));
-    EXPECT_EQ(three.memory.plan.pinned_bytes, one.memory.plan.pinned_bytes);
+    EXPECT_EQ(three.memory.plan.retained_bytes, one.memory.plan.retained_bytes);
     EXPECT_EQ(three.memory.plan.moved_bytes(), 0U);
     const auto count = [](const Made& made, auto which) {
         const auto& operations = made.graph.ranks[0]->operations;
@@ -260,7 +260,7 @@ TEST(MemoryStep, MicroBatchesAddUpInTheMemoryOfOne) {
     EXPECT_EQ(count(three, forwards), 3 * count(one, forwards));
     // A later micro-batch needs nothing of what an earlier one left.
     MemoryChoice all_travels;
-    all_travels.planner = PinPlanner::kOffloadAll;
+    all_travels.planner = OffloadPlanner::kOffloadAll;
     const Made thrice(network, plan, all_travels);
     plan.accumulate = 1;
     const Made once(network, plan, all_travels);
@@ -387,7 +387,7 @@ TEST(MemoryStep, KnowsTheLargestMicroBatchThatFits) {
     ParallelPlan plan;
     plan.micro_batch = 64;
     MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
+    choice.planner = OffloadPlanner::kNone;
     choice.bytes = mebibytes(4096);
     const Network network = *find_network("vgg16");
     const Made made(network, plan, choice);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/memory/access/network_schedule.h"
 
-#include "training/memory/pinning/optimal.h"
+#include "training/memory/offload/optimal.h"
 #include "training/network/builder.h"
 #include "training/network/zoo/zoo.h"
 
@@ -14,7 +14,7 @@
 namespace switchfold::network_schedule_test {
 namespace {
 
-const MemoryItem& item_named(const AccessSchedule& schedule, const std::string& name) {
+const MemoryItem& item_named(const TensorUses& schedule, const std::string& name) {
     const auto found =
         std::find_if(schedule.items.begin(), schedule.items.end(), [&](const MemoryItem& item) {
             return item.name == name;
@@ -39,19 +39,19 @@ Network chain() {
 TEST(NetworkSchedule, ChainFetchesOnceAndKeepsOnce) {
     NetworkScheduleOptions options;
     options.batch = 2;
-    const AccessSchedule schedule = network_schedule(chain(), options);
+    const TensorUses schedule = network_schedule(chain(), options);
     ASSERT_EQ(schedule.steps.size(), 6U + 6 + 3);  // F, B and an update of each layer with weights
     EXPECT_EQ(schedule.steps.front().name, "F conv1");
     EXPECT_EQ(schedule.steps[6].name, "B loss");
     EXPECT_EQ(schedule.steps.back().name, "U fc");
     const MemoryItem& relu1 = item_named(schedule, "relu1");
     EXPECT_EQ(relu1.bytes, 4U * 8 * 8 * 2 * 4);
-    EXPECT_EQ(relu1.fetches, 1U);
-    EXPECT_EQ(relu1.keeps, 1U);
+    EXPECT_EQ(relu1.prefetches, 1U);
+    EXPECT_EQ(relu1.offloads, 1U);
     EXPECT_TRUE(relu1.read_by_convolution);
     // The host still has the input, so evicting it needs no copy out.
-    EXPECT_EQ(item_named(schedule, "input of conv1").fetches, 1U);
-    EXPECT_EQ(item_named(schedule, "input of conv1").keeps, 0U);
+    EXPECT_EQ(item_named(schedule, "input of conv1").prefetches, 1U);
+    EXPECT_EQ(item_named(schedule, "input of conv1").offloads, 0U);
     // The backward pass of a convolution does not read its output, and that of a ReLU does not read
     // its input.
     EXPECT_FALSE(item_named(schedule, "conv1").candidate());
@@ -71,17 +71,17 @@ TEST(NetworkSchedule, UpdatesInBackwardNeedNoGradientsBetweenSteps) {
     NetworkScheduleOptions options;
     options.update_in_backward = true;
     options.weights_travel = true;
-    const AccessSchedule schedule = network_schedule(chain(), options);
+    const TensorUses schedule = network_schedule(chain(), options);
     EXPECT_EQ(schedule.steps.size(), 12U);
     EXPECT_TRUE(item_named(schedule, "weight gradient of fc").scratch);
     // The forward pass fetches the weights. The backward pass fetches them again and copies out
     // what the update wrote.
-    EXPECT_EQ(item_named(schedule, "weights of conv2").fetches, 2U);
-    EXPECT_EQ(item_named(schedule, "weights of conv2").keeps, 1U);
+    EXPECT_EQ(item_named(schedule, "weights of conv2").prefetches, 2U);
+    EXPECT_EQ(item_named(schedule, "weights of conv2").offloads, 1U);
     // The first layer's weights are open in the last step and in the first one of the next
     // iteration.
-    EXPECT_EQ(item_named(schedule, "weights of conv1").fetches, 1U);
-    EXPECT_EQ(item_named(schedule, "weights of conv1").keeps, 1U);
+    EXPECT_EQ(item_named(schedule, "weights of conv1").prefetches, 1U);
+    EXPECT_EQ(item_named(schedule, "weights of conv1").offloads, 1U);
     EXPECT_EQ(schedule.resident_bytes, 0U);
 }
 
@@ -92,25 +92,25 @@ TEST(NetworkSchedule, SkipsCloseAndComeBack) {
     x = net.linear("c", x, 16);
     x = net.each_of("add", "add", {x, a});
     net.loss("loss", "softmax_loss", {x});
-    const AccessSchedule schedule = network_schedule(net.take(), {});
+    const TensorUses schedule = network_schedule(net.take(), {});
     // Tensor a is made and read by b, then read again by the sum and by b's backward pass.
-    EXPECT_EQ(item_named(schedule, "a").fetches, 2U);
-    EXPECT_EQ(item_named(schedule, "a").keeps, 1U);
+    EXPECT_EQ(item_named(schedule, "a").prefetches, 2U);
+    EXPECT_EQ(item_named(schedule, "a").offloads, 1U);
     // The sum's backward pass writes the gradient, b's adds to it, and a's reads it.
-    EXPECT_EQ(item_named(schedule, "gradient of a").fetches, 1U);
-    EXPECT_EQ(item_named(schedule, "gradient of a").keeps, 1U);
+    EXPECT_EQ(item_named(schedule, "gradient of a").prefetches, 1U);
+    EXPECT_EQ(item_named(schedule, "gradient of a").offloads, 1U);
 }
 
 TEST(NetworkSchedule, SharedWeightsHaveOneGradient) {
     const Network network = *find_network("gpt2_small");
-    const AccessSchedule schedule = network_schedule(network, {});
+    const TensorUses schedule = network_schedule(network, {});
     std::uint64_t gradients = 0;
     for (const MemoryItem& item : schedule.items)
         gradients += item.kind == MemoryClass::kGradients ? item.bytes : 0;
     EXPECT_EQ(gradients, parameters(network) * 4);
     NetworkScheduleOptions options;
     options.update_in_backward = true;
-    const AccessSchedule early = network_schedule(network, options);
+    const TensorUses early = network_schedule(network, options);
     // The embedding's gradient stays on the GPU from the head's backward pass on.
     EXPECT_EQ(early.resident_bytes, parameters(network) * 4 + 50'257ULL * 768 * 4);
 }
@@ -119,16 +119,16 @@ TEST(NetworkSchedule, SharedWeightsHaveOneGradient) {
 TEST(NetworkSchedule, AboveARepeatedBlockItsOutputIsKept) {
     NetworkScheduleOptions options;
     options.again = {{2, 4}};  // conv2 and relu2
-    const AccessSchedule schedule = network_schedule(chain(), options);
-    EXPECT_EQ(item_named(schedule, "relu2").fetches, 1U);
-    EXPECT_EQ(item_named(schedule, "relu2").keeps, 1U);
+    const TensorUses schedule = network_schedule(chain(), options);
+    EXPECT_EQ(item_named(schedule, "relu2").prefetches, 1U);
+    EXPECT_EQ(item_named(schedule, "relu2").offloads, 1U);
     EXPECT_TRUE(item_named(schedule, "again relu2").scratch);
     EXPECT_TRUE(item_named(schedule, "relu1").candidate());
     EXPECT_FALSE(item_named(schedule, "conv2").candidate());
 }
 
 /// A sum's short cut around two layers of a repeated block stays open meanwhile, as does its
-/// gradient: neither is pinned for the whole iteration, and neither travels.
+/// gradient: neither is retained for the whole iteration, and neither travels.
 TEST(NetworkSchedule, WhatARepeatedBlockAloneReadsStaysOpen) {
     NetworkBuilder net("skip");
     Tensor x = net.linear("a", {{16}}, 16);
@@ -142,7 +142,7 @@ TEST(NetworkSchedule, WhatARepeatedBlockAloneReadsStaysOpen) {
     NetworkScheduleOptions options;
     EXPECT_TRUE(item_named(network_schedule(network, options), "gradient of b").candidate());
     options.again = {{1, 5}};  // b to add
-    const AccessSchedule schedule = network_schedule(network, options);
+    const TensorUses schedule = network_schedule(network, options);
     for (const char* name : {"b", "gradient of b", "again b"}) {
         const MemoryItem& item = item_named(schedule, name);
         EXPECT_TRUE(item.scratch) << name;
@@ -170,9 +170,9 @@ RC_GTEST_PROP(NetworkSchedule, NothingIsReadBeforeItIsMade, ()) {
         options.again.push_back({first, end});
         first = end + *rc::gen::inRange(0U, layers);
     }
-    const AccessSchedule schedule = network_schedule(network, options);
+    const TensorUses schedule = network_schedule(network, options);
     std::set<std::pair<std::uint32_t, std::uint32_t>> made;  // micro-batch and item
-    for (const AccessStep& step : schedule.steps)
+    for (const LayerUse& step : schedule.steps)
         for (const ItemAccess& access : step.open) {
             const MemoryItem& item = schedule.items[access.item];
             const bool first = made.emplace(step.micro_batch, access.item).second;
@@ -187,9 +187,9 @@ TEST(NetworkSchedule, NetworksAreNarrowEnough) {
     NetworkScheduleOptions options;
     options.batch = 32;
     for (const std::string_view name : network_names()) {
-        const AccessSchedule schedule = network_schedule(*find_network(name), options);
+        const TensorUses schedule = network_schedule(*find_network(name), options);
         for (const Staging staging : {Staging::kSingle, Staging::kWindow}) {
-            const LeastCapacity least = least_capacity(pin_problem(schedule, staging));
+            const LeastCapacity least = least_capacity(offload_problem(schedule, staging));
             const bool too_wide = name == "dlrm";
             EXPECT_EQ(!least.refusal.empty(), too_wide) << name << " " << name_of(staging);
         }

@@ -20,7 +20,7 @@ constexpr const char* kTensors =
 TEST(OperatorSchedule, StoragesAreItems) {
     // Storages: x (1) and w (2) give y (3), with an in-place relu. Backward reads the view (4) of y
     // and makes dx (6) and dw (5).
-    const AccessSchedule schedule = parse_operator_schedule(
+    const TensorUses schedule = parse_operator_schedule(
         std::string(kOperators) + "conv,[1; 2],[3],10,forward\n"
                                   "relu_,[3],[3],5,forward\n"
                                   "other,[3],[7],5,forward\n"
@@ -42,10 +42,10 @@ TEST(OperatorSchedule, StoragesAreItems) {
         throw std::runtime_error(name);
     };
     EXPECT_EQ(item("storage 3").bytes, 80U);
-    EXPECT_EQ(item("storage 3").fetches, 1U);
-    EXPECT_EQ(item("storage 3").keeps, 1U);
-    EXPECT_EQ(item("storage 1").fetches, 1U);  // the host still has the input
-    EXPECT_EQ(item("storage 1").keeps, 0U);
+    EXPECT_EQ(item("storage 3").prefetches, 1U);
+    EXPECT_EQ(item("storage 3").offloads, 1U);
+    EXPECT_EQ(item("storage 1").prefetches, 1U);  // the host still has the input
+    EXPECT_EQ(item("storage 1").offloads, 0U);
     EXPECT_EQ(item("storage 6").copies(), 0U);
     EXPECT_EQ(candidate_bytes(schedule), 120U);
 }
@@ -95,21 +95,21 @@ TEST_P(TracedStep, IsPlanned) {
     };
     if (!std::filesystem::exists(path("trace")))
         GTEST_SKIP() << "no " << path("trace");
-    const AccessSchedule schedule = read_operator_schedule(path("trace"), path("tensor"));
+    const TensorUses schedule = read_operator_schedule(path("trace"), path("tensor"));
     EXPECT_EQ(schedule.steps.size(), GetParam().operators);
     std::array<double, 3> ms{};
-    for (const AccessStep& step : schedule.steps)
+    for (const LayerUse& step : schedule.steps)
         ms[static_cast<std::size_t>(step.kind)] += step.seconds * 1e3;
     constexpr double kDigit = 0.06;
     EXPECT_NEAR(ms[0], GetParam().forward_ms, kDigit);
     EXPECT_NEAR(ms[1], GetParam().backward_ms, kDigit);
     EXPECT_NEAR(ms[2], GetParam().update_ms, kDigit);
-    PinningOptions options;
+    OffloadPlanOptions options;
     options.memory = 14'000'000'000;
     options.optimal.granule = 1U << 20U;
-    const PinningPlan best = plan_pinning(schedule, options);
-    options.planner = PinPlanner::kOffloadAll;
-    const PinningPlan all = plan_pinning(schedule, options);
+    const OffloadPlan best = plan_offload(schedule, options);
+    options.planner = OffloadPlanner::kOffloadAll;
+    const OffloadPlan all = plan_offload(schedule, options);
     ASSERT_EQ(best.refusal, "");
     ASSERT_EQ(all.refusal, "");
     EXPECT_GT(all.moved_bytes(), 2 * candidate_bytes(schedule));  // sums read their inputs again

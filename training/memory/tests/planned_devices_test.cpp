@@ -27,7 +27,7 @@ struct Planned {
         if (refusal.empty())
             graph = plan_step(step, &memory);
     }
-    PlannedStep step;
+    TrainingStep step;
     PlannedDevices memory;
     std::string refusal;
     ExecutionGraph graph;
@@ -75,9 +75,9 @@ ParallelPlan random_parts() {
 
 using Opened = std::vector<std::pair<std::string, std::set<std::pair<std::string, std::uint64_t>>>>;
 
-Opened opened(const AccessSchedule& schedule) {
+Opened opened(const TensorUses& schedule) {
     Opened steps;
-    for (const AccessStep& step : schedule.steps) {
+    for (const LayerUse& step : schedule.steps) {
         auto& [name, items] = steps.emplace_back();
         name = step.name;
         for (const ItemAccess& access : step.open)
@@ -96,13 +96,13 @@ RC_GTEST_PROP(PlannedDevices, OneDeviceOpensWhatTheWholeNetworkDoes, ()) {
         *rc::gen::arbitrary<bool>()
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
-    const PlannedStep step(network, a100(), plan);
+    const TrainingStep step(network, a100(), plan);
     NetworkScheduleOptions options = schedule_options(network, plan);
     options.gradients_apart = true;
     options.weights_travel = *rc::gen::arbitrary<bool>();
-    const AccessSchedule whole = network_schedule(network, options);
+    const TensorUses whole = network_schedule(network, options);
     options.passes = device_passes(step.schedule(), step.work(), 0);
-    const AccessSchedule device = network_schedule(network, options);
+    const TensorUses device = network_schedule(network, options);
     RC_ASSERT(opened(device) == opened(whole));
     RC_ASSERT(device.resident_bytes == whole.resident_bytes);
     RC_ASSERT(candidate_bytes(device) == candidate_bytes(whole));
@@ -111,7 +111,7 @@ RC_GTEST_PROP(PlannedDevices, OneDeviceOpensWhatTheWholeNetworkDoes, ()) {
 /// A stage of 1F1B has as many micro-batches in flight as stages follow, itself included, and
 /// buffers for so many.
 TEST(PlannedDevices, BuffersAreMicroBatchesInFlight) {
-    const PlannedStep step(small_gpt(), a100(), pipelined("1f1b", 4));
+    const TrainingStep step(small_gpt(), a100(), pipelined("1f1b", 4));
     for (std::uint32_t device = 0; device < 4; ++device) {
         std::set<std::uint32_t> buffers;
         for (const DevicePass& pass : device_passes(step.schedule(), step.work(), device))
@@ -123,7 +123,7 @@ TEST(PlannedDevices, BuffersAreMicroBatchesInFlight) {
 
 /// A buffer is of one micro-batch until its last gradients.
 RC_GTEST_PROP(PlannedDevices, BuffersAreNotSharedInFlight, ()) {
-    const PlannedStep step(
+    const TrainingStep step(
         small_gpt(), a100(),
         pipelined(*rc::gen::element<std::string>(
             "1f1b", "gpipe", "interleaved_1f1b", "zb_h1", "zb_h2", "1f1b_async")));
@@ -175,7 +175,7 @@ RC_GTEST_PROP(PlannedDevices, StayInTheirMemory, ()) {
     const Planned stays(small_gpt(), plan, all_stays(UpdatePolicy::kBatch));
     RC_ASSERT(stays.refusal.empty());
     std::uint64_t most = 0;
-    for (const PlannedMemory& device : stays.memory.devices(stays.step))
+    for (const StepMemory& device : stays.memory.devices(stays.step))
         most = std::max(most, device.plan.floor_bytes());
     choice.bytes = Bytes(most * *rc::gen::inRange<std::uint64_t>(40, 120) / 100);
     const Planned planned(small_gpt(), plan, choice);
@@ -189,7 +189,7 @@ RC_GTEST_PROP(PlannedDevices, StayInTheirMemory, ()) {
         const ExecutionGraph one = of_rank(planned.graph, rank);
         const Schedule times = alone(one, microseconds(*rc::gen::inRange(1U, 20'000U)));
         RC_ASSERT(fullest(one, times, counted) <= static_cast<double>(choice.bytes.count()) + 0.5);
-        const PinningPlan& of_device =
+        const OffloadPlan& of_device =
             planned.memory.devices(planned.step)[map.place(rank).device].plan;
         RC_ASSERT(copied(one, CopyKind::kHostToDevice) == of_device.bytes_in);
         RC_ASSERT(copied(one, CopyKind::kDeviceToHost) == of_device.bytes_out);
@@ -203,13 +203,13 @@ TEST(PlannedDevices, EachMicroBatchCopiesItsActivations) {
     ParallelPlan plan = pipelined("1f1b", 2);
     plan.micro_batch = 4;
     MemoryChoice choice;
-    choice.planner = PinPlanner::kOffloadAll;
+    choice.planner = OffloadPlanner::kOffloadAll;
     const Planned planned(small_gpt(), plan, choice);
     ASSERT_EQ(planned.refusal, "");
     double activations = 0;
     for (const MemoryItem& item : planned.memory.devices(planned.step)[0].schedule.items)
         if (item.kind == MemoryClass::kActivations)
-            activations += static_cast<double>(item.bytes * item.keeps);
+            activations += static_cast<double>(item.bytes * item.offloads);
     const double kept = planned.step.work().kept(0).until_input_gradient * plan.accumulate;
     const double residual = 4.0 * 256 * 512 * 2 * plan.accumulate;  // samples, tokens, width, bytes
     EXPECT_GE(activations, kept);
@@ -249,10 +249,10 @@ TEST(PlannedDevices, SuggestTheMicroBatchThatFits) {
     ParallelPlan plan = pipelined("1f1b");
     plan.micro_batch = 16;
     MemoryChoice choice;
-    choice.planner = PinPlanner::kNone;
+    choice.planner = OffloadPlanner::kNone;
     const Planned all(small_gpt(), plan, choice);
     std::uint64_t most = 0;
-    for (const PlannedMemory& device : all.memory.devices(all.step))
+    for (const StepMemory& device : all.memory.devices(all.step))
         most = std::max(most, device.plan.floor_bytes());
     choice.bytes = Bytes(most - 1);
     const std::uint32_t largest = largest_micro_batch(all.step, choice);

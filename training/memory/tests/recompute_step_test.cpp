@@ -21,7 +21,7 @@ ParallelPlan blocks_again() {
 
 MemoryChoice all_travels() {
     MemoryChoice choice;
-    choice.planner = PinPlanner::kOffloadAll;
+    choice.planner = OffloadPlanner::kOffloadAll;
     return choice;
 }
 
@@ -42,18 +42,18 @@ TEST(MemoryStep, BlocksThatRunAgainTakeTheirForwardTwiceAndKeepTheirInputs) {
     EXPECT_NEAR(
         to_seconds(alone(again.graph).makespan), to_seconds(alone(kept.graph).makespan) + blocks,
         1e-9);
-    // Pinned for the whole iteration: the inputs of four blocks, and what lies outside of them.
+    // Retained for the whole iteration: the inputs of four blocks, and what lies outside of them.
     const std::uint64_t input = std::uint64_t{8} * 256 * 512 * kept.memory.facts.options.element;
-    const auto pinned = [](const Made& made) {
+    const auto retained = [](const Made& made) {
         std::uint64_t bytes = 0;
         for (std::size_t i = 0; i < made.memory.schedule.items.size(); ++i)
-            if (made.memory.plan.pinned[i] &&
+            if (made.memory.plan.retained[i] &&
                 made.memory.schedule.items[i].kind == MemoryClass::kActivations)
                 bytes += made.memory.schedule.items[i].bytes;
         return bytes;
     };
-    EXPECT_GE(pinned(again), 4 * input);
-    EXPECT_LT(pinned(again), pinned(kept) / 2);
+    EXPECT_GE(retained(again), 4 * input);
+    EXPECT_LT(retained(again), retained(kept) / 2);
     EXPECT_LT(
         fullest(again.graph, alone(again.graph), kAll),
         fullest(kept.graph, alone(kept.graph), kAll));
@@ -121,7 +121,7 @@ RC_GTEST_PROP(MemoryStep, ExactRecomputationIsNoSlowerThanTheRules, ()) {
             ? small_gpt()
             : *find_network(*rc::gen::element<std::string>("alexnet", "resnet18"));
     MemoryChoice choice = random_choice();
-    choice.planner = *rc::gen::element(PinPlanner::kNone, PinPlanner::kOptimal);
+    choice.planner = *rc::gen::element(OffloadPlanner::kNone, OffloadPlanner::kOptimal);
     choice.bytes = Bytes(
         bytes_that_need_no_plan(network, plan) * *rc::gen::inRange<std::uint64_t>(40, 105) / 100);
     const auto seconds = [&](Recompute recompute) {
@@ -170,8 +170,8 @@ TEST(MemoryStep, TheMicroBatchOfARefusalFitsWithExactRecomputation) {
     ParallelPlan plan;
     plan.recompute = Recompute::kExact;
     plan.datatype = Datatype::kFloat32;
-    for (const PinPlanner planner :
-         {PinPlanner::kNone, PinPlanner::kFirstFit, PinPlanner::kOptimal}) {
+    for (const OffloadPlanner planner :
+         {OffloadPlanner::kNone, OffloadPlanner::kFirstFit, OffloadPlanner::kOptimal}) {
         MemoryChoice choice;
         choice.planner = planner;
         choice.updater = Updater::kHost;
@@ -197,7 +197,7 @@ TEST(MemoryStep, InputsOfBlocksThatRunAgainTravel) {
     std::uint64_t travel = 0;
     for (const MemoryItem& item : made.memory.schedule.items)
         if (item.kind == MemoryClass::kActivations)
-            travel += item.bytes * item.fetches;
+            travel += item.bytes * item.prefetches;
     EXPECT_GE(travel, 3 * input);
     EXPECT_EQ(copied(made.graph, CopyKind::kHostToDevice), made.memory.plan.bytes_in);
     for (const MemoryItem& item : made.memory.schedule.items) {

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace switchfold::cut_graph_test {
+namespace switchfold::placement_graph_test {
 namespace {
 
 /// A graph in which two nodes read the output of a third.
@@ -66,4 +66,4 @@ TEST(StepBound, IsTheLongestChain) {
 }
 
 }  // namespace
-}  // namespace switchfold::cut_graph_test
+}  // namespace switchfold::placement_graph_test

@@ -2,8 +2,8 @@
 #include "training/network/builder.h"
 #include "training/network/decoder.h"
 #include "training/network/zoo/zoo.h"
+#include "training/placement/placed_step.h"
 #include "training/placement/placement_memory.h"
-#include "training/placement/planned_cut.h"
 #include "training/plan/tests/graph_ends.h"
 #include "workloads/tests/test_gpus.h"
 
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace switchfold::cut_step_test {
+namespace switchfold::placed_step_test {
 namespace {
 
 Network compound() {
@@ -44,11 +44,11 @@ PlacementChoice given(std::vector<std::vector<std::string>> layers) {
     return choice;
 }
 
-std::unique_ptr<PlannedPlacement>
+std::unique_ptr<PlacedStep>
 cut(const PlacementChoice& choice, ParallelPlan plan, Network network = compound()) {
     PlanProblems problems = problems_of(choice, plan, network);
     EXPECT_TRUE(problems.empty()) << problems.front().first << " " << problems.front().second;
-    auto made = PlannedPlacement::make(
+    auto made = PlacedStep::make(
         std::move(network), KernelTimes(test_data::hopper()), std::move(plan), choice,
         {200e9, 80e9}, problems);
     EXPECT_TRUE(problems.empty());
@@ -99,7 +99,7 @@ RC_GTEST_PROP(PlacementStepProperty, EveryCutEnds, ()) {
     plan.messages = *rc::gen::element(Messages::kOverlapped, Messages::kAhead);
     plan.launch_times.kernel = microseconds(*rc::gen::element<std::uint64_t>(0, 10));
     const auto made = cut(choice, plan);
-    const ExecutionGraph graph = cut_step(*made);
+    const ExecutionGraph graph = placed_step_graph(*made);
     check(graph);
     RC_ASSERT(test_data::ends(graph));
     RC_ASSERT(graph.ranks.size() == plan.data * choice.gpus_used());
@@ -178,7 +178,7 @@ RC_GTEST_PROP(PlacementStepProperty, SharedLayersEndAndTakeTheSame, ()) {
     RC_PRE(problems_of(plan, network).empty());
     plan.gate = GateKernels::kUnfused;
     const auto made = cut(choice, plan, network);
-    const ExecutionGraph graph = cut_step(*made);
+    const ExecutionGraph graph = placed_step_graph(*made);
     check(graph);
     RC_ASSERT(test_data::ends(graph));
     for (const auto& rank : graph.ranks) {
@@ -187,7 +187,7 @@ RC_GTEST_PROP(PlacementStepProperty, SharedLayersEndAndTakeTheSame, ()) {
             held += change.bytes;
         RC_ASSERT(held == 0);
     }
-    const PlannedStep whole(network, KernelTimes(test_data::hopper()), plan);
+    const TrainingStep whole(network, KernelTimes(test_data::hopper()), plan);
     const ExecutionGraph without = plan_step(whole);
     for (const Phase phase : {Phase::kForward, Phase::kBackward})
         RC_ASSERT(std::abs(seconds_in(graph, phase) - seconds_in(without, phase)) < 1e-8);
@@ -206,9 +206,9 @@ RC_GTEST_PROP(PlacementStepProperty, SharedStatesAreThoseOfThePlan, ()) {
             sum += rank->held[what];
         return sum;
     };
-    const ExecutionGraph graph = cut_step(*cut(choice, plan, network));
+    const ExecutionGraph graph = placed_step_graph(*cut(choice, plan, network));
     const ExecutionGraph without =
-        plan_step(PlannedStep(network, KernelTimes(test_data::hopper()), plan));
+        plan_step(TrainingStep(network, KernelTimes(test_data::hopper()), plan));
     for (const MemoryClass what :
          {MemoryClass::kWeights, MemoryClass::kGradients, MemoryClass::kMoments})
         RC_ASSERT(std::abs(held(graph, what) / held(without, what) - 1) < 1e-9);
@@ -223,7 +223,7 @@ TEST(PlacementStep, RepeatedBlocksKeepLess) {
         choice.method = PlacementMethod::kList;
         const auto made = cut(choice, plan, small_decoder(false));
         double sum = 0;
-        for (const MemoryBytes& gpu : cut_memory(
+        for (const MemoryBytes& gpu : placement_memory(
                  made->network(), made->graph(), made->work().layers(), made->plan(),
                  made->found().parts))
             sum += gpu[MemoryClass::kActivations];
@@ -242,7 +242,7 @@ TEST(PlacementStep, TasksWaitForBothGathersOfTheirBlock) {
     plan.gate = GateKernels::kUnfused;
     PlacementChoice choice = into(1);
     choice.method = PlacementMethod::kList;
-    const ExecutionGraph graph = cut_step(*cut(choice, plan, small_decoder(true)));
+    const ExecutionGraph graph = placed_step_graph(*cut(choice, plan, small_decoder(true)));
     const auto& operations = graph.ranks[0]->operations;
     std::vector<bool> waited(operations.size(), false);
     std::size_t gathers = 0;
@@ -261,23 +261,23 @@ TEST(PlacementStep, TasksWaitForBothGathersOfTheirBlock) {
 /// A rank of a faster GPU computes faster, in the parts that it has.
 TEST(PlacementStep, EachGpuHasItsOwnTimes) {
     auto made = cut(into(2), samples(8));
-    const double alike = seconds_in(cut_step(*made), Phase::kForward);
+    const double alike = seconds_in(placed_step_graph(*made), Phase::kForward);
     const std::uint32_t slower = made->add_kind(KernelTimes(test_data::ampere()));
     made->set_kinds({0, slower});
-    const double mixed = seconds_in(cut_step(*made), Phase::kForward);
+    const double mixed = seconds_in(placed_step_graph(*made), Phase::kForward);
     made->set_kinds({slower, slower});
-    const double all = seconds_in(cut_step(*made), Phase::kForward);
+    const double all = seconds_in(placed_step_graph(*made), Phase::kForward);
     EXPECT_LT(alike, mixed);
     EXPECT_LT(mixed, all);
 }
 
 TEST(PlacementStep, AnyCutHasTheSameKernels) {
-    const ExecutionGraph whole = cut_step(*cut(into(1), samples(8, 2)));
+    const ExecutionGraph whole = placed_step_graph(*cut(into(1), samples(8, 2)));
     for (const PlacementMethod method :
          {PlacementMethod::kExact, PlacementMethod::kList, PlacementMethod::kBest}) {
         PlacementChoice choice = into(4);
         choice.method = method;
-        const ExecutionGraph parts = cut_step(*cut(choice, samples(8, 2)));
+        const ExecutionGraph parts = placed_step_graph(*cut(choice, samples(8, 2)));
         // Each GPU that holds parameters has its own update kernel, instead of one in all.
         const Totals one = totals(whole);
         const Totals all = totals(parts);
@@ -292,8 +292,8 @@ TEST(PlacementStep, OnOneGpuIsThePlainStep) {
     // is the LSTM's time.
     PlacementChoice choice = into(1);
     choice.lstm_weights = LstmWeights::kMemory;
-    const double steps = totals(cut_step(*cut(choice, samples(8)))).kernels;
-    const PlannedStep plain(compound(), KernelTimes(test_data::hopper()), samples(8));
+    const double steps = totals(placed_step_graph(*cut(choice, samples(8)))).kernels;
+    const TrainingStep plain(compound(), KernelTimes(test_data::hopper()), samples(8));
     EXPECT_NEAR(steps, totals(plan_step(plain)).kernels, 1e-9);
 }
 
@@ -305,7 +305,7 @@ TEST(PlacementStep, MessagesAreWhatCrosses) {
         bytes += load.bytes * 2;
     // Every byte counts at its sender and at its receiver. This equals what is sent, because each
     // activation has a gradient of equal size that returns.
-    EXPECT_NEAR(static_cast<double>(totals(cut_step(*made)).sent), bytes, 1);
+    EXPECT_NEAR(static_cast<double>(totals(placed_step_graph(*made)).sent), bytes, 1);
     const auto part = [&](const char* name) {
         const auto& nodes = made->graph().nodes;
         const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const PlacementNode& node) {
@@ -330,19 +330,19 @@ TEST(PlacementStep, PiecesTravelOneByOne) {
     const auto parts = given({{"embedding", "lstm.0"}, {"*"}});
     PlacementChoice pieces = parts;
     pieces.chunk_steps = 20;
-    EXPECT_EQ(sends(cut_step(*cut(parts, samples(8)))), 1);
-    EXPECT_EQ(sends(cut_step(*cut(pieces, samples(8)))), 5);
+    EXPECT_EQ(sends(placed_step_graph(*cut(parts, samples(8)))), 1);
+    EXPECT_EQ(sends(placed_step_graph(*cut(pieces, samples(8)))), 5);
     EXPECT_EQ(
-        totals(cut_step(*cut(parts, samples(8)))).sent,
-        totals(cut_step(*cut(pieces, samples(8)))).sent);
+        totals(placed_step_graph(*cut(parts, samples(8)))).sent,
+        totals(placed_step_graph(*cut(pieces, samples(8)))).sent);
 }
 
 TEST(PlacementStep, ReplicasSumAllGradients) {
     ParallelPlan plan = samples(8);
     plan.data = 2;
     const std::uint64_t bytes = 2 * 4 * parameters(compound());  // 2 ranks, 32 bits
-    const Totals one = totals(cut_step(*cut(into(1), plan)));
-    const Totals two = totals(cut_step(*cut(into(2), plan)));
+    const Totals one = totals(placed_step_graph(*cut(into(1), plan)));
+    const Totals two = totals(placed_step_graph(*cut(into(2), plan)));
     EXPECT_NEAR(static_cast<double>(one.gradients), static_cast<double>(bytes), 2000);
     EXPECT_NEAR(static_cast<double>(two.gradients), static_cast<double>(bytes), 2000);
 }
@@ -350,9 +350,9 @@ TEST(PlacementStep, ReplicasSumAllGradients) {
 TEST(PlacementStep, GpusHoldTheirLayersAlone) {
     const auto whole = cut(into(1), samples(8));
     const auto parts = cut(into(4), samples(8));
-    const auto all = [](const PlannedPlacement& cut, MemoryClass what) {
+    const auto all = [](const PlacedStep& cut, MemoryClass what) {
         double sum = 0;
-        for (const auto& rank : cut_step(cut).ranks)
+        for (const auto& rank : placed_step_graph(cut).ranks)
             sum += rank->held[what];
         return sum;
     };
@@ -361,12 +361,12 @@ TEST(PlacementStep, GpusHoldTheirLayersAlone) {
         EXPECT_NEAR(all(*parts, what), all(*whole, what), 1);
     // An activation that two GPUs read is kept on both.
     double kept = 0;
-    for (const MemoryBytes& gpu : cut_memory(
+    for (const MemoryBytes& gpu : placement_memory(
              parts->network(), parts->graph(), parts->work().layers(), parts->plan(),
              parts->found().parts))
         kept += gpu[MemoryClass::kActivations];
     EXPECT_GE(
-        kept, cut_memory(
+        kept, placement_memory(
                   whole->network(), whole->graph(), whole->work().layers(), whole->plan(),
                   whole->found().parts)[0][MemoryClass::kActivations]);
 }
@@ -450,7 +450,7 @@ TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
     PlacementChoice choice = into(2);
     choice.method = PlacementMethod::kExact;
     const KernelTimes times(test_data::hopper());
-    EXPECT_FALSE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    EXPECT_FALSE(PlacedStep::make(network, times, samples(8), choice, {200e9, 0}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(problems[0].first, "/placement/method");
     EXPECT_EQ(
@@ -459,10 +459,9 @@ TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
         "expected best or list");
     problems.clear();
     choice.method = PlacementMethod::kList;
-    EXPECT_TRUE(PlannedPlacement::make(network, times, samples(8), choice, {200e9, 0}, problems));
+    EXPECT_TRUE(PlacedStep::make(network, times, samples(8), choice, {200e9, 0}, problems));
     choice.method = PlacementMethod::kBest;
-    EXPECT_FALSE(
-        PlannedPlacement::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
+    EXPECT_FALSE(PlacedStep::make(network, times, samples(8), choice, {200e9, 1e6}, problems));
     ASSERT_EQ(problems.size(), 1);
     EXPECT_EQ(
         problems[0].second,
@@ -471,4 +470,4 @@ TEST(PlacementChoiceProblems, TooWideForTheProgramme) {
 }
 
 }  // namespace
-}  // namespace switchfold::cut_step_test
+}  // namespace switchfold::placed_step_test

@@ -11,7 +11,7 @@ namespace switchfold::test_data {
 
 /// A graph of up to `most_nodes` nodes with random edges. Times and sizes are such that messages
 /// matter.
-inline PlacementGraph random_cut_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
+inline PlacementGraph random_placement_graph(std::uint32_t most_nodes, std::uint32_t most_parts) {
     PlacementGraph graph;
     const auto nodes = *rc::gen::inRange<std::uint32_t>(1, most_nodes + 1);
     graph.parts = *rc::gen::inRange<std::uint32_t>(1, most_parts + 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/placement/task_schedule.h"
 
-#include "training/placement/best_cut.h"
+#include "training/placement/best_placement.h"
 #include "training/placement/tests/random_graph.h"
 
 #include <gtest/gtest.h>
@@ -72,15 +72,15 @@ TEST(Pipeline, MessagesComeOnTop) {
     EXPECT_NEAR(seconds(graph, {0, 1}), 2 * (1.25 + 0.25 + 0.0625), 0.51);
 }
 
-TEST(Wavefront, BestCutTakesLayersApart) {
-    const auto found = find_cut(chain(2, 10, 1), PlacementMethod::kBest);
+TEST(Wavefront, BestPlacementTakesLayersApart) {
+    const auto found = find_placement(chain(2, 10, 1), PlacementMethod::kBest);
     ASSERT_TRUE(found);
     EXPECT_NE(found->parts[0], found->parts[1]);
     EXPECT_NEAR(found->seconds, found->step_bound, 1e-9);
 }
 
 RC_GTEST_PROP(TaskSchedule, EveryTaskRunsOnceBehindWhatItNeeds, ()) {
-    const PlacementGraph graph = test_data::random_cut_graph(10, 4);
+    const PlacementGraph graph = test_data::random_placement_graph(10, 4);
     const PlacementTasks tasks(graph);
     NodeParts parts;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)

@@ -198,7 +198,7 @@ PlanProblems problems_of(const AveragePlan& average, const ParallelPlan& plan) {
 namespace {
 
 /// Parameters that a rank of the replica holds.
-double parameters_of(const PlannedStep& one, const RankPlace& place) {
+double parameters_of(const TrainingStep& one, const RankPlace& place) {
     double sum = 0;
     for (const std::uint32_t stage : one.schedule().stages_on(place.device))
         sum += one.work().parameters(stage);
@@ -243,7 +243,7 @@ void add_up(const std::vector<ReplicaApart>& apart, TrainingFacts& facts) {
 
 }  // namespace
 
-std::vector<HeldWeights> held_weights(const std::vector<const PlannedStep*>& by_rank) {
+std::vector<HeldWeights> held_weights(const std::vector<const TrainingStep*>& by_rank) {
     std::vector<HeldWeights> held;
     const RankMap map(by_rank.front()->plan());
     for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
@@ -296,11 +296,11 @@ ExecutionGraph averaged_steps(
 }
 
 ExecutionGraph averaged_steps(
-    const PlannedStep& one, ExecutionGraph step, const AveragePlan& average,
+    const TrainingStep& one, ExecutionGraph step, const AveragePlan& average,
     std::uint32_t replicas) {
     std::vector<ReplicaApart> alike(1);
     alike.front() = {
-        held_weights(std::vector<const PlannedStep*>(ranks_of(one.plan()), &one)), std::move(step),
+        held_weights(std::vector<const TrainingStep*>(ranks_of(one.plan()), &one)), std::move(step),
         replicas};
     return averaged_steps(one.plan(), alike, average);
 }

@@ -27,7 +27,8 @@ struct ReplicaApart {
 };
 
 /// What the ranks of a replica hold, each by its own step; plans with data 1.
-[[nodiscard]] std::vector<HeldWeights> held_weights(const std::vector<const PlannedStep*>& by_rank);
+[[nodiscard]] std::vector<HeldWeights>
+held_weights(const std::vector<const TrainingStep*>& by_rank);
 
 /// One period: `every` steps of each replica, and an exchange of their weights in 32 bits, in
 /// buckets as the plan's gradients, among the ranks that hold the same part. `plan`: of a replica,
@@ -38,7 +39,7 @@ struct ReplicaApart {
 
 /// The same of equal replicas; `step` is that of a single one, with data 1.
 [[nodiscard]] ExecutionGraph averaged_steps(
-    const PlannedStep& one, ExecutionGraph step, const AveragePlan& average,
+    const TrainingStep& one, ExecutionGraph step, const AveragePlan& average,
     std::uint32_t replicas);
 
 }  // namespace switchfold

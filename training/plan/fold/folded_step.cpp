@@ -74,7 +74,7 @@ void append(ExecutionGraph& graph, const ExecutionGraph& more) {
 
 }  // namespace
 
-std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
+std::string why_not_folded(const TrainingStep& step, std::uint32_t machine) {
     const ParallelPlan& plan = step.plan();
     if (plan.last_micro_batch != 0 && plan.last_micro_batch != plan.micro_batch)
         return "its last micro-batch is smaller than the others; expected equal ones";
@@ -90,7 +90,7 @@ std::string why_not_folded(const PlannedStep& step, std::uint32_t machine) {
     return {};
 }
 
-bool folds_by_passes(const PlannedStep& step) {
+bool folds_by_passes(const TrainingStep& step) {
     const ParallelPlan& plan = step.plan();
     return !passes_meet(step) && step.schedule().routes.size() == 1 &&
            !any_beside(step.schedule()) &&
@@ -100,7 +100,7 @@ bool folds_by_passes(const PlannedStep& step) {
 /// Records the passes that are one kernel while the step is written.
 class FoldedStep::Recorder : public FoldedParts {
 public:
-    Recorder(const PlannedStep& step, std::vector<Use>& uses) : step_(step), uses_(uses) {}
+    Recorder(const TrainingStep& step, std::vector<Use>& uses) : step_(step), uses_(uses) {}
 
     void pass(std::uint32_t rank, std::uint32_t operation, const Pass& pass) override {
         uses_.push_back({rank, operation, piece_of(pass)});
@@ -123,13 +123,13 @@ private:
         return at->second;
     }
 
-    const PlannedStep& step_;
+    const TrainingStep& step_;
     std::vector<Use>& uses_;
     std::map<std::pair<PassKind, std::uint32_t>, std::size_t> piece_;
     std::vector<Pass> passes_;  ///< one representative of each piece
 };
 
-FoldedStep::FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways) :
+FoldedStep::FoldedStep(const TrainingStep& step, std::uint32_t machine, bool own_ways) :
     groups_(step.plan(), machine, own_ways), by_passes_(folds_by_passes(step)) {
     const std::string why = why_not_folded(step, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
@@ -193,7 +193,7 @@ void FoldedStep::find_collectives() {
 
 /// Every piece once, one after another, with marks that are equal on all ranks.
 void FoldedStep::write_passes(
-    const PlannedStep& step, std::uint32_t machine, const Recorder& recorder) {
+    const TrainingStep& step, std::uint32_t machine, const Recorder& recorder) {
     const ParallelPlan& plan = step.plan();
     const RankMap map(plan);
     Communicators groups;

@@ -13,11 +13,11 @@ namespace switchfold {
 
 /// Why one rank of each pipeline device cannot represent all ranks with its layers and samples;
 /// empty if it can. `machine`: ranks per machine.
-[[nodiscard]] std::string why_not_folded(const PlannedStep& step, std::uint32_t machine);
+[[nodiscard]] std::string why_not_folded(const TrainingStep& step, std::uint32_t machine);
 
 /// Whether every pass of a folded step is one kernel with the time that its probe took, and no
 /// collective of replicas runs beside one.
-[[nodiscard]] bool folds_by_passes(const PlannedStep& step);
+[[nodiscard]] bool folds_by_passes(const TrainingStep& step);
 
 /// A step in which one rank of each device represents its tensor- and context-parallel group and
 /// its replicas, which do the same at the same time.
@@ -37,7 +37,7 @@ namespace switchfold {
 class FoldedStep {
 public:
     /// For a plan that can be folded. `own_ways`: as of FoldedGroups.
-    FoldedStep(const PlannedStep& step, std::uint32_t machine, bool own_ways = false);
+    FoldedStep(const TrainingStep& step, std::uint32_t machine, bool own_ways = false);
 
     /// Everything that is measured, in one graph: what scenarios are checked with.
     [[nodiscard]] const ExecutionGraph& probe() const { return probe_; }
@@ -73,7 +73,7 @@ private:
     };
     class Recorder;
     void find_collectives();
-    void write_passes(const PlannedStep& step, std::uint32_t machine, const Recorder& recorder);
+    void write_passes(const TrainingStep& step, std::uint32_t machine, const Recorder& recorder);
 
     FoldedGroups groups_;
     bool by_passes_;

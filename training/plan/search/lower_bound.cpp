@@ -28,7 +28,7 @@ struct PassFloor {
 
 class Bound {
 public:
-    Bound(const PlannedStep& step, const LinkFloor& floor) :
+    Bound(const TrainingStep& step, const LinkFloor& floor) :
         step_(step),
         plan_(step.plan()),
         work_(step.work()),
@@ -294,7 +294,7 @@ private:
         }
     }
 
-    const PlannedStep& step_;
+    const TrainingStep& step_;
     const ParallelPlan& plan_;
     const StageWork& work_;
     const PipelineSchedule& schedule_;
@@ -308,7 +308,7 @@ private:
 
 }  // namespace
 
-PlanBound plan_bound(const PlannedStep& step, const LinkFloor& floor) {
+PlanBound plan_bound(const TrainingStep& step, const LinkFloor& floor) {
     return Bound(step, floor).run();
 }
 

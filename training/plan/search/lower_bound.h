@@ -42,6 +42,6 @@ struct PlanBound {
 
 /// Never above the step's time if kernels take at least their isolated durations and links are no
 /// faster than `floor`. For plans that flush.
-[[nodiscard]] PlanBound plan_bound(const PlannedStep& step, const LinkFloor& floor);
+[[nodiscard]] PlanBound plan_bound(const TrainingStep& step, const LinkFloor& floor);
 
 }  // namespace switchfold

@@ -9,7 +9,7 @@
 
 namespace switchfold {
 
-class PlannedStep;
+class TrainingStep;
 
 /// Moves a rank's data between layers: told before and after each layer of each pass, in the order
 /// of the device's passes, and before and after the update of each layer. Of two passes beside each
@@ -42,7 +42,7 @@ public:
     virtual ~LayerMemories() = default;
 
     [[nodiscard]] virtual std::unique_ptr<LayerMemory>
-    of(const PlannedStep& step, std::uint32_t device) const = 0;
+    of(const TrainingStep& step, std::uint32_t device) const = 0;
 };
 
 }  // namespace switchfold

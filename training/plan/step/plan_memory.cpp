@@ -32,7 +32,7 @@ versions_of(const ParallelPlan& plan, const PipelineSchedule& schedule, std::uin
 
 /// Bytes that a stage's weights of 8 bits take beyond its weights in the type of activations, which
 /// they replace if the optimizer writes them. Sharded weights are rounded when they are gathered.
-double rounded_bytes_held(const PlannedStep& step, std::uint32_t stage) {
+double rounded_bytes_held(const TrainingStep& step, std::uint32_t stage) {
     const ParallelPlan& plan = step.plan();
     if (plan.sharding == Sharding::kParameters && !plan.float8_weights)
         return 0;
@@ -50,7 +50,7 @@ double rounded_bytes_held(const PlannedStep& step, std::uint32_t stage) {
 
 }  // namespace
 
-std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
+std::vector<MemoryBytes> held_all_along(const TrainingStep& step) {
     const ParallelPlan& plan = step.plan();
     const PipelineSchedule& schedule = step.schedule();
     const double replicas = static_cast<double>(replicas_at_work(plan)) * plan.context;
@@ -80,7 +80,7 @@ std::vector<MemoryBytes> held_all_along(const PlannedStep& step) {
     return devices;
 }
 
-std::vector<MemoryBytes> plan_memory(const PlannedStep& step) {
+std::vector<MemoryBytes> plan_memory(const TrainingStep& step) {
     const auto kept_of = [&](std::uint32_t micro_batch) {
         std::vector<Kept> kept;
         for (std::uint32_t stage = 0; stage < step.work().stages(); ++stage)

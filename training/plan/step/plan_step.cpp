@@ -20,7 +20,7 @@ namespace switchfold {
 namespace {
 
 /// Training facts of a step of `replicas` replicas.
-TrainingFacts facts_of(const PlannedStep& step, double replicas) {
+TrainingFacts facts_of(const TrainingStep& step, double replicas) {
     const ParallelPlan& plan = step.plan();
     const StageWork& work = step.work();
     TrainingFacts facts;
@@ -50,7 +50,7 @@ std::uint32_t rounds_of_replicas(const ParallelPlan& plan) {
     return static_cast<std::uint32_t>(rounds);
 }
 
-PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) :
+TrainingStep::TrainingStep(Network network, KernelTimes times, ParallelPlan plan) :
     network_(std::move(network)),
     times_(std::move(times)),
     plan_(std::move(plan)),
@@ -74,28 +74,28 @@ PlannedStep::PlannedStep(Network network, KernelTimes times, ParallelPlan plan) 
     SWITCHFOLD_CHECK(wrong.empty(), "{}: {}", schedule_.name, wrong.front());
 }
 
-std::uint32_t PlannedStep::samples() const {
+std::uint32_t TrainingStep::samples() const {
     if (schedule_.asynchronous)
         return plan_.micro_batch;  // samples of a mini-batch
     return plan_.micro_batch * plan_.accumulate -
            (last_work_ ? plan_.micro_batch - plan_.last_micro_batch : 0);
 }
 
-ExecutionGraph plan_step(const PlannedStep& step, const LayerMemories* memories) {
-    return plan_step(std::vector<const PlannedStep*>(ranks_of(step.plan()), &step), memories);
+ExecutionGraph plan_step(const TrainingStep& step, const LayerMemories* memories) {
+    return plan_step(std::vector<const TrainingStep*>(ranks_of(step.plan()), &step), memories);
 }
 
 ExecutionGraph
-plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* memories) {
-    const PlannedStep& first = **std::find_if(
-        by_rank.begin(), by_rank.end(), [](const PlannedStep* step) { return step != nullptr; });
+plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* memories) {
+    const TrainingStep& first = **std::find_if(
+        by_rank.begin(), by_rank.end(), [](const TrainingStep* step) { return step != nullptr; });
     const RankMap map(first.plan());
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
-    std::map<const PlannedStep*, std::vector<MemoryBytes>> held;  // by device
+    std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
-        const PlannedStep* step = by_rank[rank];
+        const TrainingStep* step = by_rank[rank];
         if (step == nullptr)
             continue;
         const RankPlace place = map.place(rank);
@@ -112,17 +112,17 @@ plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* m
 }
 
 ExecutionGraph graph_of(
-    const std::vector<const PlannedStep*>& by_rank, std::vector<RankGraph> ranks,
+    const std::vector<const TrainingStep*>& by_rank, std::vector<RankGraph> ranks,
     Communicators groups, NameTable names) {
-    const PlannedStep& first = **std::find_if(
-        by_rank.begin(), by_rank.end(), [](const PlannedStep* step) { return step != nullptr; });
+    const TrainingStep& first = **std::find_if(
+        by_rank.begin(), by_rank.end(), [](const TrainingStep* step) { return step != nullptr; });
     const RankMap map(first.plan());
-    std::map<std::uint32_t, const PlannedStep*> replicas;  // step of their first rank
+    std::map<std::uint32_t, const TrainingStep*> replicas;  // step of their first rank
     for (std::uint32_t rank = 0; rank < by_rank.size(); ++rank)
         if (by_rank[rank] != nullptr)
             replicas.try_emplace(map.place(rank).data, by_rank[rank]);
     ExecutionGraph graph = graph_of(first, std::move(ranks), std::move(groups), std::move(names));
-    std::vector<std::pair<const PlannedStep*, double>>
+    std::vector<std::pair<const TrainingStep*, double>>
         alike;  // number of replicas by step, in order of first use
     for (const auto& [replica, step] : replicas) {
         const auto found =
@@ -143,7 +143,7 @@ ExecutionGraph graph_of(
     return graph;
 }
 
-void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks) {
+void hold_all_along(const TrainingStep& step, std::vector<RankGraph>& ranks) {
     const RankMap map(step.plan());
     const std::vector<MemoryBytes> held = held_all_along(step);
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
@@ -151,7 +151,7 @@ void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks) {
 }
 
 ExecutionGraph graph_of(
-    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
+    const TrainingStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names) {
     ExecutionGraph graph;
     for (RankGraph& rank : ranks)
         graph.ranks.push_back(std::make_shared<const RankGraph>(std::move(rank)));

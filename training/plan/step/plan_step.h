@@ -67,11 +67,11 @@ equal_partition(const Network& network, std::uint32_t stages);
 
 /// A valid plan, divided into stages and scheduled, for a network and its kernel times. It is not
 /// movable, because its parts refer to each other.
-class PlannedStep {
+class TrainingStep {
 public:
-    PlannedStep(Network network, KernelTimes times, ParallelPlan plan);
-    PlannedStep(const PlannedStep&) = delete;
-    PlannedStep& operator=(const PlannedStep&) = delete;
+    TrainingStep(Network network, KernelTimes times, ParallelPlan plan);
+    TrainingStep(const TrainingStep&) = delete;
+    TrainingStep& operator=(const TrainingStep&) = delete;
 
     [[nodiscard]] const Network& network() const { return network_; }
     [[nodiscard]] const KernelTimes& times() const { return times_; }
@@ -100,11 +100,11 @@ private:
 /// partitions and the schedules within a replica must be equal.
 /// `memories`: null if all data stay on the GPUs.
 [[nodiscard]] ExecutionGraph
-plan_step(const std::vector<const PlannedStep*>& by_rank, const LayerMemories* memories = nullptr);
+plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* memories = nullptr);
 
 /// One training step; for a schedule without flush, as many mini-batches as the plan states. Ranks
 /// are numbered by RankMap.
 [[nodiscard]] ExecutionGraph
-plan_step(const PlannedStep& step, const LayerMemories* memories = nullptr);
+plan_step(const TrainingStep& step, const LayerMemories* memories = nullptr);
 
 }  // namespace switchfold

@@ -31,7 +31,7 @@ std::uint64_t tag_of(const Pass& pass, const PipelineSchedule& schedule) {
 
 }  // namespace
 
-bool passes_meet(const PlannedStep& step) {
+bool passes_meet(const TrainingStep& step) {
     const ParallelPlan& plan = step.plan();
     const LaunchTimes& launches = plan.launch_times;
     const bool hosts_wait = !launches.any() || launches.wait_after_pass ||

@@ -23,11 +23,11 @@ public:
 /// Whether no pass of a step stands alone, such that one kernel of its time could represent it:
 /// replicas share weights or gradients in each, or exchange tokens, hosts run ahead into the next,
 /// or messages for the next wait on the GPU.
-[[nodiscard]] bool passes_meet(const PlannedStep& step);
+[[nodiscard]] bool passes_meet(const TrainingStep& step);
 
 /// Everything that a step's ranks have in common.
 struct StepParts {
-    StepParts(const PlannedStep& planned, const RankMap& ranks, FoldedParts* folded = nullptr) :
+    StepParts(const TrainingStep& planned, const RankMap& ranks, FoldedParts* folded = nullptr) :
         step(planned),
         plan(step.plan()),
         schedule(step.schedule()),
@@ -35,7 +35,7 @@ struct StepParts {
         times(step.times()),
         map(ranks),
         fold(folded) {}
-    const PlannedStep& step;
+    const TrainingStep& step;
     const ParallelPlan& plan;
     const PipelineSchedule& schedule;
     const StageWork& work;  ///< of all micro-batches except the last, which may be smaller
@@ -45,14 +45,14 @@ struct StepParts {
 };
 
 /// Sets the memory that each rank's weights, gradients and moments take throughout.
-void hold_all_along(const PlannedStep& step, std::vector<RankGraph>& ranks);
+void hold_all_along(const TrainingStep& step, std::vector<RankGraph>& ranks);
 
 /// Assembles the graph of a step from its ranks.
 [[nodiscard]] ExecutionGraph graph_of(
-    const PlannedStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
+    const TrainingStep& step, std::vector<RankGraph> ranks, Communicators groups, NameTable names);
 /// The same of ranks that differ (plan_step()).
 [[nodiscard]] ExecutionGraph graph_of(
-    const std::vector<const PlannedStep*>& by_rank, std::vector<RankGraph> ranks,
+    const std::vector<const TrainingStep*>& by_rank, std::vector<RankGraph> ranks,
     Communicators groups, NameTable names);
 
 /// Writes the schedule of a rank's device: passes, messages to neighbours, gradients and updates.

@@ -45,12 +45,12 @@ std::uint64_t exchanged(const ExecutionGraph& graph) {
     return bytes;
 }
 
-double parameters(const PlannedStep& step) {
+double parameters(const TrainingStep& step) {
     return step.work().parameters(0);
 }
 
 TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
-    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
+    const TrainingStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.every = 5;
     const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 4);
@@ -67,9 +67,9 @@ TEST(AveragedSteps, ExchangeAllWeightsOnceAPeriod) {
 /// Replicas of other samples and GPUs have steps of their own, and one exchange.
 TEST(AveragedSteps, ReplicasMayDiffer) {
     ParallelPlan plan = one();
-    const PlannedStep four(small(), KernelTimes(test_data::ampere()), plan);
+    const TrainingStep four(small(), KernelTimes(test_data::ampere()), plan);
     plan.micro_batch = 8;
-    const PlannedStep eight(small(), KernelTimes(test_data::hopper()), plan);
+    const TrainingStep eight(small(), KernelTimes(test_data::hopper()), plan);
     std::vector<ReplicaApart> apart(2);
     apart[0] = {held_weights({&four}), plan_step(four), 2};
     apart[1] = {held_weights({&eight}), plan_step(eight), 1};
@@ -96,14 +96,14 @@ TEST(AveragedSteps, ReplicasMayDiffer) {
 TEST(AveragedSteps, BucketsAreThoseOfGradients) {
     ParallelPlan plan = one();
     plan.bucket = mebibytes(1);
-    const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
+    const TrainingStep step(small(), KernelTimes(test_data::ampere()), plan);
     const ExecutionGraph graph = averaged_steps(step, plan_step(step), {}, 2);
     const auto buckets = static_cast<std::size_t>(4 * parameters(step) / (1 << 20)) + 1;
     EXPECT_EQ(count(graph, "exchange weights"), buckets);
 }
 
 TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
-    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
+    const TrainingStep step(small(), KernelTimes(test_data::ampere()), one());
     AveragePlan average;
     average.overlap = true;
     const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 2);
@@ -119,7 +119,7 @@ TEST(AveragedSteps, OverlappedExchangeWaitsForNoStep) {
 }
 
 TEST(AveragedSteps, MethodsMoveWhatTheyKeep) {
-    const PlannedStep step(small(), KernelTimes(test_data::ampere()), one());
+    const TrainingStep step(small(), KernelTimes(test_data::ampere()), one());
     const double weights = 4 * parameters(step);
     const auto held = [&](AverageMethod method) {
         AveragePlan average;
@@ -143,7 +143,7 @@ TEST(AveragedSteps, RanksOfAReplicaAverageTheirOwnPart) {
     plan.tensor = 2;
     plan.pipeline = 2;
     plan.accumulate = 2;
-    const PlannedStep step(small(), KernelTimes(test_data::ampere()), plan);
+    const TrainingStep step(small(), KernelTimes(test_data::ampere()), plan);
     AveragePlan average;
     average.every = 3;
     const ExecutionGraph graph = averaged_steps(step, plan_step(step), average, 3);

@@ -68,7 +68,7 @@ TEST(MicroBatches, AreFullButForTheLast) {
 
 TEST(DividedStep, ASmallerLastMicroBatchTakesItsOwnTime) {
     const Network network = small_gpt();
-    const PlannedStep uneven(network, a100(), accumulated(11, 4));
+    const TrainingStep uneven(network, a100(), accumulated(11, 4));
     EXPECT_EQ(uneven.samples(), 11U);
     const ExecutionGraph graph = plan_step(uneven);
     check(graph);
@@ -156,8 +156,8 @@ TEST(DividedStep, RanksTakeTheirOwnGpusAndSamples) {
         plan.samples = {8, 3, 8, 0};
         return plan;
     };
-    const PlannedStep fast_step(network, a100(), plan_of(8));
-    const PlannedStep slow_step(network, KernelTimes(slow), plan_of(3));
+    const TrainingStep fast_step(network, a100(), plan_of(8));
+    const TrainingStep slow_step(network, KernelTimes(slow), plan_of(3));
     const ExecutionGraph graph = plan_step({&fast_step, &slow_step, &fast_step, nullptr});
     check(graph);
     EXPECT_EQ(graph.training.samples, 19);
@@ -165,7 +165,7 @@ TEST(DividedStep, RanksTakeTheirOwnGpusAndSamples) {
     EXPECT_EQ(ranks_at_work(graph), 3U);
     for (const Group& group : graph.groups)
         EXPECT_EQ(std::count(group.ranks.begin(), group.ranks.end(), 3U), 0) << group.name;
-    const auto alone = [&](const PlannedStep& step) {
+    const auto alone = [&](const TrainingStep& step) {
         ParallelPlan plan = step.plan();
         plan.samples.clear();
         plan.data = 1;
@@ -182,8 +182,8 @@ TEST(DividedStep, EqualStepsAreTheStepOfThePlan) {
     ParallelPlan plan = accumulated(8, 4);
     plan.data = 2;
     plan.pipeline = 2;
-    const PlannedStep step(small_gpt(), a100(), plan);
-    const PlannedStep same(small_gpt(), a100(), plan);
+    const TrainingStep step(small_gpt(), a100(), plan);
+    const TrainingStep same(small_gpt(), a100(), plan);
     const ExecutionGraph one = plan_step(step);
     const ExecutionGraph two = plan_step({&step, &same, &same, &step});
     ASSERT_EQ(one.ranks.size(), two.ranks.size());

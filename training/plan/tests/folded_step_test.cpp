@@ -11,7 +11,7 @@
 namespace switchfold::folded_step_test {
 namespace {
 
-PlannedStep step_of(const ParallelPlan& plan) {
+TrainingStep step_of(const ParallelPlan& plan) {
     GptShape shape;
     shape.layers = 16;
     shape.hidden = 512;
@@ -34,11 +34,11 @@ ParallelPlan plan() {
 
 TEST(FoldedStep, AlikePassesAreOnePiece) {
     ParallelPlan p = plan();
-    const PlannedStep balanced = step_of(p);
+    const TrainingStep balanced = step_of(p);
     const FoldedStep folded(balanced, 8);
     EXPECT_LE(folded.pieces().size(), 2 * 4U);  // forward and backward of every distinct stage
     p.partition = equal_partition(balanced.network(), 4);
-    const PlannedStep equal = step_of(p);
+    const TrainingStep equal = step_of(p);
     // The two middle stages are alike, which leaves three kinds: first, middle and last.
     const FoldedStep alike(equal, 8);
     EXPECT_EQ(alike.pieces().size(), 2 * 3U);
@@ -48,7 +48,7 @@ TEST(FoldedStep, AlikePassesAreOnePiece) {
 }
 
 TEST(FoldedStep, OneRankOfEachDeviceWorksAndTheProbeIsRunOnOneMachine) {
-    const PlannedStep step = step_of(plan());
+    const TrainingStep step = step_of(plan());
     const FoldedStep folded(step, 8);
     const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
     EXPECT_EQ(graph.ranks.size(), 32U);
@@ -99,7 +99,7 @@ TEST(FoldedStep, PassesBesideWhichGradientsAreReducedAreWrittenInFull) {
     ParallelPlan p = plan();
     p.overlap_gradients = true;
     p.bucket = p.first_bucket = kibibytes(256);
-    const PlannedStep step = step_of(p);
+    const TrainingStep step = step_of(p);
     EXPECT_FALSE(folds_by_passes(step));
     EXPECT_TRUE(folds_by_passes(step_of(plan())));
     const FoldedStep folded(step, 8);
@@ -121,7 +121,7 @@ TEST(FoldedStep, StepsInWhichReplicasMeetInEveryPassAreWrittenInFull) {
     ParallelPlan ahead = plan();
     ahead.launch_times.kernel = microseconds(3);
     for (const ParallelPlan& p : {sharded, ahead}) {
-        const PlannedStep step = step_of(p);
+        const TrainingStep step = step_of(p);
         const FoldedStep folded(step, 8);
         EXPECT_TRUE(folded.pieces().empty());
         EXPECT_EQ(ranks_at_work(folded.passes()), 0U);

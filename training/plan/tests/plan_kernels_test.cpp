@@ -18,7 +18,7 @@ TEST(PlanKernels, BiasesHaveTheirGradientsInTheInputsPass) {
     const Network network = small_gpt(4);
     ParallelPlan plan;
     plan.pipeline = 2;
-    const PlannedStep step(network, a100(), plan);
+    const TrainingStep step(network, a100(), plan);
     const auto kernels = [&](PassKind kind, std::string_view what) {
         std::size_t found = 0;
         for (const WorkItem& item : step.work().work(kind, 0))

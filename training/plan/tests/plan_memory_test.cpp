@@ -78,16 +78,16 @@ TEST(PlanMemory, AFusedGateKeepsNoOutputOfItsFunction) {
     ParallelPlan plan;
     plan.micro_batch = 2;
     plan.gate = GateKernels::kUnfused;
-    const PlannedStep eager(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep eager(network, KernelTimes(times), ParallelPlan(plan));
     plan.gate = GateKernels::kFused;
-    const PlannedStep fused(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep fused(network, KernelTimes(times), ParallelPlan(plan));
     const double of_a_gate = 2.0 * 2 * 128 * 1536;  // 2 B, 2 samples
     EXPECT_DOUBLE_EQ(
         plan_memory(eager).front()[MemoryClass::kActivations] -
             plan_memory(fused).front()[MemoryClass::kActivations],
         3 * of_a_gate);
     // One kernel less for each block and direction, and the rest as before.
-    const auto kernels = [](const PlannedStep& step, PassKind kind) {
+    const auto kernels = [](const TrainingStep& step, PassKind kind) {
         return step.work().seconds(kind, 0);
     };
     for (const PassKind kind : {PassKind::kForward, PassKind::kBackward}) {
@@ -124,7 +124,7 @@ TEST(PlanMemory, WhatIsNotKeptIsWorkspaceOfItsBlockOnceItIsComputedAgain) {
     plan.attention = AttentionKernels::kUnfused;
     const auto memory_of = [&](Recompute recompute) {
         plan.recompute = recompute;
-        return PlannedStep(network, times, plan).work().memory(0);
+        return TrainingStep(network, times, plan).work().memory(0);
     };
     const StageMemory none = memory_of(Recompute::kNone);
     EXPECT_TRUE(none.again.empty());
@@ -205,7 +205,7 @@ TEST(PlanMemory, InterleavedStagesHoldWhatTheirBlocksKeep) {
     plan.chunks = 3;
     plan.accumulate = 12;
     plan.partition = equal_partition(network, 12);
-    const PlannedStep step(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep step(network, KernelTimes(times), ParallelPlan(plan));
     const double block = 2.0 * 128 * (4 * 512 + (2 * 512 + 2 * 128) + 3 * 1536) / 2;
     EXPECT_DOUBLE_EQ(step.work().kept(5).until_input_gradient, block);
     // (p - 1 - r) 2 + (v - 1) p forwards before the first backward, and one more.
@@ -215,11 +215,11 @@ TEST(PlanMemory, InterleavedStagesHoldWhatTheirBlocksKeep) {
             << r;
     // Norms whose backward reads their output do not keep their input.
     plan.norm_keeps = NormKeeps::kOutput;
-    const PlannedStep lean(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep lean(network, KernelTimes(times), ParallelPlan(plan));
     EXPECT_DOUBLE_EQ(block - lean.work().kept(5).until_input_gradient, 2.0 * 128 * 2 * 512 / 2);
     // The lower halves of 32-bit weights instead of whole ones.
     plan.masters = MasterWeights::kRemainder;
-    const PlannedStep halves(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep halves(network, KernelTimes(times), ParallelPlan(plan));
     EXPECT_DOUBLE_EQ(
         plan_memory(halves)[1][MemoryClass::kMoments], devices[1][MemoryClass::kMoments] * 10 / 12);
 }
@@ -242,7 +242,7 @@ TEST(PlanMemory, AnEagerLossHasTwoMoreTensorsOfLogitsInItsBackward) {
         unfused[MemoryClass::kActivations] - fused[MemoryClass::kActivations], 2 * logits);
     EXPECT_DOUBLE_EQ(eager[MemoryClass::kActivations], unfused[MemoryClass::kActivations]);
     EXPECT_DOUBLE_EQ(eager[MemoryClass::kWorkspace], 8 * logits);
-    const PlannedStep step(network, KernelTimes(times), ParallelPlan(plan));
+    const TrainingStep step(network, KernelTimes(times), ParallelPlan(plan));
     double held = 0;
     double most = 0;
     for (const WorkItem& item : step.work().work(PassKind::kBackward, 0))
@@ -265,7 +265,7 @@ TEST(PlanMemory, SomeBlocksAreRecomputed) {
     const Network network = decoder("small", shape);
     const KernelTimes times(test_data::ampere());
     ParallelPlan plan;
-    const auto memory_of = [&] { return PlannedStep(network, times, plan).work().memory(0); };
+    const auto memory_of = [&] { return TrainingStep(network, times, plan).work().memory(0); };
     const double none = memory_of().kept.until_input_gradient;
     plan.recompute = Recompute::kFull;
     const double full = memory_of().kept.until_input_gradient;
@@ -282,7 +282,7 @@ TEST(PlanMemory, SomeBlocksAreRecomputed) {
     plan.recompute_blocks = 3;
     plan.pipeline = 2;
     plan.accumulate = 2;
-    const PlannedStep step(network, times, plan);
+    const TrainingStep step(network, times, plan);
     for (const std::uint32_t stage : {0U, 1U})
         EXPECT_EQ(step.work().memory(stage).again.size(), 3U) << stage;
     EXPECT_EQ(network.layers[step.work().memory(1).again.front().first].block, 4U);

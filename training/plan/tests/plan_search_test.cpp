@@ -151,7 +151,7 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveAMachineWithoutContention, ()) {
     plan.bucket = *rc::gen::element(kibibytes(64), mebibytes(1), mebibytes(25));
     plan.first_bucket = *rc::gen::element(kibibytes(16), mebibytes(1));
     RC_PRE(problems_of(plan, network).empty());
-    const PlannedStep step(network, a100(), plan);
+    const TrainingStep step(network, a100(), plan);
     constexpr double kFast = 1e15;
     const double rate = *rc::gen::element(1e9, 2e10, kFast);
     const Rate links(rate);
@@ -171,7 +171,7 @@ TEST(PlanBound, OfOneGpuIsItsKernels) {
     ParallelPlan plan;
     plan.micro_batch = 4;
     plan.accumulate = 3;
-    const PlannedStep step(small_gpt(), a100(), plan);
+    const TrainingStep step(small_gpt(), a100(), plan);
     double kernels = 0;
     const ExecutionGraph graph = plan_step(step);
     for (const Operation& operation : graph.ranks.front()->operations)
@@ -186,7 +186,7 @@ TEST(PlanBound, OfOneGpuIsItsKernels) {
 TEST(PlanBound, OfSlowLinksIsWhatTheyCarry) {
     ParallelPlan plan;
     plan.data = 4;
-    const PlannedStep step(small_gpt(), a100(), plan);
+    const TrainingStep step(small_gpt(), a100(), plan);
     constexpr double kSlow = 1e6;
     const PlanBound bound = plan_bound(step, Rate(kSlow));
     const double bytes = step.work().parameters(0) * element_bytes(plan.gradient);

@@ -313,7 +313,7 @@ TEST(PlanStep, PassesKeepWhatThePlanCountsAndFreeAllOfIt) {
         plan.pipeline = 4;
         plan.chunks = 2;
         plan.accumulate = 8;
-        const PlannedStep step(network, a100(), plan);
+        const TrainingStep step(network, a100(), plan);
         const std::vector<MemoryBytes> memory = plan_memory(step);
         const ExecutionGraph graph = plan_step(step);
         for (std::uint32_t device = 0; device < 4; ++device) {
@@ -361,7 +361,7 @@ TEST(PlanStep, ExpertParallelRanksExchangeTokensAndReduceTheirExpertsApart) {
     const Network network = small_mixture();
     const double experts = 4 * 3 * 256.0 * 512 * 8;
     const double others = static_cast<double>(parameters(network)) - experts;
-    const PlannedStep step(network, a100(), plan);
+    const TrainingStep step(network, a100(), plan);
     const auto moved = traffic(plan_step(step), 1);
     EXPECT_EQ(moved.at("expert"), 4 * 4 * 3 * 2ULL * 128 * 256 * 2);
     // Gradients have 4 bytes, and a rank holds half of the experts.
