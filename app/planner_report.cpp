@@ -4,6 +4,7 @@
 #include "core/gibibytes.h"
 #include "core/record_json.h"
 #include "core/units.h"
+#include "sim/config/planner_params.h"
 #include "sim/planner/plan_files.h"
 #include "sim/uncertainty/figure_intervals.h"
 

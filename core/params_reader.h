@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/boxed.h"
 #include "core/params.h"
 #include "core/params_alternative.h"
 #include "core/params_cursor.h"
@@ -26,6 +27,8 @@ template <NamedEnum E>
 void read_value(const Cursor& c, E& out);
 template <class T>
 void read_value(const Cursor& c, std::optional<T>& out);
+template <class T>
+void read_value(const Cursor& c, Boxed<T>& out);
 template <class T>
 void read_value(const Cursor& c, std::vector<T>& out);
 template <class T>
@@ -141,8 +144,9 @@ void read_value(const Cursor& c, E& out) {
     fail_unknown(c, fmt::format("value {}", shown(*c.value)), word, names);
 }
 
-template <class T>
-void read_value(const Cursor& c, std::optional<T>& out) {
+/// Reads an optional value, in a std::optional or in a Boxed.
+template <class Optional>
+void read_optional(const Cursor& c, Optional& out) {
     if (c.value->is_null()) {
         out.reset();
         return;
@@ -151,6 +155,14 @@ void read_value(const Cursor& c, std::optional<T>& out) {
         read_value(c, *out);
     else
         read_value(c.afresh(), out.emplace());
+}
+template <class T>
+void read_value(const Cursor& c, std::optional<T>& out) {
+    read_optional(c, out);
+}
+template <class T>
+void read_value(const Cursor& c, Boxed<T>& out) {
+    read_optional(c, out);
 }
 
 template <class T>

@@ -101,6 +101,8 @@ struct SchemaOf<std::optional<T>> {
     }
 };
 template <class T>
+struct SchemaOf<Boxed<T>> : SchemaOf<std::optional<T>> {};
+template <class T>
 struct SchemaOf<std::vector<T>> {
     static OrderedJson make() { return {{"type", "array"}, {"items", SchemaOf<T>::make()}}; }
 };

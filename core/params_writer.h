@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/boxed.h"
 #include "core/json.h"
 #include "core/params.h"
 #include "core/params_alternative.h"
@@ -38,6 +39,10 @@ template <Params P>
 OrderedJson write_value(const P& value);
 template <class T>
 OrderedJson write_value(const std::optional<T>& value) {
+    return value ? write_value(*value) : OrderedJson(nullptr);
+}
+template <class T>
+OrderedJson write_value(const Boxed<T>& value) {
     return value ? write_value(*value) : OrderedJson(nullptr);
 }
 template <class T>

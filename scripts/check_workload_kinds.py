@@ -19,14 +19,14 @@ OF_ONE_KIND = {
     "sim/workload": {"TrainingWorkloadParams"},
 }
 # The template that they do it by.
-ACCESSOR = "sim/config/experiment.h"
+ACCESSOR = "sim/config/workload.h"
 TYPE = re.compile(r'kType\s*=\s*"(\w+)"')
 
 
 def rows(root):
     """The parameters of each kind, and its word."""
     text = (root / ROWS).read_text(encoding="utf-8")
-    structs = re.findall(r"\w+", re.search(r"using Workload\s*=\s*std::variant<(.*?)>;", text, re.S).group(1))
+    structs = re.findall(r"\w+", re.search(r"using WorkloadRows\s*=\s*std::variant<(.*?)>;", text, re.S).group(1))
     words = {}
     for header in re.findall(r'#include "([^"]+)"', text):
         source = (root / header).read_text(encoding="utf-8")

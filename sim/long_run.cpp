@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/long_run.h"
 
+#include "sim/config/plan_params.h"
 #include "sim/kinds/kinds.h"
 
 #include <fmt/format.h>

@@ -15,7 +15,7 @@ PARAMS = """struct {name}Params {{
 """
 ROWS = """#include "sim/kinds/toy/toy_params.h"
 #include "sim/kinds/game/game_params.h"
-using Workload = std::variant<ToyParams, GameParams>;
+using WorkloadRows = std::variant<ToyParams, GameParams>;
 """
 FAMILY = {
     "sim/kinds/rows.h": ROWS,

@@ -2,20 +2,18 @@
 #pragma once
 
 #include "core/any_value.h"
+#include "core/boxed.h"
 #include "core/params.h"
 #include "interconnect/faults.h"
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/choice/tuning.h"
 #include "models/fidelity.h"
 #include "sim/config/jitter_params.h"
-#include "sim/config/learning_params.h"
 #include "sim/config/memory_check_params.h"
 #include "sim/config/nccl_environment.h"
-#include "sim/config/planner_params.h"
-#include "sim/config/run_params.h"
 #include "sim/config/system_params.h"
 #include "sim/config/unequal_params.h"
-#include "sim/kinds/rows.h"
+#include "sim/config/workload.h"
 #include "sim/kinds/shared_machine/placed_workload_params.h"
 #include "sim/machine/watchdog.h"
 
@@ -23,10 +21,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace switchfold {
+
+struct LearningParams;
+struct PlannerParams;
+struct RunParams;
 
 struct ScenarioParams {
     std::string name;
@@ -91,11 +92,11 @@ struct Experiment {
     Fidelity fidelity = Fidelity::kAuto;
     std::vector<FaultParams> faults;
     LimitParams limits;
-    std::optional<LearningParams> learning;
+    Boxed<LearningParams> learning;
     std::vector<SlowRankParams> ranks;
     PathOr<JitterParams> jitter;
-    std::optional<PlannerParams> planner;
-    std::optional<RunParams> run;
+    Boxed<PlannerParams> planner;
+    Boxed<RunParams> run;
 
     /// What simulations may leave out.
     [[nodiscard]] Fidelity may_leave_out() const {
@@ -184,11 +185,11 @@ struct WorkloadAt {
 /// The experiment's only workload, if it is of this kind; else null.
 template <class Params>
 [[nodiscard]] const Params* workload_of(const Experiment& experiment) {
-    return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
+    return experiment.workload ? experiment.workload->as<Params>() : nullptr;
 }
 template <class Params>
 [[nodiscard]] Params* workload_of(Experiment& experiment) {
-    return experiment.workload ? std::get_if<Params>(&*experiment.workload) : nullptr;
+    return experiment.workload ? experiment.workload->as<Params>() : nullptr;
 }
 
 }  // namespace switchfold

@@ -136,7 +136,7 @@ private:
         const std::vector<WorkloadAt> now = workloads_of(made);
         const std::vector<WorkloadAt> before = workloads_of(loaded_.experiment);
         for (std::size_t i = 0; i < std::min(now.size(), before.size()); ++i)
-            if (now[i].workload.index() != before[i].workload.index())
+            if (&kind_of(now[i].workload) != &kind_of(before[i].workload))
                 tell(problem(
                     now[i].pointer + "/type",
                     "is not the experiment's; expected the same, since one table compares all "

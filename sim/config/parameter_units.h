@@ -5,6 +5,11 @@
 #include "core/params_schema.h"
 #include "core/params_writer.h"
 #include "sim/config/experiment.h"
+#include "sim/config/learning_params.h"
+#include "sim/config/planner_params.h"
+#include "sim/config/run_params.h"
+#include "sim/config/training_params.h"
+#include "sim/kinds/many_core/many_core_params.h"
 
 #include <string>
 #include <string_view>
@@ -26,6 +31,14 @@ template <>
 inline constexpr std::string_view kSchemaFile<GpuParams> = "gpu.schema.json";
 template <>
 inline constexpr std::string_view kSchemaFile<ProcessorParams> = "processor.schema.json";
+
+// A workload is read and written as that of its kind (sim/kinds/workload_parameters.cpp).
+void read_value(const Cursor& c, Workload& out);
+[[nodiscard]] OrderedJson write_value(const Workload& value);
+template <>
+struct SchemaOf<Workload> {
+    static OrderedJson make();
+};
 
 /// Reader, writer and schema of T: declared with `extern`, instantiated with an empty `linkage`.
 #define SWITCHFOLD_PARAMETERS(linkage, T)                                                          \

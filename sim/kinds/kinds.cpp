@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kinds/kinds.h"
 
+#include "core/error.h"
+#include "sim/kinds/rows.h"
 #include "sim/kinds/shared_machine/shared_machine.h"
 
 #include <algorithm>
@@ -14,20 +16,37 @@ namespace {
 
 template <std::size_t... I>
 std::vector<const WorkloadKind*> kinds_of_rows(std::index_sequence<I...> /*rows*/) {
-    return {&kind_of(std::variant_alternative_t<I, Workload>())...};
+    return {&kind_of(std::variant_alternative_t<I, WorkloadRows>())...};
+}
+
+/// Null if it is of another row.
+template <class Params>
+const WorkloadKind* kind_if(const Workload& workload) {
+    const auto* params = workload.as<Params>();
+    return params == nullptr ? nullptr : &kind_of(*params);
+}
+
+template <std::size_t... I>
+const WorkloadKind* find_kind(const Workload& workload, std::index_sequence<I...> /*rows*/) {
+    const WorkloadKind* found = nullptr;
+    static_cast<void>(
+        ((found = kind_if<std::variant_alternative_t<I, WorkloadRows>>(workload)) || ...));
+    return found;
 }
 
 }  // namespace
 
 std::vector<const WorkloadKind*> workload_kinds() {
-    auto kinds = kinds_of_rows(std::make_index_sequence<std::variant_size_v<Workload>>());
+    auto kinds = kinds_of_rows(std::make_index_sequence<std::variant_size_v<WorkloadRows>>());
     kinds.push_back(&shared_machine_kind());
     return kinds;
 }
 
 const WorkloadKind& kind_of(const Workload& workload) {
-    return std::visit(
-        [](const auto& params) -> const WorkloadKind& { return kind_of(params); }, workload);
+    const WorkloadKind* found =
+        find_kind(workload, std::make_index_sequence<std::variant_size_v<WorkloadRows>>());
+    SWITCHFOLD_CHECK(found != nullptr, "a workload of no kind");
+    return *found;
 }
 
 const WorkloadKind& kind_of(const Experiment& experiment) {

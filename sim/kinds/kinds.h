@@ -8,6 +8,8 @@
 
 namespace switchfold {
 
+struct PlanParams;
+
 /// All kinds, in the order of their rows; that of workloads that share a machine is the last.
 [[nodiscard]] std::vector<const WorkloadKind*> workload_kinds();
 

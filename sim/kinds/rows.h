@@ -15,7 +15,7 @@ namespace switchfold {
 /// The kinds of workload, a row each: what one is, is said where its folder defines
 /// kind_of(params). Several workloads that share a machine are a kind too, without a row: their
 /// parameters are those of the others.
-using Workload = std::variant<
+using WorkloadRows = std::variant<
     TraceWorkloadParams, CollectiveWorkloadParams, TrainingWorkloadParams, ExpertsWorkloadParams,
     KernelBesideCollectiveParams, ManyCoreParams>;
 

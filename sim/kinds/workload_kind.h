@@ -17,6 +17,7 @@ class ExperimentRun;
 class GraphKind;
 struct ExperimentResult;
 struct LoadedExperiment;
+struct PlanParams;
 struct RunOptions;
 struct ScenarioResult;
 

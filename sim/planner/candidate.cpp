@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/gibibytes.h"
 #include "models/collectives/choice/named_policies.h"
+#include "sim/config/planner_params.h"
 #include "sim/machine/system_queries.h"
 #include "sim/planner/judge.h"
 #include "sim/workload/kernel_model.h"

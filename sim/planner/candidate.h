@@ -2,6 +2,9 @@
 #pragma once
 
 #include "sim/config/load.h"
+#include "sim/config/memory_choice_params.h"
+#include "sim/config/plan_params.h"
+#include "sim/config/training_params.h"
 #include "training/plan/search/lower_bound.h"
 #include "training/plan/search/plan_space.h"
 

@@ -2,6 +2,7 @@
 #include "sim/planner/judge.h"
 
 #include "core/byte_codec.h"
+#include "sim/config/planner_params.h"
 #include "sim/machine/system_queries.h"
 #include "sim/planner/machine_links.h"
 #include "sim/pool/pool.h"
@@ -110,7 +111,7 @@ private:
             bound.arithmetic +=
                 work.seconds(PassKind::kForward, stage) + work.seconds(PassKind::kBackward, stage);
         const auto rate = static_cast<double>(gpu_.copy.host_bandwidth.count());
-        const PinningPlan& plan = prepared.planned()->plan;
+        const OffloadPlan& plan = prepared.planned()->plan;
         if (rate > 0)
             bound.links = static_cast<double>(plan.bytes_in) / rate;
         return bound;

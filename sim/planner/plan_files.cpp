@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "core/named_path.h"
 #include "core/params_writer.h"
+#include "sim/config/planner_params.h"
 #include "sim/output/replaced_file.h"
 
 #include <fmt/format.h>

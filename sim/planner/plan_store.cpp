@@ -3,6 +3,7 @@
 
 #include "core/fnv.h"
 #include "core/json.h"
+#include "sim/config/planner_params.h"
 #include "sim/planner/plan_files.h"
 #include "sim/sweep/digest.h"
 #include "sim/uncertainty/figure_intervals.h"

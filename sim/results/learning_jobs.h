@@ -3,6 +3,7 @@
 
 #include "interconnect/quantisation.h"
 #include "sim/config/experiment.h"
+#include "sim/config/learning_params.h"
 #include "sim/machine/watchdog.h"
 #include "sim/output/result.h"
 #include "sim/pool/pool.h"

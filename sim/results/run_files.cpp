@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/results/run_files.h"
 
+#include "sim/config/learning_params.h"
 #include "sim/output/changes_text.h"
 #include "sim/output/timeline.h"
 #include "sim/results/memory_over_time.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "sim/kinds/trace/trace_params.h"
 #include "sim/runner.h"
 #include "workloads/readers/trace_format/trace_file.h"
 #include "workloads/tests/random_ranks.h"

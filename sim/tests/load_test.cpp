@@ -2,6 +2,9 @@
 #include "sim/config/load.h"
 
 #include "core/error.h"
+#include "sim/config/training_params.h"
+#include "sim/kinds/collective/collective_params.h"
+#include "sim/kinds/trace/trace_params.h"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +72,7 @@ TEST_F(CompleteExperiment, DefaultScenariosFollowTheWorkload) {
         (std::vector<std::string>{"ring", "in_switch", "in_switch_tree", "collnet"}));
 
     Experiment gather = all_reduce();
-    std::get<CollectiveWorkloadParams>(*gather.workload).collective = CollectiveKind::kAllGather;
+    gather.workload->as<CollectiveWorkloadParams>()->collective = CollectiveKind::kAllGather;
     EXPECT_EQ(names(complete_experiment(gather, file_)), (std::vector<std::string>{"ring"}));
 
     Experiment training = all_reduce();
@@ -113,7 +116,7 @@ TEST_F(CompleteExperiment, TracePathsAreRelativeToTheExperiment) {
     const LoadedExperiment loaded = complete_experiment(experiment, file_);
     // The path stays as written: the digest must not depend on the folder's location.
     EXPECT_EQ(
-        std::get<TraceWorkloadParams>(*loaded.experiment.workload).files.at(0),
+        loaded.experiment.workload->as<TraceWorkloadParams>()->files.at(0),
         "traces/../traces/rank0.json");
     EXPECT_EQ(loaded.effective_config.find(folder_.string()), std::string::npos);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/long_run.h"
 
+#include "sim/config/plan_params.h"
+#include "sim/config/training_params.h"
+
 #include <gtest/gtest.h>
 
 namespace switchfold::long_run_test {

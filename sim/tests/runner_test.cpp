@@ -2,6 +2,8 @@
 #include "sim/runner.h"
 
 #include "core/error.h"
+#include "sim/config/plan_params.h"
+#include "sim/config/training_params.h"
 #include "sim/output/writers.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +50,7 @@ protected:
     /// The same network on two pipeline stages.
     [[nodiscard]] Experiment pipeline() const {
         Experiment experiment = training();
-        auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
+        auto& workload = *experiment.workload->as<TrainingWorkloadParams>();
         workload.ranks = 0;
         PlanParams plan;
         plan.pipeline = 2;
@@ -130,7 +132,7 @@ TEST_F(RunExperiment, TheFolderHoldsTheRunAndScenariosComeInTheirOrder) {
 
 TEST_F(RunExperiment, ForwardIsSlowedByAllGathersBesideItAndItsCausesAddUpAsBackwardsDo) {
     Experiment experiment = training();
-    auto& workload = std::get<TrainingWorkloadParams>(*experiment.workload);
+    auto& workload = *experiment.workload->as<TrainingWorkloadParams>();
     workload.strategy = TrainingStrategy::kFullySharded;
     workload.transformer->hidden = 2048;
     experiment.scenarios = {{"serial", false, ring_policy()}, {"ring", true, ring_policy()}};

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "sim/config/load.h"
+#include "sim/config/training_params.h"
 #include "sim/runner.h"
 #include "sim/workload/workload.h"
 
@@ -67,7 +68,7 @@ TEST(ScenarioSet, ChangesOneScenarioAlone) {
          {{"name", "gpu"}, {"set", {{"/system/gpu/sms", 100}, {"/seed", 7}}}},
          {{"name", "again"}, {"set", {{"/workload/bucket", "50 MiB"}}}}}));
     const auto bucket = [&](std::size_t i) {
-        return std::get<TrainingWorkloadParams>(*loaded.of(i).workload).bucket;
+        return loaded.of(i).workload->as<TrainingWorkloadParams>()->bucket;
     };
     EXPECT_EQ(bucket(0), mebibytes(25));
     EXPECT_EQ(bucket(1), mebibytes(50));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
+#include "sim/config/training_params.h"
+#include "sim/kinds/collective/collective_params.h"
 #include "sim/runner.h"
 
 #include <gtest/gtest.h>
@@ -131,7 +133,7 @@ TEST(SharedMachine, TrainingBesideAReductionHasCausesAndSpeedup) {
 
 TEST(SharedMachine, AFoldedPlanIsWholeThereAndMissingRanksAreRefused) {
     Experiment folded = sharing("hgx_h100.json", {training("net", {0, 1}), reduction("b", {2, 3})});
-    auto& step = std::get<TrainingWorkloadParams>(folded.workloads[0].workload);
+    auto& step = *folded.workloads[0].workload.as<TrainingWorkloadParams>();
     step.plan.emplace().data = 2;
     step.plan->fold = true;
     EXPECT_EQ(problems_of(folded), "");

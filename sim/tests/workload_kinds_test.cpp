@@ -3,6 +3,7 @@
 #include "sim/experiment_run.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
+#include "sim/kinds/rows.h"
 #include "sim/output/tests/sample.h"
 
 #include <gtest/gtest.h>
@@ -33,12 +34,12 @@ Experiment of_row(Workload workload) {
 
 template <std::size_t... I>
 std::vector<Experiment> of_rows(std::index_sequence<I...> /*rows*/) {
-    return {of_row(std::variant_alternative_t<I, Workload>())...};
+    return {of_row(std::variant_alternative_t<I, WorkloadRows>())...};
 }
 
 /// One of each kind, in the order of workload_kinds().
 std::vector<Experiment> one_of_each() {
-    auto all = of_rows(std::make_index_sequence<std::variant_size_v<Workload>>());
+    auto all = of_rows(std::make_index_sequence<std::variant_size_v<WorkloadRows>>());
     Experiment shared;
     shared.name = "shared";
     shared.system.value = system_named("hgx_h100");
@@ -96,7 +97,7 @@ TEST(WorkloadKinds, WithAGraphRunOnGpusAndTheOthersShareNoMachine) {
 TEST(WorkloadKinds, OfTheRowsAreInTheSchema) {
     const std::string schema = schema_text("experiment");
     const auto kinds = workload_kinds();
-    for (std::size_t i = 0; i < std::variant_size_v<Workload>; ++i)
+    for (std::size_t i = 0; i < std::variant_size_v<WorkloadRows>; ++i)
         EXPECT_NE(
             schema.find("\"const\": \"" + std::string(kinds[i]->name()) + "\""), std::string::npos)
             << kinds[i]->name();

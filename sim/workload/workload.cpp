@@ -2,6 +2,7 @@
 #include "sim/workload/workload.h"
 
 #include "core/error.h"
+#include "sim/config/learning_params.h"
 #include "sim/config/scenario_set.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"

@@ -3,6 +3,9 @@
 
 #include "core/byte_codec.h"
 #include "core/error.h"
+#include "sim/config/training_params.h"
+#include "sim/kinds/collective/collective_params.h"
+#include "sim/kinds/experts/experts_params.h"
 #include "sim/machine/likeness.h"
 #include "sim/pool/pool.h"
 #include "sim/runner.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/kinds/trace/trace_params.h"
 #include "sim/machine/likeness.h"
 #include "sim/machine/simulate.h"
 #include "sim/workload/workload.h"

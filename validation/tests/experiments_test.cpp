@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/params_reader.h"
+#include "sim/kinds/collective/collective_params.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/harness/kept_results.h"
 #include "validation/harness/kept_suites.h"

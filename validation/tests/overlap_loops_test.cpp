@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "sim/config/load.h"
+#include "sim/kinds/kernel_beside/kernel_beside_params.h"
 #include "sim/runner.h"
 #include "validation/harness/data.h"
 #include "validation/machines/machines.h"

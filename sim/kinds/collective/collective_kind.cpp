@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/kinds/collective/collective_params.h"
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/workload_builder.h"
@@ -54,7 +55,7 @@ public:
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
         return std::make_unique<CollectiveBuilder>(
-            std::get<CollectiveWorkloadParams>(workload), context, out);
+            *workload.as<CollectiveWorkloadParams>(), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         std::vector<std::vector<std::string>> rows{

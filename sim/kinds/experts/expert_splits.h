@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/kinds/experts/experts_params.h"
 #include "sim/workload/workload_context.h"
 
 #include <cstdint>

@@ -117,7 +117,7 @@ public:
         return {{"deepep_normal", true, {}}};
     }
     [[nodiscard]] std::vector<NamedFile> files(const Workload& workload) const override {
-        const auto& w = std::get<ExpertsWorkloadParams>(workload);
+        const auto& w = *workload.as<ExpertsWorkloadParams>();
         std::vector<NamedFile> files;
         if (w.splits)
             for (std::size_t i = 0; i < (*w.splits)->trace.size(); ++i)
@@ -129,7 +129,7 @@ public:
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
         return std::make_unique<ExpertsBuilder>(
-            std::get<ExpertsWorkloadParams>(workload), context, out);
+            *workload.as<ExpertsWorkloadParams>(), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         std::vector<std::vector<std::string>> rows{

@@ -5,6 +5,7 @@
 #include "models/collectives/choice/refusal.h"
 #include "models/collectives/experts/choice.h"
 #include "sim/config/experiment.h"
+#include "sim/kinds/experts/experts_params.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>

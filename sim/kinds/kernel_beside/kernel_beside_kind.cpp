@@ -3,6 +3,7 @@
 #include "models/gpu/sm_array.h"
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
+#include "sim/kinds/kernel_beside/kernel_beside_params.h"
 #include "sim/kinds/kernel_beside/loop_counts.h"
 #include "sim/kinds/workload_builder.h"
 #include "sim/output/result_tables.h"
@@ -233,7 +234,7 @@ public:
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
         return std::make_unique<LoopsBuilder>(
-            std::get<KernelBesideCollectiveParams>(workload), context, out);
+            *workload.as<KernelBesideCollectiveParams>(), context, out);
     }
     [[nodiscard]] std::string tables(const ExperimentResult& result) const override {
         return figures_table(result, loop_figures()) + intervals_table(result, loop_figures()) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kinds/kernel_beside/loop_counts.h"
 
+#include "sim/kinds/kernel_beside/kernel_beside_params.h"
 #include "sim/pool/outcome_codec.h"
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/text_cells.h"
 #include "sim/kinds/many_core/many_core.h"
+#include "sim/kinds/many_core/many_core_params.h"
 #include "sim/kinds/workload_kind.h"
 #include "sim/output/result_tables.h"
 

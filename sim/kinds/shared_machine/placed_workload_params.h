@@ -4,7 +4,7 @@
 #include "core/params.h"
 #include "core/units.h"
 #include "sim/config/rank_list.h"
-#include "sim/kinds/rows.h"
+#include "sim/config/workload.h"
 
 #include <cstdint>
 #include <string>

@@ -19,14 +19,14 @@ public:
         return scenarios_of_steps(experiment);
     }
     [[nodiscard]] std::vector<NamedFile> files(const Workload& workload) const override {
-        const auto& w = std::get<TraceWorkloadParams>(workload);
+        const auto& w = *workload.as<TraceWorkloadParams>();
         std::vector<NamedFile> files;
         for (std::size_t i = 0; i < w.files.size(); ++i)
             files.push_back({fmt::format("/files/{}", i), w.files[i], "a trace"});
         return files;
     }
     [[nodiscard]] PlanProblems file_problems(const Workload& workload) const override {
-        const auto& w = std::get<TraceWorkloadParams>(workload);
+        const auto& w = *workload.as<TraceWorkloadParams>();
         PlanProblems problems;
         if (w.files.empty())
             problems.emplace_back("/files", "is empty; expected at least one trace");
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
-        return trace_builder(std::get<TraceWorkloadParams>(workload), context, out);
+        return trace_builder(*workload.as<TraceWorkloadParams>(), context, out);
     }
 };
 

@@ -100,7 +100,7 @@ public:
 private:
     /// With the shares of the batch that learning gives replicas.
     static TrainingWorkloadParams
-    shared_out(TrainingWorkloadParams w, const std::optional<LearningParams>& learning) {
+    shared_out(TrainingWorkloadParams w, const Boxed<LearningParams>& learning) {
         if (learning)
             w.plan = divided_by_shares(*w.plan, *learning);
         return w;
@@ -180,7 +180,7 @@ private:
             context().fail(
                 "/workload/plan/placement",
                 "needs a fixed machine, but run changes its GPUs; expected none");
-        const std::optional<LearningParams>& learning = context().experiment().learning;
+        const Boxed<LearningParams>& learning = context().experiment().learning;
         if (!learning)
             return;
         if (learning->averaging.rule != learning::AveragingRule::kNone ||
@@ -221,7 +221,7 @@ private:
 
     /// Rejects settings that require equal ranks.
     void refuse_unequal(const DividedPlan& divided) const {
-        const std::optional<LearningParams>& learning = context().experiment().learning;
+        const Boxed<LearningParams>& learning = context().experiment().learning;
         const auto& steps = divided.by_rank;
         if (learning && !learning->shares.empty() &&
             std::find(steps.begin(), steps.end(), nullptr) != steps.end())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/config/training_params.h"
 #include "sim/kinds/workload_builder.h"
 
 #include <memory>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/config/learning_params.h"
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
@@ -76,7 +77,7 @@ public:
         return scenarios_of_steps(experiment);
     }
     [[nodiscard]] std::vector<NamedFile> files(const Workload& workload) const override {
-        const auto& w = std::get<TrainingWorkloadParams>(workload);
+        const auto& w = *workload.as<TrainingWorkloadParams>();
         std::vector<NamedFile> files;
         if (!w.table.empty())
             files.push_back({"/table", w.table, "a table of layers"});
@@ -90,7 +91,7 @@ public:
         return files;
     }
     [[nodiscard]] const PlanParams* plan(const Workload& workload) const override {
-        const auto& w = std::get<TrainingWorkloadParams>(workload);
+        const auto& w = *workload.as<TrainingWorkloadParams>();
         return w.plan ? &*w.plan : nullptr;
     }
     /// Passes of a folded plan are measured beside their collectives.
@@ -100,7 +101,7 @@ public:
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
-        const auto& w = std::get<TrainingWorkloadParams>(workload);
+        const auto& w = *workload.as<TrainingWorkloadParams>();
         return w.plan ? plan_builder(w, context, out) : strategy_builder(w, context, out);
     }
     void measure(

@@ -2,6 +2,7 @@
 #include "sim/sweep/plan.h"
 
 #include "core/tests/temporary_folder.h"
+#include "sim/kinds/collective/collective_params.h"
 
 #include <gtest/gtest.h>
 
@@ -76,7 +77,7 @@ TEST_F(Plan, EveryCombinationIsAPointTheLastAxisFastest) {
 TEST_F(Plan, APointIsTheExperimentThatSetWouldMake) {
     const SweepPlan p = plan();
     const LoadedExperiment loaded = load_point(p, p.points[3]);
-    const auto& workload = std::get<CollectiveWorkloadParams>(*loaded.experiment.workload);
+    const auto& workload = *loaded.experiment.workload->as<CollectiveWorkloadParams>();
     EXPECT_EQ(workload.size, kibibytes(2));
     EXPECT_EQ(loaded.experiment.scenarios[0].all_reduce.algorithm, Algorithm::kTree);
     EXPECT_EQ(loaded.digest, p.points[3].digest);
@@ -88,7 +89,7 @@ TEST_F(Plan, ZippedParametersChangeTogether) {
     const SweepPlan p = plan();
     ASSERT_EQ(p.points.size(), 3U);
     const LoadedExperiment loaded = load_point(p, p.points[1]);
-    const auto& workload = std::get<CollectiveWorkloadParams>(*loaded.experiment.workload);
+    const auto& workload = *loaded.experiment.workload->as<CollectiveWorkloadParams>();
     EXPECT_EQ(workload.size, kibibytes(2));
     EXPECT_EQ(workload.ranks, 4U);
     sweep_["axes"][0]["zip"][0]["values"] = {2, 4};
@@ -166,8 +167,8 @@ TEST_F(Plan, WhatAScenarioSetsCanVary) {
     ASSERT_EQ(planned.points.size(), 2U);
     EXPECT_NE(planned.points[0].digest, planned.points[1].digest);
     const LoadedExperiment loaded = load_point(planned, planned.points[1]);
-    EXPECT_EQ(std::get<CollectiveWorkloadParams>(*loaded.of(0).workload).size, kibibytes(1));
-    EXPECT_EQ(std::get<CollectiveWorkloadParams>(*loaded.of(1).workload).size, kibibytes(32));
+    EXPECT_EQ(loaded.of(0).workload->as<CollectiveWorkloadParams>()->size, kibibytes(1));
+    EXPECT_EQ(loaded.of(1).workload->as<CollectiveWorkloadParams>()->size, kibibytes(32));
     sweep_["axes"][0]["values"] = {"16 KiB", 5};
     expect_refused("/axes/0", "is 5; expected a string with a unit");
     sweep_["axes"][0]["values"] = {"16 KiB", "3 B"};

@@ -2,6 +2,7 @@
 #include "sim/results/whole_runs.h"
 
 #include "core/json.h"
+#include "sim/config/learning_params.h"
 #include "sim/config/load.h"
 #include "sim/output/figures.h"
 #include "sim/output/result_reader.h"
