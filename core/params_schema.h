@@ -101,7 +101,13 @@ struct SchemaOf<std::optional<T>> {
     }
 };
 template <class T>
-struct SchemaOf<Boxed<T>> : SchemaOf<std::optional<T>> {};
+struct SchemaOf<Boxed<T>> {
+    static OrderedJson make();
+};
+template <class T>
+OrderedJson SchemaOf<Boxed<T>>::make() {
+    return SchemaOf<std::optional<T>>::make();
+}
 template <class T>
 struct SchemaOf<std::vector<T>> {
     static OrderedJson make() { return {{"type", "array"}, {"items", SchemaOf<T>::make()}}; }

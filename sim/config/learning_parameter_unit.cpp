@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/config/learning_params.h"
 #include "sim/config/parameter_units.h"
 
 namespace switchfold {
 
-SWITCHFOLD_PARAMETERS(, LearningParams);
+SWITCHFOLD_BOXED_PARAMETERS(, LearningParams);
 
 }  // namespace switchfold

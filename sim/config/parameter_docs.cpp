@@ -2,6 +2,8 @@
 #include "core/error.h"
 #include "core/schema_table.h"
 #include "models/collectives/programs/program_schema.h"
+#include "sim/config/host_costs_params.h"
+#include "sim/config/launch_params.h"
 #include "sim/config/load.h"
 #include "sim/config/parameter_units.h"
 #include "sim/energy/power_params.h"

@@ -5,11 +5,6 @@
 #include "core/params_schema.h"
 #include "core/params_writer.h"
 #include "sim/config/experiment.h"
-#include "sim/config/learning_params.h"
-#include "sim/config/planner_params.h"
-#include "sim/config/run_params.h"
-#include "sim/config/training_params.h"
-#include "sim/kinds/many_core/many_core_params.h"
 
 #include <string>
 #include <string_view>
@@ -46,17 +41,21 @@ struct SchemaOf<Workload> {
     linkage template OrderedJson write_value(const T& value);                                      \
     linkage template OrderedJson make_schema(std::type_identity<T>)
 
+/// The same of a Boxed<T>: whoever reads its owner need not know T.
+#define SWITCHFOLD_BOXED_PARAMETERS(linkage, T)                                                    \
+    linkage template void read_value(const Cursor& c, Boxed<T>& out);                              \
+    linkage template OrderedJson write_value(const Boxed<T>& value);                               \
+    linkage template struct SchemaOf<Boxed<T>>
+
+SWITCHFOLD_BOXED_PARAMETERS(extern, LearningParams);
+SWITCHFOLD_BOXED_PARAMETERS(extern, PlannerParams);
+SWITCHFOLD_BOXED_PARAMETERS(extern, RunParams);
 SWITCHFOLD_PARAMETERS(extern, ClusterTopology);
 SWITCHFOLD_PARAMETERS(extern, CollectiveParams);
 SWITCHFOLD_PARAMETERS(extern, DeviceParams);
 SWITCHFOLD_PARAMETERS(extern, GpuParams);
-SWITCHFOLD_PARAMETERS(extern, LearningParams);
-SWITCHFOLD_PARAMETERS(extern, ManyCoreParams);
 SWITCHFOLD_PARAMETERS(extern, ProcessorParams);
-SWITCHFOLD_PARAMETERS(extern, RunParams);
-SWITCHFOLD_PARAMETERS(extern, PlannerParams);
 SWITCHFOLD_PARAMETERS(extern, SwitchedTopology);
 SWITCHFOLD_PARAMETERS(extern, TopologyParams);
-SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);
 
 }  // namespace switchfold

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/parameter_units.h"
+#include "sim/config/training_params.h"
 
 namespace switchfold {
 

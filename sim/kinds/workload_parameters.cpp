@@ -9,6 +9,10 @@
 
 namespace switchfold {
 
+// The two large kinds are read and written in units of their own.
+SWITCHFOLD_PARAMETERS(extern, ManyCoreParams);
+SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);
+
 namespace {
 
 template <std::size_t... I>

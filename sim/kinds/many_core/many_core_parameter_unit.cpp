@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/parameter_units.h"
+#include "sim/kinds/many_core/many_core_params.h"
 
 namespace switchfold {
 
