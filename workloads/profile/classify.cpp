@@ -126,6 +126,10 @@ CopyKind classify_copy(std::string_view name) {
     return CopyKind::kDeviceToDevice;
 }
 
+bool is_between_gpus(std::string_view copy) {
+    return contains(copy, "PtoP") || contains(copy, "PeerToPeer");
+}
+
 bool is_communication(std::string_view name) {
     const std::string text = lower(name);
     return any_of(text, kCommunicationWords) && !any_of(text, kLocalWords);

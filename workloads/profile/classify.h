@@ -13,6 +13,8 @@ namespace switchfold {
 /// What a copy or memset does, judged by the profilers' name for it ("Memcpy HtoD (Pageable ->
 /// Device)").
 [[nodiscard]] CopyKind classify_copy(std::string_view name);
+/// Whether the copy of this name goes from one GPU to another.
+[[nodiscard]] bool is_between_gpus(std::string_view copy);
 /// Whether the kernel is from NCCL, RCCL or another communication library.
 [[nodiscard]] bool is_communication(std::string_view name);
 /// Whether the kernel is one of NCCL's, RCCL's or MSCCL's.

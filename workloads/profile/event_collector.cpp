@@ -224,11 +224,23 @@ void EventCollector::mark_forward() {
 }
 
 void EventCollector::count_events() {
-    for (const RawGpuEvent& gpu : raw_.gpu.pass())
+    std::uint64_t between = 0;
+    std::uint64_t bytes = 0;
+    for (const RawGpuEvent& gpu : raw_.gpu.pass()) {
+        if (gpu.work == GpuWork::kCopy && is_between_gpus(raw_.name_of(gpu))) {
+            ++between;
+            bytes += gpu.bytes;
+        }
         used_.add(
             gpu.work == GpuWork::kCopy            ? "copies"
             : gpu.work == GpuWork::kCommunication ? "communication kernels"
                                                   : "kernels");
+    }
+    if (between > 0)
+        raw_.report.warnings.push_back(fmt::format(
+            "{} cop{} between GPUs ({}) keep{} the traced time on any machine: no trace says which "
+            "GPU they reach, so they load no link and are no communication in any figure",
+            between, between == 1 ? "y" : "ies", to_string(Bytes(bytes)), between == 1 ? "s" : ""));
     used_.move_to(raw_.report.used);
     dropped_.move_to(raw_.report.dropped);
 }

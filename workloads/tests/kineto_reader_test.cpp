@@ -415,6 +415,24 @@ TEST(KinetoReader, OldTracesSpellThingsDifferently) {
     EXPECT_EQ(workload.files[0].streams, 1U);
 }
 
+TEST(KinetoReader, CopiesBetweenGpusAreTold) {
+    const auto warnings = [](const std::string& name) {
+        TraceText text;
+        text.event(
+            "Kernel", "sgemm", "\"stream 7\"", "30", "5",
+            R"("stream": 7, "grid": [8, 1, 1], "block": [256, 1, 1])");
+        text.event(
+            "gpu_memcpy", name, "\"stream 9\"", "31", "5", R"("stream": 9, "bytes": 1048576)");
+        return text.read().files[0].warnings;
+    };
+    const auto told = [](const std::string& warning) {
+        return warning.find("1 copy between GPUs (1 MiB) keeps the traced time") !=
+               std::string::npos;
+    };
+    EXPECT_EQ(std::ranges::count_if(warnings("Memcpy PtoP (Device -> Device)"), told), 1);
+    EXPECT_EQ(std::ranges::count_if(warnings("Memcpy DtoD (Device -> Device)"), told), 0);
+}
+
 TEST(KinetoReader, AmdShapesComeFromTheCall) {
     TraceText text;
     text.event(
