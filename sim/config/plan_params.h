@@ -177,6 +177,12 @@ struct PlanParams : ParallelPlan {
                 "State that data-parallel ranks shard: none, optimizer (ZeRO 1), gradients (ZeRO "
                 "2), parameters (ZeRO 3)."),
             field(
+                "unit", &PlanParams::unit,
+                "With sharding parameters: least size of a unit, layers whose weights are gathered "
+                "and whose gradients are scattered together (FSDP); 0: weights by block, gradients "
+                "by bucket.",
+                Bytes(0), Bytes(1ULL << 40U)),
+            field(
                 "micro_batch", &PlanParams::micro_batch, "Samples of a micro-batch.", 1U,
                 1U << 20U),
             field(

@@ -74,6 +74,7 @@ private:
             "/schedule", plan_.given || plan_.schedule != ParallelPlan().schedule,
             "none: a part takes what is ready and has the longest way to the end");
         excluded("/partition", !plan_.partition.empty(), "auto: parts of the placement say it");
+        excluded("/unit", plan_.unit.count() > 0, "0: a part of a block is gathered at a time");
         excluded("/weights", plan_.weights != WeightPolicy::kLatest, "latest");
         excluded("/messages", plan_.messages == Messages::kBlocking, "overlapped or ahead");
         excluded("/launches", plan_.launch_times.wait_after_pass, "wait_after_pass false");

@@ -437,6 +437,9 @@ TEST(PlacementChoiceProblems, OtherWaysToShare) {
     plan = samples(8);
     plan.schedule = "gpipe";
     EXPECT_EQ(problem_of(into(2), plan).substr(0, 9), "/schedule");
+    plan = samples(8);
+    plan.unit = mebibytes(1);
+    EXPECT_EQ(problem_of(into(2), plan).substr(0, 5), "/unit");
     EXPECT_EQ(
         problem_of(into(2), samples(8), find_network("gpt2_small").value()),
         "/placement divides no layers that share weights, as lm_head does those of wte; expected a "

@@ -133,9 +133,10 @@ private:
             } else if (std::holds_alternative<JoinItem>(item)) {
                 now = std::max(now, beside);
             } else if (const auto* gather = std::get_if<GatherItem>(&item)) {
-                pass_floor.port += port(
-                    CollectiveKind::kAllGather, static_cast<double>(gather->bytes.count()),
-                    team(pass.stage).size());
+                if (!gather->left)
+                    pass_floor.port += port(
+                        CollectiveKind::kAllGather, static_cast<double>(gather->bytes.count()),
+                        team(pass.stage).size());
             } else if (const auto* made = std::get_if<GradientsItem>(&item)) {
                 if (!reduces || work_.layers().shared_by_experts(made->layer))
                     continue;

@@ -128,6 +128,10 @@ struct ParallelPlan {
     /// a piece a wave.
     std::uint32_t tensor_pieces = 0;
     Sharding sharding = Sharding::kNone;
+    /// Sharding::kParameters: least bytes of weights that are gathered together, in whole layers,
+    /// whose gradients are scattered together (FullyShardedDataParallel's units); 0: weights are
+    /// gathered by block and gradients scattered by bucket.
+    Bytes unit;
     std::uint32_t micro_batch = 1;  ///< samples
     std::uint32_t accumulate = 1;   ///< micro-batches per step and replica
     std::uint32_t last_micro_batch =
@@ -172,7 +176,7 @@ struct ParallelPlan {
     /// Attention copies keys and values to the heads that share them, even if none do.
     bool repeat_keys = false;
     bool overlap_gradients = true;        ///< reduced beside the last backward
-    bool gradient_as_bucket_view = true;  ///< otherwise buckets hold a second copy of them
+    bool gradient_as_bucket_view = true;  ///< otherwise they are copied to buckets and held twice
     Bytes bucket = mebibytes(25);         ///< gradients reduced together
     Bytes first_bucket = mebibytes(1);
     Datatype datatype = Datatype::kBfloat16;  ///< of weights and activations

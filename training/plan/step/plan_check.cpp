@@ -48,6 +48,8 @@ public:
         if (rings && plan_.tensor_pieces > 0)
             problem(
                 "/tensor_pieces", "is set, and a ring has a piece a rank; expected 0, or group");
+        if (plan_.unit.count() > 0 && plan_.sharding != Sharding::kParameters)
+            problem("/unit", "is of weights that replicas share out; expected sharding parameters");
         if (plan_.sharding != Sharding::kNone && plan_.data * plan_.context == 1)
             problem("/sharding", "shares nothing among one data-parallel rank");
         if (plan_.recompute_every > 1 && plan_.recompute != Recompute::kFull)

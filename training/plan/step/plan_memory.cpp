@@ -48,6 +48,26 @@ double rounded_bytes_held(const TrainingStep& step, std::uint32_t stage) {
                       (plan.float8_weights ? element_bytes(plan.datatype) : 0));
 }
 
+/// Most bytes of units whose weights are gathered or whose gradients are whole: those of the one
+/// that backward computes, the weights of the next one and the gradients of the one before.
+double open_units(const TrainingStep& step, std::uint32_t stage) {
+    const ParallelPlan& plan = step.plan();
+    if (plan.unit.count() == 0)
+        return 0;
+    std::vector<double> weights{0};
+    for (const WorkItem& item : step.work().work(PassKind::kForward, stage))
+        if (const auto* gather = std::get_if<GatherItem>(&item))
+            weights.push_back(static_cast<double>((gather->bytes + gather->experts).count()));
+    weights.push_back(0);
+    const double of_gradients = element_bytes(plan.gradient) / element_bytes(plan.datatype);
+    double most = 0;
+    for (std::size_t unit = 1; unit + 1 < weights.size(); ++unit)
+        most = std::max(
+            most,
+            weights[unit - 1] + weights[unit] + of_gradients * (weights[unit] + weights[unit + 1]));
+    return most;
+}
+
 }  // namespace
 
 std::vector<MemoryBytes> held_all_along(const TrainingStep& step) {
@@ -94,6 +114,10 @@ std::vector<MemoryBytes> plan_memory(const TrainingStep& step) {
         const InFlight in_flight = most_in_flight(step.schedule(), device, kept, last);
         devices[device][MemoryClass::kActivations] = in_flight.kept;
         devices[device][MemoryClass::kWorkspace] = in_flight.again;
+        double open = 0;
+        for (const std::uint32_t stage : step.schedule().stages_on(device))
+            open = std::max(open, open_units(step, stage));
+        devices[device][MemoryClass::kBuckets] += open;
     }
     return devices;
 }

@@ -14,6 +14,24 @@
 
 namespace switchfold {
 
+void RankWriter::gather(std::size_t lane, const GatherItem& item, const Pass& pass, Phase phase) {
+    using Parts = std::vector<PassWriter::Gathered>;
+    writer_.gather(
+        lane,
+        item.left && follows_forward_
+            ? Parts{}
+            : Parts{{item.bytes, team({pass.stage})}, {item.experts, team({pass.stage, true})}},
+        parts_.plan.datatype, phase);
+    close_unit(pass.stage, phase);
+}
+
+/// Sends the gradients of the unit that has ended.
+void RankWriter::close_unit(std::uint32_t stage, Phase phase) {
+    if (const auto ends = std::exchange(closed_unit_, {}))
+        for (const bool experts : {false, true})
+            reduce({stage, experts}, *ends, phase);
+}
+
 void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces) {
     const Weights weights{
         parts_.work.stage_of(layer), parts_.work.layers().shared_by_experts(layer)};
@@ -27,12 +45,31 @@ void RankWriter::gradients_ready(std::size_t lane, std::uint32_t layer, bool red
         pending.whole.push_back({writer_.last_kernel(lane).value(), bytes});
     if (!reduces || !overlaps)
         return;
+    if (parts_.plan.unit.count() > 0) {
+        close_unit(weights.stage, Phase::kBackward);
+        pending.bytes += bytes;
+        if (parts_.work.closes_unit(layer))
+            closed_unit_ = writer_.ends(lane);
+        return;
+    }
     pending.bytes += bytes;
     if (pending.bytes >= (pending.any ? parts_.plan.bucket : parts_.plan.first_bucket))
-        flush(weights, writer_.ends(lane), Phase::kBackward);
+        flush(weights, lane, Phase::kBackward);
 }
 
-void RankWriter::flush(Weights weights, std::vector<Index> dependencies, Phase phase) {
+/// Gradients that are no views into their bucket are copied there.
+void RankWriter::flush(Weights weights, std::size_t lane, Phase phase) {
+    const Bytes bytes = pending_[weights].bytes;
+    const bool copies = !parts_.plan.gradient_as_bucket_view &&
+                        parts_.plan.sharding < Sharding::kGradients && bytes.count() > 0;
+    if (copies && team(weights).ranks.size() > 1)
+        writer_.kernel(
+            lane, "gradients to bucket", phase,
+            parts_.times.estimate(copy(static_cast<double>(bytes.count()))).kernel);
+    reduce(weights, writer_.ends(lane), phase);
+}
+
+void RankWriter::reduce(Weights weights, std::vector<Index> dependencies, Phase phase) {
     Pending& pending = pending_[weights];
     const Bytes bytes = std::exchange(pending.bytes, Bytes(0));
     pending.any = true;
@@ -95,7 +132,7 @@ void RankWriter::before_updates(std::size_t at) {
             Pending& pending = pending_[weights];
             if (!plan.overlap_gradients) {
                 pending.bytes = bytes_of(parameters(weights) * element_bytes(plan.gradient));
-                flush(weights, writer_.ends(0), Phase::kBackward);
+                flush(weights, 0, Phase::kBackward);
             }
             for (const Index reduced : std::exchange(pending.reduced, {}))
                 writer_.wait_for(0, reduced);

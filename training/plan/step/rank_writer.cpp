@@ -172,6 +172,9 @@ void RankWriter::slot(std::size_t at) {
     sends_.clear();
     for (const Index end : previous)
         writer_.wait_for(0, end);
+    follows_forward_ =
+        at > 0 && !slot.beside && !order[at - 1].beside &&
+        order[at - 1].pass == Pass{PassKind::kForward, slot.pass.micro_batch, slot.pass.stage};
     if (slot.beside) {
         for (const Index end : previous)
             writer_.wait_for(1, end);
@@ -273,9 +276,11 @@ void RankWriter::pass(std::size_t lane, const Pass& pass, bool last_gradients, b
             writer_.host_waits_for(end);
     const auto ended = writer_.last(lane);
     if (reduces && parts_.plan.overlap_gradients && phase == Phase::kBackward &&
-        pass.kind != PassKind::kInputGradient)
+        pass.kind != PassKind::kInputGradient) {
+        closed_unit_.reset();
         for (const bool experts : {false, true})
-            flush({pass.stage, experts}, writer_.ends(lane), phase);
+            flush({pass.stage, experts}, lane, phase);
+    }
     if (ended && *ended >= first)
         writer_.span(to_string(pass), first, *ended, round_of(pass), phase);
     send(lane, pass);
@@ -323,10 +328,7 @@ RankWriter::work(std::size_t lane, const Pass& pass, Phase phase, bool reduces, 
                 memory_->before(writer_, lane, layer->layer, phase);
         } else if (const auto* gather = std::get_if<GatherItem>(&item)) {
             end_layer();
-            writer_.gather(
-                lane,
-                {{gather->bytes, team({pass.stage})}, {gather->experts, team({pass.stage, true})}},
-                parts_.plan.datatype, phase);
+            this->gather(lane, *gather, pass, phase);
             if (!writer_.last_kernel(lane) || *writer_.last_kernel(lane) < first)
                 first = with_calls ? writer_.next_call() : writer_.next();
         } else if (const auto* held = std::get_if<HoldItem>(&item)) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -92,8 +93,12 @@ private:
     [[nodiscard]] double updated(double parameters, Weights weights);
     void update_kernels_of(double parameters);
     void round_weights(double parameters);
+    void gather(std::size_t lane, const GatherItem& item, const Pass& pass, Phase phase);
     void gradients_ready(std::size_t lane, std::uint32_t layer, bool reduces);
-    void flush(Weights weights, std::vector<Index> dependencies, Phase phase);
+    void close_unit(std::uint32_t stage, Phase phase);
+    /// Sends what is in a bucket.
+    void flush(Weights weights, std::size_t lane, Phase phase);
+    void reduce(Weights weights, std::vector<Index> dependencies, Phase phase);
     /// A collective over all gradients, which the update waits for.
     void reduce_before_update(
         const char* name, CollectiveKind kind, Bytes bytes, Datatype datatype, const Team& team);
@@ -126,7 +131,11 @@ private:
     PassWriter writer_;
     std::vector<bool> last_gradients_;  ///< by slot: whether it is the last before an update
     std::vector<bool> alone_;           ///< by slot: one kernel represents it, in a folded step
+    bool follows_forward_ = false;      ///< the pass: that of the same micro-batch and stage
     std::map<Weights, Pending> pending_;
+    /// Ends of a unit whose gradients leave behind the gather of the next one's weights, which
+    /// ranks call before.
+    std::optional<std::vector<Index>> closed_unit_;
     std::map<Weights, Team> teams_;  ///< ranks that share the weights
     std::vector<Index> before_;      ///< operations that a receive waits for
     std::vector<Index> sends_;       ///< of the previous slot

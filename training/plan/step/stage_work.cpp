@@ -18,6 +18,7 @@ StageWork::StageWork(
     first_(std::move(first)),
     crossing_(crossing_elements(network)),
     work_(first_.size()) {
+    number_units();
     for (std::uint32_t stage = 0; stage < stages(); ++stage) {
         memory_.push_back(stage_memory(network, layers_, plan, this->first(stage), end(stage)));
         build(stage);
@@ -41,18 +42,52 @@ std::uint32_t StageWork::stage_of(std::uint32_t layer) const {
     return static_cast<std::uint32_t>(next - first_.begin()) - 1;
 }
 
-/// Gathers fully sharded weights, block by block.
+/// A unit is a block, or layers of a stage with at least so many bytes of weights. What is left of
+/// a stage joins the unit before: its layers may have no weights.
+void StageWork::number_units() {
+    units_.resize(network_.layers.size());
+    const auto least = static_cast<double>(plan_.unit.count());
+    std::uint32_t unit = 0;
+    for (std::uint32_t stage = 0; stage < stages(); ++stage, ++unit) {
+        double bytes = 0;
+        std::uint32_t begun = first(stage);
+        const std::uint32_t first_unit = unit;
+        for (std::uint32_t i = first(stage); i < end(stage); ++i) {
+            const bool full = least > 0 ? bytes >= least
+                                        : network_.layers[i].block != network_.layers[begun].block;
+            if (full) {
+                ++unit;
+                begun = i;
+                bytes = 0;
+            }
+            units_[i] = unit;
+            bytes += layers_.gathered_bytes(i);
+        }
+        if (bytes < least && unit > first_unit) {
+            --unit;
+            std::fill(units_.begin() + begun, units_.begin() + end(stage), unit);
+        }
+    }
+}
+
+bool StageWork::closes_unit(std::uint32_t layer) const {
+    for (std::uint32_t i = layer; i-- > 0 && units_[i] == units_[layer];)
+        if (network_.layers[i].parameters > 0)
+            return false;
+    return true;
+}
+
+/// Gathers fully sharded weights, unit by unit.
 void StageWork::gather(std::uint32_t stage, std::uint32_t layer, bool upwards, Work& work) const {
     if (plan_.sharding != Sharding::kParameters || plan_.data * plan_.context == 1)
         return;
-    const auto same_unit = [&](std::uint32_t a, std::uint32_t b) {
-        return network_.layers[a].block == network_.layers[b].block;
-    };
+    const auto same_unit = [&](std::uint32_t a, std::uint32_t b) { return units_[a] == units_[b]; };
     const bool begins = upwards ? layer + 1 == end(stage) || !same_unit(layer, layer + 1)
                                 : layer == first(stage) || !same_unit(layer, layer - 1);
     if (!begins)
         return;
     GatherItem item;
+    item.left = upwards && plan_.unit.count() > 0 && layer + 1 == end(stage);
     for (std::uint32_t i = layer; same_unit(i, layer); upwards ? --i : ++i) {
         Bytes& bytes = layers_.shared_by_experts(i) ? item.experts : item.bytes;
         bytes += Bytes(static_cast<std::uint64_t>(layers_.gathered_bytes(i)));

@@ -50,8 +50,11 @@ public:
     [[nodiscard]] const Kept& kept(std::uint32_t stage) const { return memory(stage).kept; }
     [[nodiscard]] const StageMemory& memory(std::uint32_t stage) const { return memory_[stage]; }
     [[nodiscard]] const LayerWork& layers() const { return layers_; }
+    /// Whether no layer below it in its unit has gradients.
+    [[nodiscard]] bool closes_unit(std::uint32_t layer) const;
 
 private:
+    void number_units();
     void build(std::uint32_t stage);
     void gather(std::uint32_t stage, std::uint32_t layer, bool upwards, Work& work) const;
 
@@ -60,6 +63,7 @@ private:
     LayerWork layers_;
     std::vector<std::uint32_t> first_;
     std::vector<std::uint64_t> crossing_;
+    std::vector<std::uint32_t> units_;  ///< by layer: its unit, in which sharded weights travel
     std::vector<std::array<Work, 4>> work_;  ///< by stage and kind of pass
     std::vector<StageMemory> memory_;
 };

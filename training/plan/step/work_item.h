@@ -64,6 +64,8 @@ struct GradientsItem {
 struct GatherItem {
     Bytes bytes;
     Bytes experts;  ///< those that differ between expert-parallel ranks
+    /// Backward: they are still there if the pass follows their forward.
+    bool left = false;
 };
 
 /// Changes memory by `bytes` (negative: frees) when the next item begins or, if `at_end`, when the

@@ -148,6 +148,8 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveAMachineWithoutContention, ()) {
         "gpipe", "1f1b", "interleaved_1f1b", "zb_h1", "zb_h2", "zb_v", "chimera", "dualpipe_v");
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    if (plan.sharding == Sharding::kParameters)
+        plan.unit = *rc::gen::element(Bytes(), kibibytes(500), mebibytes(4));
     plan.bucket = *rc::gen::element(kibibytes(64), mebibytes(1), mebibytes(25));
     plan.first_bucket = *rc::gen::element(kibibytes(16), mebibytes(1));
     RC_PRE(problems_of(plan, network).empty());

@@ -60,6 +60,9 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
         plan.tensor = *rc::gen::element(2U, 4U);
     plan.sharding = *rc::gen::element(
         Sharding::kNone, Sharding::kOptimizer, Sharding::kGradients, Sharding::kParameters);
+    if (plan.sharding == Sharding::kParameters)
+        plan.unit = *rc::gen::element(Bytes(), kibibytes(500), mebibytes(4));
+    plan.gradient_as_bucket_view = *rc::gen::arbitrary<bool>();
     plan.launch_times.kernel = microseconds(*rc::gen::element(0U, 40U));
     plan.launch_times.wait_after_pass = *rc::gen::arbitrary<bool>();
     plan.launch_times.wait_around_recomputed = *rc::gen::arbitrary<bool>();
