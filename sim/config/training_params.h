@@ -77,7 +77,7 @@ struct TransformerParams {
     }
 };
 
-/// One step of a training strategy, generated from a network's layers.
+/// One training step by a plan, or by that of a strategy, generated from a network's layers.
 struct TrainingWorkloadParams {
     static constexpr std::string_view kType = "training";
     TrainingStrategy strategy = TrainingStrategy::kDataParallel;
@@ -97,6 +97,7 @@ struct TrainingWorkloadParams {
         return list_of(
             field(
                 "strategy", &TrainingWorkloadParams::strategy,
+                "A plan by its name, with all ranks as replicas. "
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
                 "optimizer_sharded: reduce-scatters of the same buckets, the optimizer on each "
                 "rank's share, all-gathers of the new weights (ZeRO 1); "
@@ -111,13 +112,15 @@ struct TrainingWorkloadParams {
                 "out_elems_per_sample; relative to this file. As network with a path."),
             field(
                 "transformer", &TrainingWorkloadParams::transformer,
-                "The network as a decoder of the GPT family without residual sums and loss. "
-                "Instead of network."),
-            field("batch", &TrainingWorkloadParams::batch, "Samples per rank.", 1U, 1U << 20U),
+                "The network as a decoder of the GPT family with heads of 128. Instead of "
+                "network."),
+            field(
+                "batch", &TrainingWorkloadParams::batch, "strategy: samples per rank.", 1U,
+                1U << 20U),
             field(
                 "precision", &TrainingWorkloadParams::precision,
                 "Precision of weights and activations: half or single, 2 or 4 bytes per element. "
-                "With a plan also half with the products of linear layers in 8 or 4 bits, by "
+                "Also half with the products of linear layers in 8 or 4 bits, by "
                 "recipe: "
                 "fp8_delayed and fp8_current (a scale a tensor, of earlier steps or its own), "
                 "mxfp8 (a scale for 32 elements, Blackwell), fp8_blockwise (for 128 elements, as "
@@ -126,17 +129,15 @@ struct TrainingWorkloadParams {
             field("gradient", &TrainingWorkloadParams::gradient, "Type of communicated gradients."),
             field(
                 "bucket", &TrainingWorkloadParams::bucket,
-                "data_parallel, optimizer_sharded: gradients reduced together (PyTorch's "
-                "bucket_cap_mb).",
-                Bytes(1), Bytes(1ULL << 40U)),
-            field(
-                "first_bucket", &TrainingWorkloadParams::first_bucket,
-                "data_parallel, optimizer_sharded: the first bucket, of the last layers.", Bytes(1),
+                "Gradients reduced together (PyTorch's bucket_cap_mb).", Bytes(1),
                 Bytes(1ULL << 40U)),
             field(
+                "first_bucket", &TrainingWorkloadParams::first_bucket,
+                "The first bucket, of the last layers.", Bytes(1), Bytes(1ULL << 40U)),
+            field(
                 "unit", &TrainingWorkloadParams::unit,
-                "fully_sharded: least size of a unit, whose weights are gathered together.",
-                Bytes(1), Bytes(1ULL << 40U)),
+                "fully_sharded: plan's unit, the least size of a unit.", Bytes(1),
+                Bytes(1ULL << 40U)),
             field(
                 "ranks", &TrainingWorkloadParams::ranks,
                 "Participating GPUs, from rank 0; 0: all, or as many as the plan needs.", 0U,
@@ -147,15 +148,10 @@ struct TrainingWorkloadParams {
                 "of strategy, batch and unit."),
             field(
                 "kernel_times", &TrainingWorkloadParams::kernel_times,
-                "plan: CSV of measured kernels, which replace the model's times; relative to this "
+                "CSV of measured kernels, which replace the model's times; relative to this "
                 "file."));
     }
     void check(ParamChecker& checker) const {
-        if (!kernel_times.empty() && !plan)
-            checker.error("/kernel_times", "is read for a plan alone; expected a plan");
-        if (rounds_products(precision) && !plan)
-            checker.error(
-                "/precision", "is of a plan's products; expected half or single, or a plan");
         if (plan && plan->float8_weights && !rounds_products(precision))
             checker.error(
                 "/plan/float8_weights",

@@ -89,13 +89,15 @@ private:
     SystemParams system_;
 };
 
-ExecutionGraph planned(std::string_view network, const GpuParams& gpu) {
+ExecutionGraph graph_of(const TrainingWorkloadParams& workload, const GpuParams& gpu) {
     PlanProblems problems;
-    const auto plan = prepare_plan(
-        training_of(network, R"(, "plan": {"micro_batch": 2})"), gpu, kFile.parent_path(),
-        problems);
-    EXPECT_TRUE(problems.empty()) << network << ": " << problems.front().second;
+    const auto plan = prepare_plan(workload, gpu, kFile.parent_path(), problems);
+    EXPECT_TRUE(problems.empty()) << problems.front().second;
     return plan->graph();
+}
+
+ExecutionGraph planned(std::string_view network, const GpuParams& gpu) {
+    return graph_of(training_of(network, R"(, "plan": {"micro_batch": 2})"), gpu);
 }
 
 constexpr std::size_t kGenerations = 5;
@@ -135,10 +137,12 @@ TEST(GeneratedKernels, OnEveryGpuStayBelowTheRoofline) {
             roofline.expect_below(planned(network, gpu), gpu, network);
         for (const char* strategy : {"data_parallel", "fully_sharded", "optimizer_sharded"})
             roofline.expect_below(
-                training_step(
-                    training_of(
-                        "resnet50", fmt::format(R"(, "batch": 8, "strategy": "{}")", strategy)),
-                    gpu, 8, kFile.parent_path()),
+                graph_of(
+                    with_preset(
+                        training_of(
+                            "resnet50", fmt::format(R"(, "batch": 8, "strategy": "{}")", strategy)),
+                        8),
+                    gpu),
                 gpu, strategy);
     }
 }

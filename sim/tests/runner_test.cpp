@@ -162,7 +162,8 @@ TEST_F(RunExperiment, ATimelineBringsItsCounters) {
     EXPECT_EQ(
         files(), (std::set<std::string>{
                      "causes.csv", "communication.csv", "counters.csv", "effective-config.json",
-                     "kernels.csv", "links.json", "result.json", "timeline.json.gz"}));
+                     "kernels.csv", "links.json", "memory.csv", "passes.csv", "result.json",
+                     "timeline.json.gz"}));
 }
 
 TEST_F(RunExperiment, PassesAreListedWhereThereAreSome) {

@@ -65,14 +65,20 @@ std::string check_memory(
     return what;
 }
 
+std::uint32_t most_samples(
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices) {
+    constexpr double kMost = 1U << 20U;  // that of the parameter
+    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
+    double most = kMost;
+    for (const MemoryBytes& device : devices)
+        if (capacity > 0)
+            most = std::clamp(fitting(capacity, plan, device), 0.0, most);
+    return static_cast<std::uint32_t>(most);
+}
+
 std::uint32_t largest_micro_batch(
     const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices) {
-    const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
-    double largest = plan.micro_batch;
-    for (const MemoryBytes& device : devices)
-        if (capacity > 0 && device.all() > capacity)
-            largest = std::min(largest, std::max(0.0, fitting(capacity, plan, device)));
-    return static_cast<std::uint32_t>(largest);
+    return std::min(plan.micro_batch, most_samples(gpu, plan, devices));
 }
 
 }  // namespace switchfold

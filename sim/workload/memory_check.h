@@ -21,8 +21,10 @@ namespace switchfold {
     const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices,
     MemoryCheck check, PlanProblems& problems);
 
-/// The largest micro-batch that fits the GPU on these devices, up to that of the plan; 0 if not
-/// even one sample fits.
+/// The largest micro-batch that fits the GPU on these devices, up to that of the plan or, for
+/// most_samples(), to that of a file; 0 if not even one sample fits.
+[[nodiscard]] std::uint32_t most_samples(
+    const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices);
 [[nodiscard]] std::uint32_t largest_micro_batch(
     const GpuParams& gpu, const ParallelPlan& plan, const std::vector<MemoryBytes>& devices);
 

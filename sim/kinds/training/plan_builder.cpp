@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "sim/kinds/training/plan_builder.h"
+
 #include "core/error.h"
 #include "interconnect/topology_builder.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/elastic/step_graphs.h"
-#include "sim/kinds/training/training_builders.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/folded_plan.h"
 #include "sim/workload/folded_probes.h"
 #include "sim/workload/learning_plan.h"
+#include "sim/workload/memory_check.h"
 #include "sim/workload/plan_preparation.h"
+#include "sim/workload/training_workload.h"
 #include "training/memory/step/step_alone.h"
 #include "training/placement/placed_step.h"
+#include "training/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
 
@@ -26,7 +30,8 @@ public:
     PlanBuilder(
         const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
         WorkloadBuilder(context, out),
-        w_(shared_out(w, context.experiment().learning)),
+        preset_(!w.plan),
+        w_(shared_out(planned(w, context), context.experiment().learning)),
         gpus_(context.rank_gpus()),
         preparation_(w_, gpus_, context.file().parent_path(), context.experiment().memory) {}
 
@@ -84,6 +89,8 @@ public:
         WorkloadResult& report = out().report;
         for (std::string& note : prepared_.notes)
             report.notes.push_back(std::move(note));
+        if (preset_ && !prepared_.divided)
+            note_largest_batch(*prepared_.step);
         if (prepared_.memory)
             note_updates(*prepared_.step, *prepared_.memory);
         const TrainingFacts& training = out().graph.training;
@@ -98,6 +105,11 @@ public:
     }
 
 private:
+    static TrainingWorkloadParams
+    planned(const TrainingWorkloadParams& w, const WorkloadContext& context) {
+        return w.plan ? w : with_preset(w, context.ranks_of(w.ranks));
+    }
+
     /// With the shares of the batch that learning gives replicas.
     static TrainingWorkloadParams
     shared_out(TrainingWorkloadParams w, const Boxed<LearningParams>& learning) {
@@ -109,9 +121,26 @@ private:
     /// Fails if there are problems, whose pointers are relative to `pointer`.
     void refuse(const std::string& pointer, PlanProblems problems) const {
         for (auto& [at, what] : problems)
-            at = pointer + at;
+            at = written_as(pointer + at);
         if (!problems.empty())
             context().fail_all(problems);
+    }
+
+    /// Where the file has what the pointer to a plan's key means.
+    [[nodiscard]] std::string written_as(const std::string& pointer) const {
+        if (!preset_ || !pointer.starts_with("/workload/plan"))
+            return pointer;
+        return pointer == "/workload/plan/micro_batch" ? "/workload/batch" : "/workload/strategy";
+    }
+
+    void note_largest_batch(const TrainingStep& step) {
+        const GpuParams& gpu = *gpus_.kinds()[gpus_.kind(0)];
+        const Bytes capacity = gpu.memory.for_plans();
+        const std::uint32_t largest = most_samples(gpu, step.plan(), plan_memory(step));
+        if (capacity.count() > 0 && largest >= w_.batch)
+            out().report.notes.push_back(fmt::format(
+                "batch {} is the largest that fits the {} of {}", largest, to_string(capacity),
+                gpu.name));
     }
 
     void note_updates(const TrainingStep& step, const StepMemory& memory) {
@@ -275,6 +304,7 @@ private:
             ranks));
     }
 
+    const bool preset_;
     const TrainingWorkloadParams w_;
     const RankGpus gpus_;
     PlanPreparation preparation_;

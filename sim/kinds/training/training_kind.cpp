@@ -3,7 +3,7 @@
 #include "sim/kinds/gpu_scenarios.h"
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
-#include "sim/kinds/training/training_builders.h"
+#include "sim/kinds/training/plan_builder.h"
 #include "sim/workload/folded_plan.h"
 #include "sim/workload/workload.h"
 
@@ -102,7 +102,7 @@ public:
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
         const auto& w = *workload.as<TrainingWorkloadParams>();
-        return w.plan ? plan_builder(w, context, out) : strategy_builder(w, context, out);
+        return plan_builder(w, context, out);
     }
     void measure(
         PreparedWorkload& workload, const SystemParams& system, const ScenarioParams& scenario,

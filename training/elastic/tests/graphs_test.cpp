@@ -2,7 +2,8 @@
 #include "training/elastic/place_ranks.h"
 #include "training/elastic/state_transfer.h"
 #include "training/network/table.h"
-#include "training/strategies/data_parallel.h"
+#include "training/plan/step/plan_step.h"
+#include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
 
@@ -16,12 +17,10 @@ constexpr const char* kTable = "idx,layer,type,params,fwd_macs_per_sample,out_el
                                "1,fc,linear,8000000,8000000,1000\n";
 
 ExecutionGraph step(std::uint32_t ranks) {
-    DataParallelOptions options;
-    options.name = "test";
-    options.ranks = ranks;
-    options.flops = 1e14;
-    options.bytes = 1e12;
-    return data_parallel_step(parse_network_table(kTable, "t").layers, options);
+    ParallelPlan plan;
+    plan.data = ranks;
+    plan.micro_batch = 32;
+    return plan_step({parse_network_table(kTable, "t"), KernelTimes(test_data::ampere()), plan});
 }
 
 TEST(Placed, RanksAndGroupsLieOnTheMembers) {

@@ -8,10 +8,7 @@
 
 namespace switchfold {
 
-/// A training step by a strategy.
-[[nodiscard]] std::unique_ptr<WorkloadBuilder> strategy_builder(
-    const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
-/// One by a plan.
+/// A training step by a plan, or by the one that a strategy stands for.
 [[nodiscard]] std::unique_ptr<WorkloadBuilder> plan_builder(
     const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
 
