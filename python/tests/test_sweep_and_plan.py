@@ -5,6 +5,7 @@ import ctypes
 import importlib.util
 import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -54,6 +55,17 @@ def _dask_of_two_processes():
         with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
             with distributed.Client(cluster) as client:
                 yield client
+
+
+def _sweep_on_mpi(folder, how, ends_well=True):
+    # Root may, and three processes on two cores: both are refused by default.
+    environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "SWEEP_FOLDER": folder, "SWEEP_HOW": how}
+    ended = subprocess.run(
+        ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", pathlib.Path(__file__).with_name("sweep_on_mpi.py")],
+        env=environment, capture_output=True, text=True, timeout=120, check=False)
+    if (ended.returncode == 0) != ends_well:
+        raise AssertionError(ended.stdout + ended.stderr)
 
 
 def _files_made_in(folder, call):
@@ -191,6 +203,28 @@ class Sweeps(unittest.TestCase):
                     switchfold.sweep(SIZES, out=folder, executor=client, tasks=1)
             client.wait_for_workers(2)
             self.assertEqual(len(rows(switchfold.sweep(SIZES, out=folder, executor=client).points)), 6)
+
+    @unittest.skipUnless(importlib.util.find_spec("mpi4py") and shutil.which("mpiexec"),
+                         "python3-mpi4py and openmpi-bin are not installed")
+    def test_mpi(self):
+        here = rows(switchfold.sweep(SIZES).query(COMPARED))
+        with tempfile.TemporaryDirectory() as folder:
+            _sweep_on_mpi(folder, "run")
+            there = switchfold.load_sweep(folder)
+            self.assertEqual(rows(there.query(COMPARED)), here)
+            self.assertEqual(len((there.folder / "results.csv").read_text().splitlines()), 7)
+            _sweep_on_mpi(folder, "again")  # what is done does not run again
+
+    @unittest.skipUnless(importlib.util.find_spec("mpi4py") and shutil.which("mpiexec"),
+                         "python3-mpi4py and openmpi-bin are not installed")
+    def test_a_killed_worker_of_mpi_leaves_what_is_done(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _sweep_on_mpi(folder, "killed", ends_well=False)
+            kept = rows(switchfold.load_sweep(folder).query("SELECT count(*) AS runs FROM runs"))[0]["runs"]
+            self.assertGreater(kept, 0)
+            self.assertLess(kept, 6)
+            _sweep_on_mpi(folder, "run")
+            self.assertEqual({row["status"] for row in rows(switchfold.load_sweep(folder).points)}, {"done"})
 
     def test_an_axis_that_is_wrong(self):
         wrong = {**SIZES, "axes": [{"name": "x", "pointer": "/workload/siz", "values": [1]}]}
