@@ -69,7 +69,7 @@ def panel(picture, left, axis, labels, lines, title, logarithmic):
     picture.text(left, TOP - 8, title, 11)
     for tick in ticks:
         picture.line([(left, y_of(tick)), (left + WIDTH, y_of(tick))], svg.INK if tick == 1 else svg.LINE)
-        picture.text(left - 6, y_of(tick) + 4, f"{tick:.3g}", 10, svg.FAINT, "end")
+        picture.text(left - 6, y_of(tick) + 4, svg.tick(tick, 3), 10, svg.FAINT, "end")
     for place, label in enumerate(labels):
         picture.text(left + WIDTH * (place + 0.5) / len(labels), TOP + HEIGHT + 14, label, 10, svg.FAINT, "middle")
     picture.text(left + WIDTH / 2, TOP + HEIGHT + 30, axis, 11, svg.FAINT, "middle")

@@ -12,9 +12,9 @@ def panel(picture, top, lines, title):
     for share in (0, 0.5, 1):
         y = top + HEIGHT * (1 - share)
         picture.line([(LEFT, y), (LEFT + WIDTH, y)], svg.LINE)
-        picture.text(LEFT - 6, y + 4, f"{high_y * share:.4g}", 10, svg.FAINT, "end")
+        picture.text(LEFT - 6, y + 4, svg.tick(high_y * share, 4), 10, svg.FAINT, "end")
     for share in (0, 0.25, 0.5, 0.75, 1):
-        picture.text(LEFT + WIDTH * share, top + HEIGHT + 14, f"{high_x * share:.4g} s", 10, svg.FAINT, "middle")
+        picture.text(LEFT + WIDTH * share, top + HEIGHT + 14, svg.duration(high_x * share), 10, svg.FAINT, "middle")
     for i, (_, points) in enumerate(lines):
         picture.line([(LEFT + WIDTH * x / high_x, top + HEIGHT * (1 - y / high_y)) for x, y in points],
                      svg.COLORS[i % len(svg.COLORS)], 1.4)

@@ -31,8 +31,10 @@ def read(folder):
 
 
 def label(number, unit, digits=4):
+    if unit == "us" and number >= 1e6:
+        return svg.duration(number / 1e6)
     if unit != "B":
-        return f"{number:g}"
+        return svg.tick(number)
     power = min(int(math.log(max(number, 1), 1024)), 4)
     return f"{number / 1024**power:.{digits}g} {('B', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
 
@@ -171,7 +173,9 @@ def draw(folder):
     across, down = panels.width + LEFT + 14, HEIGHT + 46
     picture = svg.Svg(max(across * columns + 20, 560), TOP + down * lines + LEGEND, folder.name)
     title, _ = METRICS[panels.metric] if not panels.gains else (f"gain over {BASE}, and from where on it lasts,", 1)
-    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") else ""
+    # Bytes and long times have their unit on the axis.
+    numbers = [row[panels.x["name"] + "_number"] for row in panels.rows] if panels.x["unit"] == "us" else []
+    unit = f" ({panels.x['unit']})" if panels.x["unit"] not in (None, "", "B") and max(numbers, default=0) < 1e6 else ""
     picture.text(12, 22, f"{title} by {panels.x['name']}{unit}", 13, bold=True)
     for i, facet in enumerate(panels.facets):
         panels.draw_panel(picture, LEFT + across * (i % columns), TOP + down * (i // columns), facet)

@@ -12,6 +12,20 @@ def number(value):
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+def tick(value, digits=6):
+    """A number on an axis, never with an exponent."""
+    text = f"{value:.{digits}g}"
+    if "e" not in text and abs(value) < 10000:
+        return text
+    return f"{float(text):,.12f}".rstrip("0").rstrip(".")
+
+
+def duration(seconds):
+    """In the largest of seconds, minutes and hours in which it is one or more."""
+    size, unit = next((pair for pair in ((3600, "h"), (60, "min")) if seconds >= pair[0]), (1, "s"))
+    return f"{tick(seconds / size, 3)} {unit}"
+
+
 class Svg:
     def __init__(self, width, height, title):
         self.width, self.height = width, height

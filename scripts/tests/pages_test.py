@@ -13,6 +13,9 @@ import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts/pictures"))
+import svg  # noqa: E402
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/**/*.md")), *sorted(ROOT.glob("configs/*.md")),
          ROOT / "validation/data/README.md"]
 # On the site too; only their links are looked at.
@@ -83,6 +86,13 @@ class Pages(unittest.TestCase):
         self.assertLessEqual(len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()), 120)
         self.assertLessEqual(len([link for link in links(ROOT / "README.md") if link.endswith(".md")]), 12)
         self.assertLessEqual(len((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()), 250)
+
+    def test_pictures_write_their_numbers_out(self):
+        for picture in [*ROOT.glob("docs/pictures/*.svg"), *ROOT.glob("configs/pictures/*.svg")]:
+            with self.subTest(picture.name):
+                self.assertNotRegex(picture.read_text(encoding="utf-8"), r">-?[0-9.]+e[+-][0-9]+")
+        self.assertEqual([svg.tick(value, 3) for value in (1e3, 5e4, 0.05, 1e-5, 2.5)], ["1,000", "50,000", "0.05", "0.00001", "2.5"])
+        self.assertEqual([svg.duration(s) for s in (0, 30, 120, 21600)], ["0 s", "30 s", "2 min", "6 h"])
 
     def test_a_page_begins_with_what_it_is_for(self):
         for page in ROOT.glob("docs/**/*.md"):
