@@ -90,13 +90,17 @@ plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* 
     const TrainingStep& first = **std::find_if(
         by_rank.begin(), by_rank.end(), [](const TrainingStep* step) { return step != nullptr; });
     const RankMap map(first.plan());
+    // Replicas of one GPU do the same in the same group: they are one object, by which a simulation
+    // knows that they are alike.
+    const bool of_one_gpu = map.ranks() == first.plan().data && first.plan().expert == 1;
+    std::map<const TrainingStep*, std::uint32_t> written;  // first rank of each step
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
         const TrainingStep* step = by_rank[rank];
-        if (step == nullptr)
+        if (step == nullptr || (!written.try_emplace(step, rank).second && of_one_gpu))
             continue;
         const RankPlace place = map.place(rank);
         const auto memory = memories ? memories->of(*step, place.device) : nullptr;
@@ -108,7 +112,11 @@ plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* 
             at->second = held_all_along(*step);
         ranks[rank].held = at->second[place.device];
     }
-    return graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
+    ExecutionGraph graph = graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
+    for (std::uint32_t rank = 0; of_one_gpu && rank < map.ranks(); ++rank)
+        if (by_rank[rank] != nullptr)
+            graph.ranks[rank] = graph.ranks[written.at(by_rank[rank])];
+    return graph;
 }
 
 ExecutionGraph graph_of(

@@ -428,6 +428,30 @@ TEST(PlanStep, DataParallelRanksReduceEveryGradientOnce) {
         1e-3 * 3 * static_cast<double>(gradients));
 }
 
+TEST(PlanStep, ReplicasOfOneGpuAreOneObject) {
+    const Network network = small_gpt(4);
+    ParallelPlan plan;
+    plan.data = 4;
+    const ExecutionGraph alike = plan_step({network, a100(), plan});
+    check(alike);
+    for (const auto& rank : alike.ranks)
+        EXPECT_EQ(rank, alike.ranks.front());
+    EXPECT_EQ(alike.groups.size(), 1U);
+    // Of two kinds, each is one.
+    const TrainingStep one(network, a100(), plan);
+    const TrainingStep other(network, a100(), plan);
+    const ExecutionGraph two = plan_step({&one, &other, &one, &other});
+    check(two);
+    EXPECT_TRUE(ends(two));
+    EXPECT_EQ(two.ranks[0], two.ranks[2]);
+    EXPECT_EQ(two.ranks[1], two.ranks[3]);
+    EXPECT_NE(two.ranks[0], two.ranks[1]);
+    plan.data = 2;
+    plan.tensor = 2;
+    const ExecutionGraph groups = plan_step({network, a100(), plan});
+    EXPECT_NE(groups.ranks[0], groups.ranks[2]) << "they reduce with others";
+}
+
 TEST(PlanStep, StagesHoldAllParametersAndTheHeadItsOwnCopy) {
     const Network network = small_gpt(8);
     ParallelPlan plan;
