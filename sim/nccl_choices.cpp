@@ -135,12 +135,14 @@ NcclSetting nccl_setting(
     Json written = Json::object();
     for (const auto& [name, value] : variables)
         written[name] = value;
+    std::vector<std::string> notes;
     const ScenarioParams scenario = read_params<ScenarioParams>(
-        {{"name", "environment"}, {"nccl_environment", written}}, folder / "environment");
+        {{"name", "environment"}, {"nccl_environment", written}}, folder / "environment", {},
+        &notes);
     for (const auto& [pointer, value] : NcclEnvironment::values_of(written))
         overrides.push_back(
             {pointer.substr(std::string_view("/system").size()), Json::parse(value)});
-    return {load_system(system, overrides), scenario.policies()};
+    return {load_system(system, overrides), scenario.policies(), std::move(notes)};
 }
 
 NcclChosen nccl_choice(
@@ -166,7 +168,10 @@ std::string nccl_log_of(const NcclSetting& setting) {
     constexpr std::uint64_t kFrom = 1024;
     constexpr std::uint64_t kTo = 4ULL << 30U;
     constexpr std::uint64_t kTimes = 4;
-    std::string out = "\nas NCCL's log would say it (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING):\n";
+    std::string out;
+    for (const std::string& note : setting.notes)
+        out += fmt::format("\nnote: {}\n", note);
+    out += "\nas NCCL's log would say it (NCCL_DEBUG=INFO, NCCL_DEBUG_SUBSYS=TUNING):\n";
     for (const auto& [function, kind] : kFunctionWords)
         for (std::uint64_t bytes = kFrom; bytes <= kTo; bytes *= kTimes)
             out += fmt::format(
@@ -267,6 +272,8 @@ std::string compare_nccl_log(const NcclLog& log, const std::filesystem::path& sy
             out += fmt::format("  {}: {}\n", name, error.problems().front().message);
         }
     const NcclSetting setting = nccl_setting(system, known, ".");
+    for (const std::string& note : setting.notes)
+        out += fmt::format("  note: {}\n", note);
     const std::uint32_t gpus = gpus_of(setting.system);
     const std::uint32_t ranks = log.ranks == 0 ? gpus : log.ranks;
     if (ranks > gpus)

@@ -25,6 +25,7 @@ struct NcclChosen {
 struct NcclSetting {
     SystemParams system;
     CollectivePolicies policies;
+    std::vector<std::string> notes;  ///< of the reading
 };
 /// `variables` of the environment; what they change of the system is changed, after `overrides` of
 /// it. Paths are relative to `folder`. Throws ConfigError.

@@ -188,6 +188,14 @@ class Doors(unittest.TestCase):
         told = self.done("describe", "hgx_h100", "--env", f"NCCL_TUNER_CONFIG_FILE={table}")
         self.assertIn("AllReduce: 1048576 Bytes -> Algo TREE proto LL channel{Lo..Hi}={0..1}", told)
         self.assertIn("AllGather: 4096 Bytes -> Algo RING proto LL ", told)
+        passed = "table.csv: 2 rows are passed over, since nothing simulates the algorithm: line 1 (collnet_chain), line 2 (pat)"
+        self.assertIn(passed, told)
+        # A run says it too, once for all scenarios.
+        scenarios = [{"name": name, "nccl_environment": {"NCCL_TUNER_CONFIG_FILE": "table.csv"}} for name in ("a", "b")]
+        notes = json.loads(self.done("run", self.experiment(scenarios), "--json"))["workload"]["notes"]
+        self.assertEqual([note for note in notes if "passed over" in note], [f"{self.folder}/{passed}"])
+        table.write_text("allreduce,0,4194304,tree,ll,2,-1,-1\n")
+        self.assertNotIn("passed over", self.done("describe", "hgx_h100", "--env", f"NCCL_TUNER_CONFIG_FILE={table}"))
 
     def picture(self, system, *more):
         path = self.folder / "machine.svg"

@@ -151,6 +151,12 @@ std::string unknown(const std::string& word, const std::vector<std::string_view>
         did_you_mean(lower_of(word), known));
 }
 
+/// Several scenarios may name the same table.
+void note_once(const std::string& note, std::vector<std::string>& notes) {
+    if (!note.empty() && std::ranges::find(notes, note) == notes.end())
+        notes.push_back(note);
+}
+
 }  // namespace
 
 void read_value(const Cursor& c, NcclEnvironment& out) {
@@ -253,6 +259,7 @@ void read_value(const Cursor& c, NcclEnvironment& out) {
         } else if (name == "NCCL_TUNER_CONFIG_FILE") {
             try {
                 out.tuner_ = std::make_shared<const TunerTable>(path_named_in(c.file, text));
+                note_once(out.tuner_->passed_over(), c.state->notes);
             } catch (const ConfigError& error) {
                 c.state->problems.insert(
                     c.state->problems.end(), error.problems().begin(), error.problems().end());

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -73,9 +74,10 @@ public:
                 row.registered = registered == 1;
         return row;
     }
+    [[nodiscard]] const std::string& algorithm() const { return cells_[3]; }
     /// NCCL's other algorithms are no machine's here.
     [[nodiscard]] bool simulated() const {
-        return cells_[3] != "pat" && cells_[3] != "collnet_chain";
+        return algorithm() != "pat" && algorithm() != "collnet_chain";
     }
     /// Of operations that go in one pipeline; calls here go alone.
     [[nodiscard]] bool of_one_call() const {
@@ -132,6 +134,7 @@ TunerTable::TunerTable(const std::string& text, const std::string& file) {
 }
 
 void TunerTable::read(const std::string& text, const std::string& file) {
+    file_ = file;
     std::uint32_t number = 0;
     for (const std::string& written : split_text(text, '\n')) {
         const std::string_view line = trimmed(written);
@@ -141,7 +144,9 @@ void TunerTable::read(const std::string& text, const std::string& file) {
             continue;
         const TunerLine cells(line, file, number);
         Row row = cells.row();
-        if (cells.of_one_call() && cells.simulated())
+        if (!cells.simulated())
+            passed_.push_back({number, cells.algorithm()});
+        else if (cells.of_one_call())
             rows_.push_back(row);
     }
     if (rows_.empty())
@@ -149,6 +154,21 @@ void TunerTable::read(const std::string& text, const std::string& file) {
             file, "/",
             "has no row of what is simulated; expected a tuner's table, such as the line "
             "allreduce,0,65536,tree,ll,2,-1,-1");
+}
+
+std::string TunerTable::passed_over() const {
+    if (passed_.empty())
+        return {};
+    constexpr std::size_t kTold = 8;
+    std::vector<std::string> lines;
+    for (const Passed& row : std::span(passed_).first(std::min(kTold, passed_.size())))
+        lines.push_back(fmt::format("line {} ({})", row.line, row.algorithm));
+    if (passed_.size() > kTold)
+        lines.push_back(fmt::format("{} more", passed_.size() - kTold));
+    return fmt::format(
+        "{}: {} passed over, since nothing simulates the algorithm: {}", file_,
+        passed_.size() == 1 ? "1 row is" : fmt::format("{} rows are", passed_.size()),
+        fmt::join(lines, ", "));
 }
 
 const TunerTable::Row* TunerTable::find(

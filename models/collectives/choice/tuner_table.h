@@ -38,11 +38,19 @@ public:
         CollectiveKind kind, std::uint64_t bytes, std::uint32_t machines, std::uint32_t ranks,
         bool registered) const;
     [[nodiscard]] const std::vector<Row>& rows() const { return rows_; }
+    /// Which rows are passed over because nothing simulates their algorithm; empty: none.
+    [[nodiscard]] std::string passed_over() const;
 
 private:
+    struct Passed {
+        std::uint32_t line;
+        std::string algorithm;
+    };
     void read(const std::string& text, const std::string& file);
 
+    std::string file_;
     std::vector<Row> rows_;
+    std::vector<Passed> passed_;
 };
 
 }  // namespace switchfold
