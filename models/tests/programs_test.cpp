@@ -234,6 +234,43 @@ TEST(Programs, HostileXmlIsRefused) {
     EXPECT_NE(why_wrong(std::string("<algo>\0</algo>", 14), "p.xml"), "");
 }
 
+// A switch reads and stores at ranks whose scratch may be smaller than that of the rank that asks.
+TEST(Programs, ASwitchReachesNoPlaceThatAGpuOfTheMachineHasNot) {
+    for (const char* op : {"multimem_reduce_all", "multicast_store"})
+        EXPECT_EQ(
+            why_wrong(fmt::format(
+                R"({{"collective": "all_reduce", "chunks": 1, "scratch": "9 * r", "blocks": [
+                {{"steps": [{{"do": "{}", "if": "r == 3", "chunk": {{"scratch": 20}}}}]}}]}})",
+                op)),
+            fmt::format(
+                "p.json: /blocks/0/steps/0: {} at rank 3: it needs places beyond the 1 of a GPU of "
+                "its machine; expected places below that (of 4 ranks)",
+                op));
+}
+
+// A few lines that would run for days, or need all memory.
+TEST(Programs, SmallFilesOfEndlessWorkAreRefused) {
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks": [{"steps": [
+            {"for": {"j": [0, 60000]}, "steps": [{"for": {"k": [0, 60000]}, "steps": []}]}]}]})"),
+        "p.json: /blocks/0/steps/0/steps/0/for: is in turn 2000001 of all loops and ranks; "
+        "expected 2000000 at most");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 65536, "blocks": [{"steps": [
+            {"for": {"j": [0, 1000]}, "do": "copy", "chunk": 0, "count": 65536}]}]})"),
+        "p.json: /: has instructions that move so many chunks: 262144000 of all ranks; expected "
+        "16777216 at most");
+    std::string gpus;
+    for (int i = 0; i < 1024; ++i)
+        gpus += fmt::format("<gpu id=\"{}\"/>", i);
+    EXPECT_EQ(
+        why_wrong(
+            "<algo nchunksperloop=\"65536\" ngpus=\"1024\" coll=\"allreduce\">" + gpus + "</algo>",
+            "p.xml"),
+        "p.xml: /: has a memory of so many chunks: 134217728 of all ranks; expected 4194304 at "
+        "most");
+}
+
 CollectivePolicy policy_of(const std::filesystem::path& file) {
     CollectivePolicy policy;
     policy.algorithm = Algorithm::kProgram;

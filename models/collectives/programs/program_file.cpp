@@ -60,6 +60,27 @@ void prove_instance(
                     std::move(one.ranks[r].blocks[b].steps[s].chunks);
 }
 
+/// The proof keeps what each place holds, and of each instruction the chunks that it moves.
+void check_size(const Program& all, const std::filesystem::path& file) {
+    std::uint64_t places = 0;
+    std::uint64_t moves = 0;
+    for (std::uint32_t rank = 0; rank < all.ranks.size(); ++rank) {
+        places += all.places(rank);
+        for (const Block& block : all.ranks[rank].blocks)
+            for (const Instruction& step : block.steps)
+                moves += step.count;
+    }
+    const auto fail = [&](std::string_view what, std::uint64_t number, std::uint64_t most) {
+        throw ConfigError(
+            file.string(), "/",
+            fmt::format("{} {} of all ranks; expected {} at most", what, number, most));
+    };
+    if (places > kMostPlacesOfAll)
+        fail("has a memory of so many chunks:", places, kMostPlacesOfAll);
+    if (moves > kMostMoves)
+        fail("has instructions that move so many chunks:", moves, kMostMoves);
+}
+
 }  // namespace
 
 ProgramFile::ProgramFile(std::string written, std::filesystem::path file) :
@@ -142,6 +163,7 @@ std::shared_ptr<const Proved> ProgramFile::proved(Shape shape) const {
     const bool lines =
         made->program.protocol == Protocol::kLl || made->program.protocol == Protocol::kLl128;
     Program& all = made->program;
+    check_size(all, file_);
     for (std::uint32_t instance = 0; instance < shape.instances; ++instance)
         prove_instance(all, instance, lines ? kLineChunks : kSimpleChunks, file_);
     made->name = name_;

@@ -138,7 +138,12 @@ private:
             fail(
                 rank, step,
                 "its block has no peer to receive from; expected `receive` of the block");
-        const std::uint64_t places = program_.places(rank);
+        // A switch reads and stores at all GPUs of the machine.
+        const auto [first, last] =
+            in_switch(step.op) ? machine_of(rank) : std::pair(rank, rank + 1);
+        std::uint64_t places = program_.places(rank);
+        for (std::uint32_t peer = first; peer < last; ++peer)
+            places = std::min<std::uint64_t>(places, program_.places(peer));
         const bool reads = loads(step.op) || (in_switch(step.op) && step.op != Op::kBarrier);
         const bool writes =
             stores(step.op) || step.op == Op::kMulticastStore || step.op == Op::kMultimemReduceAll;
@@ -147,7 +152,8 @@ private:
             fail(
                 rank, step,
                 fmt::format(
-                    "it needs places beyond the rank's {}; expected places below that", places));
+                    "it needs places beyond the {} of {}; expected places below that", places,
+                    in_switch(step.op) ? "a GPU of its machine" : "its rank"));
         for (const After& after : step.after)
             if (after.block >= blocks(rank) ||
                 after.step >= program_.ranks[rank].blocks[after.block].steps.size())

@@ -16,6 +16,10 @@ inline constexpr std::uint32_t kMostRanks = 1024;
 inline constexpr std::uint64_t kMostInstructions = 2'000'000;
 inline constexpr std::uint32_t kMostPlaces = 1U << 16U;  ///< of a rank
 inline constexpr std::uint32_t kMostBlocks = 256;        ///< of a rank
+inline constexpr std::uint64_t kMostTurns = 2'000'000;   ///< of loops, of all ranks
+/// Places of all ranks' memories, and those that all instructions touch: what the proof holds.
+inline constexpr std::uint64_t kMostPlacesOfAll = 1ULL << 22U;
+inline constexpr std::uint64_t kMostMoves = 1ULL << 24U;
 
 /// Our own form for these ranks (docs/programs.md). Throws ConfigError.
 [[nodiscard]] Program
