@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other tools' files, broken copies of them and inputs that fuzzers once found. Each must be
-// accepted or rejected, with any compiler, every time.
+// Other tools' files, wrong_* that are refused, broken copies of them and inputs that fuzzers once
+// found. Each must be accepted or rejected, with any compiler, every time.
 #include "core/random_stream.h"
 #include "fuzz/doors/doors.h"
+#include "fuzz/doors/text_mutation.h"
 #include "workloads/tests/broken_text.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -46,7 +48,9 @@ TEST_P(DoorCorpus, WhatIsThereIsReadAndWhatWasFoundReadOrRefused) {
     for (const fs::path& file : files()) {
         SCOPED_TRACE(file);
         const bool read = fuzz::try_door(GetParam(), text_of(file));
-        EXPECT_TRUE(read || file.filename().string().starts_with("found_"));
+        const std::string name = file.filename().string();
+        EXPECT_TRUE(read || name.starts_with("found_") || name.starts_with("wrong_"));
+        EXPECT_FALSE(read && name.starts_with("wrong_"));
         accepted += read ? 1 : 0;
     }
     EXPECT_GT(accepted, 0U);
@@ -61,6 +65,20 @@ TEST_P(DoorCorpus, BrokenCopiesAreReadOrRefused) {
         const std::string text = testing::broken(text_of(file), random);
         SCOPED_TRACE(file.string() + "\n" + text);
         static_cast<void>(fuzz::try_door(GetParam(), text));
+    }
+}
+
+TEST_P(DoorCorpus, CopiesWithAnElementChangedAreReadOrRefused) {
+    if (GetParam() == "custom_collective")
+        return;  // no text
+    const std::vector<fs::path> all = files();
+    constexpr std::uint32_t kCopies = 400;
+    for (std::uint32_t seed = 1; seed <= kCopies; ++seed) {
+        const std::string text = text_of(all[seed % all.size()]);
+        const std::string copy = fuzz::mutated_text(text, seed);
+        EXPECT_EQ(copy, fuzz::mutated_text(text, seed));
+        SCOPED_TRACE(copy);
+        static_cast<void>(fuzz::try_door(GetParam(), copy));
     }
 }
 
