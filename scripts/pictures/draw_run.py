@@ -4,6 +4,7 @@ one scenario without overlap comes first, the report's waterfall from it to the 
 For a kernel beside a collective: both slowdowns.
 For a plan: its schedules, the exposed part of host copies, or the loss. For several workloads on a machine: the time
 they lose to each other. For a many-core coprocessor: the parts of a step."""
+import csv
 import json
 
 import draw_copies
@@ -114,6 +115,15 @@ def draw_loops(name, scenarios):
     return str(picture)
 
 
+def stages(folder):
+    """How many stages the passes of a step are of; 0 without passes."""
+    passes = folder / "passes.csv"
+    if not passes.is_file():
+        return 0
+    with passes.open(encoding="utf-8", newline="") as rows:
+        return len({row["pass"].rpartition("@")[2] for row in csv.DictReader(rows)})
+
+
 def draw(folder):
     result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
     if result["workload"]["type"] == "collective":
@@ -135,7 +145,7 @@ def draw(folder):
         return draw_learning.draw(result)
     if (folder / "passes.csv").is_file() and any(s["exposed_copies_us"] for s in result["scenarios"]):
         return draw_copies.draw(result)
-    if (folder / "passes.csv").is_file():
+    if stages(folder) > 1:
         return draw_schedule.draw(folder)
     if [s["overlap"] for s in result["scenarios"]] == [False] + [True] * (len(result["scenarios"]) - 1):
         return draw_waterfall.draw(folder, f"{result['experiment']}: what overlap costs, and what each scenario gives back")
