@@ -116,7 +116,7 @@ class Systems(unittest.TestCase):
                 self.assertEqual(names, expected)
                 self.assertIn(f"in_switch was left out: {system} cannot do it", notes)
         # Tensor-parallel groups lie inside machines; those of the data go on by rings.
-        several = {"type": "training", "transformer": {"blocks": 1, "hidden": 512, "sequence": 64},
+        several = {"type": "training", "transformer": {"blocks": 1, "hidden": 1024, "sequence": 64},
                    "plan": {"tensor": 8, "data": 2, "sequence": True, "sharding": "gradients"}}
         self.assertEqual(self.default_scenarios("hgx_h200_ndr", several)[0], ["serial", "ring", "in_switch"])
 
