@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -12,10 +11,7 @@ namespace switchfold {
 template <class T>
 class Boxed {
 public:
-    using value_type = T;
-
     Boxed() = default;
-    Boxed(std::nullopt_t /*none*/) {}
     Boxed(T value) :
         value_(std::make_shared<T>(std::move(value))),
         copy_([](const T& of) { return std::make_shared<T>(of); }) {}

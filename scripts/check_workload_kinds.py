@@ -19,7 +19,6 @@ OF_ONE_KIND = {
     "sim/workload": {"TrainingWorkloadParams"},
 }
 # The template that they do it by.
-ACCESSOR = "sim/config/workload.h"
 TYPE = re.compile(r'kType\s*=\s*"(\w+)"')
 
 
@@ -53,14 +52,14 @@ def problems_of(name, text, kinds):
     words = "|".join([*kinds.values(), "shared"])
     asks = [
         (rf"\b(?:get|get_if|holds_alternative)<\s*(?:{structs})\s*>", "asks the variant of workloads"),
+        (rf"\bas<\s*(?:{structs})\s*>", "asks a workload for its parameters"),
         (r"\bvisit\([^;]*\bworkload\)", "visits the variant of workloads"),
         (rf'\btype(?:\(\))?\s*[!=]=\s*"(?:{words})"', "compares the word of a kind"),
         (rf"\b(?:{structs})::kType", "names the word of a kind"),
     ]
-    if name != ACCESSOR:
-        for pattern, what in asks:
-            for found in re.finditer(pattern, text):
-                yield text.count("\n", 0, found.start()) + 1, what
+    for pattern, what in asks:
+        for found in re.finditer(pattern, text):
+            yield text.count("\n", 0, found.start()) + 1, what
     folder = name.rsplit("/", 1)[0]
     for found in re.finditer(rf"\bworkload_of<\s*({structs})\s*>", text):
         if found.group(1) not in OF_ONE_KIND.get(folder, ()):

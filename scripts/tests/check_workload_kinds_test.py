@@ -54,6 +54,10 @@ class CheckWorkloadKinds(unittest.TestCase):
         self.wrong("return std::holds_alternative<GameParams>(w);\n", "asks the variant")
         self.wrong("std::visit(\n    [](const auto& w) {}, workload);\n", "visits the variant")
 
+    def test_a_workload_is_not_asked_for_parameters(self):
+        self.wrong("if (workload.as<ToyParams>() != nullptr)\n", "asks a workload")
+        self.wrong("return experiment.workload->as<\n    GameParams>();\n", "asks a workload", "app/run.cpp")
+
     def test_no_word_is_compared(self):
         self.wrong('if (w.type == "game")\n', "compares the word")
         self.wrong('return result.workload.type != "shared";\n', "compares the word", "app/run.cpp")

@@ -19,21 +19,6 @@ std::vector<const WorkloadKind*> kinds_of_rows(std::index_sequence<I...> /*rows*
     return {&kind_of(std::variant_alternative_t<I, WorkloadRows>())...};
 }
 
-/// Null if it is of another row.
-template <class Params>
-const WorkloadKind* kind_if(const Workload& workload) {
-    const auto* params = workload.as<Params>();
-    return params == nullptr ? nullptr : &kind_of(*params);
-}
-
-template <std::size_t... I>
-const WorkloadKind* find_kind(const Workload& workload, std::index_sequence<I...> /*rows*/) {
-    const WorkloadKind* found = nullptr;
-    static_cast<void>(
-        ((found = kind_if<std::variant_alternative_t<I, WorkloadRows>>(workload)) || ...));
-    return found;
-}
-
 }  // namespace
 
 std::vector<const WorkloadKind*> workload_kinds() {
@@ -43,9 +28,9 @@ std::vector<const WorkloadKind*> workload_kinds() {
 }
 
 const WorkloadKind& kind_of(const Workload& workload) {
-    const WorkloadKind* found =
-        find_kind(workload, std::make_index_sequence<std::variant_size_v<WorkloadRows>>());
-    SWITCHFOLD_CHECK(found != nullptr, "a workload of no kind");
+    const WorkloadKind* found = nullptr;
+    const bool of_row = visit_row(workload, [&](const auto& params) { found = &kind_of(params); });
+    SWITCHFOLD_CHECK(of_row, "a workload of no kind");
     return *found;
 }
 

@@ -3,7 +3,6 @@
 #include "sim/kinds/rows.h"
 
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -15,19 +14,10 @@ SWITCHFOLD_PARAMETERS(extern, TrainingWorkloadParams);
 
 namespace {
 
-template <std::size_t... I>
-std::optional<WorkloadRows> row_of(const Workload& workload, std::index_sequence<I...> /*rows*/) {
-    std::optional<WorkloadRows> row;
-    const auto attempt = [&]<class Params>(std::type_identity<Params>) {
-        if (const auto* params = workload.as<Params>())
-            row = *params;
-    };
-    (attempt(std::type_identity<std::variant_alternative_t<I, WorkloadRows>>{}), ...);
-    return row;
-}
-
 std::optional<WorkloadRows> row_of(const Workload& workload) {
-    return row_of(workload, std::make_index_sequence<std::variant_size_v<WorkloadRows>>());
+    std::optional<WorkloadRows> row;
+    visit_row(workload, [&](const auto& params) { row = params; });
+    return row;
 }
 
 }  // namespace

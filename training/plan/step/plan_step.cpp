@@ -93,14 +93,14 @@ plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* 
     // Replicas of one GPU do the same in the same group: they are one object, by which a simulation
     // knows that they are alike.
     const bool of_one_gpu = map.ranks() == first.plan().data && first.plan().expert == 1;
-    std::map<const TrainingStep*, std::uint32_t> written;  // first rank of each step
+    std::map<const TrainingStep*, std::uint32_t> written;  // of one GPU: first rank of each step
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
         const TrainingStep* step = by_rank[rank];
-        if (step == nullptr || (!written.try_emplace(step, rank).second && of_one_gpu))
+        if (step == nullptr || (of_one_gpu && !written.try_emplace(step, rank).second))
             continue;
         const RankPlace place = map.place(rank);
         const auto memory = memories ? memories->of(*step, place.device) : nullptr;
