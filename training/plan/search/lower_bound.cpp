@@ -142,7 +142,8 @@ private:
                     continue;
                 pending += work_.layers().parameters(made->layer) * element_bytes(plan_.gradient);
                 const Bytes limit = any ? plan_.bucket : plan_.first_bucket;
-                if (pending >= static_cast<double>(limit.count()))
+                if (plan_.unit.count() > 0 ? work_.closes_unit(made->layer)
+                                           : pending >= static_cast<double>(limit.count()))
                     flush();
             }
         }
