@@ -22,10 +22,11 @@ endfunction()
 # Compiles a target's units in batches, so that the templates their headers instantiate, most of a cold build, are
 # compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
 option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
+set(SWITCHFOLD_UNITY_BATCH 16 CACHE STRING "Sources compiled as one unit")
 
 # switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 16 by default: two batches as one take a fifth less time.
 function(switchfold_unity name)
-  set(batch 16)
+  set(batch ${SWITCHFOLD_UNITY_BATCH})
   if(ARGC GREATER 1)
     set(batch ${ARGV1})
   endif()

@@ -2,6 +2,7 @@
 #include "sim/describe_collectives.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "interconnect/topology_analysis.h"
 #include "models/collectives/library.h"
 #include "sim/machine/folded_ranks.h"
@@ -17,7 +18,6 @@
 #include <algorithm>
 #include <concepts>
 #include <map>
-#include <numeric>
 #include <tuple>
 #include <type_traits>
 
@@ -51,8 +51,7 @@ chosen_all_reduces(const SystemParams& system, const std::vector<std::uint64_t>&
     Simulation simulation;
     MachineOptions options;
     options.ranks = gpus_of(system);
-    Group world{"world", std::vector<std::uint32_t>(options.ranks)};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    Group world{"world", first_ranks(options.ranks)};
     options.groups = {world};
     Machine machine(simulation, system, options);
     std::vector<RanAllReduce> chosen;

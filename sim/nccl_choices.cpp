@@ -2,6 +2,7 @@
 #include "sim/nccl_choices.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "core/params_reader.h"
 #include "models/collectives/library.h"
 #include "sim/config/load.h"
@@ -14,7 +15,6 @@
 #include <array>
 #include <charconv>
 #include <fstream>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -83,12 +83,6 @@ std::string
 word_or_number(std::string_view word, const std::array<std::string_view, N>& by_number) {
     const auto number = number_at(word);
     return std::string(number && *number < N ? by_number[*number] : word);
-}
-
-std::vector<std::uint32_t> ranks_below(std::uint32_t count) {
-    std::vector<std::uint32_t> ranks(count);
-    std::iota(ranks.begin(), ranks.end(), 0U);
-    return ranks;
 }
 
 /// The collective that a line says was called: "AllReduce: opCount 0 sendbuff ...".
@@ -175,7 +169,7 @@ std::string nccl_log_of(const NcclSetting& setting) {
     for (const auto& [function, kind] : kFunctionWords)
         for (std::uint64_t bytes = kFrom; bytes <= kTo; bytes *= kTimes)
             out += fmt::format(
-                "  {}\n", log_line(nccl_choice(setting, ranks_below(gpus), kind, bytes)));
+                "  {}\n", log_line(nccl_choice(setting, first_ranks(gpus), kind, bytes)));
     return out;
 }
 
@@ -287,7 +281,7 @@ std::string compare_nccl_log(const NcclLog& log, const std::filesystem::path& sy
         "\n{:<14} {:>12}  {:<28} {:<28}\n", "", "bytes", "the log", setting.system.name);
     std::size_t others = 0;
     for (const NcclChosen& theirs : log.choices) {
-        const NcclChosen ours = nccl_choice(setting, ranks_below(ranks), theirs.kind, theirs.bytes);
+        const NcclChosen ours = nccl_choice(setting, first_ranks(ranks), theirs.kind, theirs.bytes);
         const bool way = ours.algorithm != theirs.algorithm || ours.protocol != theirs.protocol;
         const bool channels = theirs.channels != 0 && theirs.channels != ours.channels;
         others += way ? 1 : 0;

@@ -2,7 +2,6 @@
 #include "models/tests/test_machine.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <cstdint>
 
@@ -66,27 +65,30 @@ TEST(SendReceive, OneNeighbourHasAllOfABlocksStores) {
     EXPECT_NEAR(next(four) / next(two), 1, 0.02);
 }
 
-/// On one machine no rule of NCCL's makes a larger collective faster: channels are added to move
-/// more, and protocols change where NCCL estimates that their times meet, up to a tenth beside
-/// where they do. Of messages LL ends at 16 KiB a block, wherever the times meet. Broadcasts and
+/// On one machine and by one protocol no rule of NCCL's makes a larger collective faster: channels
+/// are added to move more. Of messages LL ends at 16 KiB a block. Where protocols change is NCCL's
+/// estimate for real GPUs, and this machine's blocks have rates of their own. Broadcasts and
 /// reduces of some 10 KiB are up to a tenth faster with twice the bytes, which is not explained.
-RC_GTEST_PROP(Operations, TakeLongerWithMoreBytesOnOneMachine, ()) {
-    const auto kind = *rc::gen::element(
-        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
-        CollectiveKind::kBroadcast, CollectiveKind::kReduce, CollectiveKind::kAllToAll,
-        CollectiveKind::kSendReceive, CollectiveKind::kGather, CollectiveKind::kScatter);
-    const auto ranks = *rc::gen::inRange(2U, 9U);
-    const auto step = *rc::gen::inRange(10U, 24U);  // log2 of the smaller size
-    const Topology topology = TestMachine::hgx(ranks).build();
-    const CollectiveRecord small = record_of(topology, kind, Bytes(1ULL << step));
-    const CollectiveRecord large = record_of(topology, kind, Bytes(2ULL << step));
-    RC_LOG() << to_string(kind) << " of " << ranks << ", 2^" << step << " B: " << seconds(small)
-             << " s, " << seconds(large) << " s for twice as many\n";
-    const bool message = channels_for_a_peer(small.choice) != 0;
-    const bool chain = kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
-    const bool alike = small.choice.protocol == large.choice.protocol && !(chain && step < 20);
-    if (!message || small.choice.protocol == large.choice.protocol)
-        RC_ASSERT(seconds(large) > seconds(small) * (alike ? 0.98 : 0.9));
+TEST(Operations, TakeLongerWithMoreBytesOnOneMachine) {
+    for (const CollectiveKind kind :
+         {CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
+          CollectiveKind::kBroadcast, CollectiveKind::kReduce, CollectiveKind::kAllToAll,
+          CollectiveKind::kSendReceive, CollectiveKind::kGather, CollectiveKind::kScatter})
+        for (std::uint32_t ranks = 2; ranks <= 8; ++ranks) {
+            const Topology topology = TestMachine::hgx(ranks).build();
+            CollectiveRecord small = record_of(topology, kind, kibibytes(1));
+            for (std::uint32_t step = 10; step < 24; ++step) {
+                const CollectiveRecord large = record_of(topology, kind, Bytes(2ULL << step));
+                const bool chain =
+                    kind == CollectiveKind::kBroadcast || kind == CollectiveKind::kReduce;
+                const double least = chain && step < 20 ? 0.9 : 0.98;
+                if (small.choice.protocol == large.choice.protocol) {
+                    EXPECT_GT(seconds(large), seconds(small) * least)
+                        << to_string(kind) << " of " << ranks << " ranks, 2^" << step << " B";
+                }
+                small = large;
+            }
+        }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "sim/elastic/step_graphs.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "sim/config/experiment.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/workload/divided_plan.h"
@@ -18,7 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -53,12 +53,6 @@ std::string why_not_unequal(const elastic::BatchShare& share, const PlanParams& 
             "gives replicas {} and {} micro-batches, and they exchange in each; {}", most, least,
             kExpected);
     return {};
-}
-
-Members all_of(std::uint32_t members) {
-    Members all(members);
-    std::iota(all.begin(), all.end(), 0U);
-    return all;
 }
 
 /// Who dies takes with it what no other member has.
@@ -104,7 +98,7 @@ why_not_run(const RunParams& run, const TrainingWorkloadParams& workload, std::u
     refuse_lost_state(run, plan, problems);
     elastic::ChangeProblems found;
     static_cast<void>(
-        elastic::follow_changes(all_of(members.first()), run.written(), members, found));
+        elastic::follow_changes(first_ranks(members.first()), run.written(), members, found));
     for (auto& [pointer, what] : found)
         problems.emplace_back("/changes" + pointer, std::move(what));
     if (run.failures && ranks_of(plan) + run.failures->spares > gpus)
@@ -185,7 +179,7 @@ void StepGraphs::find_state() {
 }
 
 Members StepGraphs::first_members() const {
-    return all_of(gpus_.first());
+    return first_ranks(gpus_.first());
 }
 
 StepGraphs::Share StepGraphs::share_of(std::size_t members) const {

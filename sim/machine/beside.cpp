@@ -2,6 +2,7 @@
 #include "sim/machine/beside.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "core/kernel/simulation.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/nccl/traced_kernel.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string_view>
 
 namespace switchfold {
@@ -145,12 +145,6 @@ struct Alone {
     std::vector<std::uint32_t> ranks;
     const UnevenExchange* parts = nullptr;
 };
-
-std::vector<std::uint32_t> first_ranks(std::uint32_t count) {
-    std::vector<std::uint32_t> ranks(count);
-    std::iota(ranks.begin(), ranks.end(), 0U);
-    return ranks;
-}
 
 /// One collective on an idle machine.
 Outcome run_alone(

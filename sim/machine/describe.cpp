@@ -2,6 +2,7 @@
 #include "sim/machine/describe.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "interconnect/host_paths.h"
 #include "interconnect/reduction_tree.h"
 #include "sim/config/rank_gpus.h"
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <vector>
 
@@ -66,8 +66,7 @@ std::string describe_system(const SystemParams& system, std::uint32_t node) {
     out += describe_topology(topology, system.collectives->transfer_unit);
     for (const std::uint32_t kind : kinds)
         out += describe_host(topology, *all.kinds()[kind], kinds.size() > 1);
-    std::vector<std::uint32_t> world(gpus);
-    std::iota(world.begin(), world.end(), 0U);
+    std::vector<std::uint32_t> world = first_ranks(gpus);
     const std::string reason = why_no_reduction(topology, world);
     return out +
            fmt::format(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/describe_topology.h"
 
+#include "core/first_ranks.h"
 #include "interconnect/topologies/graph.h"
 #include "interconnect/topology_analysis.h"
 #include "models/collectives/choice/group_layout.h"
@@ -10,7 +11,6 @@
 
 #include <array>
 #include <map>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -161,8 +161,7 @@ std::string describe_topology(const Topology& topology, Bytes transfer_unit) {
         return out;
     out += describe_congestion(topology);
     out += describe_reach(topology);
-    std::vector<std::uint32_t> world(topology.gpus());
-    std::iota(world.begin(), world.end(), 0U);
+    std::vector<std::uint32_t> world = first_ranks(topology.gpus());
     const auto rings = ring_orders(topology, world, lay_out(topology, world));
     out += describe_rings(topology, rings);
     const auto unit = static_cast<std::uint32_t>(transfer_unit.count());

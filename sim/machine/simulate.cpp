@@ -2,6 +2,7 @@
 #include "sim/machine/simulate.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "core/kernel/modules.h"
 #include "models/probe.h"
 #include "models/replay/rank_replay.h"
@@ -19,7 +20,6 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <variant>
 
@@ -232,8 +232,7 @@ Outcome simulate(
     Simulation simulation;
     Outcome outcome;
     const auto ranks = static_cast<std::uint32_t>(graph.ranks.size());
-    std::vector<std::uint32_t> simulated(ranks);
-    std::iota(simulated.begin(), simulated.end(), 0U);
+    std::vector<std::uint32_t> simulated = first_ranks(ranks);
     if (fold)
         simulated = fold->kept();
     Machine machine(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/system_queries.h"
 
+#include "core/first_ranks.h"
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/library.h"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 namespace switchfold {
@@ -58,8 +58,7 @@ namespace {
 /// All GPUs of a system as one group.
 MachineView whole(const SystemParams& system) {
     const Topology topology = build_topology(system.topology);
-    std::vector<std::uint32_t> ranks(topology.gpus());
-    std::iota(ranks.begin(), ranks.end(), 0U);
+    std::vector<std::uint32_t> ranks = first_ranks(topology.gpus());
     return view_group(topology, system.collectives->transfer_unit, ranks).machine;
 }
 
@@ -76,16 +75,14 @@ bool own_ways_out(const SystemParams& system) {
 }
 
 bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
-    std::vector<std::uint32_t> members(ranks);
-    std::iota(members.begin(), members.end(), 0U);
+    std::vector<std::uint32_t> members = first_ranks(ranks);
     return why_no_reduction(build_topology(system.topology), members).empty();
 }
 
 std::string why_refused(
     const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,
     std::uint32_t gpus) {
-    std::vector<std::uint32_t> ranks(gpus);
-    std::iota(ranks.begin(), ranks.end(), 0U);
+    std::vector<std::uint32_t> ranks = first_ranks(gpus);
     const CollectiveParams& params = *system.collectives;
     const Topology topology = build_topology(system.topology);
     const CallGroup group(topology, ranks, params.transfer_unit);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/first_ranks.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/named_policies.h"
 #include "models/collectives/experts/choice.h"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -98,8 +98,7 @@ private:
             return "the workload has no all-reduces";
         if (collectives.empty() && context_.experiment().run) {
             // One member alone, until others come.
-            std::vector<std::uint32_t> all(topology.gpus());
-            std::iota(all.begin(), all.end(), 0U);
+            std::vector<std::uint32_t> all = first_ranks(topology.gpus());
             return refused(policy, {CollectiveKind::kAllReduce, Bytes(0)}, topology, all).why;
         }
         std::string reason;

@@ -25,7 +25,7 @@ struct Measurement {
     Measures measures;
     bool fitted;
 };
-constexpr std::array<Measurement, 3> kMeasured{
+constexpr std::array<Measurement, 3> kCopies{
     {{"zero_infinity_one_gpu_host", "dgx2_v100_host", 1, Measures::kToDevice, false},
      {"zero_infinity_sixteen_gpu_host", "dgx2_v100_host", 16, Measures::kToDevice, true},
      {"pcie_duplex_v100", "v100_pcie_host", 1, Measures::kDuplexFactor, true}}};
@@ -48,7 +48,7 @@ std::vector<std::string> compare_host_copies(
     };
     std::vector<Pair> pairs;
     for (const MemoryRow& row : rows)
-        for (const Measurement& measured : kMeasured)
+        for (const Measurement& measured : kCopies)
             if (row.id == measured.row && row.known)
                 pairs.push_back({&row, &measured});
     std::vector<NumberJob> jobs;

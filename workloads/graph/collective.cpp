@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/collective.h"
 
-#include <fmt/format.h>
+#include "core/first_ranks.h"
 
-#include <numeric>
+#include <fmt/format.h>
 
 namespace switchfold {
 
@@ -11,8 +11,7 @@ ExecutionGraph
 single_collective(CollectiveKind kind, Bytes bytes, Datatype datatype, std::uint32_t ranks) {
     ExecutionGraph graph;
     graph.names = {fmt::format("{} {}", to_string(kind), to_string(bytes))};
-    Group world{"world", std::vector<std::uint32_t>(ranks)};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    Group world{"world", first_ranks(ranks)};
     graph.groups = {world};
     auto rank = std::make_shared<RankGraph>();
     rank->streams = {{StreamKind::kGpu, "0", 0}};

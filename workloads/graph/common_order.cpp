@@ -24,7 +24,7 @@ const CollectiveOperation* awaited_collective(const Operation& operation) {
 }
 
 /// A collective, or a send with its receive.
-struct Meeting {
+struct Exchange {
     struct Part {
         std::size_t at = 0;  ///< place among the ranks
         std::uint32_t operation = 0;
@@ -63,11 +63,11 @@ public:
         constexpr std::size_t kShown = 3;
         std::string text;
         std::size_t shown = 0;
-        for (const Meeting& meeting : meetings_) {
+        for (const Exchange& meeting : meetings_) {
             if (meeting.ready == 0 || meeting.ready == meeting.parts.size() || shown++ == kShown)
                 continue;
             const auto missing = std::find_if(
-                meeting.parts.begin(), meeting.parts.end(), [&](const Meeting::Part& part) {
+                meeting.parts.begin(), meeting.parts.end(), [&](const Exchange::Part& part) {
                     return !orders_[part.at].takeable().contains(part.operation);
                 });
             text += fmt::format(
@@ -115,10 +115,10 @@ private:
         meetings_[found->second].message = true;
     }
 
-    void add_part(std::size_t meeting, const Meeting::Part& part, std::uint32_t place) {
+    void add_part(std::size_t meeting, const Exchange::Part& part, std::uint32_t place) {
         if (meeting == meetings_.size())
             meetings_.push_back({{}, 0, place, false, nullptr});
-        Meeting& of = meetings_[meeting];
+        Exchange& of = meetings_[meeting];
         of.place = std::min(of.place, place);
         of.parts.push_back(part);
         meeting_of_[part.at].emplace(part.operation, meeting);
@@ -141,11 +141,11 @@ private:
     }
 
     void able(std::size_t meeting) {
-        const Meeting& of = meetings_[meeting];
+        const Exchange& of = meetings_[meeting];
         (of.message ? messages_ : collectives_).emplace(of.place, meeting);
     }
 
-    void take(const Meeting::Part& part) {
+    void take(const Exchange::Part& part) {
         orders_[part.at].take(part.operation);
         taken_[part.at].push_back(part.operation);
         changed_.push_back(part.at);
@@ -156,7 +156,7 @@ private:
             return false;
         const std::size_t meeting = of.begin()->second;
         of.erase(of.begin());
-        for (const Meeting::Part& part : meetings_[meeting].parts)
+        for (const Exchange::Part& part : meetings_[meeting].parts)
             take(part);
         meetings_[meeting].ready = 0;
         meetings_[meeting].parts.clear();
@@ -186,9 +186,9 @@ private:
                 if (!std::holds_alternative<SendOperation>(ranks_[at].graph->operations[i].body))
                     continue;
                 const std::size_t meeting = meeting_of_[at].at(i);
-                Meeting& of = meetings_[meeting];
+                Exchange& of = meetings_[meeting];
                 take({at, i});
-                std::erase_if(of.parts, [&](const Meeting::Part& part) {
+                std::erase_if(of.parts, [&](const Exchange::Part& part) {
                     return part.at == at && part.operation == i;
                 });
                 --of.ready;
@@ -197,7 +197,7 @@ private:
         return false;
     }
 
-    [[nodiscard]] std::string label(const Meeting& meeting) const {
+    [[nodiscard]] std::string label(const Exchange& meeting) const {
         if (meeting.collective != nullptr)
             return fmt::format(
                 "{} {} of group {}", to_string(meeting.collective->kind),
@@ -210,7 +210,7 @@ private:
     const std::vector<RanksAlike>& ranks_;
     const std::vector<Group>& groups_;
     std::deque<SerialOrder> orders_;
-    std::vector<Meeting> meetings_;
+    std::vector<Exchange> meetings_;
     std::vector<std::unordered_map<std::uint32_t, std::size_t>> meeting_of_;  ///< by operation
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::size_t> by_collective_;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>, std::size_t>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/loops.h"
 
+#include "core/first_ranks.h"
+
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 namespace switchfold {
 
@@ -35,8 +36,7 @@ std::shared_ptr<const RankGraph> rank_of(const Loops& loops, const KernelOperati
 ExecutionGraph loops_graph(const Loops& loops) {
     ExecutionGraph graph;
     graph.names = {loops.kernel_name, loops.collective_name};
-    Group world{"world", std::vector<std::uint32_t>(loops.kernel.size())};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    Group world{"world", first_ranks(static_cast<std::uint32_t>(loops.kernel.size()))};
     graph.groups = {world};
     for (std::size_t rank = 0; rank < loops.kernel.size(); ++rank) {
         const auto same = std::find(loops.kernel.begin(), loops.kernel.end(), loops.kernel[rank]) -

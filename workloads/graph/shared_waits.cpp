@@ -13,13 +13,14 @@ namespace switchfold {
 namespace {
 
 /// An operation of a program: its stream's name, and its place on the stream.
-using Place = std::pair<std::uint32_t, std::uint32_t>;
-using Wait = std::pair<Place, Place>;  ///< what waits, and for what
+using StreamPlace = std::pair<std::uint32_t, std::uint32_t>;
+using Wait = std::pair<StreamPlace, StreamPlace>;  ///< what waits, and for what
 
 /// A rank by the operations of its GPU streams, which are numbered by their names.
-class Program {
+class RankProgram {
 public:
-    explicit Program(const RankGraph& rank) : rank_(&rank), places_(rank.operations.size(), kNone) {
+    explicit RankProgram(const RankGraph& rank) :
+        rank_(&rank), places_(rank.operations.size(), kNone) {
         std::vector<std::uint32_t> by_name;
         for (std::uint32_t s = 0; s < rank.streams.size(); ++s)
             if (rank.streams[s].kind == StreamKind::kGpu)
@@ -41,7 +42,7 @@ public:
     }
 
     /// Operation by operation: name, step and kind, whatever they take and whoever their peers are.
-    [[nodiscard]] bool same_as(const Program& other) const {
+    [[nodiscard]] bool same_as(const RankProgram& other) const {
         return operations_.size() == other.operations_.size() &&
                std::equal(
                    operations_.begin(), operations_.end(), other.operations_.begin(),
@@ -81,9 +82,9 @@ public:
 
 private:
     static constexpr std::uint32_t kHost = UINT32_MAX;
-    static constexpr Place kNone{UINT32_MAX, UINT32_MAX};
+    static constexpr StreamPlace kNone{UINT32_MAX, UINT32_MAX};
 
-    [[nodiscard]] std::uint32_t at(const Place& place) const {
+    [[nodiscard]] std::uint32_t at(const StreamPlace& place) const {
         return operations_[place.first][place.second];
     }
     [[nodiscard]] std::tuple<std::uint32_t, std::uint32_t, std::size_t>
@@ -93,14 +94,14 @@ private:
     }
 
     const RankGraph* rank_;
-    std::vector<Place> places_;                           ///< by operation
+    std::vector<StreamPlace> places_;                     ///< by operation
     std::vector<std::vector<std::uint32_t>> operations_;  ///< by stream and place on it
 };
 
 }  // namespace
 
 std::vector<std::shared_ptr<const RankGraph>> with_shared_waits(const ExecutionGraph& graph) {
-    std::vector<Program> programs;
+    std::vector<RankProgram> programs;
     std::vector<std::shared_ptr<const RankGraph>> different;
     std::map<const RankGraph*, std::size_t> found;
     for (const auto& rank : graph.ranks)

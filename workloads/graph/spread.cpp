@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/spread.h"
 
+#include "core/first_ranks.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/graph/rank_box.h"
 #include "workloads/graph/uneven_parts.h"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -72,16 +72,14 @@ public:
 
 private:
     [[nodiscard]] std::vector<std::uint32_t> everyone() const {
-        std::vector<std::uint32_t> all(ranks_);
-        std::iota(all.begin(), all.end(), 0U);
+        std::vector<std::uint32_t> all = first_ranks(ranks_);
         return all;
     }
 
     /// Finds how each group of the trace repeats.
     void lay_out() {
         everyone_ = graph_.groups.size();
-        std::vector<std::uint32_t> world(world_);
-        std::iota(world.begin(), world.end(), 0U);
+        std::vector<std::uint32_t> world = first_ranks(world_);
         traced_groups_ = graph_.groups;
         traced_groups_.push_back({"world", std::move(world)});
         spread_.problems = why_not_spread(graph_, rank_, world_, ranks_);

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostMembers = 16'000'000;
 
 /// Messages of one group do not match those of another: a number that all ranks derive alike
 /// (FNV-1a).
-std::uint64_t tag_of(std::string_view group) {
+std::uint64_t group_tag(std::string_view group) {
     std::uint32_t hash = 2166136261;
     for (const char c : group)
         hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -44,7 +44,7 @@ std::vector<RawMessage> CommunicationBodies::messages_of(const RawGpuEvent& gpu)
 OperationBody
 CommunicationBodies::message_body(const RawGpuEvent& gpu, const RawMessage& message) const {
     const CollectiveDetails& details = raw_.collectives[gpu.details];
-    const std::uint64_t tag = tag_of(raw_.texts[details.group_name]);
+    const std::uint64_t tag = group_tag(raw_.texts[details.group_name]);
     if (message.sends)
         return SendOperation{message.peer, message.bytes, tag};
     return ReceiveOperation{message.peer, message.bytes, tag};

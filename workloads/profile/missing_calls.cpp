@@ -13,7 +13,7 @@ namespace switchfold {
 namespace {
 
 /// A communication kernel's event, and what the trace states of it: equal numbers for equal texts.
-struct Run {
+struct StatedKernel {
     std::size_t event = 0;
     std::uint32_t details = 0;
     std::uint32_t stated = 0;  ///< kNoCall: nothing
@@ -32,7 +32,7 @@ auto stated(const CollectiveDetails& d) {
         d.out_elements, d.call, d.call_dims, d.call_types);
 }
 
-bool repeats_after(std::size_t period, const std::vector<Run>& runs) {
+bool repeats_after(std::size_t period, const std::vector<StatedKernel>& runs) {
     std::vector<std::size_t> seen(period);
     for (std::size_t i = 0; i < runs.size(); ++i) {
         if (runs[i].stated == kNoCall)
@@ -47,9 +47,9 @@ bool repeats_after(std::size_t period, const std::vector<Run>& runs) {
 
 /// The fewest runs after which all that have a call repeat. Nothing if they never do, or are too
 /// few to tell: every place of the period must be seen twice.
-std::optional<std::size_t> period_of(const std::vector<Run>& runs) {
+std::optional<std::size_t> period_of(const std::vector<StatedKernel>& runs) {
     const auto known = static_cast<std::size_t>(std::count_if(
-        runs.begin(), runs.end(), [](const Run& run) { return run.stated != kNoCall; }));
+        runs.begin(), runs.end(), [](const StatedKernel& run) { return run.stated != kNoCall; }));
     if (known == runs.size())
         return {};  // none is missing
     for (std::size_t period = 1; period <= std::min(known / 2, kMostInAStep); ++period)
@@ -61,7 +61,7 @@ std::optional<std::size_t> period_of(const std::vector<Run>& runs) {
 }  // namespace
 
 std::uint64_t find_missing_calls(RawTrace& raw) {
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<Run>> by_kernel;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<StatedKernel>> by_kernel;
     std::map<decltype(stated(CollectiveDetails())), std::uint32_t> numbers;
     std::size_t index = 0;
     for (const RawGpuEvent& gpu : std::as_const(raw.gpu).pass()) {

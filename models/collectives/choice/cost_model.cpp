@@ -13,18 +13,18 @@ namespace switchfold {
 namespace {
 
 /// Values for LL, LL128, Simple.
-using ByProtocol = std::array<double, 3>;
+using PerProtocol = std::array<double, 3>;
 
 // Latencies in microseconds: of a whole collective, of a hop inside a machine, of a hop between
 // machines.
-constexpr ByProtocol kRingBase{6.6, 14.0, 8.4};
-constexpr ByProtocol kTreeBase{6.8, 14.0, 8.4};
-constexpr ByProtocol kRingNvlink{0.6, 1.9, 3.4};
-constexpr ByProtocol kTreeNvlink{0.6, 1.25, 4.0};
-constexpr ByProtocol kRingPcie{1.0, 2.5, 5.7};
-constexpr ByProtocol kTreePcie{1.0, 1.9, 4.0};
-constexpr ByProtocol kRingNetwork{2.7, 4.0, 14.0};
-constexpr ByProtocol kTreeNetwork{5.0, 8.5, 14.0};
+constexpr PerProtocol kRingBase{6.6, 14.0, 8.4};
+constexpr PerProtocol kTreeBase{6.8, 14.0, 8.4};
+constexpr PerProtocol kRingNvlink{0.6, 1.9, 3.4};
+constexpr PerProtocol kTreeNvlink{0.6, 1.25, 4.0};
+constexpr PerProtocol kRingPcie{1.0, 2.5, 5.7};
+constexpr PerProtocol kTreePcie{1.0, 1.9, 4.0};
+constexpr PerProtocol kRingNetwork{2.7, 4.0, 14.0};
+constexpr PerProtocol kTreeNetwork{5.0, 8.5, 14.0};
 constexpr double kInSwitchNvlink = 25.0;
 constexpr double kInSwitchNetwork = 20.9;
 /// The same in earlier versions (in sources of 2.21 and of the first for Blackwell, no longer in
@@ -34,7 +34,7 @@ constexpr std::uint32_t kInSwitchMeasuredAnew = 22'800;
 constexpr double kCollnetNetwork = 18.0;  // of NVLS with an in-network reduction, once
 /// Least latency of a ring's hop inside a machine if there is a network, due to its proxies on an
 /// Intel host.
-constexpr ByProtocol kNetworkOverhead{1.0, 1.0, 3.0};
+constexpr PerProtocol kNetworkOverhead{1.0, 1.0, 3.0};
 constexpr double kAmdOverhead = 2;  // times that
 /// Most bus bandwidth of LL across 2 machines and across more, GB/s, by host.
 struct LlAcross {

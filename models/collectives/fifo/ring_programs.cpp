@@ -279,7 +279,7 @@ std::vector<BlockPlan> plan_line(
     return plans;
 }
 
-std::size_t place_of(const std::vector<std::uint32_t>& order, std::uint32_t rank) {
+std::size_t place_in(const std::vector<std::uint32_t>& order, std::uint32_t rank) {
     return static_cast<std::size_t>(std::find(order.begin(), order.end(), rank) - order.begin());
 }
 
@@ -289,7 +289,7 @@ std::vector<BlockPlan> plan_ring_broadcast(
     const std::vector<std::uint32_t>& order, std::uint32_t root, std::uint32_t channel, Part part,
     std::uint64_t max_chunk) {
     return plan_line(
-        order, place_of(order, root), channel, part, max_chunk, [](std::size_t place, Step& shape) {
+        order, place_in(order, root), channel, part, max_chunk, [](std::size_t place, Step& shape) {
             shape.load = place == 0;
             shape.store = place > 0;
         });
@@ -300,7 +300,7 @@ std::vector<BlockPlan> plan_ring_reduce(
     std::uint64_t max_chunk) {
     const std::size_t n = order.size();
     return plan_line(
-        order, (place_of(order, root) + 1) % n, channel, part, max_chunk,
+        order, (place_in(order, root) + 1) % n, channel, part, max_chunk,
         [n](std::size_t place, Step& shape) {
             shape.load = true;
             shape.store = place + 1 == n;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kinds/experts/experts_workload.h"
 
+#include "core/first_ranks.h"
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/experts/routing.h"
@@ -10,20 +11,9 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <numeric>
 #include <vector>
 
 namespace switchfold {
-
-namespace {
-
-std::vector<std::uint32_t> first_ranks(std::uint32_t ranks) {
-    std::vector<std::uint32_t> all(ranks);
-    std::iota(all.begin(), all.end(), 0U);
-    return all;
-}
-
-}  // namespace
 
 ExpertExchange exchange_of(const ExpertsWorkloadParams& workload, std::uint64_t seed) {
     ExpertExchange exchange;

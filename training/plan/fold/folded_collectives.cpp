@@ -12,11 +12,11 @@ namespace switchfold {
 namespace {
 
 constexpr std::array kMembers{
-    Members::kTensor, Members::kContext, Members::kExpert, Members::kReplicas,
-    Members::kExpertReplicas};
+    FoldedGroup::kTensor, FoldedGroup::kContext, FoldedGroup::kExpert, FoldedGroup::kReplicas,
+    FoldedGroup::kExpertReplicas};
 
 bool replicates(MembersOn on) {
-    return on.members == Members::kReplicas || on.members == Members::kExpertReplicas;
+    return on.members == FoldedGroup::kReplicas || on.members == FoldedGroup::kExpertReplicas;
 }
 
 KernelOperation mark() {
@@ -42,32 +42,32 @@ FoldedGroups::FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool
 
 std::vector<std::uint32_t> FoldedGroups::group(MembersOn on, std::uint32_t rank) const {
     const RankPlace own = map_.place(rank);
-    const Members members = on.members;
+    const FoldedGroup members = on.members;
     std::vector<std::uint32_t> ranks;
     const auto add = [&](const RankPlace& place) { ranks.push_back(map_.rank(place)); };
     RankPlace place = own;
     switch (members) {
-    case Members::kTensor:
+    case FoldedGroup::kTensor:
         for (place.tensor = 0; place.tensor < plan_.tensor; ++place.tensor)
             add(place);
         break;
-    case Members::kContext:
+    case FoldedGroup::kContext:
         for (place.context = 0; place.context < plan_.context; ++place.context)
             add(place);
         break;
-    case Members::kExpert:
+    case FoldedGroup::kExpert:
         for (std::uint32_t i = 0; i < plan_.expert; ++i) {
             place.data = own.data / plan_.expert * plan_.expert + i;
             add(place);
         }
         break;
-    case Members::kReplicas:
-    case Members::kExpertReplicas:
+    case FoldedGroup::kReplicas:
+    case FoldedGroup::kExpertReplicas:
         place.device = own.device / on.devices * on.devices;
         for (std::uint32_t d = 0; d < on.devices; ++d, ++place.device)
             for (place.data = 0; place.data < plan_.data; ++place.data)
                 for (place.context = 0; place.context < plan_.context; ++place.context)
-                    if (members == Members::kReplicas ||
+                    if (members == FoldedGroup::kReplicas ||
                         place.data % plan_.expert == own.data % plan_.expert)
                         add(place);
         break;
@@ -86,7 +86,7 @@ std::optional<MembersOn> FoldedGroups::members_of(const std::vector<std::uint32_
         last = device;
         first.push_back(rank % of_device() + (devices - 1) * of_device());
     }
-    for (const Members members : kMembers)
+    for (const FoldedGroup members : kMembers)
         if (const MembersOn on(members, devices);
             (devices == 1 || replicates(on)) && first.size() > devices && group(on, 0) == first)
             return on;
@@ -103,7 +103,8 @@ std::vector<std::uint32_t> FoldedGroups::firsts_of(const std::vector<std::uint32
 
 std::uint32_t FoldedGroups::stride(MembersOn on) const {
     const std::uint32_t replica = plan_.tensor * plan_.context;
-    const bool experts = on.members == Members::kExpert || on.members == Members::kExpertReplicas;
+    const bool experts =
+        on.members == FoldedGroup::kExpert || on.members == FoldedGroup::kExpertReplicas;
     return experts ? replica * plan_.expert : replica;
 }
 
@@ -121,7 +122,7 @@ bool FoldedGroups::takes_part(MembersOn on, std::uint32_t rank) const {
     const RankPlace place = map_.place(rank);
     return !replicates(on) || !own_ways_ ||
            (place.tensor == 0 &&
-            (on.members == Members::kReplicas || place.data % plan_.expert == 0));
+            (on.members == FoldedGroup::kReplicas || place.data % plan_.expert == 0));
 }
 
 ExecutionGraph FoldedGroups::probe(

@@ -13,7 +13,7 @@
 namespace switchfold {
 
 /// Ranks of one pipeline device that have a collective of their own.
-enum class Members : std::uint8_t {
+enum class FoldedGroup : std::uint8_t {
     kTensor,
     kContext,
     kExpert,
@@ -24,18 +24,18 @@ enum class Members : std::uint8_t {
 /// The ranks of a collective that its replicas on several devices share: of a stage that a pipeline
 /// in two directions has twice.
 struct MembersOn {
-    MembersOn(Members kind, std::uint32_t on = 1) :
+    MembersOn(FoldedGroup kind, std::uint32_t on = 1) :
         // NOLINT(google-explicit-constructor)
         members(kind),
         devices(on) {}
-    Members members;
+    FoldedGroup members;
     std::uint32_t devices;
     auto operator<=>(const MembersOn&) const = default;
 };
 
 /// Collectives of a folded step that differ in nothing but their bytes, in order of first use.
 struct CollectiveFamily {
-    MembersOn members = Members::kTensor;
+    MembersOn members = FoldedGroup::kTensor;
     CollectiveKind kind = CollectiveKind::kAllReduce;
     Datatype datatype = Datatype::kFloat32;
     std::vector<Bytes> bytes;

@@ -43,7 +43,7 @@ TEST(FoldedStep, AlikePassesAreOnePiece) {
     const FoldedStep alike(equal, 8);
     EXPECT_EQ(alike.pieces().size(), 2 * 3U);
     ASSERT_EQ(alike.collectives().size(), 1U);
-    EXPECT_EQ(alike.collectives().front().members, Members::kReplicas);
+    EXPECT_EQ(alike.collectives().front().members, FoldedGroup::kReplicas);
     EXPECT_EQ(alike.collectives().front().bytes.size(), 3U);
 }
 
@@ -140,16 +140,16 @@ TEST(FoldedGroups, AreThoseOfThePlansRanks) {
     p.pipeline = 3;
     const FoldedGroups groups(p, 8, true);
     using Ranks = std::vector<std::uint32_t>;
-    EXPECT_EQ(groups.group(Members::kTensor, 6), (Ranks{6, 7}));
-    EXPECT_EQ(groups.group(Members::kContext, 5), (Ranks{5, 7}));
-    EXPECT_EQ(groups.group(Members::kExpert, 9), (Ranks{9, 13}));
-    EXPECT_EQ(groups.group(Members::kReplicas, 1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
-    EXPECT_EQ(groups.group(Members::kExpertReplicas, 4), (Ranks{4, 6, 12, 14}));
+    EXPECT_EQ(groups.group(FoldedGroup::kTensor, 6), (Ranks{6, 7}));
+    EXPECT_EQ(groups.group(FoldedGroup::kContext, 5), (Ranks{5, 7}));
+    EXPECT_EQ(groups.group(FoldedGroup::kExpert, 9), (Ranks{9, 13}));
+    EXPECT_EQ(groups.group(FoldedGroup::kReplicas, 1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
+    EXPECT_EQ(groups.group(FoldedGroup::kExpertReplicas, 4), (Ranks{4, 6, 12, 14}));
     EXPECT_EQ(groups.members_of({16 + 4, 16 + 6, 16 + 12, 16 + 14}), std::nullopt);
-    EXPECT_EQ(groups.members_of({16, 18, 24, 26}), Members::kExpertReplicas);
+    EXPECT_EQ(groups.members_of({16, 18, 24, 26}), FoldedGroup::kExpertReplicas);
     EXPECT_EQ(groups.members_of({0, 16, 32}), std::nullopt);
-    EXPECT_EQ(groups.ranks(Members::kTensor), 8U);
-    EXPECT_EQ(groups.ranks(Members::kReplicas), 16U);
+    EXPECT_EQ(groups.ranks(FoldedGroup::kTensor), 8U);
+    EXPECT_EQ(groups.ranks(FoldedGroup::kReplicas), 16U);
 }
 
 TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
@@ -157,7 +157,7 @@ TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
     p.tensor = 4;
     p.data = 32;
     const CollectiveFamily family{
-        Members::kReplicas,
+        FoldedGroup::kReplicas,
         CollectiveKind::kAllGather,
         Datatype::kBfloat16,
         {Bytes(32 * 16), Bytes(32 * 160)}};

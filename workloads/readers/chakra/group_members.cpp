@@ -2,6 +2,7 @@
 #include "workloads/readers/chakra/group_members.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "core/json.h"
 #include "workloads/readers/input/limits.h"
 
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -48,8 +48,8 @@ public:
             return;
         const bool all = workload_.files.size() > 1 &&
                          workload_.files.size() == workload_.graph.provenance.world_size;
-        std::vector<std::uint32_t> world(std::max(1U, workload_.graph.provenance.world_size));
-        std::iota(world.begin(), world.end(), 0U);
+        std::vector<std::uint32_t> world =
+            first_ranks(std::max(1U, workload_.graph.provenance.world_size));
         for (const auto& [group, users] : users_)
             groups_[group].ranks = all ? users : world;
         for (std::size_t r = 0; r < workload_.graph.ranks.size(); ++r)

@@ -19,20 +19,20 @@ namespace switchfold {
 
 namespace {
 
-struct Program {
+struct TestProgram {
     std::string_view name;  ///< without _perf
     CollectiveKind kind;
 };
 constexpr std::array kPrograms{
-    Program{"all_reduce", CollectiveKind::kAllReduce},
-    Program{"all_gather", CollectiveKind::kAllGather},
-    Program{"reduce_scatter", CollectiveKind::kReduceScatter},
-    Program{"alltoall", CollectiveKind::kAllToAll},
-    Program{"broadcast", CollectiveKind::kBroadcast},
-    Program{"reduce", CollectiveKind::kReduce},
-    Program{"sendrecv", CollectiveKind::kSendReceive},
-    Program{"gather", CollectiveKind::kGather},
-    Program{"scatter", CollectiveKind::kScatter}};
+    TestProgram{"all_reduce", CollectiveKind::kAllReduce},
+    TestProgram{"all_gather", CollectiveKind::kAllGather},
+    TestProgram{"reduce_scatter", CollectiveKind::kReduceScatter},
+    TestProgram{"alltoall", CollectiveKind::kAllToAll},
+    TestProgram{"broadcast", CollectiveKind::kBroadcast},
+    TestProgram{"reduce", CollectiveKind::kReduce},
+    TestProgram{"sendrecv", CollectiveKind::kSendReceive},
+    TestProgram{"gather", CollectiveKind::kGather},
+    TestProgram{"scatter", CollectiveKind::kScatter}};
 
 template <class T>
 std::optional<T> number(const std::string& word) {
@@ -209,7 +209,7 @@ private:
 
     [[nodiscard]] CollectiveKind named_kind() const {
         std::vector<std::string_view> known;
-        for (const Program& program : kPrograms) {
+        for (const TestProgram& program : kPrograms) {
             if (program.name == test_)
                 return program.kind;
             known.push_back(program.name);

@@ -2,6 +2,7 @@
 #include "workloads/readers/nccl_tests/reader.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "workloads/profile/classify.h"
 #include "workloads/readers/nccl_tests/json_log.h"
 #include "workloads/readers/nccl_tests/log.h"
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 namespace switchfold {
@@ -42,8 +42,7 @@ TraceWorkload workload_of_log(const std::filesystem::path& file, NcclTestsLog lo
         measured.push_back({now, now + collective.measured});
         now += collective.measured;
     }
-    Group world{"world", std::vector<std::uint32_t>(log.ranks)};
-    std::iota(world.ranks.begin(), world.ranks.end(), 0U);
+    Group world{"world", first_ranks(log.ranks)};
     TraceFileReport report;
     report.file = file.string();
     report.format = log.program;
