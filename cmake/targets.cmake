@@ -1,8 +1,26 @@
 include(GoogleTest)
 
-# Headers that most of a folder's units include are precompiled; otherwise they take half of a cold build's time.
+# Compiles a target's units in batches, so that the templates their headers instantiate, most of a cold build, are
+# compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
+option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
+# Large units take a quarter less time in all, small ones end sooner where there are many processors. A large one needs
+# 3 GB of memory.
+cmake_host_system_information(RESULT _processors QUERY NUMBER_OF_LOGICAL_CORES)
+cmake_host_system_information(RESULT _memory QUERY TOTAL_PHYSICAL_MEMORY)
+set(_batch 16)
+if(_processors LESS_EQUAL 4 AND _memory GREATER 12000)
+  set(_batch 64)
+endif()
+set(SWITCHFOLD_UNITY_BATCH ${_batch} CACHE STRING "Sources compiled as one unit")
+
+# Headers that most of a folder's files include are precompiled; otherwise they take half of a cold build's time. Large
+# units gain nothing by it.
+set(_precompile ON)
+if(SWITCHFOLD_UNITY AND SWITCHFOLD_UNITY_BATCH GREATER_EQUAL 64)
+  set(_precompile OFF)
+endif()
 # Units still include what they use: the preset asan turns the option off and finds missing includes.
-option(SWITCHFOLD_PRECOMPILE "Precompile the headers that many units include" ON)
+option(SWITCHFOLD_PRECOMPILE "Precompile the headers that many units include" ${_precompile})
 
 # switchfold_precompile(TARGET HEADERS...): precompiles these headers for TARGET's units.
 function(switchfold_precompile name)
@@ -12,19 +30,14 @@ function(switchfold_precompile name)
 endfunction()
 
 # switchfold_precompile_as(TARGET OTHER): reuses OTHER's precompiled headers. Both targets need the same language,
-# macros and optimisation level (COLD or not): g++ 12 crashes at -O2 on headers precompiled at a lower one.
+# macros and optimisation level: with g++ 12 a unit has the level of its precompiled headers, or the compiler crashes.
 function(switchfold_precompile_as name other)
   if(SWITCHFOLD_PRECOMPILE)
     target_precompile_headers(${name} REUSE_FROM ${other})
   endif()
 endfunction()
 
-# Compiles a target's units in batches, so that the templates their headers instantiate, most of a cold build, are
-# compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
-option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
-set(SWITCHFOLD_UNITY_BATCH 16 CACHE STRING "Sources compiled as one unit")
-
-# switchfold_unity(TARGET [BATCH]): BATCH sources at a time, 16 by default: two batches as one take a fifth less time.
+# switchfold_unity(TARGET [BATCH]): BATCH sources at a time.
 function(switchfold_unity name)
   set(batch ${SWITCHFOLD_UNITY_BATCH})
   if(ARGC GREATER 1)
@@ -33,15 +46,18 @@ function(switchfold_unity name)
   set_target_properties(${name} PROPERTIES UNITY_BUILD ${SWITCHFOLD_UNITY} UNITY_BUILD_BATCH_SIZE ${batch})
 endfunction()
 
-# switchfold_library(NAME [COLD] SOURCES... LINK targets...): one static library per folder, include paths relative to
-# the repository root. COLD: nothing in the library is worth optimising.
+# switchfold_library(NAME [COLD|WARM] SOURCES... LINK targets...): one static library per folder, include paths relative
+# to the repository root. COLD: nothing in the library is worth optimising. WARM: it runs once an experiment, so that -O1,
+# which takes two thirds of -O2's time to compile, is enough.
 function(switchfold_library name)
-  cmake_parse_arguments(ARG "COLD" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
+  cmake_parse_arguments(ARG "COLD;WARM" "" "SOURCES;LINK;PRIVATE_LINK" ${ARGN})
   add_library(switchfold_${name} STATIC ${ARG_SOURCES})
   target_include_directories(switchfold_${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(switchfold_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_PRIVATE_LINK})
   if(ARG_COLD)
     switchfold_cold(switchfold_${name})
+  elseif(ARG_WARM)
+    target_compile_options(switchfold_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
   switchfold_unity(switchfold_${name})
 endfunction()

@@ -12,8 +12,8 @@
 
 namespace switchfold {
 
-// Templates of these types are instantiated in one unit per type, compiled in parallel: all
-// together take half a minute. Only those units and load.cpp include this.
+// Templates of these types are instantiated in one file per type. Only those files and load.cpp
+// include this.
 
 // File names as in scripts/update_schemas.
 template <>

@@ -17,16 +17,16 @@ namespace switchfold::validation {
 namespace {
 
 constexpr std::uint32_t kGpusOfGroupNode = 8;
-constexpr Bytes kSize = mebibytes(256);
+constexpr Bytes kMessage = mebibytes(256);
 
-/// Bus bandwidth (bytes per second) of one group when all groups all-reduce kSize at once, up to
+/// Bus bandwidth (bytes per second) of one group when all groups all-reduce kMessage at once, up to
 /// the end of the last.
 double
 bus_bandwidth(const ElasticRow& row, const SystemParams& system, const JobProgress& progress) {
     const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
     const bool strided = row.note.starts_with("strided") || row.note.starts_with("one a node");
     ExecutionGraph graph =
-        single_collective(CollectiveKind::kAllReduce, kSize, Datatype::kFloat32, ranks);
+        single_collective(CollectiveKind::kAllReduce, kMessage, Datatype::kFloat32, ranks);
     graph.groups.clear();
     for (const auto& members : groups_of(ranks, row.gpus, strided)) {
         const auto group = static_cast<std::uint32_t>(graph.groups.size());
@@ -42,8 +42,8 @@ bus_bandwidth(const ElasticRow& row, const SystemParams& system, const JobProgre
     CollectivePolicies ring;
     ring.all_reduce = ring_policy();
     const Time end(simulate(system, graph, ring, options).end_ps);
-    return static_cast<double>(kSize.count()) * bus_factor(CollectiveKind::kAllReduce, row.gpus) /
-           to_seconds(end);
+    return static_cast<double>(kMessage.count()) *
+           bus_factor(CollectiveKind::kAllReduce, row.gpus) / to_seconds(end);
 }
 
 bool of_all(const ElasticRow& row) {
@@ -98,7 +98,7 @@ void compare_groups(
                 "groups, Galvatron, {} GPUs together: {:.1f} GB/s measured on a machine and with a "
                 "size that are not stated; {:.1f} GB/s simulated on A100 with {}. Groups are "
                 "compared with it",
-                wanted[i]->gpus, wanted[i]->value, simulated[i] / kGiga, to_string(kSize)));
+                wanted[i]->gpus, wanted[i]->value, simulated[i] / kGiga, to_string(kMessage)));
         }
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         const ElasticRow& row = *wanted[i];

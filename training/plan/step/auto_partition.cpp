@@ -108,8 +108,8 @@ double squares_of(double before, double stage) {
 std::vector<std::uint32_t> cheapest(const Pieces& pieces, std::size_t stages, auto cost) {
     const std::size_t n = pieces.places().size();
     // least[k][i]: the cost of the best division of the first i pieces into k stages.
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    std::vector<std::vector<double>> least(stages + 1, std::vector<double>(n + 1, kNever));
+    constexpr double kUnreached = std::numeric_limits<double>::infinity();
+    std::vector<std::vector<double>> least(stages + 1, std::vector<double>(n + 1, kUnreached));
     std::vector<std::vector<std::size_t>> begins(stages + 1, std::vector<std::size_t>(n + 1, 0));
     least[0][0] = 0;
     for (std::size_t k = 1; k <= stages; ++k) {

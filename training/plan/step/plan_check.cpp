@@ -234,14 +234,14 @@ private:
 
     /// A schedule's passes are all kept: before it is made, their number is checked.
     void passes(std::uint32_t stages, std::uint32_t micro_batches, bool never_flushes) {
-        constexpr std::uint64_t kMost = 20'000'000;
+        constexpr std::uint64_t kMostPasses = 20'000'000;
         const std::uint64_t made = std::uint64_t{stages} * micro_batches;
-        if (made > kMost)
+        if (made > kMostPasses)
             problem(
                 never_flushes ? "/mini_batches" : "/accumulate",
                 fmt::format(
                     "is {}, which is {} forward passes in {} stages; expected at most {} passes",
-                    micro_batches, made, stages, kMost));
+                    micro_batches, made, stages, kMostPasses));
     }
 
     void blocking(const PipelineSchedule& schedule) {

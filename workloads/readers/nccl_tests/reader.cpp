@@ -34,8 +34,8 @@ TraceWorkload workload_of_log(const std::filesystem::path& file, NcclTestsLog lo
         operation.name = names.intern(to_string(collective.kind));
         operation.body = collective;
         rank->operations.push_back(std::move(operation));
-        constexpr Time kLongest(UINT64_MAX / 4);
-        if (collective.measured > kLongest - now)
+        constexpr Time kLastBegin(UINT64_MAX / 4);
+        if (collective.measured > kLastBegin - now)
             throw ConfigError(
                 file.string(), fmt::format("row {}", measured.size()),
                 "ends more than 53 days after the first begins; expected less");

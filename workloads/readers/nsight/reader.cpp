@@ -141,8 +141,8 @@ private:
         const std::uint64_t end = rows.needed(1);
         if (end < start)
             rows.fail(1, fmt::format("is {}, before the start; expected it after that", end));
-        constexpr std::uint64_t kLongest = UINT64_MAX / 2 / 1000;  // ns that fit ps
-        if (start < origin_ || end - origin_ > kLongest)
+        constexpr std::uint64_t kLongestRun = UINT64_MAX / 2 / 1000;  // ns that fit ps
+        if (start < origin_ || end - origin_ > kLongestRun)
             rows.fail(0, "is too far from the first kernel; expected less than 106 days");
         event.phase = "X";
         event.start = (start - origin_) * 1000;
