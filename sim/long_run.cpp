@@ -58,7 +58,9 @@ std::string LongRunNotice::remedies() const {
             "with /fidelity fast packets are larger and more ranks stand for others, at up to 9 %");
     const PlanParams* plan = plan_of(experiment_);
     if (plan != nullptr && !plan->fold)
-        all.emplace_back("with /workload/plan/fold equal replicas are simulated once");
+        all.emplace_back(
+            "with /workload/plan/fold (a strategy's plan: docs/plans.md) equal replicas are "
+            "simulated once");
     if (experiment_.system->collectives->transfer_unit < kLargeUnit)
         all.push_back(fmt::format(
             "packets of 64 KiB (/system/collectives/transfer_unit, {}) are fewer",

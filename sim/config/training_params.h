@@ -80,16 +80,16 @@ struct TransformerParams {
 /// One training step by a plan, or by that of a strategy, generated from a network's layers.
 struct TrainingWorkloadParams {
     static constexpr std::string_view kType = "training";
-    TrainingStrategy strategy = TrainingStrategy::kDataParallel;
+    std::optional<TrainingStrategy> strategy;
     std::optional<NeuralNetworkParams> network;
     std::string table;
     std::optional<TransformerParams> transformer;
-    std::uint32_t batch = 8;
+    std::optional<std::uint32_t> batch;
     Precision precision = Precision::kHalf;
     Datatype gradient = Datatype::kFloat32;
     Bytes bucket = mebibytes(25);
     Bytes first_bucket = mebibytes(1);
-    Bytes unit = mebibytes(24);
+    std::optional<Bytes> unit;
     std::uint32_t ranks = 0;
     std::optional<PlanParams> plan;
     std::string kernel_times;
@@ -97,7 +97,7 @@ struct TrainingWorkloadParams {
         return list_of(
             field(
                 "strategy", &TrainingWorkloadParams::strategy,
-                "A plan by its name, with all ranks as replicas. "
+                "A plan by its name, with all ranks as replicas; data_parallel without a plan. "
                 "data_parallel: all-reduces of gradient buckets beside the backward pass (DDP); "
                 "optimizer_sharded: reduce-scatters of the same buckets, the optimizer on each "
                 "rank's share, all-gathers of the new weights (ZeRO 1); "
@@ -115,8 +115,8 @@ struct TrainingWorkloadParams {
                 "The network as a decoder of the GPT family with heads of 128. Instead of "
                 "network."),
             field(
-                "batch", &TrainingWorkloadParams::batch, "strategy: samples per rank.", 1U,
-                1U << 20U),
+                "batch", &TrainingWorkloadParams::batch,
+                "strategy: samples per rank, 8 unless stated.", 1U, 1U << 20U),
             field(
                 "precision", &TrainingWorkloadParams::precision,
                 "Precision of weights and activations: half or single, 2 or 4 bytes per element. "
@@ -136,8 +136,8 @@ struct TrainingWorkloadParams {
                 "The first bucket, of the last layers.", Bytes(1), Bytes(1ULL << 40U)),
             field(
                 "unit", &TrainingWorkloadParams::unit,
-                "fully_sharded: plan's unit, the least size of a unit.", Bytes(1),
-                Bytes(1ULL << 40U)),
+                "fully_sharded: plan's unit, the least size of a unit, 24 MiB unless stated.",
+                Bytes(1), Bytes(1ULL << 40U)),
             field(
                 "ranks", &TrainingWorkloadParams::ranks,
                 "Participating GPUs, from rank 0; 0: all, or as many as the plan needs.", 0U,
@@ -152,6 +152,14 @@ struct TrainingWorkloadParams {
                 "file."));
     }
     void check(ParamChecker& checker) const {
+        if (plan && strategy)
+            checker.error(
+                "/strategy", "is a plan by its name, and plan is one; expected one of both");
+        if (plan && batch)
+            checker.error(
+                "/batch", "is a strategy's, and there is a plan; expected plan/micro_batch");
+        if (plan && unit)
+            checker.error("/unit", "is a strategy's, and there is a plan; expected plan/unit");
         if (plan && plan->float8_weights && !rounds_products(precision))
             checker.error(
                 "/plan/float8_weights",

@@ -246,6 +246,15 @@ TEST(MemoryOfWorkloads, ARefusedPlanIsToldWhatWouldMakeItFit) {
         fits["plan"][key] = word;
         EXPECT_EQ(said(fits, enough - 100 * kMiB).message, "") << key;
     }
+    // A strategy's file has no such keys.
+    Json preset = workload;
+    preset.erase("plan");
+    preset["strategy"] = "data_parallel";
+    preset["batch"] = 2;
+    const Said told = said(preset, least(preset) - 100 * kMiB);
+    EXPECT_EQ(told.pointer, "/workload/batch");
+    EXPECT_NE(told.message.find("keys of a plan in the strategy's place"), std::string::npos)
+        << told.message;
     // What is not said is no reason to refuse.
     workload["plan"].erase("norm_keeps");
     const Said unsaid = said(workload, enough - 100 * kMiB);

@@ -5,11 +5,14 @@
 #include "core/params_reader.h"
 #include "core/params_writer.h"
 #include "sim/config/load.h"
+#include "sim/kinds/kinds.h"
 #include "sim/workload/plan_workload.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 namespace switchfold::training_workload_test {
@@ -160,6 +163,32 @@ TEST(TrainingWorkload, NamesOneNetwork) {
     EXPECT_NE(
         refused(R"({"transformer": {"blocks": 1, "hiden": 64, "sequence": 8}})").find("hidden"),
         std::string::npos);
+}
+
+TEST(TrainingWorkload, AStrategyBesideAPlanIsRefused) {
+    for (const char* const key :
+         {"\"strategy\": \"data_parallel\"", "\"batch\": 8", "\"unit\": \"4 KiB\""}) {
+        const std::string said = refused(
+            fmt::format(R"({{"network": "resnet50", "plan": {{"data": 8}}, {}}})", key).c_str());
+        EXPECT_NE(said.find("f: /" + std::string(key).substr(1, 4)), std::string::npos) << said;
+        EXPECT_NE(said.find("plan"), std::string::npos) << said;
+    }
+}
+
+/// Whatever asks for a plan has that of a strategy.
+TEST(TrainingWorkload, AnExperimentWithAStrategyHasItsPlan) {
+    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "strategy.json";
+    std::ofstream(file) << R"({"name": "s", "system": ")" SWITCHFOLD_SOURCE_DIR
+                           R"(/configs/systems/hgx_h100.json",
+        "workload": {"type": "training", "network": "resnet50", "strategy": "fully_sharded"},
+        "learning": {"network": {"type": "mlp", "depth": 2, "width": 8}, "steps": 2}})";
+    const LoadedExperiment loaded = load_experiment(file, {});
+    const PlanParams* const plan = plan_of(loaded.experiment);
+    ASSERT_NE(plan, nullptr);
+    EXPECT_EQ(plan->data, 8U);
+    EXPECT_EQ(plan->micro_batch, 8U);
+    EXPECT_EQ(plan->sharding, Sharding::kParameters);
+    EXPECT_EQ(plan->unit, mebibytes(24));
 }
 
 TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {

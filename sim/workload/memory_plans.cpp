@@ -30,7 +30,9 @@ void refuse_shared_layers(
     const auto refuse = [&](const char* pointer, bool wrong, const char* what) {
         if (wrong)
             problems.push_back(
-                {loaded.file.string(), std::string("/workload/plan/") + pointer,
+                {loaded.file.string(),
+                 workload.strategy ? "/workload/strategy"
+                                   : std::string("/workload/plan/") + pointer,
                  fmt::format(
                      "{}, and memory is planned for a GPU that has a part of every layer", what)});
     };

@@ -16,7 +16,7 @@ ParallelPlan plan_without_network(const TrainingWorkloadParams& workload) {
     if (workload.plan)
         plan = *workload.plan;
     else
-        plan.micro_batch = workload.batch;
+        plan.micro_batch = workload.batch.value_or(plan.micro_batch);
     if (workload.plan)
         plan.launch_times = workload.plan->launches.value;
     // What a gate's function computes is a tensor of its own there.

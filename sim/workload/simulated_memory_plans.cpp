@@ -83,7 +83,7 @@ simulate_memory_plans(const LoadedExperiment& loaded, const SimulatedMemoryOptio
     Experiment experiment = one_scenario(loaded);
     auto& workload = *workload_of<TrainingWorkloadParams>(experiment);
     if (!workload.plan)
-        workload.plan.emplace().micro_batch = workload.batch;
+        workload = with_preset(workload, 1);
     if (!workload.plan->memory)
         workload.plan->memory.emplace();
     MemoryChoiceParams& choice = *workload.plan->memory;

@@ -44,9 +44,12 @@ Network network_of(const TrainingWorkloadParams& workload, const std::filesystem
 }
 
 TrainingWorkloadParams with_preset(TrainingWorkloadParams workload, std::uint32_t ranks) {
+    constexpr std::uint32_t kBatch = 8;
+    constexpr Bytes kUnit = mebibytes(24);
     PlanParams& plan = workload.plan.emplace();
     plan.data = ranks;
-    plan.micro_batch = workload.batch;
+    plan.micro_batch = workload.batch.value_or(kBatch);
+    workload.strategy = workload.strategy.value_or(TrainingStrategy::kDataParallel);
     // As PyTorch does.
     plan.gradient_as_bucket_view = false;
     plan.norm_keeps = NormKeeps::kInput;
@@ -56,7 +59,7 @@ TrainingWorkloadParams with_preset(TrainingWorkloadParams workload, std::uint32_
         plan.sharding = Sharding::kOptimizer;
     if (workload.strategy == TrainingStrategy::kFullySharded) {
         plan.sharding = Sharding::kParameters;
-        plan.unit = workload.unit;
+        plan.unit = workload.unit.value_or(kUnit);
     }
     return workload;
 }

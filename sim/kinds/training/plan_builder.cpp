@@ -30,7 +30,7 @@ public:
     PlanBuilder(
         const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
         WorkloadBuilder(context, out),
-        preset_(!w.plan),
+        preset_(!w.plan || w.strategy),
         w_(shared_out(planned(w, context), context.experiment().learning)),
         gpus_(context.rank_gpus()),
         preparation_(w_, gpus_, context.file().parent_path(), context.experiment().memory) {}
@@ -120,8 +120,11 @@ private:
 
     /// Fails if there are problems, whose pointers are relative to `pointer`.
     void refuse(const std::string& pointer, PlanProblems problems) const {
-        for (auto& [at, what] : problems)
+        for (auto& [at, what] : problems) {
             at = written_as(pointer + at);
+            if (preset_ && what.find("it fits with one of") != std::string::npos)
+                what += ", keys of a plan in the strategy's place";
+        }
         if (!problems.empty())
             context().fail_all(problems);
     }
@@ -137,7 +140,7 @@ private:
         const GpuParams& gpu = *gpus_.kinds()[gpus_.kind(0)];
         const Bytes capacity = gpu.memory.for_plans();
         const std::uint32_t largest = most_samples(gpu, step.plan(), plan_memory(step));
-        if (capacity.count() > 0 && largest >= w_.batch)
+        if (capacity.count() > 0 && largest >= w_.plan->micro_batch)
             out().report.notes.push_back(fmt::format(
                 "batch {} is the largest that fits the {} of {}", largest, to_string(capacity),
                 gpu.name));
@@ -299,9 +302,11 @@ private:
     /// Names what makes a step of many ranks fast to simulate.
     void suggest_fold(std::uint32_t ranks) {
         out().report.notes.push_back(fmt::format(
-            "every one of {} ranks is simulated; /workload/plan/fold true simulates one of each "
-            "pipeline device for its group and its replicas (docs/plans.md#folded-plans)",
-            ranks));
+            "every one of {} ranks is simulated; {} simulates one of each pipeline device for its "
+            "group and its replicas (docs/plans.md#folded-plans)",
+            ranks,
+            preset_ ? "fold true in the strategy's plan, written in its place,"
+                    : "/workload/plan/fold true"));
     }
 
     const bool preset_;

@@ -4,7 +4,9 @@
 #include "sim/kinds/graph_kind.h"
 #include "sim/kinds/kinds.h"
 #include "sim/kinds/training/plan_builder.h"
+#include "sim/machine/system_queries.h"
 #include "sim/workload/folded_plan.h"
+#include "sim/workload/training_workload.h"
 #include "sim/workload/workload.h"
 
 #include <algorithm>
@@ -32,6 +34,15 @@ learning::AveragingRule rule_of(AverageMethod method) {
         return learning::AveragingRule::kBlockMomentum;
     }
     return learning::AveragingRule::kNone;
+}
+
+/// A strategy is a plan from here on. A planner has plans of its own.
+void name_as_planned(Experiment& experiment) {
+    auto* training = workload_of<TrainingWorkloadParams>(experiment);
+    if (training == nullptr || training->plan || experiment.planner)
+        return;
+    const std::uint32_t ranks = training->ranks > 0 ? training->ranks : gpus_of(*experiment.system);
+    *training = with_preset(std::move(*training), ranks);
 }
 
 /// What a plan averages is what is learnt from. Learning follows exchanges after a step, not those
@@ -69,6 +80,7 @@ public:
         GraphKind({.name = TrainingWorkloadParams::kType, .measured_as = "training"}) {}
 
     void complete(Experiment& experiment) const override {
+        name_as_planned(experiment);
         average_as_planned(experiment);
         share_as_divided(experiment);
     }
