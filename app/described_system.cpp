@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/named_path.h"
 #include "sim/config/load.h"
 #include "sim/config/shipped_gpus.h"
 #include "validation/harness/root.h"
@@ -150,14 +151,6 @@ std::filesystem::path file_of_gpu(const std::string& name, const std::filesystem
     throw ConfigError(name, "", "has no file in configs/systems/gpus; expected one");
 }
 
-/// A path as a file of that folder names it.
-std::string named_from(const std::filesystem::path& folder, const std::filesystem::path& file) {
-    constexpr std::ptrdiff_t kFar = 4;
-    const auto whole = std::filesystem::weakly_canonical(file);
-    const auto near = whole.lexically_relative(std::filesystem::weakly_canonical(folder));
-    return near.empty() || std::ranges::count(near, "..") > kFar ? whole.string() : near.string();
-}
-
 /// "NVIDIA A100, 2 of NVIDIA T4"
 std::string names_of_kinds(const std::vector<TakenGpu>& kinds) {
     std::string words = kinds.front().gpu.name;
@@ -293,7 +286,8 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
         "  // Network interfaces: {}. They count in a cluster alone.\n", link_words(machine));
     for (const std::string& note : notes)
         text += fmt::format("  // {}\n", note);
-    text += fmt::format("  \"$base\": {},\n", Json(named_from(choice.folder, base->file)).dump());
+    text += fmt::format(
+        "  \"$base\": {},\n", Json(path_to_write(choice.folder, base->file).string()).dump());
     text += fmt::format(
         "  \"name\": {},\n",
         Json(choice.name.empty() ? std::string("my_machine") : choice.name).dump());
@@ -302,14 +296,15 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
         for (std::size_t k = 1; k < kinds.size(); ++k)
             others.push_back(
                 {{"ranks", kinds[k].ranks},
-                 {"gpu", named_from(choice.folder, file_of_gpu(kinds[k].gpu.name, root))}});
+                 {"gpu",
+                  path_to_write(choice.folder, file_of_gpu(kinds[k].gpu.name, root)).string()}});
         text += fmt::format("  \"gpus\": {},\n", others.dump());
     }
     text += "  \"topology\": {\n";
     if (choice.whole)
         text += fmt::format(
             "    \"$base\": {},\n",
-            Json(named_from(choice.folder, base->file) + "#/topology").dump());
+            Json(path_to_write(choice.folder, base->file).string() + "#/topology").dump());
     std::string sources;
     for (const std::string& line : lines) {
         text += "    " + line + ",\n";
@@ -417,7 +412,7 @@ std::string described_cluster(
     topology["$source"] = sources;
     const OrderedJson system{
         {"$schema", (choice.schemas / "system.schema.json").string()},
-        {"$base", named_from(choice.folder, base->file)},
+        {"$base", path_to_write(choice.folder, base->file).string()},
         {"name", choice.name.empty() ? std::string("my_cluster") : choice.name},
         {"topology", topology}};
     return fmt::format(

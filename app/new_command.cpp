@@ -4,6 +4,7 @@
 #include "app/named_system.h"
 #include "app/start_files.h"
 #include "core/error.h"
+#include "core/named_path.h"
 #include "sim/config/load.h"
 #include "sim/machine/system_queries.h"
 #include "sim/output/replaced_file.h"
@@ -24,15 +25,6 @@
 namespace switchfold {
 
 namespace {
-
-/// The path to write in a file in `folder`: relative if `to` is close, else absolute.
-std::filesystem::path
-seen_from(const std::filesystem::path& folder, const std::filesystem::path& to) {
-    const auto whole = std::filesystem::weakly_canonical(to);
-    const auto near = whole.lexically_relative(std::filesystem::weakly_canonical(folder));
-    constexpr std::ptrdiff_t kFar = 4;
-    return near.empty() || std::count(near.begin(), near.end(), "..") > kFar ? whole : near;
-}
 
 /// What the traces say of the run that they are of. The file to write runs on the system's GPUs.
 void ask_traces(StartChoice& choice, const SystemParams& system) {
@@ -76,7 +68,7 @@ int write_described(
         for (DescribedMachine& machine : machines)
             add_lspci(machine, lspci);
     choice.folder = out.has_parent_path() ? out.parent_path() : std::filesystem::path(".");
-    choice.schemas = seen_from(choice.folder, validation::find_root({}) / "configs" / "schema");
+    choice.schemas = path_to_write(choice.folder, validation::find_root({}) / "configs" / "schema");
     if (machines.size() > 1) {
         if (out.empty())
             throw ConfigError(
@@ -194,10 +186,10 @@ void add_new(CLI::App& app, Chosen& chosen) {
                     path.string(), "/devices",
                     "has no GPUs; expected a system with GPUs: a workload on other devices begins "
                     "with configs/experiments/autoencoder_on_phi.json");
-            choice.system = seen_from(folder, path);
-            choice.schemas = seen_from(folder, configs / "schema");
+            choice.system = path_to_write(folder, path);
+            choice.schemas = path_to_write(folder, configs / "schema");
             if (!arguments->experiment.empty())
-                choice.experiment = seen_from(folder, arguments->experiment);
+                choice.experiment = path_to_write(folder, arguments->experiment);
             if (choice.workload.empty())
                 choice.workload = !choice.traces.empty()    ? "trace"
                                   : !choice.network.empty() ? "training"
@@ -221,7 +213,7 @@ void add_new(CLI::App& app, Chosen& chosen) {
             else
                 choice.traces = {(configs / "examples/resnet50_ddp_synthetic.json.gz").string()};
             for (std::string& trace : choice.traces)
-                trace = seen_from(folder, trace).string();
+                trace = path_to_write(folder, trace).string();
             const std::string text = start_file(arguments->kind, choice);
             if (arguments->out.empty())
                 std::fwrite(text.data(), 1, text.size(), stdout);

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "core/json.h"
+#include "core/named_path.h"
 #include "sim/config/astra_exchange.h"
 #include "sim/config/astra_network.h"
 #include "sim/config/astra_program.h"
@@ -26,14 +27,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostGraphs = 16'384;
 
-std::string near_path(const fs::path& folder, const fs::path& to) {
-    const fs::path whole = fs::weakly_canonical(to);
-    const fs::path near = whole.lexically_relative(fs::weakly_canonical(folder));
-    constexpr std::ptrdiff_t kFar = 4;
-    return near.empty() || std::count(near.begin(), near.end(), "..") > kFar ? whole.string()
-                                                                             : near.string();
-}
-
 /// A comment's line: keys of other tools' files may hold line ends.
 std::string one_line(std::string text) {
     std::ranges::replace_if(
@@ -43,7 +36,7 @@ std::string one_line(std::string text) {
 
 /// The name of a program as the experiment writes it.
 OrderedJson program_policy(const AstraSimInputs& inputs, const fs::path& program) {
-    return {{"algorithm", {{"program", near_path(inputs.folder, program)}}}};
+    return {{"algorithm", {{"program", path_to_write(inputs.folder, program).string()}}}};
 }
 
 bool is_ring_word(const std::string& word) {
@@ -221,7 +214,7 @@ AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
         std::error_code ignored;
         if (!fs::is_regular_file(file, ignored))
             break;
-        graphs.push_back(near_path(inputs.folder, file));
+        graphs.push_back(path_to_write(inputs.folder, file).string());
     }
     if (graphs.empty())
         throw ConfigError(
@@ -234,16 +227,20 @@ AstraSimExperiment experiment_of_astra_sim(const AstraSimInputs& inputs) {
     SystemFile system(inputs, network);
     for (const std::string& key : network.unknown)
         system.lost.push_back(fmt::format("{} of the network", key));
-    OrderedJson gpu{{"$base", near_path(inputs.folder, inputs.configs / "systems/gpus/h100.json")}};
+    OrderedJson gpu{
+        {"$base",
+         path_to_write(inputs.folder, inputs.configs / "systems/gpus/h100.json").string()}};
     gpu.update(system.gpu);
     OrderedJson files = graphs;
     if (!inputs.groups.empty())
-        files.push_back(near_path(inputs.folder, inputs.groups));
+        files.push_back(path_to_write(inputs.folder, inputs.groups).string());
     const OrderedJson experiment{
-        {"$schema", near_path(inputs.folder, inputs.configs / "schema/experiment.schema.json")},
+        {"$schema",
+         path_to_write(inputs.folder, inputs.configs / "schema/experiment.schema.json").string()},
         {"name", inputs.workload.filename().string()},
         {"system",
-         {{"$base", near_path(inputs.folder, inputs.configs / "systems/hgx_h100.json")},
+         {{"$base",
+           path_to_write(inputs.folder, inputs.configs / "systems/hgx_h100.json").string()},
           {"name", "astra_sim"},
           {"measured_as", OrderedJson::array()},
           {"gpu", gpu},

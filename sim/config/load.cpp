@@ -21,11 +21,19 @@ namespace switchfold {
 
 namespace {
 
+/// An experiment as it can be read again.
+OrderedJson written(const Experiment& experiment) {
+    OrderedJson json = write_value(experiment);
+    for (const WorkloadAt& at : workloads_of(experiment))
+        kind_of(at.workload).forget_added(at.workload, json[OrderedJson::json_pointer(at.pointer)]);
+    return json;
+}
+
 /// Writes the effective configuration. Paths are kept as written, because the dump must not depend
 /// on the repository's location. A scenario's `set` is written as read; objects from files are
 /// written out in full.
 void write_out(LoadedExperiment& loaded) {
-    OrderedJson json = write_value(loaded.experiment);
+    OrderedJson json = written(loaded.experiment);
     // What nobody set leaves no trace, so that a result has the digest that it had before there was
     // an environment.
     if (json.contains("scenarios"))
@@ -40,7 +48,7 @@ void write_out(LoadedExperiment& loaded) {
     for (std::size_t i = 0; i < loaded.changed.size(); ++i) {
         if (!loaded.changed[i])
             continue;
-        const OrderedJson made = write_value(*loaded.changed[i]);
+        const OrderedJson made = written(*loaded.changed[i]);
         for (auto& [pointer, value] : json["scenarios"][i]["set"].items())
             if (const OrderedJson::json_pointer at(pointer); made.contains(at))
                 value = made.at(at);

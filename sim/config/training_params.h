@@ -92,6 +92,7 @@ struct TrainingWorkloadParams {
     std::optional<Bytes> unit;
     std::uint32_t ranks = 0;
     std::optional<PlanParams> plan;
+    bool plan_of_strategy = false;  ///< no key: with_preset() made the plan
     std::string kernel_times;
     static constexpr auto fields() {
         return list_of(

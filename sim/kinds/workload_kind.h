@@ -59,6 +59,8 @@ public:
 
     /// Settles in an experiment that was just read what follows from the workload.
     virtual void complete(Experiment& /*experiment*/) const {}
+    /// Takes out of a workload's text what complete() added, so that it can be read again.
+    virtual void forget_added(const Workload& /*workload*/, OrderedJson& /*text*/) const {}
     /// Checks an experiment against its machine.
     virtual void check(const Experiment& experiment, ParamChecker& checker) const = 0;
     /// Scenarios of an experiment that defines none.

@@ -31,8 +31,8 @@ void refuse_shared_layers(
         if (wrong)
             problems.push_back(
                 {loaded.file.string(),
-                 workload.strategy ? "/workload/strategy"
-                                   : std::string("/workload/plan/") + pointer,
+                 workload.plan_of_strategy ? "/workload/strategy"
+                                           : std::string("/workload/plan/") + pointer,
                  fmt::format(
                      "{}, and memory is planned for a GPU that has a part of every layer", what)});
     };

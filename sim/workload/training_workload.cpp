@@ -49,7 +49,7 @@ TrainingWorkloadParams with_preset(TrainingWorkloadParams workload, std::uint32_
     PlanParams& plan = workload.plan.emplace();
     plan.data = ranks;
     plan.micro_batch = workload.batch.value_or(kBatch);
-    workload.strategy = workload.strategy.value_or(TrainingStrategy::kDataParallel);
+    workload.plan_of_strategy = true;
     // As PyTorch does.
     plan.gradient_as_bucket_view = false;
     plan.norm_keeps = NormKeeps::kInput;

@@ -15,7 +15,6 @@ namespace switchfold {
 network_of(const TrainingWorkloadParams& workload, const std::filesystem::path& folder);
 
 /// The workload, which has no plan, with the one that its strategy stands for on this many ranks.
-/// The strategy stays, so that problems of the plan point to what the file has.
 [[nodiscard]] TrainingWorkloadParams
 with_preset(TrainingWorkloadParams workload, std::uint32_t ranks);
 

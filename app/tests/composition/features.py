@@ -33,6 +33,7 @@ def features(source):
         "sharded optimizer": plan(data=2, sharding="optimizer"),
         "sharded gradients": plan(data=2, sharding="gradients"),
         "sharded weights": plan(data=2, sharding="parameters"),
+        "weights in units": plan(data=2, sharding="parameters", unit="512 KiB"),
         "tensor and sequence": plan(tensor=2, sequence=True),
         "context": plan(context=2),
         "experts": plan(data=2, expert=2) | of("workload", "network", value=MOE),
@@ -98,7 +99,8 @@ def _with(one, *others):
 # Pairs of which one says what the other denies, whatever is built.
 NATURE = {
     # Between exchanges replicas' weights differ, so none holds a part for another.
-    *_with("replicas averaged", "sharded optimizer", "sharded gradients", "sharded weights", "experts"),
+    *_with("replicas averaged", "sharded optimizer", "sharded gradients", "sharded weights", "weights in units",
+           "experts"),
     # An update within the backward pass needs the sum of all gradients of a layer there and then.
     *_with("updates within passes", "data parallelism", "pipeline", "interleaved stages", "zero bubble",
            "two directions", "a batch divided unequally"),

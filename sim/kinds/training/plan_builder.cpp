@@ -30,7 +30,7 @@ public:
     PlanBuilder(
         const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
         WorkloadBuilder(context, out),
-        preset_(!w.plan || w.strategy),
+        preset_(!w.plan || w.plan_of_strategy),
         w_(shared_out(planned(w, context), context.experiment().learning)),
         gpus_(context.rank_gpus()),
         preparation_(w_, gpus_, context.file().parent_path(), context.experiment().memory) {}

@@ -84,6 +84,10 @@ public:
         average_as_planned(experiment);
         share_as_divided(experiment);
     }
+    void forget_added(const Workload& workload, OrderedJson& text) const override {
+        if (workload.as<TrainingWorkloadParams>()->plan_of_strategy)
+            text["plan"] = nullptr;
+    }
     [[nodiscard]] std::vector<ScenarioParams>
     default_scenarios(const Experiment& experiment) const override {
         return scenarios_of_steps(experiment);
