@@ -3,8 +3,8 @@ include(GoogleTest)
 # Compiles a target's units in batches, so that the templates their headers instantiate, most of a cold build, are
 # compiled once per batch. Names in a batch's anonymous namespaces must differ; each test file has its own namespace.
 option(SWITCHFOLD_UNITY "Compile several sources as one unit" OFF)
-# Large units take a quarter less time in all, small ones end sooner where there are many processors. A large one needs
-# 3 GB of memory.
+# Large units take a tenth less time in all, small ones end sooner where there are many processors. A large one needs
+# 3 GB of memory (build_jobs in scripts/build_lib.sh).
 cmake_host_system_information(RESULT _processors QUERY NUMBER_OF_LOGICAL_CORES)
 cmake_host_system_information(RESULT _memory QUERY TOTAL_PHYSICAL_MEMORY)
 set(_batch 16)

@@ -7,12 +7,12 @@
 #include "sim/config/load.h"
 #include "sim/kinds/kinds.h"
 #include "sim/workload/plan_workload.h"
+#include "workloads/tests/temporary_file.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 namespace switchfold::training_workload_test {
@@ -177,12 +177,12 @@ TEST(TrainingWorkload, AStrategyBesideAPlanIsRefused) {
 
 /// Whatever asks for a plan has that of a strategy.
 TEST(TrainingWorkload, AnExperimentWithAStrategyHasItsPlan) {
-    const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "strategy.json";
-    std::ofstream(file) << R"({"name": "s", "system": ")" SWITCHFOLD_SOURCE_DIR
-                           R"(/configs/systems/hgx_h100.json",
+    const test_data::TemporaryFile file(
+        "strategy.json", R"({"name": "s", "system": ")" SWITCHFOLD_SOURCE_DIR
+                         R"(/configs/systems/hgx_h100.json",
         "workload": {"type": "training", "network": "resnet50", "strategy": "fully_sharded"},
-        "learning": {"network": {"type": "mlp", "depth": 2, "width": 8}, "steps": 2}})";
-    const LoadedExperiment loaded = load_experiment(file, {});
+        "learning": {"network": {"type": "mlp", "depth": 2, "width": 8}, "steps": 2}})");
+    const LoadedExperiment loaded = load_experiment(file.path(), {});
     const PlanParams* const plan = plan_of(loaded.experiment);
     ASSERT_NE(plan, nullptr);
     EXPECT_EQ(plan->data, 8U);

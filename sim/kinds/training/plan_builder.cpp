@@ -30,7 +30,6 @@ public:
     PlanBuilder(
         const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) :
         WorkloadBuilder(context, out),
-        preset_(!w.plan || w.plan_of_strategy),
         w_(shared_out(planned(w, context), context.experiment().learning)),
         gpus_(context.rank_gpus()),
         preparation_(w_, gpus_, context.file().parent_path(), context.experiment().memory) {}
@@ -89,7 +88,7 @@ public:
         WorkloadResult& report = out().report;
         for (std::string& note : prepared_.notes)
             report.notes.push_back(std::move(note));
-        if (preset_ && !prepared_.divided)
+        if (w_.plan_of_strategy && !prepared_.divided)
             note_largest_batch(*prepared_.step);
         if (prepared_.memory)
             note_updates(*prepared_.step, *prepared_.memory);
@@ -122,7 +121,7 @@ private:
     void refuse(const std::string& pointer, PlanProblems problems) const {
         for (auto& [at, what] : problems) {
             at = written_as(pointer + at);
-            if (preset_ && what.find("it fits with one of") != std::string::npos)
+            if (w_.plan_of_strategy && what.find("it fits with one of") != std::string::npos)
                 what += ", keys of a plan in the strategy's place";
         }
         if (!problems.empty())
@@ -131,7 +130,7 @@ private:
 
     /// Where the file has what the pointer to a plan's key means.
     [[nodiscard]] std::string written_as(const std::string& pointer) const {
-        if (!preset_ || !pointer.starts_with("/workload/plan"))
+        if (!w_.plan_of_strategy || !pointer.starts_with("/workload/plan"))
             return pointer;
         return pointer == "/workload/plan/micro_batch" ? "/workload/batch" : "/workload/strategy";
     }
@@ -305,11 +304,10 @@ private:
             "every one of {} ranks is simulated; {} simulates one of each pipeline device for its "
             "group and its replicas (docs/plans.md#folded-plans)",
             ranks,
-            preset_ ? "fold true in the strategy's plan, written in its place,"
-                    : "/workload/plan/fold true"));
+            w_.plan_of_strategy ? "fold true in the strategy's plan, written in its place,"
+                                : "/workload/plan/fold true"));
     }
 
-    const bool preset_;
     const TrainingWorkloadParams w_;
     const RankGpus gpus_;
     PlanPreparation preparation_;
