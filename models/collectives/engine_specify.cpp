@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a collective: algorithm, protocol, thread blocks, and the ways that it takes.
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "models/collectives/choice/block_limit.h"
 #include "models/collectives/choice/exchange.h"
 #include "models/collectives/engine.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace switchfold {
 
@@ -102,8 +102,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     std::vector<std::uint32_t> whole = spec.ranks;
     if (spec.stands_for != 0) {
-        whole.resize(spec.stands_for);
-        std::iota(whole.begin(), whole.end(), 0U);
+        whole = first_ranks(spec.stands_for);
     }
     const GroupView& group = view(whole);
     spec.layout = group.layout;

@@ -2,11 +2,11 @@
 #include "workloads/graph/extrapolate.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 namespace switchfold {
 
@@ -92,8 +92,7 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
         Group& group = graph.groups[g];
         if (group.ranks.size() != traced)
             continue;
-        group.ranks.resize(ranks);
-        std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+        group.ranks = first_ranks(ranks);
         ++grown;
     }
     return {

@@ -2,6 +2,7 @@
 #include "workloads/readers/flight_recorder/reader.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 #include "core/text.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/readers/flight_recorder/dump.h"
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -127,8 +127,7 @@ private:
             if (known != dump.members.end() && !known->second.empty()) {
                 group.ranks = known->second;
             } else {
-                group.ranks.resize(world_);
-                std::iota(group.ranks.begin(), group.ranks.end(), 0U);
+                group.ranks = first_ranks(world_);
                 report.warnings.push_back(fmt::format(
                     "pg_config does not list process group {}: taken as all {} ranks",
                     name.empty() ? "of calls that name none" : name, world_));

@@ -2,12 +2,12 @@
 #include "workloads/readers/nccl_inspector/seats.h"
 
 #include "core/error.h"
+#include "core/first_ranks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -158,8 +158,7 @@ private:
         const Communicator& communicator = communicators_.at(id);
         std::vector<std::uint32_t> ranks;
         if (&communicator == world_) {
-            ranks.resize(communicator.ranks);
-            std::iota(ranks.begin(), ranks.end(), 0U);
+            ranks = first_ranks(communicator.ranks);
             return ranks;
         }
         for (const auto& [rank, member] : communicator.traced)
