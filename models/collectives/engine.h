@@ -100,6 +100,10 @@ public:
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
     /// Simulated time skipped by collectives.
     [[nodiscard]] Time jumped() const;
+    /// Of it, the part that FastForward::at_mean_pace() is.
+    [[nodiscard]] Time at_mean_pace() const {
+        return fast_forward_ ? fast_forward_->at_mean_pace() : Time();
+    }
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
     /// Configuration of an all-reduce of this size over these ranks.

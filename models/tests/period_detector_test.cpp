@@ -138,6 +138,29 @@ TEST(PeriodDetector, JitterAveragesOut) {
         static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 20);
 }
 
+TEST(PeriodDetector, WhatWandersRepeatsItselfAtItsMeanPace) {
+    // Stretches of turns are up to 4 % faster or slower, as far as anybody can tell for ever.
+    const auto wandering = [](auto, std::uint64_t turn, auto now) {
+        return now + 9600 + (turn / 4 * 2654435761U >> 16U) % 800;
+    };
+    Parts close(1, 8);
+    close.log.add(0);
+    EXPECT_FALSE(close.run(120, 1, wandering));
+    Parts parts(1, 8);
+    parts.log.add(0);
+    parts.log.expect(Motion::kWandering);
+    const auto found = parts.run(2000, 1, wandering);
+    ASSERT_TRUE(found);
+    EXPECT_NEAR(
+        static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 100);
+    // A pace that keeps falling is none.
+    Parts slower(1, 8);
+    slower.log.add(0);
+    slower.log.expect(Motion::kWandering);
+    EXPECT_FALSE(slower.run(
+        2000, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 100; }));
+}
+
 TEST(PeriodDetector, WindowsAreWholeCycles) {
     Parts parts(15, 60);
     parts.log.add(0);

@@ -28,7 +28,7 @@ void FastForward::watch(RunningCollective& collective, std::vector<const RankPor
     WindowListener* self = this;
     turns->set_listener(self);
     if (loosely_)
-        turns->take_loosely();
+        turns->expect(Motion::kLoose);
     collective_ = repeating;
     owed_.assign(turns->lanes(), 0);
     left_out_turns_ = 0;
@@ -127,6 +127,8 @@ void FastForward::skip(const Repetition& repetition) {
     left_out_turns_ += periods * repetition.turns.front();
     counts_.repeat(periods / repetition.counted);
     jumped_ += left_out;
+    if (collective_->turns()->motion() == Motion::kWandering)
+        at_mean_pace_ += left_out;
 }
 
 }  // namespace switchfold

@@ -31,7 +31,7 @@ public:
         std::function<bool()> undisturbed;            ///< the collective is alone now
         std::function<std::uint64_t()> copied_bytes;  ///< bytes of host copies over links so far
     };
-    /// `loosely`: PeriodDetector::take_loosely().
+    /// `loosely`: any motion is taken as Motion::kLoose.
     FastForward(Scheduler& scheduler, TrafficCounts& counts, bool loosely, Beside beside) :
         scheduler_(scheduler), counts_(counts), loosely_(loosely), beside_(std::move(beside)) {}
 
@@ -45,6 +45,8 @@ public:
     [[nodiscard]] bool watching() const { return collective_ != nullptr; }
     /// Total simulated time skipped.
     [[nodiscard]] Time jumped() const { return jumped_; }
+    /// Of it, the part of motions that wander.
+    [[nodiscard]] Time at_mean_pace() const { return at_mean_pace_; }
 
 private:
     /// Watches nothing any more.
@@ -71,6 +73,7 @@ private:
     std::vector<double> drawn_;  ///< by port: bytes, up to the last window
     double left_out_turns_ = 0;  ///< for the first lane
     Time jumped_;
+    Time at_mean_pace_;
 };
 
 }  // namespace switchfold

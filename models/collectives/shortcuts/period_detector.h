@@ -26,6 +26,15 @@ struct Repetition {
     std::uint64_t trusted = 0;  ///< further periods that may be assumed to repeat
 };
 
+/// How alike the windows of a stretch are.
+enum class Motion : std::uint8_t {
+    kClose,      ///< the mean pace is known to 0.15 %, and windows are alike
+    kWandering,  ///< windows differ by some percent, always; the mean pace is known to 0.4 %
+    /// A pace that has not quite settled, or parts that still move apart, will do: the end may then
+    /// be several percent off.
+    kLoose,
+};
+
 /// Detects when the parts of a collective repeat their motion. Each part counts its turns: a step
 /// of a ring, a loop of a pipeline. Parts that pass data to each other form a lane. A window is a
 /// number of turns of the first lane's first part. Packets of many channels interleave on links
@@ -64,9 +73,9 @@ public:
     /// For parts that keep their places and therefore settle early: a third of the turns suffices
     /// if their pace is known three times as precisely.
     void rest_early() { rests_early_ = true; }
-    /// A repetition whose pace has not quite settled, or whose parts still move apart, will do: the
-    /// end may then be several percent off.
-    void take_loosely() { loosely_ = true; }
+    /// How alike windows must be. Default: Motion::kClose.
+    void expect(Motion motion) { motion_ = motion; }
+    [[nodiscard]] Motion motion() const { return motion_; }
     /// For parts that start unevenly and hand each other nothing: no stretch is shorter.
     void set_fewest(double turns) { fewest_ = turns; }
     /// Every `length` turns another motion begins, so no stretch crosses such a boundary. Turns
@@ -125,7 +134,7 @@ private:
     std::uint64_t window_end_ = 1;         ///< turns of the first part
     WindowListener* listener_ = nullptr;
     bool rests_early_ = false;
-    bool loosely_ = false;
+    Motion motion_ = Motion::kClose;
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
