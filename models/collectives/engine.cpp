@@ -6,6 +6,7 @@
 #include "models/collectives/engine_instance.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
 
 #include <fmt/format.h>
 
@@ -72,7 +73,20 @@ void CollectiveEngine::watch_one() {
     if (instance.joined < instance.members.size())
         return;
     const std::vector<RankPort*> ports = ports_of(instance.spec);
-    fast_forward_->watch(*instance.running, {ports.begin(), ports.end()});
+    fast_forward_->watch(*instance.running, {ports.begin(), ports.end()}, motion_of(instance.spec));
+}
+
+/// Shorter ones end soon, and their ends weigh.
+constexpr Bytes kLongTree = mebibytes(512);
+
+Motion CollectiveEngine::motion_of(const CollectiveSpec& spec) {
+    const bool trees = spec.choice.algorithm == Algorithm::kTree ||
+                       spec.choice.algorithm == Algorithm::kInSwitchTree;
+    if (!trees || spec.layout.machines.size() < 2 || spec.bytes < kLongTree)
+        return Motion::kClose;
+    if (!one_nic_each_)
+        one_nic_each_ = one_nic_each(fabric_.topology());
+    return *one_nic_each_ ? Motion::kWandering : Motion::kClose;
 }
 
 bool CollectiveEngine::undisturbed() const {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +142,10 @@ private:
     [[nodiscard]] std::vector<RankPort*> ports_of(const CollectiveSpec& spec) const;
     /// Watches the only active collective, unless it is watched already.
     void watch_one();
+    /// How alike the turns of such a collective will be. Trees between NICs that each serve one GPU
+    /// wander; where several serve a GPU, links inside machines are the limit, and the pace changes
+    /// for good after hundreds of turns.
+    [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
     [[nodiscard]] bool undisturbed() const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
@@ -223,6 +228,7 @@ private:
     };
     /// By what the trace ran, and what runs here.
     std::map<std::pair<std::string, std::string>, OtherKernel> other_kernels_;
+    std::optional<bool> one_nic_each_;  ///< once somebody has asked
     Bytes coarse_;
     std::vector<Probe*> probes_;                 ///< fast_forward_ and memo_ first
     std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped

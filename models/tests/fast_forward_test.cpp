@@ -128,6 +128,14 @@ TEST(FastForward, LongCollectivesOfEachKindDoJump) {
     }
 }
 
+TEST(FastForward, LongTreesOverMachinesAreSkippedAtTheirMeanPace) {
+    const Case c = all_reduce(TestMachine::cluster(4, 2), Algorithm::kInSwitchTree, 1024 * kMiB);
+    const Outcome exact = run_once(c, false);
+    const Outcome jumping = run_once(c, true);
+    EXPECT_GT(to_seconds(jumping.jumped), 0.25 * to_seconds(exact.time));
+    EXPECT_LT(difference(to_seconds(jumping.time), to_seconds(exact.time)), 0.015);
+}
+
 TEST(FastForward, StepsOfALongLoopAreLeftOutInsideItsHalves) {
     // One loop of 94 steps, half of which reduce and half copy.
     const Case c = all_reduce(TestMachine::hgx(48).build(), Algorithm::kRing, 48 * kMiB);

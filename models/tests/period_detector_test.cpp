@@ -139,26 +139,31 @@ TEST(PeriodDetector, JitterAveragesOut) {
 }
 
 TEST(PeriodDetector, WhatWandersRepeatsItselfAtItsMeanPace) {
-    // Stretches of turns are up to 4 % faster or slower, as far as anybody can tell for ever.
+    // Turns are up to 8 % faster or slower.
     const auto wandering = [](auto, std::uint64_t turn, auto now) {
-        return now + 9600 + (turn / 4 * 2654435761U >> 16U) % 800;
+        return now + 9200 + ((turn + 1) * 2654435761U >> 12U) % 1601;
     };
-    Parts close(1, 8);
+    Parts close(1, 4);
     close.log.add(0);
-    EXPECT_FALSE(close.run(120, 1, wandering));
-    Parts parts(1, 8);
+    EXPECT_FALSE(close.run(60, 1, wandering));
+    Parts parts(1, 4);
     parts.log.add(0);
     parts.log.expect(Motion::kWandering);
     const auto found = parts.run(2000, 1, wandering);
     ASSERT_TRUE(found);
     EXPECT_NEAR(
-        static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 100);
-    // A pace that keeps falling is none.
-    Parts slower(1, 8);
-    slower.log.add(0);
-    slower.log.expect(Motion::kWandering);
-    EXPECT_FALSE(slower.run(
-        2000, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 100; }));
+        static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 150);
+}
+
+TEST(PeriodDetector, AWanderingPaceThatCreepsIsTrustedForAsLongAsItStaysNear) {
+    Parts parts(1, 4);
+    parts.log.add(0);
+    parts.log.expect(Motion::kWandering);
+    // A thousandth slower every turn: after fifteen more the pace is another.
+    const auto found =
+        parts.run(400, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 10; });
+    ASSERT_TRUE(found);
+    EXPECT_LE(static_cast<double>(found->trusted) * static_cast<double>(parts.log.window()), 15);
 }
 
 TEST(PeriodDetector, WindowsAreWholeCycles) {

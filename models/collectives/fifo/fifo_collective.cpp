@@ -235,8 +235,6 @@ void FifoCollective::count_turns(const Program& first, std::size_t blocks) {
     } else {
         turns_.emplace(cycle, cycle, cycle * kMostLoops);
     }
-    if (along_trees(spec_) && spec_.layout.machines.size() > 1)
-        turns_->expect(Motion::kWandering);
     network_.count_turns(*turns_);
 }
 

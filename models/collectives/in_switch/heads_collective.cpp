@@ -157,8 +157,6 @@ HeadsCollective::HeadsCollective(
         turns_.emplace(1, spec.layout.machines.size() > 1 ? kFewLoops : 1, kMostHeadLoops);
         for (const auto& stages : stages_)
             stages->count_turns(*turns_);
-        if (spec.choice.algorithm == Algorithm::kInSwitchTree && stages_.size() > 1)
-            turns_->expect(Motion::kWandering);
     }
     if (!rails.empty())
         join_rails(environment, std::move(rails));

@@ -17,18 +17,19 @@ constexpr std::uint64_t kFewestPeriods = 4;
 // Limit on the drift between parts, as a share of all turns: the error of an end that comes before
 // parts have reached their correct positions.
 constexpr double kApart = 0.0075;
+constexpr double kApartWandering = 0.015;
 
 }  // namespace
 
-void FastForward::watch(RunningCollective& collective, std::vector<const RankPort*> ports) {
+void FastForward::watch(
+    RunningCollective& collective, std::vector<const RankPort*> ports, Motion motion) {
     auto* repeating = dynamic_cast<Repeating*>(&collective);
     PeriodDetector* turns = repeating != nullptr ? repeating->turns() : nullptr;
     if (turns == nullptr)
         return;
     WindowListener* self = this;
     turns->set_listener(self);
-    if (loosely_)
-        turns->expect(Motion::kLoose);
+    turns->expect(loosely_ ? Motion::kLoose : motion);
     collective_ = repeating;
     owed_.assign(turns->lanes(), 0);
     left_out_turns_ = 0;
@@ -109,7 +110,9 @@ void FastForward::skip(const Repetition& repetition) {
     const double all =
         static_cast<double>(collective_->turns()->turns() + collective_->skippable(0, window)) +
         left_out_turns_;
-    if (most < kFewestPeriods || repetition.apart > kApart * all)
+    const double apart =
+        collective_->turns()->motion() == Motion::kWandering ? kApartWandering : kApart;
+    if (most < kFewestPeriods || repetition.apart > apart * all)
         return;
     const Time period(repetition.period);
     const Time left_out =

@@ -35,9 +35,9 @@ public:
     FastForward(Scheduler& scheduler, TrafficCounts& counts, bool loosely, Beside beside) :
         scheduler_(scheduler), counts_(counts), loosely_(loosely), beside_(std::move(beside)) {}
 
-    /// Watches a single collective, whose members have these ports; no effect if it does not
-    /// repeat itself.
-    void watch(RunningCollective& collective, std::vector<const RankPort*> ports);
+    /// Watches a single collective, whose members have these ports, for such a motion; no effect if
+    /// it does not repeat itself.
+    void watch(RunningCollective& collective, std::vector<const RankPort*> ports, Motion motion);
     void forget(const RunningCollective& collective);
     void on_collective_end(const CollectiveSeen& collective, Time /*now*/) override {
         forget(*collective.running);

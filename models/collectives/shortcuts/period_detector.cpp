@@ -16,13 +16,14 @@ struct Likeness {
     double settled;  ///< share by which the paces of the halves differ at most
     double jitter;   ///< share of the stretch's turns by which parts of a lane move against others
     double drift;    ///< turns by which parts may drift apart over everything skipped
+    std::size_t windows;  ///< fewest of a stretch
 };
-constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2};
+constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2, 3};
 // Trees over machines never settle: channels meet at the network's ports in other orders all the
-// time. Their mean pace is known to a quarter of a quarter of the model's own error.
-constexpr Likeness kWandering{0.05, 0.004, 0.01, 0.25, 1};
+// time. Twice the standard error of their pace is less than a quarter of the model's own error.
+constexpr Likeness kWandering{0.05, 0.006, 0.015, 0.25, 1, 8};
 // FIFOs of a chain fill for hundreds of turns, at most eight slices each.
-constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8};
+constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8, 3};
 constexpr const Likeness& likeness_of(Motion motion) {
     switch (motion) {
     case Motion::kWandering:
@@ -34,7 +35,6 @@ constexpr const Likeness& likeness_of(Motion motion) {
     }
     return kClose;
 }
-constexpr std::size_t kFewestWindows = 3;
 // If parts move against each other by more than kAtRest turns, a stretch needs at least
 // kFewestTurns: data between them take that long to settle.
 constexpr double kFewestTurns = 16;
@@ -57,6 +57,9 @@ constexpr std::uint32_t kPatience = 20;
 // A motion is trusted to continue for this multiple of the time it was observed, so that slow
 // changes are noticed.
 constexpr double kTrust = 8;
+// The halves of a stretch that wanders differ by chance or because its pace creeps. If it creeps,
+// it goes on for as long as the pace stays within twice this share of what it is now.
+constexpr double kCreep = 0.0075;
 
 }  // namespace
 
@@ -118,7 +121,7 @@ bool PeriodDetector::goes_on() const {
 
 bool PeriodDetector::known_to(double share) const {
     const std::size_t windows = stretch_.size() - 1;
-    if (windows < kFewestWindows)
+    if (windows < likeness_of(motion_).windows)
         return false;
     double sum = 0;
     double squares = 0;
@@ -180,6 +183,8 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
     if (grown > 0)
         periods = std::min(periods, drift / (grown * window) - skipped_);
+    if (motion_ == Motion::kWandering)
+        periods = std::min(periods, kCreep / (std::abs(late - early) / late) * found.seen);
     if (apart > 0)
         periods = std::min(periods, drift / apart - skipped_);
     found.trusted = static_cast<std::uint64_t>(std::max(0.0, periods));
@@ -199,6 +204,12 @@ std::optional<std::uint64_t> PeriodDetector::section() const {
     if (least == 0 || (least - 1) / section_ != (most - 1) / section_)
         return std::nullopt;
     return (least - 1) / section_;
+}
+
+bool PeriodDetector::began_unevenly() const {
+    const Mark& middle = stretch_[stretch_.size() / 2];
+    return stretch_.size() > 3 &&
+           moved(stretch_.front(), middle).spread > 2 * moved(middle, stretch_.back()).spread;
 }
 
 void PeriodDetector::begin_stretch() {
@@ -223,6 +234,10 @@ std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool d
             begin_stretch();
         else
             found = repetition();
+        if (!found && motion_ == Motion::kWandering && began_unevenly())
+            stretch_.erase(
+                stretch_.begin(),
+                stretch_.begin() + static_cast<std::ptrdiff_t>(stretch_.size() / 2));
         // Longer windows do not help against what comes from outside.
         if (!disturbed)
             fruitless_ = found && found->trusted > 0 ? 0 : fruitless_ + 1;

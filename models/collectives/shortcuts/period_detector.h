@@ -29,7 +29,7 @@ struct Repetition {
 /// How alike the windows of a stretch are.
 enum class Motion : std::uint8_t {
     kClose,      ///< the mean pace is known to 0.15 %, and windows are alike
-    kWandering,  ///< windows differ by some percent, always; the mean pace is known to 0.4 %
+    kWandering,  ///< windows differ by some percent, always; the mean pace is known to 0.6 %
     /// A pace that has not quite settled, or parts that still move apart, will do: the end may then
     /// be several percent off.
     kLoose,
@@ -123,6 +123,9 @@ private:
     [[nodiscard]] bool known_to(double share) const;
     [[nodiscard]] std::optional<Repetition> repetition() const;
     void begin_stretch();
+    /// Whether parts moved against each other in the first half of the stretch, as they do until
+    /// all have begun, and much less in the second.
+    [[nodiscard]] bool began_unevenly() const;
     /// The section of all parts; nothing while they are in different ones.
     [[nodiscard]] std::optional<std::uint64_t> section() const;
 
