@@ -353,6 +353,13 @@ struct PlanParams : ParallelPlan {
                 "Tokens travel to experts, and gradients of their results, with 8 bits and a scale "
                 "for 128 elements (DeepSeek-V3); results travel back with 16."),
             field(
+                "expert_nodes", &PlanParams::expert_nodes,
+                "A token's experts are spread over at most so many nodes. It crosses the network "
+                "once for each, to the GPU at its own place there, which passes it on "
+                "(node-limited routing and DeepEP, DeepSeek-V3); results come back alike. 0: it is "
+                "sent to each expert's rank.",
+                0U, kMost),
+            field(
                 "launches", &PlanParams::launches,
                 "Host times to launch a kernel or call a collective, or the file with them "
                 "(configs/launches). Absent: the GPU never waits for the host, as with CUDA "

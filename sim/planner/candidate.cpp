@@ -167,6 +167,7 @@ private:
             base = plan_without_network(planned);
         }
         base.expert = workload.plan ? workload.plan->expert : 1;
+        base.node_ranks = gpus_of_machine(*experiment_.system);
         PlanSpace axes = *experiment_.planner;
         axes.gpus = space_.gpus;
         EnumeratedPlans found = enumerate_plans(axes, base, network);

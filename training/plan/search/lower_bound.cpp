@@ -103,7 +103,7 @@ private:
         PassFloor pass_floor;
         double now = 0;
         double beside = 0;
-        std::array<double, 4> streams{};  // time when each is free, by kind of sharing
+        std::array<double, kSharings> streams{};  // time when each is free, by kind of sharing
         double pending = 0;
         bool any = begun;
         const auto flush = [&] {
@@ -125,7 +125,8 @@ private:
                 const std::vector<std::uint32_t> ranks = map_.sharing(c->sharing, rank_of(device));
                 double& stream = streams[static_cast<std::size_t>(c->sharing)];
                 stream = std::max(stream, now) + collective(c->kind, bytes, ranks);
-                pass_floor.port += port(c->kind, bytes, ranks.size());
+                if (c->sharing != Sharing::kExpertRail)  // leaves by another port
+                    pass_floor.port += port(c->kind, bytes, ranks.size());
                 if (c->beside)
                     beside = std::max(beside, stream);
                 else

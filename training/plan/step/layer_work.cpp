@@ -177,17 +177,42 @@ void LayerWork::measured(
     kernel(layer, what, estimate, work);
 }
 
+/// Number of experts that the nearest dispatch before a layer sends each token to.
+double LayerWork::experts_of_token(std::uint32_t layer) const {
+    while (layer > 0 && network_.layers[layer].type != "dispatch")
+        --layer;
+    const Layer& dispatch = network_.layers[layer];
+    return static_cast<double>(dispatch.out_elements) /
+           static_cast<double>(network_.layers[dispatch.inputs.front()].out_elements);
+}
+
 /// Sends tokens to their experts' ranks or back. `layer` is the dispatch, or the input of a
 /// combine. `to_experts`: towards their products, which may read 8 bits.
 void LayerWork::exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const {
     if (plan_.expert == 1)
         return;
     const double bytes = full_output_bytes(layer) / (plan_.sequence ? plan_.tensor : 1);
-    collective(
-        layer, what, CollectiveKind::kAllToAll,
-        to_experts && plan_.float8_dispatch ? rounded(bytes, ProductRecipe::kBlockwise)
-                                            : Carried{bytes, plan_.datatype},
-        Sharing::kExpert, work);
+    const auto send = [&](double some, Sharing sharing, bool beside) {
+        collective(
+            layer, what, CollectiveKind::kAllToAll,
+            to_experts && plan_.float8_dispatch ? rounded(some, ProductRecipe::kBlockwise)
+                                                : Carried{some, plan_.datatype},
+            sharing, work, beside);
+    };
+    const std::uint32_t nodes = nodes_of_experts(plan_);
+    if (plan_.expert_nodes == 0 || nodes == 1) {
+        send(bytes, Sharing::kExpert, false);
+        return;
+    }
+    // Tokens are passed on as they come, so both hops run beside each other. Each expert of a token
+    // is on one of its nodes by chance.
+    const double experts = experts_of_token(layer);
+    const double most = std::min(plan_.expert_nodes, nodes);
+    const double reached = most * (1 - std::pow(1 - 1 / most, experts));
+    send(bytes * reached / experts, Sharing::kExpertRail, true);
+    if (plan_.node_ranks > plan_.tensor * plan_.context)
+        send(bytes, Sharing::kExpertNode, true);
+    work.push_back(JoinItem{});
 }
 
 void LayerWork::gather(

@@ -133,6 +133,7 @@ private:
         Sharing sharing, Work& work, bool beside = false) const;
     /// As much with 8 bits and scales. `bytes`: in the type of activations.
     [[nodiscard]] Carried rounded(double bytes, ProductRecipe recipe) const;
+    [[nodiscard]] double experts_of_token(std::uint32_t layer) const;
     void exchange(std::uint32_t layer, const char* what, bool to_experts, Work& work) const;
     void before_products(std::uint32_t layer, Work& work) const;
     void sum_of_squares(std::uint32_t layer, Work& work) const;

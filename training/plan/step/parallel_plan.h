@@ -186,7 +186,11 @@ struct ParallelPlan {
     /// ProductRecipe: the optimizer writes weights of 8 bits, and these are gathered; no copy of 16
     /// bits exists.
     bool float8_weights = false;
-    bool float8_dispatch = false;           ///< tokens travel to experts with 8 bits
+    bool float8_dispatch = false;  ///< tokens travel to experts with 8 bits
+    /// Nodes over which a token's experts are spread at most; it crosses the network once for each
+    /// that it goes to. 0: once for each expert.
+    std::uint32_t expert_nodes = 0;
+    std::uint32_t node_ranks = 0;           ///< ranks of a node, consecutive; 0: not known
     Datatype moments = Datatype::kFloat32;  ///< of the optimizer
     OptimizerKind optimizer = OptimizerKind::kAdam;
     LaunchTimes launch_times;
@@ -194,6 +198,12 @@ struct ParallelPlan {
 
 [[nodiscard]] constexpr std::uint32_t ranks_of(const ParallelPlan& plan) {
     return plan.data * plan.context * plan.tensor * plan.pipeline;
+}
+
+/// Nodes over which the ranks that hold a layer's experts are spread. \pre problems_of() has none
+[[nodiscard]] constexpr std::uint32_t nodes_of_experts(const ParallelPlan& plan) {
+    const std::uint32_t ranks = plan.expert * plan.context * plan.tensor;
+    return plan.node_ranks == 0 || ranks <= plan.node_ranks ? 1 : ranks / plan.node_ranks;
 }
 
 /// Number of replicas that take part in a step.

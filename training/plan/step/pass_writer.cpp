@@ -18,6 +18,10 @@ std::string_view name_of(Sharing sharing) {
         return "context";
     case Sharing::kExpert:
         return "expert";
+    case Sharing::kExpertNode:
+        return "expert node";
+    case Sharing::kExpertRail:
+        return "expert rail";
     case Sharing::kModel:
         return "model";
     }

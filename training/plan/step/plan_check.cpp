@@ -131,7 +131,29 @@ private:
                     "{} ranks do not divide samples of {} tokens", plan_.context, network_.tokens));
     }
 
+    void expert_nodes() {
+        const std::uint32_t ranks = plan_.expert * plan_.tensor * plan_.context;
+        if (plan_.expert_nodes == 0)
+            return;
+        if (plan_.expert == 1)
+            problem(
+                "/expert_nodes",
+                "bounds the nodes that a token is sent to, and each rank holds all experts; "
+                "expected 0, or expert above 1");
+        else if (
+            ranks > plan_.node_ranks && plan_.node_ranks > 0 &&
+            (ranks % plan_.node_ranks != 0 ||
+             plan_.node_ranks % (plan_.tensor * plan_.context) != 0))
+            problem(
+                "/expert_nodes",
+                fmt::format(
+                    "needs as many of the {} ranks that hold a layer's experts in each node of {} "
+                    "GPUs; expected 0, or expert, tensor and context that divide so",
+                    ranks, plan_.node_ranks));
+    }
+
     void experts() {
+        expert_nodes();
         if (plan_.expert == 1)
             return;
         if (plan_.data % plan_.expert != 0)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/plan/step/rank_map.h"
 
+#include <algorithm>
+
 namespace switchfold {
 
 RankPlace RankMap::place(std::uint32_t rank) const {
@@ -32,19 +34,25 @@ std::vector<std::uint32_t> RankMap::replicas(std::uint32_t rank) const {
 
 std::vector<std::uint32_t> RankMap::sharing(Sharing what, std::uint32_t rank) const {
     const RankPlace own = place(rank);
-    const auto same = [&](const RankPlace& other) {
+    const std::uint32_t node = std::max(1U, plan_.node_ranks);
+    const auto same = [&](std::uint32_t number) {
+        const RankPlace other = place(number);
         const bool tensor = other.tensor == own.tensor;
         const bool context = other.context == own.context;
         const bool data = other.data == own.data;
         const bool device = other.device == own.device;
+        const bool experts = other.data / plan_.expert == own.data / plan_.expert;
         switch (what) {
         case Sharing::kTensor:
             return context && data && device;
         case Sharing::kContext:
             return tensor && data && device;
         case Sharing::kExpert:
-            return tensor && context && device &&
-                   other.data / plan_.expert == own.data / plan_.expert;
+            return tensor && context && device && experts;
+        case Sharing::kExpertNode:
+            return tensor && context && device && experts && number / node == rank / node;
+        case Sharing::kExpertRail:
+            return tensor && context && device && experts && number % node == rank % node;
         case Sharing::kModel:
             return context && data;
         }
@@ -52,7 +60,7 @@ std::vector<std::uint32_t> RankMap::sharing(Sharing what, std::uint32_t rank) co
     };
     std::vector<std::uint32_t> found;
     for (std::uint32_t other = 0; other < ranks(); ++other)
-        if (same(place(other)))
+        if (same(other))
             found.push_back(other);
     return found;
 }

@@ -3,6 +3,7 @@
 
 #include "training/plan/step/parallel_plan.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,9 +22,12 @@ struct RankPlace {
 enum class Sharing : std::uint8_t {
     kTensor,
     kContext,
-    kExpert,  ///< together hold one layer's experts
-    kModel,   ///< together hold one copy of all weights
+    kExpert,      ///< together hold one layer's experts
+    kExpertNode,  ///< those of them in one node
+    kExpertRail,  ///< those of them at one place of each node
+    kModel,       ///< together hold one copy of all weights
 };
+inline constexpr std::size_t kSharings = 6;
 
 /// Ranks are numbered in Megatron's order: tensor-parallel ranks vary fastest, then parts of a
 /// sample, then replicas, then the pipeline's devices.

@@ -184,6 +184,53 @@ TEST(DecoderWork, GatesOfOtherFunctionsAreFusedToo) {
     }
 }
 
+TEST(DecoderWork, TokensCrossTheNetworkOnceForEachNodeThatTheyGoTo) {
+    LlamaShape s = small_llama();
+    s.experts = 16;
+    s.top_k = 4;
+    const Network network = decoder("d", s);
+    ParallelPlan plan;
+    plan.data = plan.expert = 8;
+    plan.node_ranks = 2;
+    const auto sent = [&](Sharing sharing, const char* what) {
+        const StageWork work(network, a100(), plan, {0});
+        double bytes = 0;
+        for (const WorkItem& item : work.work(PassKind::kForward, 0))
+            if (const auto* c = std::get_if<CollectiveItem>(&item))
+                if (c->sharing == sharing && c->name.ends_with(what))
+                    bytes += static_cast<double>(c->bytes.count());
+        return bytes;
+    };
+    const double all = 256.0 * 512 * 4 * 2;
+    for (const char* what : {"tokens to experts", "tokens back"}) {
+        plan.expert_nodes = 0;
+        EXPECT_EQ(sent(Sharing::kExpert, what), all);
+        plan.expert_nodes = 1;
+        EXPECT_EQ(sent(Sharing::kExpert, what), 0);
+        EXPECT_EQ(sent(Sharing::kExpertRail, what), all / 4);
+        EXPECT_EQ(sent(Sharing::kExpertNode, what), all);
+        // Of four experts on two nodes by chance 15 in 16 are not all on one: 2 (1 - 1/16) nodes.
+        plan.expert_nodes = 2;
+        EXPECT_EQ(sent(Sharing::kExpertRail, what), all / 4 * 1.875);
+    }
+    const RankMap map(plan);
+    EXPECT_EQ(map.sharing(Sharing::kExpertNode, 5), (std::vector<std::uint32_t>{4, 5}));
+    EXPECT_EQ(map.sharing(Sharing::kExpertRail, 5), (std::vector<std::uint32_t>{1, 3, 5, 7}));
+    // Within a node nothing is passed on.
+    plan.node_ranks = 8;
+    EXPECT_EQ(sent(Sharing::kExpert, "tokens back"), all);
+    plan.node_ranks = 3;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/expert_nodes needs as many of the 8 ranks that hold a layer's experts in each node of 3 "
+        "GPUs; expected 0, or expert, tensor and context that divide so");
+    plan.expert = 1;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/expert_nodes bounds the nodes that a token is sent to, and each rank holds all experts; "
+        "expected 0, or expert above 1");
+}
+
 TEST(DecoderWork, SharedExpertsAreDividedLikeAnyFeedForward) {
     MixtureShape s{small_llama(), {}};
     s.experts = 4;
