@@ -116,15 +116,15 @@
     return best === first ? `${told(first)}.` : `${told(first)}; ${told(best)}, and both end after ${time(best.iteration_us)}.`;
   }
 
-  const loops = (data) => data.result.workload.type === "kernel_beside_collective";
-  const onCoprocessor = (data) => data.result.workload.type === "many_core";
+  // By what the kind of workload tells first.
+  const answers = {
+    collective: collectiveAnswer, exchanges: expertsAnswer, loops: loopsAnswer, sharing: sharedAnswer,
+    regions: (scenarios) => switchfold.regionsAnswer(scenarios),
+  };
 
   function answer(data, scenarios) {
-    if (onCoprocessor(data)) return switchfold.regionsAnswer(scenarios);
-    if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
-    if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
-    if (data.result.workload.type === "experts") return expertsAnswer(scenarios);
-    if (loops(data)) return loopsAnswer(scenarios);
+    const ofKind = answers[data.workload.told];
+    if (ofKind) return ofKind(scenarios);
     if (scenarios.some((s) => s.run_us)) return membersAnswer(scenarios);
     if (scenarios.some((s) => s.learning)) return learningAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
@@ -158,7 +158,7 @@
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
     .filter((f) => !f.shown_by || scenarios.some((s) => isShown(f, s)))
-    .filter((f) => !f.of_gpus || !onCoprocessor(data))
+    .filter((f) => !f.of_gpus || data.workload.on_gpus)
     .filter((f) => data.run_figures.length === 0 || (!f.pace && !data.run_figures.some((above) => above.key === f.key)))
     .sort((a, b) => a.place - b.place);
   const columnsOf = (figures, decimals) => figures.map((f) => ({ title: f.title, text: withInterval(f, textOf(f, decimals)) }));
@@ -187,19 +187,19 @@
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
     const together = scenarios.some((s) => s.with_ranks_together !== null);
-    if (data.result.workload.type === "collective")
+    if (data.workload.told === "collective")
       columns.push(
         { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
         { title: "time", text: ofCollective("time_us", time) },
         { title: "bus GB/s", text: ofCollective("bus_bandwidth_GBps", rateText) });
-    else if (data.result.workload.type === "experts")
+    else if (data.workload.told === "exchanges")
       columns.push(
         { title: "library", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "SMs", text: (s) => String(s.collectives[0]?.channels ?? "-") },
         { title: "time of all exchanges", text: (s) => time(s.exchange_us) },
         { title: "GB/s of the first", text: ofCollective("algorithm_bandwidth_GBps", rateText) });
-    else if (loops(data))
+    else if (data.workload.told === "loops")
       columns.push(...columnsOf(data.loop_figures));
     else
       columns.push(
@@ -215,7 +215,7 @@
     for (const s of scenarios)
       if (s.set) {
         const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
-        const ranks = s.workload && !onCoprocessor(data) ? `${s.workload.ranks} rank${s.workload.ranks === 1 ? "" : "s"}, ` : "";
+        const ranks = s.workload && data.workload.has_ranks ? `${s.workload.ranks} rank${s.workload.ranks === 1 ? "" : "s"}, ` : "";
         const own = s.workload ? `: ${ranks}${s.workload.source}` : "";
         main.append(element("p", { class: "note" }, `${s.name} sets ${sets}${own}`));
       }
@@ -348,7 +348,7 @@
     switchfold.times(data, scenarios);
     switchfold.waterfall(scenarios);
     for (const part of data.slowed) causeChart(scenarios, part);
-    if (!onCoprocessor(data)) {
+    if (data.workload.on_gpus) {
       switchfold.map();
       switchfold.timelines();
     }
@@ -357,7 +357,7 @@
     switchfold.learning(scenarios);
     switchfold.members(scenarios);
     switchfold.regions(scenarios);
-    if (!onCoprocessor(data)) {
+    if (data.workload.on_gpus) {
       stretchChart(data);
       counterCharts(data);
     }
