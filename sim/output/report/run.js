@@ -184,6 +184,18 @@
     return bases;
   }
 
+  // Of the workload and of scenarios; what all scenarios note is there once.
+  function notesOf(workload, scenarios) {
+    const notes = [...workload.notes];
+    for (const s of scenarios)
+      for (const note of s.workload?.notes ?? []) if (!workload.notes.includes(note)) notes.push(`${s.name}: ${note}`);
+    for (const [i, s] of scenarios.entries())
+      for (const note of s.notes)
+        if (!scenarios.every((other) => other.notes.includes(note))) notes.push(`${s.name}: ${note}`);
+        else if (i === 0) notes.push(note);
+    return notes;
+  }
+
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
     const together = scenarios.some((s) => s.with_ranks_together !== null);
@@ -222,7 +234,7 @@
     for (const [basis, names] of basesOf(scenarios))
       main.append(element("p", { class: "note" }, `Intervals${names.length < scenarios.length ? ` of ${names.join(", ")}` : ""}: ` +
         (basis.startsWith("unmeasured") ? "" : "90 % of ") + basis));
-    for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
+    for (const note of notesOf(data.result.workload, scenarios)) main.append(element("p", { class: "note" }, note));
   }
 
   // Of the backward pass always, of the others where a scenario's is visibly slowed.
