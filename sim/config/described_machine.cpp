@@ -21,8 +21,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kMostGpus = 1024;
-constexpr std::uint32_t kMostLanes = 1024;
 constexpr std::string_view kSwitchClass = "0x068000";
 
 struct Device {
@@ -161,11 +159,12 @@ private:
     }
 
     void add_gpu(const XmlElement& gpu, const XmlElement* device) {
-        if (gpus_.size() == kMostGpus)
+        if (gpus_.size() == kMostDescribedGpus)
             fail(
-                gpu,
-                fmt::format("is GPU number {}; expected at most {}", kMostGpus + 1, kMostGpus));
-        Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostGpus - 1)};
+                gpu, fmt::format(
+                         "is GPU number {}; expected at most {}", kMostDescribedGpus + 1,
+                         kMostDescribedGpus));
+        Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostDescribedGpus - 1)};
         if (device != nullptr) {
             if (const std::string* bus = device->attribute("busid"))
                 found.bus = *bus;
@@ -220,7 +219,8 @@ private:
                     fail(
                         link,
                         "has no attribute target; expected the bus address of a GPU or a switch");
-                const auto lanes = static_cast<std::uint32_t>(number(link, "count", kMostLanes));
+                const auto lanes =
+                    static_cast<std::uint32_t>(number(link, "count", kMostDescribedLanes));
                 const auto peer = gpu_at.find(*target);
                 const std::string* kind = link.attribute("tclass");
                 if (peer == gpu_at.end() && kind != nullptr && *kind != kSwitchClass)

@@ -8,6 +8,9 @@
 
 namespace switchfold {
 
+constexpr std::uint32_t kMostDescribedGpus = 1024;
+constexpr std::uint32_t kMostDescribedLanes = 1024;  ///< of a pair
+
 /// NVLinks from one GPU to another, or to a switch.
 struct DescribedLink {
     std::uint32_t gpu = 0;

@@ -20,9 +20,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kMostGpus = 1024;
-constexpr std::uint32_t kMostLanes = 1024;
-
 /// GPUs that a matrix joins in pairs.
 class Groups {
 public:
@@ -60,7 +57,7 @@ std::optional<std::uint32_t> gpu_number(std::string_view word) {
         return {};
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(word.data() + 3, word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || value >= kMostGpus)
+    if (error != std::errc() || end != word.data() + word.size() || value >= kMostDescribedGpus)
         return {};
     return value;
 }
@@ -132,7 +129,7 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
             const auto [end, error] =
                 std::from_chars(lanes.data(), lanes.data() + lanes.size(), count);
             if (lanes.empty() || error != std::errc() || end != lanes.data() + lanes.size() ||
-                count > kMostLanes)
+                count > kMostDescribedLanes)
                 fail(fmt::format(
                     "has {} in column {}; expected NV and a number, or X, SYS, NODE, PHB, PXB or "
                     "PIX",

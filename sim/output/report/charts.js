@@ -114,8 +114,11 @@ const switchfold = (() => {
     return (Number.isInteger(bytes) ? bytes : bytes.toPrecision(3)) + " " + units[unit];
   }
   const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1).replace(/^-0\.0$/, "0.0") + " %");
-  // Of axes and legends: as many digits as tell two ticks apart, whatever the range.
-  const percentLabel = "~p";
+  // Vega's expressions for labels of axes and legends. They have digits enough for any two ticks: how many a format
+  // without a number takes follows from a difference that rounding may halve (0.12 - 0.02 makes 12 % another 10 %).
+  const label = (value, unit = "") => `datum.label === '' ? '' : format(${value}, ',.6~r') + '${unit}'`;
+  const percentLabel = label("datum.value * 100", "%");
+  const factorLabel = label("datum.value", "x");
   // Vega's expression for an axis of bytes.
   const sizeLabel =
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +
@@ -145,7 +148,7 @@ const switchfold = (() => {
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, contents, whiskers, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factorLabel, factor, sizeLabel, begin, contents, whiskers, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

@@ -252,7 +252,7 @@
     const bars = {
       mark: "bar",
       encoding: {
-        y, x: { field: "share", type: "quantitative", title, axis: { format: percentLabel } },
+        y, x: { field: "share", type: "quantitative", title, axis: { labelExpr: percentLabel } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
@@ -260,7 +260,7 @@
     chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
       width: 640, height: { step: 42 },
       layer: [bars, ...(whiskers.length === 0 ? [] : [{ data: { values: whiskers }, mark: { type: "errorbar", ticks: true },
-        encoding: { y, x: { field: "low", type: "quantitative", title, axis: { format: percentLabel } }, x2: { field: "high" } } }])],
+        encoding: { y, x: { field: "low", type: "quantitative", title, axis: { labelExpr: percentLabel } }, x2: { field: "high" } } }])],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "cause", text: (v) => v.cause }, { title: "share", text: (v) => percent(v.share) }]);
   }
 
@@ -278,7 +278,7 @@
         x2: { field: "end_us" },
         y: { field: "track", type: "nominal", title: null, sort: null },
         color: { condition: { test: "datum.slowdown === null", value: "#56b4e9" },
-          field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: percentLabel },
+          field: "slowdown", type: "quantitative", title: "slowdown", legend: { labelExpr: percentLabel },
           scale: { scheme: "orangered", domainMin: 0 } },
         tooltip: [{ field: "name" }, { field: "start_us", type: "quantitative", format: ".2f" },
           { field: "duration_us", type: "quantitative", format: ".2f" }, { field: "slowdown", type: "quantitative", format: ".1%" }],
@@ -317,7 +317,7 @@
       width: 900, height: { step: 26 },
       mark: { type: "tick", thickness: 2 },
       encoding: {
-        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { format: percentLabel } },
+        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { labelExpr: percentLabel } },
         y: { field: "scenario", type: "nominal", sort: null, title: null },
         row: { field: "kind", type: "nominal", title: null },
         tooltip: [{ field: "part" }, { field: "scenario" }, { field: "use", type: "quantitative", format: ".1%" }],
