@@ -300,6 +300,35 @@ class Doors(unittest.TestCase):
         self.assertIn('"gpus": [{"ranks":[1],"gpu":', path.read_text())
         self.assertRegex(self.done("describe", path), "H100.*H200|H200.*H100")
 
+    def described(self, matrix, gpu):
+        """The topology that a matrix becomes, and the file's text."""
+        names = [f"GPU{i}" for i in range(len(matrix))]
+        rows = ["\t" + "\t".join(names)]
+        rows += ["\t".join([name, *(" X " if word == "X" else word for word in row)]) for name, row in zip(names, matrix)]
+        (self.folder / "topo.txt").write_text("\n".join(rows) + "\n")
+        out = self.folder / "described.json"
+        out.unlink(missing_ok=True)
+        self.done("new", "system", "--nvidia-smi", self.folder / "topo.txt", "--gpu", gpu, "-o", out)
+        text = out.read_text()
+        self.done("describe", out)
+        return json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))["topology"], text
+
+    def test_a_matrix_tells_meshes_boards_sockets_and_pcie_switches(self):
+        def equal(n, word):
+            return [["X" if a == b else word for b in range(n)] for a in range(n)]
+        mesh, text = self.described(equal(4, "NV4"), "NVIDIA A100-SXM4-40GB")
+        self.assertEqual(mesh["lanes"], 4)
+        self.assertIn("a100_40gb.json", text)  # that with 80 GB is shipped
+        self.assertEqual(self.described(equal(4, "NV6"), "NVIDIA H100 80GB HBM3")[0]["lanes"], 6)
+        self.assertIn("dgx2_v100", self.described(equal(16, "NV6"), "Tesla V100-SXM3-32GB")[1])
+        self.assertEqual(self.described(equal(2, "PIX"), "NVIDIA L40S")[0]["roots"], 1)
+        two = [["X", "NODE", "SYS", "SYS"], ["NODE", "X", "SYS", "SYS"], ["SYS", "SYS", "X", "NODE"], ["SYS", "SYS", "NODE", "X"]]
+        self.assertEqual(self.described(two, "NVIDIA L40S")[0]["roots"], 2)
+        self.assertIn("GPUs are on 2 processors; rtx3090_pcie_no_p2p has one", self.described(two, "NVIDIA GeForce RTX 3090")[1])
+        pairs = [[word.replace("NODE", "PIX") for word in row] for row in two]
+        self.assertIn("GPUs share 2 PCIe switches; l40s_pcie has none", self.described(pairs, "NVIDIA L40S")[1])
+        self.assertEqual(self.described(pairs, "Tesla P40")[0]["switches"], 2)
+
     def test_what_a_topology_lacks_is_asked_for(self):
         smi = CORPUS / "nvidia_smi/two.txt"
         for arguments, told in (
@@ -318,7 +347,7 @@ class Doors(unittest.TestCase):
             (self.folder / f"work.{rank}.et").write_bytes(graph)
         (self.folder / "system.json").write_text(json.dumps({
             "scheduling-policy": "LIFO", "endpoint-delay": 10, "all-reduce-implementation": ["direct"],
-            "all-gather-implementation": ["halvingDoubling"], "local-mem-bw": 1600, "peak-perf": 312}))
+            "all-gather-implementation": ["halvingDoubling"], "local-mem-bw": 1600, "peak-perf": 312, "roofline-enabled": 1}))
         for shape in ("Ring", "FullyConnected", "Switch"):
             (self.folder / "network.yml").write_text(
                 f"# a network\ntopology: [ {shape} ]\nnpus_count: [ 4 ]  # of NPUs\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n")
@@ -327,6 +356,7 @@ class Doors(unittest.TestCase):
                       "--workload", self.folder / "work", "-o", out)
             text = out.read_text()
             self.assertIn('// No counterpart: endpoint-delay 10', text)
+            self.assertIn("// No counterpart: roofline-enabled: compute nodes without a duration take", text)
             self.assertIn('// No counterpart: all-gather-implementation halvingDoubling: runs as auto', text)
             self.assertIn('"peak": "1600 GB/s"', text)
             told = json.loads(self.done("run", out, "--json"))
