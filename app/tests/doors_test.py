@@ -148,12 +148,21 @@ class Doors(unittest.TestCase):
         self.assertIn("NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..", told)
         self.assertNotIn("NVLS", told)
         self.assertIn("Algo NVLS proto SIMPLE", self.done("describe", "hgx_h100", "--env", "NONE"))
+        # Never faster than a ring inside a machine, but asked for.
+        self.assertIn("AllReduce: 65536 Bytes -> Algo TREE proto LL ", self.done("describe", "hgx_h100", "--env", "NCCL_ALGO=Tree"))
         self.assertEqual(switchfold("describe", "hgx_h100", "--env", "X").returncode, 2)
         eight, padded = (self.done("describe", "hgx_h100", "--env", f"NCCL_NVLS_NCHANNELS={n}") for n in ("8", "08"))
         self.assertEqual(eight, padded)
         two, eight = (self.done("describe", "dgx_h100_ndr", "--env", "NONE", "--set", f"/topology/nodes={n}")
                       for n in (2, 8))
         self.assertNotEqual(two, eight)
+
+    def test_a_log_of_calls_tells_the_ranks(self):
+        log = self.folder / "calls.log"
+        log.write_text("n:1:1 [0] NCCL INFO NCCL version 2.19.3+cuda12.3\n"
+                       "n:1:1 [0] NCCL INFO AllReduce: opCount 0 count 262144 datatype 7 op 0 root 0 comm 0x5 [nranks=8] stream 0x5\n"
+                       "n:1:9 [0] NCCL INFO 1048576 Bytes -> Algo 1 proto 0 time 26.7\n")
+        self.assertIn("version 2.19.3+cuda12.3, 8 ranks", self.done("trace", "inspect", log))
 
     def test_a_log_is_held_against_ours(self):
         log = CORPUS / "nccl_log/small.log"
@@ -328,6 +337,26 @@ class Doors(unittest.TestCase):
         pairs = [[word.replace("NODE", "PIX") for word in row] for row in two]
         self.assertIn("GPUs share 2 PCIe switches; l40s_pcie has none", self.described(pairs, "NVIDIA L40S")[1])
         self.assertEqual(self.described(pairs, "Tesla P40")[0]["switches"], 2)
+
+    def test_links_that_differ_between_gpus_are_the_shipped_systems(self):
+        def topology(gpus, links, device="0x2330"):
+            rows = ["<pci busid='0000:%02x:00.0' class='0x030200' device='%s'><gpu dev='%d'>%s</gpu></pci>" % (
+                g + 16, device, g, "".join(f"<{kind} target='0000:{to:02x}:00.0' count='{count}' tclass='{tclass}'/>"
+                                           for kind, to, count, tclass in links(g))) for g in range(gpus)]
+            (self.folder / "topo.xml").write_text(f"<system version='1'><cpu numaid='0'>{''.join(rows)}</cpu></system>")
+            out = self.folder / "topo.json"
+            out.unlink(missing_ok=True)
+            return switchfold("new", "system", "--nccl-topology", self.folder / "topo.xml", "-o", out), out
+        def turned(g, last=4):
+            return [("nvlink", s, (5, 4, 4, 5 if last == 4 else last)[(s + g) % 4], "0x068000") for s in range(4)]
+        made, out = topology(8, turned)
+        self.assertEqual(made.stderr, "")
+        self.assertIn("how a GPU's 18 links are shared among switches is hgx_h100's", out.read_text())
+        wrong, _ = topology(8, lambda g: turned(g, 3 if g == 2 else 4))
+        self.assertIn("has GPUs with 16, 18 links to switches, and those of hgx_h100 have 18", wrong.stderr)
+        made, out = topology(8, lambda g: [("xgmi", p + 16, 1, "0x038000") for p in range(8) if p != g], "0x74a1")
+        self.assertEqual(made.stderr, "")
+        self.assertIn('"lanes": 1', out.read_text())
 
     def test_what_a_topology_lacks_is_asked_for(self):
         smi = CORPUS / "nvidia_smi/two.txt"

@@ -154,6 +154,8 @@ async function check(browser, file, colorScheme, width) {
   await checkCut(page, where);
   await checkOverlaps(page, where);
   await checkAnswer(page, where);
+  const exponents = (await page.locator("main").textContent()).match(/[0-9]e\+[0-9]+ ?[A-Za-z%]*/g);
+  expect(exponents === null, `${where}: a number is written with an exponent: ${exponents}`);
   const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
   const beside = await page.evaluate(() => switchfold.data.stretch?.bars.some((bar) => bar.slowdown === null));
   if (beside && (await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)

@@ -260,10 +260,14 @@ def main():
         entries = {"name": "entries", "pointer": "/system/topology/switch/reduction/entries", "values": [4, 64]}
         three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])
         # Gains over a decade; axes without numbers; a single point.
+        programs = [str(SOURCE / f"configs/programs/{way}_all_reduce.json") for way in ("all_pairs", "ring", "in_switch_ring")]
         far = sweep(folder, "far", axes=[
             {**size, "range": "64 KiB..16 MiB x16"},
-            {"name": "program", "pointer": "/scenarios/0/all_reduce/algorithm", "values": [
-                {"program": str(SOURCE / f"configs/programs/{way}_all_reduce.json")} for way in ("all_pairs", "ring", "in_switch_ring")]}])
+            {"name": "program", "pointer": "/scenarios/0/all_reduce/algorithm/program", "values": programs},
+        ], experiment={
+            "name": "one", "system": str(SOURCE / "configs/systems/hgx_h100.json"),
+            "workload": {"type": "collective", "size": "1 KiB", "ranks": 8},
+            "scenarios": [{"name": "x", "all_reduce": {"algorithm": {"program": programs[0]}}}]})
         names = sweep(folder, "names", root, axes=[algorithm])
         point = sweep(folder, "point", axes=[{"name": "size", "pointer": "/workload/size", "values": ["1 MiB"]}])
         run = folder / "run"

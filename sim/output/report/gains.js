@@ -3,9 +3,9 @@
 // for good is marked.
 "use strict";
 (() => {
-  const { element, section, chart, select, size, factor, factorLabel } = switchfold;
+  const { element, section, chart, select, size, factor, factorLabel, significant } = switchfold;
 
-  const placeText = (axis, value) => (axis.unit === "B" ? size(value) : value.toPrecision(3) + (axis.unit ? ` ${axis.unit}` : ""));
+  const placeText = (axis, value) => (axis.unit === "B" ? size(value) : significant(value, 3) + (axis.unit ? ` ${axis.unit}` : ""));
 
   // A row a point that both have; more is better.
   function gainsOf(base, points, x, metric) {

@@ -2,7 +2,7 @@
 // The report of a run: its answer, what slowed the backward pass and other phases, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, begin, main } = switchfold;
+  const { element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, begin, main, significant } = switchfold;
   // The simulator's own list, with what charts call them.
   let causes = [];
   let causeNames = {};
@@ -74,8 +74,8 @@
     const best = ended.reduce((a, b) => (b.final_loss < a.final_loss ? b : a));
     const same = ended.filter((s) => s.final_loss === best.final_loss);
     return same.length === ended.length && ended.length > 1
-      ? `All scenarios end at the same loss, ${best.final_loss.toPrecision(4)}; a step of ${best.name} takes ${time(best.iteration_us)}.`
-      : `${best.name} ends at the least loss, ${best.final_loss.toPrecision(4)}, with steps of ${time(best.iteration_us)}.`;
+      ? `All scenarios end at the same loss, ${significant(best.final_loss, 4)}; a step of ${best.name} takes ${time(best.iteration_us)}.`
+      : `${best.name} ends at the least loss, ${significant(best.final_loss, 4)}, with steps of ${time(best.iteration_us)}.`;
   }
 
   // Of an exchange of tokens: the library whose dispatch, or only exchange, is fastest.
@@ -138,7 +138,7 @@
     if (value === null || value === undefined) return "-";
     if (f.unit === "share" && decimals > 1) return `${(value * 100).toFixed(decimals)} %`;
     if (f.unit !== "count") return texts[f.unit](value);
-    return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
+    return f.decimals > 3 ? significant(value, 4) : value.toFixed(Math.min(f.decimals, 1));
   };
 
   // "(5.9 to 7.0 ms)": the unit once where both ends have the same.
@@ -348,7 +348,7 @@
           } },
       ],
     }, values, [{ title: "kernel", text: (k) => k.name }, { title: "class", text: (k) => k.class }, { title: "time alone", text: (k) => time(k.isolated_us) },
-      { title: "FLOP/B", text: (k) => k.intensity.toPrecision(3) }, { title: "GFLOP/s", text: (k) => k.gflops.toPrecision(4) }]);
+      { title: "FLOP/B", text: (k) => significant(k.intensity, 3) }, { title: "GFLOP/s", text: (k) => significant(k.gflops, 4) }]);
   }
 
   switchfold.kinds.run = (data) => {

@@ -2,9 +2,9 @@
 // The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main, select } = switchfold;
+  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main, select, significant } = switchfold;
 
-  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v.toPrecision(5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
+  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => significant(v, 5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   // What to draw, from the simulator's own list. Iteration time of a single collective says nothing that its time does not.
@@ -131,7 +131,7 @@
           // What picks among the others overtakes with them.
           if (at && !at.always && other !== "auto")
             marks.push({ place: 4 + 12 * marks.length, [x.field]: at.x, [series.name]: other, short: other,
-              what: `${other} overtakes ${base} at ${x.unit === "B" ? size(at.x) : at.x.toPrecision(3)}` });
+              what: `${other} overtakes ${base} at ${x.unit === "B" ? size(at.x) : significant(at.x, 3)}` });
         }
         const measured = x.unit === "B"
           ? measuredOf(data, part, series).map((m) => ({ ...m, [x.field]: m.size_bytes })).filter((m) => m[metric.key] !== null && m[metric.key] !== undefined)
@@ -196,7 +196,7 @@
 
   function answerOf(data, found, role, failed) {
     const overtaken = found.filter((f) => f.at && f.other.startsWith("in_switch"));
-    const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(3)} on`);
+    const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : significant(f.at.x, 3)} on`);
     const main = overtaken.length > 0
       ? "In-switch reduction is faster than " + overtaken[0].base + " " + overtaken.map((f) => `${where(f)}${f.facet ? ` (${f.facet})` : ""}`).join("; ") + "."
       : `${data.points} point${data.points === 1 ? "" : "s"} over ${data.axes.map((a) => a.name).join(", ")}.`;
@@ -227,7 +227,7 @@
         { title: "where", text: (f) => f.facet || data.name },
         { title: "ahead", text: (f) => f.other },
         { title: "of", text: (f) => f.base },
-        { title: role.x.name, text: (f) => (f.at === null ? "never" : f.at.always ? "always" : role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(4)) },
+        { title: role.x.name, text: (f) => (f.at === null ? "never" : f.at.always ? "always" : role.x.unit === "B" ? size(f.at.x) : significant(f.at.x, 4)) },
       ]));
     }
     const wide = axes.filter((a) => a.values.length > 1);
