@@ -42,8 +42,8 @@ std::filesystem::path find_root(const std::filesystem::path& given) {
         return *found;
     throw ConfigError(
         "configs/systems", "",
-        "is neither in the working folder or one above it nor above the program; expected a "
-        "working folder in the repository, or --root FOLDER where a command has it");
+        "is neither in the working folder or one above it nor above the program; expected --root "
+        "FOLDER, the folder of the repository; commands without it are called within that folder");
 }
 
 }  // namespace switchfold::validation
