@@ -130,6 +130,8 @@ pcie_told(const DescribedMachine& machine, const Base& base, std::vector<std::st
     const auto& own = std::get<PcieTopology>(*base.system.topology);
     const std::string name = base.file.stem().string();
     std::vector<std::string> lines;
+    if (!own.bridges.empty())
+        lines.push_back("\"bridges\": []");
     if (machine.hosts > 1 && !own.root_link)
         notes.push_back(fmt::format(
             "GPUs are on {} processors; {} has one, and no link to another: root_link is to be "
@@ -174,7 +176,7 @@ bool Base::is_of(Fabric fabric) const {
         return std::holds_alternative<DirectTopology>(topology) ||
                (pcie != nullptr && !pcie->bridges.empty());
     case Fabric::kPcie:
-        return pcie != nullptr && pcie->bridges.empty();
+        return pcie != nullptr;
     }
     return false;
 }

@@ -22,6 +22,7 @@ struct Base {
     std::filesystem::path file;
     SystemParams system;
 
+    /// Whether machines so joined may stand on it; bridges between cards can be left out.
     [[nodiscard]] bool is_of(Fabric fabric) const;
 };
 

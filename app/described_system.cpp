@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -127,8 +128,10 @@ const Base* nearest(
     std::size_t gpus) {
     const auto off = [&](const Base& base) {
         const auto count = static_cast<std::int64_t>(build_topology(base.system.topology).gpus());
-        return std::pair(
-            base.system.gpu->name != gpu.name, std::abs(count - static_cast<std::int64_t>(gpus)));
+        const bool bridged = fabric == Fabric::kPcie && base.is_of(Fabric::kDirect);
+        return std::tuple(
+            base.system.gpu->name != gpu.name, bridged,
+            std::abs(count - static_cast<std::int64_t>(gpus)));
     };
     const Base* best = nullptr;
     for (const Base* base : systems)

@@ -331,6 +331,7 @@ class Doors(unittest.TestCase):
         self.assertEqual(self.described(equal(4, "NV6"), "NVIDIA H100 80GB HBM3")[0]["lanes"], 6)
         self.assertIn("dgx2_v100", self.described(equal(16, "NV6"), "Tesla V100-SXM3-32GB")[1])
         self.assertEqual(self.described(equal(2, "PIX"), "NVIDIA L40S")[0]["roots"], 1)
+        self.assertEqual(self.described(equal(2, "PHB"), "NVIDIA H100 NVL")[0]["bridges"], [])
         two = [["X", "NODE", "SYS", "SYS"], ["NODE", "X", "SYS", "SYS"], ["SYS", "SYS", "X", "NODE"], ["SYS", "SYS", "NODE", "X"]]
         self.assertEqual(self.described(two, "NVIDIA L40S")[0]["roots"], 2)
         self.assertIn("GPUs are on 2 processors; rtx3090_pcie_no_p2p has one", self.described(two, "NVIDIA GeForce RTX 3090")[1])
