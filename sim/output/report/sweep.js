@@ -171,10 +171,11 @@
     redraw();
   }
 
+  const pointName = (row, axes) => axes.filter((a) => a.values.length > 1).map((a) => row[a.name]).join(", ");
+
   // Of axes without numbers there are no curves: a bar a point.
   function bars(data, rows, axes, names) {
-    const varied = axes.filter((a) => a.values.length > 1);
-    const nameOf = (row) => varied.map((a) => row[a.name]).join(", ") || data.name;
+    const nameOf = (row) => pointName(row, axes) || data.name;
     const box = section("The points");
     for (const metric of names) {
       const values = rows.filter((r) => typeof r[metric.key] === "number").map((r) => ({ ...r, point: nameOf(r) }));
@@ -194,12 +195,21 @@
     }
   }
 
-  function answerOf(data, found, role, failed) {
+  // The best of points that no axis orders, by the first metric.
+  function bestOf(rows, axes, metric) {
+    const known = rows.filter((r) => typeof r[metric?.key] === "number");
+    if (known.length === 0) return "";
+    const best = known.reduce((a, b) => ((metric.less ? b[metric.key] < a[metric.key] : b[metric.key] > a[metric.key]) ? b : a));
+    const value = `${metric.title.toLowerCase()} ${metric.text(best[metric.key])}`;
+    return known.length === 1 ? `: ${value}` : `; best is ${pointName(best, axes)}, ${value}`;
+  }
+
+  function answerOf(data, found, role, failed, best) {
     const overtaken = found.filter((f) => f.at && f.other.startsWith("in_switch"));
     const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : significant(f.at.x, 3)} on`);
     const main = overtaken.length > 0
       ? "In-switch reduction is faster than " + overtaken[0].base + " " + overtaken.map((f) => `${where(f)}${f.facet ? ` (${f.facet})` : ""}`).join("; ") + "."
-      : `${data.points} point${data.points === 1 ? "" : "s"} over ${data.axes.map((a) => a.name).join(", ")}.`;
+      : `${data.points} point${data.points === 1 ? "" : "s"} over ${data.axes.map((a) => a.name).join(", ")}${best}.`;
     return failed > 0 ? `${main} ${failed} of ${data.points} points failed.` : main;
   }
 
@@ -220,7 +230,7 @@
     if (role.x && names.length > 0) found = curves(data, rows, role, names);
     const mostBars = 200;  // more are not read one by one
     if (!role.x && rows.length > 0 && rows.length <= mostBars) bars(data, rows, axes, names);
-    begin(data.name, answerOf(data, found, role, data.points - data.done));
+    begin(data.name, answerOf(data, found, role, data.points - data.done, role.x ? "" : bestOf(rows, axes, names[0])));
     if (found.length > 0) {
       const box = section("Where one overtakes the other", "By time, from the first size after which it stays ahead; between two sizes on a straight line of logarithms.");
       box.append(table(found, [
