@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/described_system.h"
 
+#include "app/described_fabric.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/named_path.h"
@@ -16,82 +17,13 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <variant>
 #include <vector>
 
 namespace switchfold {
 
 namespace {
-
-/// How the GPUs of a machine are joined.
-enum class Fabric { kSwitched, kMesh, kDirect, kPcie };
-
-std::string_view words_of(Fabric fabric) {
-    switch (fabric) {
-    case Fabric::kSwitched:
-        return "switches";
-    case Fabric::kMesh:
-        return "equal links between all pairs";
-    case Fabric::kDirect:
-        return "links between some pairs";
-    case Fabric::kPcie:
-        return "PCIe alone";
-    }
-    return "?";
-}
-
-/// Lanes of each GPU to every switch, in the switches' order; empty if GPUs differ.
-std::vector<std::uint32_t> lanes_to_switch(const DescribedMachine& machine) {
-    std::map<std::uint32_t, std::map<std::uint32_t, std::uint32_t>> of_gpu;
-    for (const DescribedLink& link : machine.to_switches)
-        of_gpu[link.gpu][link.to] += link.lanes;
-    std::vector<std::uint32_t> lanes;
-    if (of_gpu.size() != machine.gpus.size())
-        return {};
-    for (const auto& [gpu, to] : of_gpu) {
-        std::vector<std::uint32_t> own;
-        for (const auto& [node, count] : to)
-            own.push_back(count);
-        if (!lanes.empty() && own != lanes)
-            return {};
-        lanes = own;
-    }
-    return lanes;
-}
-
-/// The lanes of every pair, if they are equal.
-std::optional<std::uint32_t> lanes_of_pairs(const DescribedMachine& machine) {
-    const std::size_t n = machine.gpus.size();
-    if (n < 2 || machine.to_gpus.size() != n * (n - 1))
-        return {};
-    const std::uint32_t first = machine.to_gpus.front().lanes;
-    return std::ranges::all_of(
-               machine.to_gpus, [&](const DescribedLink& link) { return link.lanes == first; })
-               ? std::optional(first)
-               : std::nullopt;
-}
-
-struct Base {
-    std::filesystem::path file;
-    SystemParams system;
-};
-
-bool is_of(const TopologyParams& topology, Fabric fabric) {
-    switch (fabric) {
-    case Fabric::kSwitched:
-        return std::holds_alternative<SwitchedTopology>(topology);
-    case Fabric::kMesh:
-        return std::holds_alternative<FullMeshTopology>(topology);
-    case Fabric::kDirect:
-        return std::holds_alternative<DirectTopology>(topology) ||
-               (std::holds_alternative<PcieTopology>(topology) &&
-                !std::get<PcieTopology>(topology).bridges.empty());
-    case Fabric::kPcie:
-        return std::holds_alternative<PcieTopology>(topology) &&
-               std::get<PcieTopology>(topology).bridges.empty();
-    }
-    return false;
-}
 
 /// A kind of the machine's GPUs, and the ranks that are of it.
 struct TakenGpu {
@@ -173,6 +105,41 @@ std::vector<Base> shipped_systems() {
     return found;
 }
 
+/// A GPU's name without its memory: "NVIDIA A100 SXM4" of 40 GB and of 80 GB.
+std::string_view without_memory(std::string_view name) {
+    if (!name.ends_with(" GB"))
+        return name;
+    name.remove_suffix(3);
+    return name.substr(0, name.rfind(' '));
+}
+
+/// Those with a GPU that differs in its memory at most.
+std::vector<const Base*> systems_with(const std::vector<Base>& systems, const std::string& gpu) {
+    std::vector<const Base*> found;
+    for (const Base& base : systems)
+        if (without_memory(base.system.gpu->name) == without_memory(gpu))
+            found.push_back(&base);
+    return found;
+}
+
+/// The one so joined with the same GPU, if there is one, whose number of GPUs is nearest.
+const Base* nearest(
+    const std::vector<const Base*>& systems, const GpuParams& gpu, Fabric fabric,
+    std::size_t gpus) {
+    const auto off = [&](const Base& base) {
+        const auto count = static_cast<std::int64_t>(build_topology(base.system.topology).gpus());
+        const bool bridged = fabric == Fabric::kPcie && base.is_of(Fabric::kDirect);
+        return std::tuple(
+            base.system.gpu->name != gpu.name, bridged,
+            std::abs(count - static_cast<std::int64_t>(gpus)));
+    };
+    const Base* best = nullptr;
+    for (const Base* base : systems)
+        if (base->is_of(fabric) && (best == nullptr || off(*base) < off(*best)))
+            best = base;
+    return best;
+}
+
 std::string link_words(const DescribedMachine& machine) {
     if (machine.nics.empty())
         return "none told";
@@ -194,87 +161,24 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
     const std::vector<TakenGpu> kinds = gpus_of_machine(machine, choice, root);
     const GpuParams* const gpu = &kinds.front().gpu;
     const std::vector<Base> systems = shipped_systems();
-    const std::optional<std::uint32_t> mesh = lanes_of_pairs(machine);
-    // nvidia-smi tells the links of a GPU, for every other, whether switches are between or not.
-    const auto has = [&](Fabric fabric) {
-        return std::ranges::any_of(systems, [&](const Base& base) {
-            return base.system.gpu->name == gpu->name && is_of(*base.system.topology, fabric);
-        });
-    };
-    Fabric fabric = Fabric::kPcie;
-    if (!machine.to_switches.empty())
-        fabric = Fabric::kSwitched;
-    else if (mesh)
-        fabric = has(Fabric::kSwitched) ? Fabric::kSwitched
-                 : has(Fabric::kMesh)   ? Fabric::kMesh
-                                        : Fabric::kDirect;
-    else if (!machine.to_gpus.empty())
-        fabric = Fabric::kDirect;
-    const Base* base = nullptr;
-    for (const Base& one : systems) {
-        if (one.system.gpu->name != gpu->name || !is_of(*one.system.topology, fabric))
-            continue;
-        const auto off = [&](const Base& b) {
-            const auto count = static_cast<std::int64_t>(build_topology(b.system.topology).gpus());
-            return std::abs(count - static_cast<std::int64_t>(machine.gpus.size()));
-        };
-        if (base == nullptr || off(one) < off(*base))
-            base = &one;
-    }
+    const std::vector<const Base*> alike = systems_with(systems, gpu->name);
+    const Fabric fabric = fabric_of(machine, alike);
+    const Base* const base = nearest(alike, *gpu, fabric, machine.gpus.size());
     if (base == nullptr)
         throw ConfigError(
             choice.from, "",
             fmt::format(
                 "has {} joined by {}, and no shipped system is like that; expected a system "
-                "written by "
-                "hand over the nearest one (switchfold new system --system NAME)",
+                "written by hand over the nearest one (switchfold new system --system NAME)",
                 gpu->name, words_of(fabric)));
     std::vector<std::string> lines;
     const auto count = machine.gpus.size();
-    lines.push_back(fmt::format("\"gpus\": {}", count));
     std::vector<std::string> notes = machine.notes;
-    if (fabric == Fabric::kSwitched) {
-        std::vector<std::uint32_t> lanes = lanes_to_switch(machine);
-        const auto& own = std::get<SwitchedTopology>(*base->system.topology).lanes_to_switch;
-        std::uint32_t all = 0;
-        std::uint32_t of_base = 0;
-        for (const std::uint32_t l : lanes)
-            all += l;
-        if (mesh && machine.to_switches.empty())
-            all = *mesh;
-        for (const std::uint32_t l : own)
-            of_base += l;
-        if (machine.switches > 0 && !lanes.empty())
-            lines.push_back(fmt::format("\"lanes_to_switch\": {}", Json(lanes).dump()));
-        else if (all == of_base)
-            notes.push_back(fmt::format(
-                "how {} links are shared among switches is {}'s: {} does not say", all,
-                base->file.stem().string(), choice.from));
-        else
-            throw ConfigError(
-                choice.from, "",
-                fmt::format(
-                    "lists {} links of a GPU to switches, but {} has {}, and it does not say how "
-                    "many "
-                    "switches share them; expected an NCCL topology (--nccl-topology) that names "
-                    "the switches",
-                    all, base->file.stem().string(), of_base));
-    } else if (fabric == Fabric::kMesh) {
-        lines.push_back(fmt::format("\"lanes\": {}", *mesh));
-    } else {
-        std::vector<Json> edges;
-        for (const DescribedLink& link : machine.to_gpus)
-            if (link.gpu < link.to)
-                edges.push_back({{"a", link.gpu}, {"b", link.to}, {"lanes", link.lanes}});
-        if (fabric == Fabric::kDirect)
-            lines.push_back(fmt::format(
-                "\"{}\": {}",
-                std::holds_alternative<DirectTopology>(*base->system.topology) ? "edges"
-                                                                               : "bridges",
-                Json(edges).dump()));
-        if (fabric == Fabric::kPcie && machine.hosts > 1)
-            lines.push_back(fmt::format("\"roots\": {}", machine.hosts));
-    }
+    const bool on_boards = std::holds_alternative<BoardsTopology>(*base->system.topology);
+    if (!on_boards)
+        lines.push_back(fmt::format("\"gpus\": {}", count));
+    std::ranges::move(
+        links_told(machine, fabric, *base, choice.from, notes), std::back_inserter(lines));
     std::string text = "{\n";
     text += fmt::format(
         "  \"$schema\": {},\n", Json((choice.schemas / "system.schema.json").string()).dump());
@@ -291,6 +195,10 @@ std::string described_system(const DescribedMachine& machine, const SystemChoice
     text += fmt::format(
         "  \"name\": {},\n",
         Json(choice.name.empty() ? std::string("my_machine") : choice.name).dump());
+    if (base->system.gpu->name != gpu->name)
+        text += fmt::format(
+            "  \"gpu\": {},\n",
+            Json(path_to_write(choice.folder, file_of_gpu(gpu->name, root)).string()).dump());
     if (kinds.size() > 1) {
         OrderedJson others = OrderedJson::array();
         for (std::size_t k = 1; k < kinds.size(); ++k)

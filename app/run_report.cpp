@@ -6,6 +6,7 @@
 #include "core/units.h"
 #include "sim/config/device_params.h"
 #include "sim/config/parameter_units.h"
+#include "sim/kinds/kinds.h"
 #include "sim/output/figures.h"
 #include "sim/output/packed_text.h"
 #include "sim/output/result.h"
@@ -378,6 +379,35 @@ OrderedJson causes_json() {
     return out;
 }
 
+std::string_view word_of(Told told) {
+    switch (told) {
+    case Told::kSteps:
+        return "steps";
+    case Told::kCollective:
+        return "collective";
+    case Told::kExchanges:
+        return "exchanges";
+    case Told::kLoops:
+        return "loops";
+    case Told::kRegions:
+        return "regions";
+    case Told::kSharing:
+        return "sharing";
+    }
+    return "";
+}
+
+/// What the page asks of the kind of workload; a kind of another version is taken for a step.
+OrderedJson workload_json(const std::string& type) {
+    const WorkloadKind* const kind = kind_named(type);
+    const KindFacts facts = kind == nullptr ? KindFacts{} : kind->facts();
+    return {
+        {"told", word_of(facts.told)},
+        {"on_gpus", facts.on_gpus},
+        {"computes", facts.computes},
+        {"has_ranks", facts.has_ranks}};
+}
+
 /// Peak memory bandwidth of the GPUs, or of the device, that compute.
 Bandwidth memory_peak(const std::filesystem::path& file) {
     const Json config = load_json(file);
@@ -400,6 +430,7 @@ OrderedJson run_report_data(const std::filesystem::path& folder) {
     const std::string name = scenario.at("name").get<std::string>();
     constexpr double kGiga = 1e9;
     OrderedJson data{{"kind", "run"}};
+    data["workload"] = workload_json(result.at("workload").at("type").get<std::string>());
     data["stretch"] = worst_stretch(bars_of(kernels, scenario), name);
     data["kernels"] = kernel_names(kernels, name);
     data["counters"] = counters(folder / "counters.csv");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that nothing outside sim/kinds asks which kind a workload is: what differs between kinds is said by WorkloadKind.
+"""Checks that nothing outside sim/kinds, the page of reports included, asks which kind a workload is: WorkloadKind says what differs.
 Prints one line per place that asks, and exits with 1 if there is any.
 
 usage: check_workload_kinds.py [REPOSITORY]
@@ -43,7 +43,7 @@ def sources(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*")):
             name = path.relative_to(root).as_posix()
-            if path.suffix in {".h", ".cpp"} and "/tests/" not in name and not name.startswith(FAMILY + "/"):
+            if path.suffix in {".h", ".cpp", ".js"} and "/tests/" not in name and not name.startswith(FAMILY + "/"):
                 yield name, path.read_text(encoding="utf-8")
 
 
@@ -54,7 +54,7 @@ def problems_of(name, text, kinds):
         (rf"\b(?:get|get_if|holds_alternative)<\s*(?:{structs})\s*>", "asks the variant of workloads"),
         (rf"\bas<\s*(?:{structs})\s*>", "asks a workload for its parameters"),
         (r"\bvisit\([^;]*\bworkload\)", "visits the variant of workloads"),
-        (rf'\btype(?:\(\))?\s*[!=]=\s*"(?:{words})"', "compares the word of a kind"),
+        (rf'\btype(?:\(\))?\s*[!=]==?\s*"(?:{words})"|\.includes\([\w.]*\bworkload\.type\)', "compares the word of a kind"),
         (rf"\b(?:{structs})::kType", "names the word of a kind"),
     ]
     for pattern, what in asks:

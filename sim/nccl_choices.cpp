@@ -189,7 +189,7 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
     for (std::string row; std::getline(in, row);) {
         if (log.version.empty())
             log.version = word_behind(row, "NCCL version ");
-        for (const std::string_view mark : {"nranks ", "nRanks "})
+        for (const std::string_view mark : {"nranks ", "nRanks ", "[nranks="})
             if (const auto ranks = number_at(word_behind(row, mark)); ranks && *ranks < (1U << 20U))
                 log.ranks = std::max(log.ranks, static_cast<std::uint32_t>(*ranks));
         if (const auto nodes = number_at(word_behind(row, "nNodes "));

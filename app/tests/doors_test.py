@@ -148,12 +148,21 @@ class Doors(unittest.TestCase):
         self.assertIn("NCCL INFO AllReduce: 1048576 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..", told)
         self.assertNotIn("NVLS", told)
         self.assertIn("Algo NVLS proto SIMPLE", self.done("describe", "hgx_h100", "--env", "NONE"))
+        # Never faster than a ring inside a machine, but asked for.
+        self.assertIn("AllReduce: 65536 Bytes -> Algo TREE proto LL ", self.done("describe", "hgx_h100", "--env", "NCCL_ALGO=Tree"))
         self.assertEqual(switchfold("describe", "hgx_h100", "--env", "X").returncode, 2)
         eight, padded = (self.done("describe", "hgx_h100", "--env", f"NCCL_NVLS_NCHANNELS={n}") for n in ("8", "08"))
         self.assertEqual(eight, padded)
         two, eight = (self.done("describe", "dgx_h100_ndr", "--env", "NONE", "--set", f"/topology/nodes={n}")
                       for n in (2, 8))
         self.assertNotEqual(two, eight)
+
+    def test_a_log_of_calls_tells_the_ranks(self):
+        log = self.folder / "calls.log"
+        log.write_text("n:1:1 [0] NCCL INFO NCCL version 2.19.3+cuda12.3\n"
+                       "n:1:1 [0] NCCL INFO AllReduce: opCount 0 count 262144 datatype 7 op 0 root 0 comm 0x5 [nranks=8] stream 0x5\n"
+                       "n:1:9 [0] NCCL INFO 1048576 Bytes -> Algo 1 proto 0 time 26.7\n")
+        self.assertIn("version 2.19.3+cuda12.3, 8 ranks", self.done("trace", "inspect", log))
 
     def test_a_log_is_held_against_ours(self):
         log = CORPUS / "nccl_log/small.log"
@@ -300,6 +309,56 @@ class Doors(unittest.TestCase):
         self.assertIn('"gpus": [{"ranks":[1],"gpu":', path.read_text())
         self.assertRegex(self.done("describe", path), "H100.*H200|H200.*H100")
 
+    def described(self, matrix, gpu):
+        """The topology that a matrix becomes, and the file's text."""
+        names = [f"GPU{i}" for i in range(len(matrix))]
+        rows = ["\t" + "\t".join(names)]
+        rows += ["\t".join([name, *(" X " if word == "X" else word for word in row)]) for name, row in zip(names, matrix)]
+        (self.folder / "topo.txt").write_text("\n".join(rows) + "\n")
+        out = self.folder / "described.json"
+        out.unlink(missing_ok=True)
+        self.done("new", "system", "--nvidia-smi", self.folder / "topo.txt", "--gpu", gpu, "-o", out)
+        text = out.read_text()
+        self.done("describe", out)
+        return json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))["topology"], text
+
+    def test_a_matrix_tells_meshes_boards_sockets_and_pcie_switches(self):
+        def equal(n, word):
+            return [["X" if a == b else word for b in range(n)] for a in range(n)]
+        mesh, text = self.described(equal(4, "NV4"), "NVIDIA A100-SXM4-40GB")
+        self.assertEqual(mesh["lanes"], 4)
+        self.assertIn("a100_40gb.json", text)  # that with 80 GB is shipped
+        self.assertEqual(self.described(equal(4, "NV6"), "NVIDIA H100 80GB HBM3")[0]["lanes"], 6)
+        self.assertIn("dgx2_v100", self.described(equal(16, "NV6"), "Tesla V100-SXM3-32GB")[1])
+        self.assertEqual(self.described(equal(2, "PIX"), "NVIDIA L40S")[0]["roots"], 1)
+        self.assertEqual(self.described(equal(2, "PHB"), "NVIDIA H100 NVL")[0]["bridges"], [])
+        two = [["X", "NODE", "SYS", "SYS"], ["NODE", "X", "SYS", "SYS"], ["SYS", "SYS", "X", "NODE"], ["SYS", "SYS", "NODE", "X"]]
+        self.assertEqual(self.described(two, "NVIDIA L40S")[0]["roots"], 2)
+        self.assertIn("GPUs are on 2 processors; rtx3090_pcie_no_p2p has one", self.described(two, "NVIDIA GeForce RTX 3090")[1])
+        pairs = [[word.replace("NODE", "PIX") for word in row] for row in two]
+        self.assertIn("GPUs share 2 PCIe switches; l40s_pcie has none", self.described(pairs, "NVIDIA L40S")[1])
+        self.assertEqual(self.described(pairs, "Tesla P40")[0]["switches"], 2)
+
+    def test_links_that_differ_between_gpus_are_the_shipped_systems(self):
+        def topology(gpus, links, device="0x2330"):
+            rows = ["<pci busid='0000:%02x:00.0' class='0x030200' device='%s'><gpu dev='%d'>%s</gpu></pci>" % (
+                g + 16, device, g, "".join(f"<{kind} target='0000:{to:02x}:00.0' count='{count}' tclass='{tclass}'/>"
+                                           for kind, to, count, tclass in links(g))) for g in range(gpus)]
+            (self.folder / "topo.xml").write_text(f"<system version='1'><cpu numaid='0'>{''.join(rows)}</cpu></system>")
+            out = self.folder / "topo.json"
+            out.unlink(missing_ok=True)
+            return switchfold("new", "system", "--nccl-topology", self.folder / "topo.xml", "-o", out), out
+        def turned(g, last=4):
+            return [("nvlink", s, (5, 4, 4, 5 if last == 4 else last)[(s + g) % 4], "0x068000") for s in range(4)]
+        made, out = topology(8, turned)
+        self.assertEqual(made.stderr, "")
+        self.assertIn("how a GPU's 18 links are shared among switches is hgx_h100's", out.read_text())
+        wrong, _ = topology(8, lambda g: turned(g, 3 if g == 2 else 4))
+        self.assertIn("has GPUs with 16, 18 links to switches, and those of hgx_h100 have 18", wrong.stderr)
+        made, out = topology(8, lambda g: [("xgmi", p + 16, 1, "0x038000") for p in range(8) if p != g], "0x74a1")
+        self.assertEqual(made.stderr, "")
+        self.assertIn('"lanes": 1', out.read_text())
+
     def test_what_a_topology_lacks_is_asked_for(self):
         smi = CORPUS / "nvidia_smi/two.txt"
         for arguments, told in (
@@ -318,7 +377,7 @@ class Doors(unittest.TestCase):
             (self.folder / f"work.{rank}.et").write_bytes(graph)
         (self.folder / "system.json").write_text(json.dumps({
             "scheduling-policy": "LIFO", "endpoint-delay": 10, "all-reduce-implementation": ["direct"],
-            "all-gather-implementation": ["halvingDoubling"], "local-mem-bw": 1600, "peak-perf": 312}))
+            "all-gather-implementation": ["halvingDoubling"], "local-mem-bw": 1600, "peak-perf": 312, "roofline-enabled": 1}))
         for shape in ("Ring", "FullyConnected", "Switch"):
             (self.folder / "network.yml").write_text(
                 f"# a network\ntopology: [ {shape} ]\nnpus_count: [ 4 ]  # of NPUs\nbandwidth: [ 50.0 ]\nlatency: [ 500.0 ]\n")
@@ -327,6 +386,7 @@ class Doors(unittest.TestCase):
                       "--workload", self.folder / "work", "-o", out)
             text = out.read_text()
             self.assertIn('// No counterpart: endpoint-delay 10', text)
+            self.assertIn("// No counterpart: roofline-enabled: compute nodes without a duration take", text)
             self.assertIn('// No counterpart: all-gather-implementation halvingDoubling: runs as auto', text)
             self.assertIn('"peak": "1600 GB/s"', text)
             told = json.loads(self.done("run", out, "--json"))

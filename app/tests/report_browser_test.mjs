@@ -85,15 +85,17 @@ async function checkAnswer(page, where) {
   expect(names.length < 2 || names.some((name) => answer.includes(name)), `${where}: the sentence names no scenario: ${answer}`);
 }
 
-// The format of shares tells ticks apart over any range, not only those that happen to be drawn.
+// The labels of shares tell ticks apart over any range, not only those that happen to be drawn.
 async function checkShares(page, where) {
   const repeated = await page.evaluate(() => {
+    const label = new Function("datum", "format", `return ${switchfold.percentLabel}`);
+    const textOf = (value) => label({ value, label: "x" }, (number, how) => vega.defaultLocale().format(how)(number));
     for (let power = -7; power <= 1; ++power)
       for (let low = 0; low < 30; ++low)
         for (let high = low + 1; high < 31; ++high)
           for (const count of [4, 10, 20]) {
             const ticks = vega.scale("linear")().domain([low * 10 ** power / 7, high * 10 ** power / 7]).ticks(count);
-            const texts = ticks.map(vega.defaultLocale().format(switchfold.percentLabel));
+            const texts = ticks.map(textOf);
             if (new Set(texts).size < texts.length) return texts;
           }
     return null;
@@ -152,6 +154,8 @@ async function check(browser, file, colorScheme, width) {
   await checkCut(page, where);
   await checkOverlaps(page, where);
   await checkAnswer(page, where);
+  const exponents = (await page.locator("main").textContent()).match(/[0-9]e\+[0-9]+ ?[A-Za-z%]*/g);
+  expect(exponents === null, `${where}: a number is written with an exponent: ${exponents}`);
   const stretch = page.locator("figure[aria-label^='Kernels and collectives'] svg.marks path[fill='#56b4e9']");
   const beside = await page.evaluate(() => switchfold.data.stretch?.bars.some((bar) => bar.slowdown === null));
   if (beside && (await page.locator("figure[aria-label^='Kernels and collectives']").count()) > 0)

@@ -259,6 +259,17 @@ def main():
         sizes = sweep(folder, "sizes", root, axes=[algorithm, size])
         entries = {"name": "entries", "pointer": "/system/topology/switch/reduction/entries", "values": [4, 64]}
         three = sweep(folder, "three", axes=[entries, algorithm, {**size, "range": "1 KiB..1 MiB x32"}])
+        # Gains over a decade; axes without numbers; a single point.
+        programs = [str(SOURCE / f"configs/programs/{way}_all_reduce.json") for way in ("all_pairs", "ring", "in_switch_ring")]
+        far = sweep(folder, "far", axes=[
+            {**size, "range": "64 KiB..16 MiB x16"},
+            {"name": "program", "pointer": "/scenarios/0/all_reduce/algorithm/program", "values": programs},
+        ], experiment={
+            "name": "one", "system": str(SOURCE / "configs/systems/hgx_h100.json"),
+            "workload": {"type": "collective", "size": "1 KiB", "ranks": 8},
+            "scenarios": [{"name": "x", "all_reduce": {"algorithm": {"program": programs[0]}}}]})
+        names = sweep(folder, "names", root, axes=[algorithm])
+        point = sweep(folder, "point", axes=[{"name": "size", "pointer": "/workload/size", "values": ["1 MiB"]}])
         run = folder / "run"
         subprocess.run(
             [PROGRAM, "run", SOURCE / "configs/experiments/example.json", "--out", run],
@@ -270,7 +281,7 @@ def main():
         subprocess.run([PROGRAM, "run", SOURCE / "configs/experiments/autoencoder_on_phi.json", "--out", regions],
                        check=True, capture_output=True)
         shared = shared_machine(folder)
-        subprocess.run([PROGRAM, "report", three, run, plans, regions, shared], check=True, capture_output=True)
+        subprocess.run([PROGRAM, "report", three, far, names, point, run, plans, regions, shared], check=True, capture_output=True)
         many = runs_over_many_steps(folder)
         subprocess.run([PROGRAM, "report", *many], check=True, capture_output=True)
         check_first_tables(many)
@@ -284,12 +295,12 @@ def main():
         subprocess.run([PROGRAM, "report", sizes, "--data", measured(folder)], check=True, capture_output=True)
         page = (sizes / "report.html").read_text(encoding="utf-8")
         assert '"table":"made_up"' in page, "the measured points are not in the page"
-        for page in (sizes, three, run, plans, regions, shared, *many):
+        for page in (sizes, three, far, names, point, run, plans, regions, shared, *many):
             assert (page / "report.html").stat().st_size < MOST_BYTES, f"{page.name}: the page is too large"
         shots = pathlib.Path(sys.argv[4]) if len(sys.argv) > 4 else folder
         return subprocess.run(
             ["node", pathlib.Path(__file__).with_name("report_browser_test.mjs"), MODULES, chromium, shots,
-             *(f / "report.html" for f in (sizes, three, run, plans, regions, shared, *many))],
+             *(f / "report.html" for f in (sizes, three, far, names, point, run, plans, regions, shared, *many))],
             check=False,
         ).returncode
 

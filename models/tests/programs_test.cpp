@@ -162,6 +162,11 @@ TEST(Programs, MistakesAreToldWithTheirPointers) {
               [{"do": "receive_reduce_copy", "chunk": 0}, {"do": "send", "chunk": 0}]}]})"),
         "p.json: /blocks/0/steps/0: receive_reduce_copy at rank 0: it never ends, since it waits "
         "for rank 3, which sends nothing more; expected no deadlock (of 4 ranks)");
+    EXPECT_EQ(
+        why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
+            [{"steps": [{"do": "copy", "from": 0, "to": {"scratch": 0}}]}]})"),
+        "p.json: /blocks/0/steps/0/to/scratch: is a place in the scratch of rank 0, which has "
+        "none; expected the program to say how many chunks it has, such as \"scratch\": 1");
     const std::string twice = why_wrong(R"({"collective": "all_reduce", "chunks": 1, "blocks":
             [{"receive": "(r - 1) % n", "send": "(r + 1) % n", "steps":
               [{"do": "send", "chunk": 0}, {"do": "receive_reduce_copy", "chunk": 0},
@@ -209,6 +214,11 @@ TEST(Programs, MscclIsReadAndItsMistakesTold) {
         why_wrong(msccl_with(R"(dstoff="1" cnt)", R"(dstoff="7" cnt)"), "p.xml"),
         "p.xml: /algo/gpu[0]/tb[0]/step[2]: has dstoff 7, but o has 2 chunks; expected a "
         "number below that");
+    EXPECT_EQ(
+        why_wrong(
+            msccl_with(R"(dstbuf="o" dstoff="1" cnt)", R"(dstbuf="s" dstoff="0" cnt)"), "p.xml"),
+        "p.xml: /algo/gpu[0]/tb[0]/step[2]: has dstbuf \"s\", but rank 0 has no scratch; expected "
+        "its <gpu> to say how many chunks it has (s_chunks)");
     EXPECT_EQ(
         why_wrong(msccl_with(R"(type="r")", R"(type="rx")"), "p.xml"),
         "p.xml: /algo/gpu[0]/tb[0]/step[2]: has type \"rx\", did you mean \"r\"?; expected one "
@@ -397,16 +407,17 @@ TEST(Programs, TakeAsLongAsTheBuiltInOnes) {
         }
 }
 
-TEST(Programs, ARingTakesAsLongAsTheBuiltInOneAcrossMachines) {
+TEST(Programs, RingsTakeAsLongAsTheBuiltInOnesAcrossMachines) {
     const Topology cluster = TestMachine::cluster(2, 4);
     CollectivePolicy ring;
     ring.algorithm = Algorithm::kRing;
-    for (const std::uint64_t bytes : {256ULL << 10U, 32ULL << 20U}) {
-        const double file = microseconds_of(
-            cluster, CollectiveKind::kAllReduce, policy_of(shipped("ring_all_reduce")), bytes);
-        const double own = microseconds_of(cluster, CollectiveKind::kAllReduce, ring, bytes);
-        EXPECT_NEAR(file / own, 1, 0.02) << bytes;
-    }
+    for (const char* name : {"ring_all_reduce", "broadcast_chain"})
+        for (const std::uint64_t bytes : {256ULL << 10U, 32ULL << 20U}) {
+            const double file =
+                microseconds_of(cluster, kind_of(name), policy_of(shipped(name)), bytes);
+            const double own = microseconds_of(cluster, kind_of(name), ring, bytes);
+            EXPECT_NEAR(file / own, 1, 0.02) << name << " of " << bytes;
+        }
 }
 
 TEST(Programs, AnEngineRefusesWhatTheRanksCannotRun) {

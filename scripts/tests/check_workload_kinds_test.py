@@ -61,6 +61,8 @@ class CheckWorkloadKinds(unittest.TestCase):
     def test_no_word_is_compared(self):
         self.wrong('if (w.type == "game")\n', "compares the word")
         self.wrong('return result.workload.type != "shared";\n', "compares the word", "app/run.cpp")
+        self.wrong('if (data.workload.type === "toy") return;\n', "compares the word", "sim/output/report/run.js")
+        self.wrong('return ["toys"].includes(data.workload.type);\n', "compares the word", "sim/output/report/run.js")
         self.wrong("w.type = GameParams::kType;\n", "names the word")
 
     def test_only_folders_of_one_kind_ask_for_it(self):

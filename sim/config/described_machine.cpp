@@ -21,8 +21,6 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::uint32_t kMostGpus = 1024;
-constexpr std::uint32_t kMostLanes = 1024;
 constexpr std::string_view kSwitchClass = "0x068000";
 
 struct Device {
@@ -161,11 +159,12 @@ private:
     }
 
     void add_gpu(const XmlElement& gpu, const XmlElement* device) {
-        if (gpus_.size() == kMostGpus)
+        if (gpus_.size() == kMostDescribedGpus)
             fail(
-                gpu,
-                fmt::format("is GPU number {}; expected at most {}", kMostGpus + 1, kMostGpus));
-        Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostGpus - 1)};
+                gpu, fmt::format(
+                         "is GPU number {}; expected at most {}", kMostDescribedGpus + 1,
+                         kMostDescribedGpus));
+        Gpu found{&gpu, {}, {}, number(gpu, "dev", kMostDescribedGpus - 1)};
         if (device != nullptr) {
             if (const std::string* bus = device->attribute("busid"))
                 found.bus = *bus;
@@ -185,6 +184,11 @@ private:
         machine_.nics.push_back(static_cast<double>(number(net, "speed", kMostMegabits)) * 1e6);
     }
 
+    /// RCCL calls its links by their own name.
+    static bool is_link(const XmlElement& element) {
+        return element.name == "nvlink" || element.name == "xgmi";
+    }
+
     void number_gpus() {
         std::ranges::stable_sort(gpus_, {}, &Gpu::number);
         std::map<std::string, std::uint32_t> gpu_at;
@@ -201,26 +205,27 @@ private:
         for (const Gpu& gpu : gpus_)
             for (const XmlElement& link : gpu.element->children)
                 if (const std::string* target = link.attribute("target");
-                    link.name == "nvlink" && target != nullptr && !gpu_at.contains(*target))
+                    is_link(link) && target != nullptr && !gpu_at.contains(*target))
                     switches.insert(*target);
         // In virtual machines switches are not seen: one stands for all.
         const bool hidden = switches.size() == 1 && (*switches.begin()).starts_with("fff");
         machine_.switches = hidden ? 0 : static_cast<std::uint32_t>(switches.size());
         for (std::uint32_t i = 0; i < gpus_.size(); ++i)
             for (const XmlElement& link : gpus_[i].element->children) {
-                if (link.name != "nvlink")
+                if (!is_link(link))
                     continue;
                 const std::string* target = link.attribute("target");
                 if (target == nullptr)
                     fail(
                         link,
                         "has no attribute target; expected the bus address of a GPU or a switch");
-                const auto lanes = static_cast<std::uint32_t>(number(link, "count", kMostLanes));
+                const auto lanes =
+                    static_cast<std::uint32_t>(number(link, "count", kMostDescribedLanes));
                 const auto peer = gpu_at.find(*target);
                 const std::string* kind = link.attribute("tclass");
                 if (peer == gpu_at.end() && kind != nullptr && *kind != kSwitchClass)
                     machine_.notes.push_back(fmt::format(
-                        "GPU {} has {} NVLinks to {}, which is not a GPU of the file (class {}); "
+                        "GPU {} has {} links to {}, which is not a GPU of the file (class {}); "
                         "they are left out",
                         i, lanes, *target, *kind));
                 else if (peer != gpu_at.end())
@@ -239,31 +244,6 @@ private:
     std::vector<Gpu> gpus_;
 };
 
-/// "GPU3" -> 3.
-std::optional<std::uint32_t> gpu_number(std::string_view word) {
-    if (!word.starts_with("GPU"))
-        return {};
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(word.data() + 3, word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size() || value >= kMostGpus)
-        return {};
-    return value;
-}
-
-/// Without the escape sequences that nvidia-smi underlines its header with.
-std::string plain(const std::string& text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '\x1b') {
-            out += text[i];
-            continue;
-        }
-        while (i < text.size() && std::isalpha(static_cast<unsigned char>(text[i])) == 0)
-            ++i;
-    }
-    return out;
-}
-
 }  // namespace
 
 std::string gpu_of_device(std::uint32_t device) {
@@ -273,71 +253,6 @@ std::string gpu_of_device(std::uint32_t device) {
 
 DescribedMachine read_nccl_topology(const std::filesystem::path& file) {
     return NcclTopologyReader(file).run(load_xml(file));
-}
-
-DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
-    const std::string text = plain(read_small_text(file, "the output of nvidia-smi topo -m"));
-    DescribedMachine machine;
-    std::vector<std::string> columns;
-    std::istringstream lines(text);
-    std::uint32_t line = 0;
-    std::set<std::string> processors;
-    std::vector<DescribedLink> nvlinks;
-    for (std::string row; std::getline(lines, row);) {
-        ++line;
-        const auto fail = [&](const std::string& what) {
-            throw ConfigError(file.string(), fmt::format("line {}", line), what);
-        };
-        const std::vector<std::string> words = split_words(row);
-        if (words.empty() || !gpu_number(words.front())) {
-            if (!words.empty() && words.front().starts_with("NIC") && words.size() > 2 &&
-                !words.front().ends_with(":") && !columns.empty())
-                machine.nics.push_back(0);
-            continue;
-        }
-        if (columns.empty()) {
-            for (const std::string& word : words)
-                if (gpu_number(word))
-                    columns.push_back(word);
-            continue;
-        }
-        const std::uint32_t gpu = *gpu_number(words.front());
-        if (gpu != machine.gpus.size())
-            fail(fmt::format("is the row of GPU {}; expected GPU {}", gpu, machine.gpus.size()));
-        if (words.size() < 1 + columns.size())
-            fail(fmt::format(
-                "has {} cells; expected one for each of {} GPUs", words.size() - 1,
-                columns.size()));
-        machine.gpus.emplace_back();
-        for (std::uint32_t to = 0; to < columns.size(); ++to) {
-            const std::string& way = words[1 + to];
-            if ((way == "X") != (to == gpu))
-                fail(fmt::format("has {} in column {}; expected X on the diagonal", way, to + 1));
-            if (way == "SYS" || way == "NODE" || way == "PHB" || way == "PXB" || way == "PIX" ||
-                way == "PSB" || way == "X")
-                continue;
-            const auto lanes = way.starts_with("NV") ? way.substr(2) : std::string();
-            std::uint32_t count = 0;
-            const auto [end, error] =
-                std::from_chars(lanes.data(), lanes.data() + lanes.size(), count);
-            if (lanes.empty() || error != std::errc() || end != lanes.data() + lanes.size() ||
-                count > kMostLanes)
-                fail(fmt::format(
-                    "has {} in column {}; expected NV and a number, or X, SYS, NODE, PHB, PXB or "
-                    "PIX",
-                    way, to + 1));
-            nvlinks.push_back({gpu, to, count});
-        }
-    }
-    if (machine.gpus.empty() || machine.gpus.size() != columns.size())
-        throw ConfigError(
-            file.string(), "/",
-            fmt::format(
-                "has {} rows of GPUs and {} columns; expected the whole output of nvidia-smi topo "
-                "-m",
-                machine.gpus.size(), columns.size()));
-    machine.to_gpus = std::move(nvlinks);
-    return machine;
 }
 
 void add_lspci(DescribedMachine& machine, const std::filesystem::path& file) {

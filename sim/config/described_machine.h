@@ -8,6 +8,9 @@
 
 namespace switchfold {
 
+constexpr std::uint32_t kMostDescribedGpus = 1024;
+constexpr std::uint32_t kMostDescribedLanes = 1024;  ///< of a pair
+
 /// NVLinks from one GPU to another, or to a switch.
 struct DescribedLink {
     std::uint32_t gpu = 0;
@@ -20,9 +23,11 @@ struct DescribedMachine {
     std::vector<std::string> gpus;  ///< names, as their device or the file says; empty: unknown
     std::vector<DescribedLink> to_gpus;
     std::vector<DescribedLink> to_switches;
-    std::uint32_t switches = 0;  ///< 0 with to_switches: it does not tell them apart
-    std::uint32_t hosts = 1;     ///< processors that GPUs hang on
-    std::vector<double> nics;    ///< of network interfaces: bits a second; 0: unknown
+    std::uint32_t switches = 0;       ///< 0 with to_switches: it does not tell them apart
+    bool switches_hidden = false;     ///< links to GPUs may go by switches
+    std::uint32_t hosts = 0;          ///< processors that GPUs hang on; 0: unknown
+    std::uint32_t pcie_switches = 0;  ///< that equal parts of the GPUs share; 0: unknown, or none
+    std::vector<double> nics;         ///< of network interfaces: bits a second; 0: unknown
     bool amd_host = false;
     std::vector<std::string> notes;  ///< what could not be told
 };

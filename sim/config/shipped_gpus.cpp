@@ -49,6 +49,22 @@ std::size_t common_words(const std::string& name, std::string_view stated) {
     return count;
 }
 
+/// What a GPU is mounted on, as far as its name says: sxm, pcie, nvl.
+std::string_view board_of(std::string_view name) {
+    const std::string text = lower(name);
+    for (const std::string_view board : {"sxm", "pcie", "nvl"})
+        if (contains(text, board))
+            return board;
+    return {};
+}
+
+/// Whether no name says another board than the other.
+bool may_be_one_board(std::string_view a, std::string_view b) {
+    const std::string_view of_a = board_of(a);
+    const std::string_view of_b = board_of(b);
+    return of_a.empty() || of_b.empty() || of_a == of_b;
+}
+
 }  // namespace
 
 std::string_view gpu_model(std::string_view name) {
@@ -97,7 +113,7 @@ best_description(const std::vector<GpuParams>& gpus, const StatedGpu& stated) {
     std::size_t most = 0;
     for (const GpuParams& gpu : gpus)
         if (const std::size_t words = common_words(gpu.name, stated.name);
-            describes(gpu, stated) && words > most) {
+            describes(gpu, stated) && may_be_one_board(gpu.name, stated.name) && words > most) {
             best = &gpu;
             most = words;
         }

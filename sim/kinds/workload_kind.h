@@ -21,6 +21,9 @@ struct PlanParams;
 struct RunOptions;
 struct ScenarioResult;
 
+/// What a report tells of a run first.
+enum class Told { kSteps, kCollective, kExchanges, kLoops, kRegions, kSharing };
+
 /// What a kind of workload is, in one row.
 struct KindFacts {
     std::string_view name;       ///< its "type" in experiments and results
@@ -30,6 +33,7 @@ struct KindFacts {
     bool has_ranks = true;       ///< that reports count
     bool has_rank_timelines = true;
     std::string_view measured_as = {};  ///< in tables of measured steps; empty: in none
+    Told told = Told::kSteps;
 };
 
 /// A file that a workload names, with the pointer: "/table".

@@ -43,7 +43,7 @@ std::filesystem::path find_root(const std::filesystem::path& given) {
     throw ConfigError(
         "configs/systems", "",
         "is neither in the working folder or one above it nor above the program; expected --root "
-        "FOLDER, the folder of the repository");
+        "FOLDER, the folder of the repository; commands without it are called within that folder");
 }
 
 }  // namespace switchfold::validation

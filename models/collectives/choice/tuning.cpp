@@ -216,9 +216,10 @@ CollectiveConfig choose_collective(
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree}) {
         if (!automatic && policy.algorithm != algorithm)
             continue;
-        // Inside one machine NCCL's tree is a chain, which is never faster than the ring; only
-        // all-reduces have trees.
-        if (algorithm == Algorithm::kTree && (!all_reduce || (automatic && machine.machines == 1)))
+        // Inside one machine NCCL's tree is a chain, which is never faster than the ring and runs
+        // where rings are not allowed; only all-reduces have trees.
+        const bool slower = automatic && machine.machines == 1 && words.allows(Algorithm::kRing);
+        if (algorithm == Algorithm::kTree && (!all_reduce || slower))
             continue;
         for (const Protocol protocol : {Protocol::kLl, Protocol::kLl128, Protocol::kSimple}) {
             if ((only != Protocol::kAuto && only != protocol) || !words.allows(protocol))

@@ -413,9 +413,15 @@ private:
             return program_.input_at(rank) +
                    static_cast<std::uint32_t>(
                        number(json.begin().value(), at, 0, std::int64_t{program_.inputs()} - 1));
-        return program_.scratch_at() +
-               static_cast<std::uint32_t>(number(
-                   json.begin().value(), at, 0, std::int64_t{program_.ranks[rank].scratch} - 1));
+        const std::uint32_t places = program_.ranks[rank].scratch;
+        if (places == 0)
+            fail(
+                at, fmt::format(
+                        "is a place in the scratch of rank {}, which has none; expected the "
+                        "program to say how many chunks it has, such as \"scratch\": 1",
+                        rank));
+        return program_.scratch_at() + static_cast<std::uint32_t>(number(
+                                           json.begin().value(), at, 0, std::int64_t{places} - 1));
     }
 
     void resolve(RankProgram& own, const Wait& wait) {

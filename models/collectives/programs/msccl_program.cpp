@@ -263,6 +263,12 @@ private:
         } else {
             fail(step, fmt::format("has {} \"{}\"; expected i, o or s", buffer, name));
         }
+        if (places == 0)
+            fail(
+                step, fmt::format(
+                          "has {} \"s\", but rank {} has no scratch; expected its <gpu> to say how "
+                          "many chunks it has (s_chunks)",
+                          buffer, rank));
         if (at >= places)
             fail(
                 step, fmt::format(

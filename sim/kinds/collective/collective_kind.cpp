@@ -42,7 +42,11 @@ private:
 
 class CollectiveOfRanks final : public GraphKind {
 public:
-    CollectiveOfRanks() : GraphKind({.name = CollectiveWorkloadParams::kType, .computes = false}) {}
+    CollectiveOfRanks() :
+        GraphKind(
+            {.name = CollectiveWorkloadParams::kType,
+             .computes = false,
+             .told = Told::kCollective}) {}
 
     [[nodiscard]] std::vector<ScenarioParams>
     default_scenarios(const Experiment& experiment) const override {

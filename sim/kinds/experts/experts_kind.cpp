@@ -110,7 +110,9 @@ private:
 
 class ExpertsKind final : public GraphKind {
 public:
-    ExpertsKind() : GraphKind({.name = ExpertsWorkloadParams::kType, .computes = false}) {}
+    ExpertsKind() :
+        GraphKind(
+            {.name = ExpertsWorkloadParams::kType, .computes = false, .told = Told::kExchanges}) {}
 
     [[nodiscard]] std::vector<ScenarioParams>
     default_scenarios(const Experiment& /*experiment*/) const override {

@@ -211,7 +211,10 @@ private:
 class KernelBesideCollectiveKind final : public GraphKind {
 public:
     KernelBesideCollectiveKind() :
-        GraphKind({.name = KernelBesideCollectiveParams::kType, .shares_machine = false}) {}
+        GraphKind(
+            {.name = KernelBesideCollectiveParams::kType,
+             .shares_machine = false,
+             .told = Told::kLoops}) {}
 
     [[nodiscard]] std::vector<ScenarioParams>
     default_scenarios(const Experiment& experiment) const override {

@@ -102,7 +102,8 @@ public:
              .on_gpus = false,
              .shares_machine = false,
              .has_ranks = false,
-             .has_rank_timelines = false}) {}
+             .has_rank_timelines = false,
+             .told = Told::kRegions}) {}
 
     /// The device exists and has what the workload uses, and nothing of GPUs is given.
     void check(const Experiment& experiment, ParamChecker& checker) const override {

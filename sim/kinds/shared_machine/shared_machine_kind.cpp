@@ -12,7 +12,11 @@ namespace {
 class SharedMachineKind final : public WorkloadKind {
 public:
     SharedMachineKind() :
-        WorkloadKind({.name = "shared", .shares_machine = false, .has_rank_timelines = false}) {}
+        WorkloadKind(
+            {.name = "shared",
+             .shares_machine = false,
+             .has_rank_timelines = false,
+             .told = Told::kSharing}) {}
 
     void check(const Experiment& experiment, ParamChecker& checker) const override {
         check_on_gpus(experiment, checker);

@@ -94,13 +94,19 @@ const switchfold = (() => {
   const ready = [];
   dark.addEventListener("change", () => drawn.forEach(embed));
 
+  // Digits that count, without an exponent where the number is large.
+  function significant(value, digits) {
+    const text = value.toPrecision(digits);
+    return text.includes("e+") ? String(Math.round(value)) : text;
+  }
+
   function time(us, digits = 4) {
     if (us === null || us === undefined) return "-";
     if (us === 0) return "0 us";
-    if (us >= 1e6) return (us / 1e6).toPrecision(digits) + " s";
-    if (us >= 1e4) return (us / 1e3).toPrecision(digits) + " ms";
+    if (us >= 1e6) return significant(us / 1e6, digits) + " s";
+    if (us >= 1e4) return significant(us / 1e3, digits) + " ms";
     // What lasts less than a nanosecond is a rounding of the simulator's picoseconds.
-    return (us < 1 ? Number(us.toFixed(3)) : us.toPrecision(digits)) + " us";
+    return (us < 1 ? Number(us.toFixed(3)) : significant(us, digits)) + " us";
   }
   // For axes of up to `us`.
   function timeUnit(us) {
@@ -111,11 +117,14 @@ const switchfold = (() => {
     const units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let unit = 0;
     for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
-    return (Number.isInteger(bytes) ? bytes : bytes.toPrecision(3)) + " " + units[unit];
+    return (Number.isInteger(bytes) ? bytes : significant(bytes, 3)) + " " + units[unit];
   }
   const percent = (share) => (share === null || share === undefined ? "-" : (share * 100).toFixed(1).replace(/^-0\.0$/, "0.0") + " %");
-  // Of axes and legends: as many digits as tell two ticks apart, whatever the range.
-  const percentLabel = "~p";
+  // Vega's expressions for labels of axes and legends. They have digits enough for any two ticks: how many a format
+  // without a number takes follows from a difference that rounding may halve (0.12 - 0.02 makes 12 % another 10 %).
+  const label = (value, unit = "") => `datum.label === '' ? '' : format(${value}, ',.6~r') + '${unit}'`;
+  const percentLabel = label("datum.value * 100", "%");
+  const factorLabel = label("datum.value", "x");
   // Vega's expression for an axis of bytes.
   const sizeLabel =
     "datum.value >= 1073741824 ? datum.value/1073741824 + ' GiB' : datum.value >= 1048576 ? datum.value/1048576 + " +
@@ -145,7 +154,7 @@ const switchfold = (() => {
   }
 
   const factor = (value) => (value === null || value === undefined ? "-" : value.toFixed(2) + "x");
-  const api = { data, main, ready, element, section, table, chart, fit, time, timeUnit, size, percent, percentLabel, factor, sizeLabel, begin, contents, whiskers, kinds: {} };
+  const api = { data, main, ready, element, section, table, chart, fit, significant, time, timeUnit, size, percent, percentLabel, factorLabel, factor, sizeLabel, begin, contents, whiskers, kinds: {} };
   api.draw = () => api.kinds[data.kind](data);
   return api;
 })();

@@ -3,9 +3,9 @@
 // for good is marked.
 "use strict";
 (() => {
-  const { element, section, chart, select, size, factor } = switchfold;
+  const { element, section, chart, select, size, factor, factorLabel, significant } = switchfold;
 
-  const placeText = (axis, value) => (axis.unit === "B" ? size(value >= 1024 ? Number(value.toPrecision(3)) : Math.round(value)) : value.toPrecision(3) + (axis.unit ? ` ${axis.unit}` : ""));
+  const placeText = (axis, value) => (axis.unit === "B" ? size(value) : significant(value, 3) + (axis.unit ? ` ${axis.unit}` : ""));
 
   // A row a point that both have; more is better.
   function gainsOf(base, points, x, metric) {
@@ -40,10 +40,12 @@
       if (at && !at.always) marks.push({ [series.name]: name, [x.field]: at.x, gain: 1, label: placeText(x, at.x), what: `${name} is ahead of ${base} from ${placeText(x, at.x)} on` });
     }
     if (values.length === 0) return;
-    const most = Math.max(...values.map((v) => v.gain));
-    const least = Math.min(...values.map((v) => v.gain));
+    const ends = values.flatMap((v) => [v.gain, v.low ?? v.gain, v.high ?? v.gain, 1]);
+    const [least, most] = [Math.min(...ends), Math.max(...ends)];
+    // A whole decade beyond the last value would be empty.
+    const scale = most / least > 6 ? { type: "log", domain: [least / 1.1, most * 1.1], nice: false } : { type: "linear", zero: false };
     const xs = tools.xEncoding(x);
-    const y = { type: "quantitative", title: `gain over ${base}`, scale: { zero: false, type: most / least > 6 ? "log" : "linear" }, axis: { format: "~g", labelExpr: "datum.label + 'x'" } };
+    const y = { type: "quantitative", title: `gain over ${base}`, scale, axis: { labelExpr: factorLabel } };
     const color = { field: series.name, type: "nominal", title: series.name, sort: null, scale: { domain: series.values.map((v) => v.label) }, legend: { orient: "bottom" } };
     const whiskers = values.filter((v) => v.low !== null);
     const tooltip = [{ field: series.name, type: "nominal" }, { field: x.name, type: "nominal" }, { field: "gain", type: "quantitative", format: ".3~g" },

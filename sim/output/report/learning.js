@@ -2,7 +2,7 @@
 // What the schedule does to the loss: against steps, against simulated time, and how far weights are from their target.
 "use strict";
 (() => {
-  const { section, chart } = switchfold;
+  const { section, chart, significant } = switchfold;
 
   function curves(box, title, values, field, axis) {
     const x = { field, type: "quantitative", title: axis };
@@ -18,7 +18,7 @@
               { field: "loss", type: "quantitative", format: ".4~g" }] } },
       ],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "step", text: (v) => String(v.step) },
-      { title: "ms", text: (v) => v.ms.toPrecision(4) }, { title: "loss", text: (v) => v.loss.toPrecision(4) }]);
+      { title: "ms", text: (v) => significant(v.ms, 4) }, { title: "loss", text: (v) => significant(v.loss, 4) }]);
   }
 
   function distances(box, learned) {
@@ -38,7 +38,7 @@
         tooltip: [{ field: "scenario" }, { field: "stage" }, { field: "weights" }, { field: "rmse", type: "quantitative", format: ".3~g" }],
       },
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "stage", text: (v) => String(v.stage) },
-      { title: "weights", text: (v) => v.weights }, { title: "distance", text: (v) => v.rmse.toPrecision(3) }]);
+      { title: "weights", text: (v) => v.weights }, { title: "distance", text: (v) => significant(v.rmse, 3) }]);
   }
 
   // Ratios to the same seeds of another scenario; the interval has 1 where the two do not differ.
@@ -64,7 +64,7 @@
         ],
       },
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "of", text: (v) => v.of },
-      { title: "ratio", text: (v) => v.ratio.toPrecision(4) }, { title: "+-", text: (v) => v.half.toPrecision(2) }]);
+      { title: "ratio", text: (v) => significant(v.ratio, 4) }, { title: "+-", text: (v) => significant(v.half, 2) }]);
   }
 
   switchfold.learning = (scenarios) => {

@@ -2,7 +2,7 @@
 // The map of the machine: nodes and links, links coloured by their load at a moment that a slider chooses.
 "use strict";
 (() => {
-  const { element, table, later, select, button, heat, legend, repaint, time, percent, mapLayout } = switchfold;
+  const { element, table, later, select, button, heat, legend, repaint, time, percent, mapLayout, significant } = switchfold;
   const LETTERS = { gpu: "", switch: "", nic: "NIC", host: "host", memory: "mem", pcie: "PCIe", computer: "" };
 
   function svg(tag, attributes = {}, ...children) {
@@ -175,7 +175,7 @@
       const { mean, most } = this.loads.of(bundle.links, this.bin);
       const [from, to] = [this.places[bundle.from], this.places[bundle.to]].map((p) => p.name);
       const many = bundle.links.length > 1 ? `, ${bundle.links.length} links, the busiest ${percent(most)}` : "";
-      return `${from} to ${to}: ${percent(mean)} of ${bundle.rate.toPrecision(4)} GB/s${many}; whole run ${percent(this.loads.of(bundle.links, -1).mean)}`;
+      return `${from} to ${to}: ${percent(mean)} of ${significant(bundle.rate, 4)} GB/s${many}; whole run ${percent(this.loads.of(bundle.links, -1).mean)}`;
     }
     textOfPlace(place, index) {
       const own = this.within[index];
@@ -210,7 +210,7 @@
       const rows = this.loads.used.map((link) => ({ link, now: this.loads.at(link, this.bin), all: this.loads.at(link, -1) }))
         .sort((a, b) => b.now - a.now || b.all - a.all).slice(0, 40);
       this.busiest.replaceChildren(table(rows, [{ title: "link", text: (r) => this.topology.links[r.link].name },
-        { title: "GB/s", text: (r) => this.topology.links[r.link].GBps.toPrecision(4) },
+        { title: "GB/s", text: (r) => significant(this.topology.links[r.link].GBps, 4) },
         { title: "load now", text: (r) => percent(r.now) }, { title: "whole run", text: (r) => percent(r.all) }]));
     }
 

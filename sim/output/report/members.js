@@ -2,9 +2,9 @@
 // Runs in which members come and go: how many train and what they reach over time, and what each change cost.
 "use strict";
 (() => {
-  const { section, chart } = switchfold;
+  const { section, chart, significant } = switchfold;
 
-  const seconds = (s) => (s === 0 ? "0" : s < 1 ? `${(s * 1e3).toPrecision(3)} ms` : `${s.toPrecision(4)} s`);
+  const seconds = (s) => (s === 0 ? "0" : s < 1 ? `${significant(s * 1e3, 3)} ms` : `${significant(s, 4)} s`);
 
   function over_time(box, runs, title, axis, of) {
     // A step of the line at the begin and at the end of each stretch.
@@ -19,8 +19,8 @@
         color: { field: "scenario", type: "nominal", sort: null, title: null },
         tooltip: [{ field: "scenario" }, { field: "s", type: "quantitative", format: ".6~g" }, { field: "value", type: "quantitative", format: ".4~g" }, { field: "kind" }],
       },
-    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "s", text: (v) => v.s.toPrecision(6) },
-      { title: axis, text: (v) => v.value.toPrecision(4) }, { title: "what", text: (v) => v.kind }]);
+    }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "s", text: (v) => significant(v.s, 6) },
+      { title: axis, text: (v) => significant(v.value, 4) }, { title: "what", text: (v) => v.kind }]);
   }
 
   function costs(box, runs) {
@@ -38,7 +38,7 @@
         tooltip: [{ field: "scenario" }, { field: "change" }, { field: "what" }, { field: "value", type: "quantitative", format: ".4~g" }],
       },
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "change", text: (v) => v.change }, { title: "what", text: (v) => v.what },
-      { title: "time", text: (v) => seconds(v.value) }, { title: "GPU-seconds lost", text: (v) => v.lost.toPrecision(4) }]);
+      { title: "time", text: (v) => seconds(v.value) }, { title: "GPU-seconds lost", text: (v) => significant(v.lost, 4) }]);
   }
 
   switchfold.members = (scenarios) => {

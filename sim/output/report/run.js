@@ -2,7 +2,7 @@
 // The report of a run: its answer, what slowed the backward pass and other phases, the worst stretch, use of the parts, kernels.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, begin, main } = switchfold;
+  const { element, section, table, chart, time, timeUnit, size, percent, percentLabel, factor, begin, main, significant } = switchfold;
   // The simulator's own list, with what charts call them.
   let causes = [];
   let causeNames = {};
@@ -74,8 +74,8 @@
     const best = ended.reduce((a, b) => (b.final_loss < a.final_loss ? b : a));
     const same = ended.filter((s) => s.final_loss === best.final_loss);
     return same.length === ended.length && ended.length > 1
-      ? `All scenarios end at the same loss, ${best.final_loss.toPrecision(4)}; a step of ${best.name} takes ${time(best.iteration_us)}.`
-      : `${best.name} ends at the least loss, ${best.final_loss.toPrecision(4)}, with steps of ${time(best.iteration_us)}.`;
+      ? `All scenarios end at the same loss, ${significant(best.final_loss, 4)}; a step of ${best.name} takes ${time(best.iteration_us)}.`
+      : `${best.name} ends at the least loss, ${significant(best.final_loss, 4)}, with steps of ${time(best.iteration_us)}.`;
   }
 
   // Of an exchange of tokens: the library whose dispatch, or only exchange, is fastest.
@@ -116,15 +116,15 @@
     return best === first ? `${told(first)}.` : `${told(first)}; ${told(best)}, and both end after ${time(best.iteration_us)}.`;
   }
 
-  const loops = (data) => data.result.workload.type === "kernel_beside_collective";
-  const onCoprocessor = (data) => data.result.workload.type === "many_core";
+  // By what the kind of workload tells first.
+  const answers = {
+    collective: collectiveAnswer, exchanges: expertsAnswer, loops: loopsAnswer, sharing: sharedAnswer,
+    regions: (scenarios) => switchfold.regionsAnswer(scenarios),
+  };
 
   function answer(data, scenarios) {
-    if (onCoprocessor(data)) return switchfold.regionsAnswer(scenarios);
-    if (data.result.workload.type === "shared") return sharedAnswer(scenarios);
-    if (data.result.workload.type === "collective") return collectiveAnswer(scenarios);
-    if (data.result.workload.type === "experts") return expertsAnswer(scenarios);
-    if (loops(data)) return loopsAnswer(scenarios);
+    const ofKind = answers[data.workload.told];
+    if (ofKind) return ofKind(scenarios);
     if (scenarios.some((s) => s.run_us)) return membersAnswer(scenarios);
     if (scenarios.some((s) => s.learning)) return learningAnswer(scenarios);
     const pipelines = data.schedules.charts.some((chart) => chart.ranks.length > 1);
@@ -138,7 +138,7 @@
     if (value === null || value === undefined) return "-";
     if (f.unit === "share" && decimals > 1) return `${(value * 100).toFixed(decimals)} %`;
     if (f.unit !== "count") return texts[f.unit](value);
-    return f.decimals > 3 ? value.toPrecision(4) : value.toFixed(Math.min(f.decimals, 1));
+    return f.decimals > 3 ? significant(value, 4) : value.toFixed(Math.min(f.decimals, 1));
   };
 
   // "(5.9 to 7.0 ms)": the unit once where both ends have the same.
@@ -158,7 +158,7 @@
   const isShown = (f, s) => (f.shown_where_known ? s[f.shown_by] !== null : s[f.shown_by] > 1e-2 * s.iteration_us);
   const figuresOf = (data, scenarios) => data.figures
     .filter((f) => !f.shown_by || scenarios.some((s) => isShown(f, s)))
-    .filter((f) => !f.of_gpus || !onCoprocessor(data))
+    .filter((f) => !f.of_gpus || data.workload.on_gpus)
     .filter((f) => data.run_figures.length === 0 || (!f.pace && !data.run_figures.some((above) => above.key === f.key)))
     .sort((a, b) => a.place - b.place);
   const columnsOf = (figures, decimals) => figures.map((f) => ({ title: f.title, text: withInterval(f, textOf(f, decimals)) }));
@@ -184,22 +184,34 @@
     return bases;
   }
 
+  // Of the workload and of scenarios; what all scenarios note is there once.
+  function notesOf(workload, scenarios) {
+    const notes = [...workload.notes];
+    for (const s of scenarios)
+      for (const note of s.workload?.notes ?? []) if (!workload.notes.includes(note)) notes.push(`${s.name}: ${note}`);
+    for (const [i, s] of scenarios.entries())
+      for (const note of s.notes)
+        if (!scenarios.every((other) => other.notes.includes(note))) notes.push(`${s.name}: ${note}`);
+        else if (i === 0) notes.push(note);
+    return notes;
+  }
+
   function summary(data, scenarios) {
     const columns = [{ title: "scenario", text: (s) => s.name }];
     const together = scenarios.some((s) => s.with_ranks_together !== null);
-    if (data.result.workload.type === "collective")
+    if (data.workload.told === "collective")
       columns.push(
         { title: "algorithm", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "protocol", text: (s) => s.collectives[0]?.protocol ?? "-" },
         { title: "time", text: ofCollective("time_us", time) },
         { title: "bus GB/s", text: ofCollective("bus_bandwidth_GBps", rateText) });
-    else if (data.result.workload.type === "experts")
+    else if (data.workload.told === "exchanges")
       columns.push(
         { title: "library", text: (s) => s.collectives[0]?.algorithm ?? "-" },
         { title: "SMs", text: (s) => String(s.collectives[0]?.channels ?? "-") },
         { title: "time of all exchanges", text: (s) => time(s.exchange_us) },
         { title: "GB/s of the first", text: ofCollective("algorithm_bandwidth_GBps", rateText) });
-    else if (loops(data))
+    else if (data.workload.told === "loops")
       columns.push(...columnsOf(data.loop_figures));
     else
       columns.push(
@@ -215,14 +227,14 @@
     for (const s of scenarios)
       if (s.set) {
         const sets = Object.entries(s.set).map(([pointer, value]) => `${pointer} = ${JSON.stringify(value)}`).join(", ");
-        const ranks = s.workload && !onCoprocessor(data) ? `${s.workload.ranks} rank${s.workload.ranks === 1 ? "" : "s"}, ` : "";
+        const ranks = s.workload && data.workload.has_ranks ? `${s.workload.ranks} rank${s.workload.ranks === 1 ? "" : "s"}, ` : "";
         const own = s.workload ? `: ${ranks}${s.workload.source}` : "";
         main.append(element("p", { class: "note" }, `${s.name} sets ${sets}${own}`));
       }
     for (const [basis, names] of basesOf(scenarios))
       main.append(element("p", { class: "note" }, `Intervals${names.length < scenarios.length ? ` of ${names.join(", ")}` : ""}: ` +
         (basis.startsWith("unmeasured") ? "" : "90 % of ") + basis));
-    for (const note of data.result.workload.notes) main.append(element("p", { class: "note" }, note));
+    for (const note of notesOf(data.result.workload, scenarios)) main.append(element("p", { class: "note" }, note));
   }
 
   // Of the backward pass always, of the others where a scenario's is visibly slowed.
@@ -240,7 +252,7 @@
     const bars = {
       mark: "bar",
       encoding: {
-        y, x: { field: "share", type: "quantitative", title, axis: { format: percentLabel } },
+        y, x: { field: "share", type: "quantitative", title, axis: { labelExpr: percentLabel } },
         color: { field: "cause", type: "nominal", title: "cause", sort: null }, order: { field: "order" },
         tooltip: [{ field: "scenario" }, { field: "cause" }, { field: "share", type: "quantitative", format: ".2%" }],
       },
@@ -248,7 +260,7 @@
     chart(section(`What slows the ${part.title}`), `Slowdown of the ${part.title} by cause`, {
       width: 640, height: { step: 42 },
       layer: [bars, ...(whiskers.length === 0 ? [] : [{ data: { values: whiskers }, mark: { type: "errorbar", ticks: true },
-        encoding: { y, x: { field: "low", type: "quantitative", title, axis: { format: percentLabel } }, x2: { field: "high" } } }])],
+        encoding: { y, x: { field: "low", type: "quantitative", title, axis: { labelExpr: percentLabel } }, x2: { field: "high" } } }])],
     }, values, [{ title: "scenario", text: (v) => v.scenario }, { title: "cause", text: (v) => v.cause }, { title: "share", text: (v) => percent(v.share) }]);
   }
 
@@ -266,7 +278,7 @@
         x2: { field: "end_us" },
         y: { field: "track", type: "nominal", title: null, sort: null },
         color: { condition: { test: "datum.slowdown === null", value: "#56b4e9" },
-          field: "slowdown", type: "quantitative", title: "slowdown", legend: { format: percentLabel },
+          field: "slowdown", type: "quantitative", title: "slowdown", legend: { labelExpr: percentLabel },
           scale: { scheme: "orangered", domainMin: 0 } },
         tooltip: [{ field: "name" }, { field: "start_us", type: "quantitative", format: ".2f" },
           { field: "duration_us", type: "quantitative", format: ".2f" }, { field: "slowdown", type: "quantitative", format: ".1%" }],
@@ -305,7 +317,7 @@
       width: 900, height: { step: 26 },
       mark: { type: "tick", thickness: 2 },
       encoding: {
-        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { format: percentLabel } },
+        x: { field: "use", type: "quantitative", title: "busy (%)", axis: { labelExpr: percentLabel } },
         y: { field: "scenario", type: "nominal", sort: null, title: null },
         row: { field: "kind", type: "nominal", title: null },
         tooltip: [{ field: "part" }, { field: "scenario" }, { field: "use", type: "quantitative", format: ".1%" }],
@@ -336,7 +348,7 @@
           } },
       ],
     }, values, [{ title: "kernel", text: (k) => k.name }, { title: "class", text: (k) => k.class }, { title: "time alone", text: (k) => time(k.isolated_us) },
-      { title: "FLOP/B", text: (k) => k.intensity.toPrecision(3) }, { title: "GFLOP/s", text: (k) => k.gflops.toPrecision(4) }]);
+      { title: "FLOP/B", text: (k) => significant(k.intensity, 3) }, { title: "GFLOP/s", text: (k) => significant(k.gflops, 4) }]);
   }
 
   switchfold.kinds.run = (data) => {
@@ -348,7 +360,7 @@
     switchfold.times(data, scenarios);
     switchfold.waterfall(scenarios);
     for (const part of data.slowed) causeChart(scenarios, part);
-    if (!onCoprocessor(data)) {
+    if (data.workload.on_gpus) {
       switchfold.map();
       switchfold.timelines();
     }
@@ -357,7 +369,7 @@
     switchfold.learning(scenarios);
     switchfold.members(scenarios);
     switchfold.regions(scenarios);
-    if (!onCoprocessor(data)) {
+    if (data.workload.on_gpus) {
       stretchChart(data);
       counterCharts(data);
     }

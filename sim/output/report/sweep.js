@@ -2,9 +2,9 @@
 // The report of a sweep: curves over its largest axis, crossovers, heat maps of two axes.
 "use strict";
 (() => {
-  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main, select } = switchfold;
+  const { element, section, table, chart, time, size, percent, percentLabel, factor, sizeLabel, begin, main, select, significant } = switchfold;
 
-  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => v.toPrecision(5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
+  const texts = { us: time, share: percent, factor, bytes: size, count: (v) => significant(v, 5), "GB/s": (v) => v.toFixed(1) + " GB/s" };
   const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
   // What to draw, from the simulator's own list. Iteration time of a single collective says nothing that its time does not.
@@ -71,7 +71,7 @@
       ? { field: series, type: "nominal", title: series, sort: null, legend: { orient: "bottom" } }
       : undefined;
     const y = { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""), scale: { type: metric.log ? "log" : "linear" } };
-    if (metric.share) y.axis = { format: percentLabel };
+    if (metric.share) y.axis = { labelExpr: percentLabel };
     // On a linear axis of bandwidth all small sizes lie on the ground.
     if (metric.unit === "GB/s") { y.scale.type = "log"; y.axis = { format: "~g", labelOverlap: true }; }
     const tooltip = [
@@ -131,7 +131,7 @@
           // What picks among the others overtakes with them.
           if (at && !at.always && other !== "auto")
             marks.push({ place: 4 + 12 * marks.length, [x.field]: at.x, [series.name]: other, short: other,
-              what: `${other} overtakes ${base} at ${x.unit === "B" ? size(at.x) : at.x.toPrecision(3)}` });
+              what: `${other} overtakes ${base} at ${x.unit === "B" ? size(at.x) : significant(at.x, 3)}` });
         }
         const measured = x.unit === "B"
           ? measuredOf(data, part, series).map((m) => ({ ...m, [x.field]: m.size_bytes })).filter((m) => m[metric.key] !== null && m[metric.key] !== undefined)
@@ -159,7 +159,7 @@
         encoding: {
           x: axis(a), y: axis(b),
           color: { field: metric.key, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""),
-            scale: { scheme: "viridis", type: metric.log ? "log" : "linear" } },
+            scale: { scheme: "viridis", type: metric.log ? "log" : "linear" }, legend: metric.share ? { labelExpr: percentLabel } : { format: ",.4~r" } },
           tooltip: [a, b].map((w) => ({ field: w.name, type: "nominal" })).concat([{ field: metric.key, type: "quantitative", format: metric.share ? ".1%" : ".5~g" }]),
         },
       }, part, [...[a, b].map((w) => ({ title: w.name, text: (r) => r[w.name] })), { title: metric.title, text: (r) => metric.text(r[metric.key]) }]);
@@ -171,12 +171,45 @@
     redraw();
   }
 
-  function answerOf(data, found, role, failed) {
+  const pointName = (row, axes) => axes.filter((a) => a.values.length > 1).map((a) => row[a.name]).join(", ");
+
+  // Of axes without numbers there are no curves: a bar a point.
+  function bars(data, rows, axes, names) {
+    const nameOf = (row) => pointName(row, axes) || data.name;
+    const box = section("The points");
+    for (const metric of names) {
+      const values = rows.filter((r) => typeof r[metric.key] === "number").map((r) => ({ ...r, point: nameOf(r) }));
+      if (values.length === 0) continue;
+      const [low, high] = [`${metric.key}_at_least`, `${metric.key}_at_most`];
+      const known = metric.interval ? values.filter((r) => typeof r[low] === "number") : [];
+      const y = { field: "point", type: "nominal", sort: null, title: null };
+      const x = (field) => ({ field, type: "quantitative", title: metric.title + (metric.unit ? ` (${metric.unit})` : ""), axis: metric.share ? { labelExpr: percentLabel } : {} });
+      chart(box, `${metric.title} of each point`, {
+        width: 430, height: { step: 26 },
+        layer: [
+          { mark: { type: "bar", opacity: 0.75 }, encoding: { y, x: x(metric.key), tooltip: [{ field: "point" }, { field: metric.key, type: "quantitative", format: metric.share ? ".1%" : ".5~g" }] } },
+          ...(known.length > 0 ? [{ data: { values: known }, mark: { type: "errorbar", ticks: true }, encoding: { y, x: x(low), x2: { field: high } } }] : []),
+        ],
+      }, values, [{ title: "point", text: (r) => r.point }, { title: metric.title, text: (r) => metric.text(r[metric.key]) },
+        ...(known.length > 0 ? [[low, "at least"], [high, "at most"]] : []).map(([key, name]) => ({ title: name, text: (r) => (typeof r[key] === "number" ? metric.text(r[key]) : "-") }))]);
+    }
+  }
+
+  // The best of points that no axis orders, by the first metric.
+  function bestOf(rows, axes, metric) {
+    const known = rows.filter((r) => typeof r[metric?.key] === "number");
+    if (known.length === 0) return "";
+    const best = known.reduce((a, b) => ((metric.less ? b[metric.key] < a[metric.key] : b[metric.key] > a[metric.key]) ? b : a));
+    const value = `${metric.title.toLowerCase()} ${metric.text(best[metric.key])}`;
+    return known.length === 1 ? `: ${value}` : `; best is ${pointName(best, axes)}, ${value}`;
+  }
+
+  function answerOf(data, found, role, failed, best) {
     const overtaken = found.filter((f) => f.at && f.other.startsWith("in_switch"));
-    const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(3)} on`);
+    const where = (f) => (f.at.always ? "from the smallest size on" : `from ${role.x.unit === "B" ? size(f.at.x) : significant(f.at.x, 3)} on`);
     const main = overtaken.length > 0
       ? "In-switch reduction is faster than " + overtaken[0].base + " " + overtaken.map((f) => `${where(f)}${f.facet ? ` (${f.facet})` : ""}`).join("; ") + "."
-      : `${data.points} points over ${data.axes.map((a) => a.name).join(", ")}.`;
+      : `${data.points} point${data.points === 1 ? "" : "s"} over ${data.axes.map((a) => a.name).join(", ")}${best}.`;
     return failed > 0 ? `${main} ${failed} of ${data.points} points failed.` : main;
   }
 
@@ -195,14 +228,16 @@
     let found = [];
     if (role.x && names.length > 0) switchfold.gains(data, rows, role, names[0], { groupBy, crossover, xEncoding, base: baseOf(role.series) });
     if (role.x && names.length > 0) found = curves(data, rows, role, names);
-    begin(data.name, answerOf(data, found, role, data.points - data.done));
+    const mostBars = 200;  // more are not read one by one
+    if (!role.x && rows.length > 0 && rows.length <= mostBars) bars(data, rows, axes, names);
+    begin(data.name, answerOf(data, found, role, data.points - data.done, role.x ? "" : bestOf(rows, axes, names[0])));
     if (found.length > 0) {
       const box = section("Where one overtakes the other", "By time, from the first size after which it stays ahead; between two sizes on a straight line of logarithms.");
       box.append(table(found, [
         { title: "where", text: (f) => f.facet || data.name },
         { title: "ahead", text: (f) => f.other },
         { title: "of", text: (f) => f.base },
-        { title: role.x.name, text: (f) => (f.at === null ? "never" : f.at.always ? "always" : role.x.unit === "B" ? size(f.at.x) : f.at.x.toPrecision(4)) },
+        { title: role.x.name, text: (f) => (f.at === null ? "never" : f.at.always ? "always" : role.x.unit === "B" ? size(f.at.x) : significant(f.at.x, 4)) },
       ]));
     }
     const wide = axes.filter((a) => a.values.length > 1);
@@ -212,7 +247,7 @@
       section("Points that failed").append(element("div", { class: "scroll", tabindex: "0" }, table(failed, [
         ...data.axes.map((a) => ({ title: a.name, text: (r) => r[a.name] })), { title: "error", text: (r) => r.error || "has not run" }])));
     if (data.left_out > 0) main.append(element("p", { class: "note" }, `${data.left_out} rows beyond the first ${data.rows.length} are left out; sweep.db holds all.`));
-    main.append(element("p", { class: "note" }, `switchfold ${data.version}; ${data.done} of ${data.points} points. ` +
+    main.append(element("p", { class: "note" }, `switchfold ${data.version}; ${data.done} of ${data.points} point${data.points === 1 ? "" : "s"}. ` +
       (rows.some((r) => names.some((m) => m.interval && typeof r[`${m.key}_at_least`] === "number")) ? "Whiskers: 90 % of such cases. " : "") +
       (data.measured.length > 0 ? `Crosses: ${data.measured.length} measured points of ${data.data_file}.` : "")));
   };

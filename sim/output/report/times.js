@@ -21,7 +21,7 @@
   }
 
   switchfold.times = (data, scenarios) => {
-    const one = ["collective", "experts"].includes(data.result.workload.type) && scenarios.every((s) => s.collectives.length > 0);
+    const one = !data.workload.computes && scenarios.every((s) => s.collectives.length > 0);
     const of = (s) => (one ? { us: s.collectives[0].time_us, interval: s.collectives[0].intervals?.time_us } : { us: s.iteration_us, interval: s.intervals?.iteration_us });
     const all = scenarios.map((s) => ({ scenario: s.name, ...of(s) }));
     if (!all.some((v) => known(v.interval))) return;

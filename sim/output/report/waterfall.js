@@ -93,9 +93,8 @@
       { title: "at least", text: (v) => (v.low === null ? "-" : time(v.low * unit.us)) }, { title: "at most", text: (v) => (v.high === null ? "-" : time(v.high * unit.us)) }]);
   }
 
-  const KINDS = ["trace", "training"];
   switchfold.waterfall = (scenarios) => {
-    if (!KINDS.includes(data.result.workload.type)) return;
+    if (data.workload.told !== "steps") return;
     const steps = scenarios.filter((s) => s.iteration_us > 0 && !s.run_us && !s.workload);
     const serial = steps.filter((s) => !s.overlap);
     const overlapped = steps.filter((s) => s.overlap);
