@@ -11,6 +11,7 @@
 #include "sim/runner.h"
 #include "sim/sweep/digest.h"
 #include "sim/workload/kernel_model.h"
+#include "validation/harness/longest_first.h"
 #include "validation/machines/bounds.h"
 #include "validation/machines/machines.h"
 #include "workloads/graph/collective.h"
@@ -34,6 +35,7 @@ struct RowRun {
     LoadedExperiment loaded;
     std::string digest;
     std::string label;  ///< the first row's id
+    double work = 0;    ///< about, against that of others
     std::optional<RunRecord> record;
     std::string why;                ///< reason why there is no record; empty if there is one
     std::vector<Problem> problems;  ///< of its workload, with which nothing runs
@@ -139,7 +141,14 @@ private:
             std::string digest = digests_.of(loaded);
             const auto [at, fresh] = index_.try_emplace(digest, runs_.size());
             if (fresh)
-                runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}, {}});
+                runs_.push_back(
+                    {std::move(loaded),
+                     std::move(digest),
+                     row.id,
+                     static_cast<double>(row.gpus),
+                     {},
+                     {},
+                     {}});
             return {at->second, {}, {}};
         } catch (const ConfigError& error) {
             return {{}, {}, error.problems()};
@@ -216,7 +225,8 @@ private:
     void simulate() {
         std::vector<Job> jobs;
         std::vector<std::size_t> of;
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const auto work = [&](std::size_t i) { return runs_[i].work; };
+        for (const std::size_t i : longest_first(runs_.size(), work)) {
             if (take_kept(runs_[i]))
                 continue;
             of.push_back(i);

@@ -4,7 +4,7 @@
 #include "core/csv.h"
 #include "core/params_reader.h"
 #include "sim/config/load.h"
-#include "sim/kinds/kernel_beside/kernel_beside_params.h"
+#include "sim/config/workload_names.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
 #include "validation/harness/data.h"
@@ -14,6 +14,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,26 @@ constexpr std::string_view kPublishedTable = "reference/published_overlap.csv";
 
 constexpr std::string_view kScenes = "validation/maps/published_overlap.json";
 
+/// The launch of a published kernel.
+struct PublishedLaunch {
+    std::uint32_t grid = 1;
+    std::uint32_t block = 128;
+    std::uint32_t registers_per_thread = 32;
+    Bytes shared_memory;
+
+    static constexpr auto fields() {
+        using L = PublishedLaunch;
+        return list_of(
+            field("grid", &L::grid, "Thread blocks.", 1U, 1U << 20U).required(),
+            field("block", &L::block, "Threads of a block.", 1U, 1024U).required(),
+            field("registers_per_thread", &L::registers_per_thread, "Registers.", 1U, 255U)
+                .required(),
+            field(
+                "shared_memory", &L::shared_memory, "Shared memory of a block.", Bytes(0),
+                mebibytes(1)));
+    }
+};
+
 /// A kernel as published, with assumptions on it and on the collective.
 struct Scene {
     std::string id;
@@ -39,7 +60,7 @@ struct Scene {
     std::string gpu;
     CollectiveKind collective = CollectiveKind::kAllReduce;
     std::uint32_t blocks = 24;
-    LaunchedKernelParams kernel;
+    PublishedLaunch kernel;
     double share = 0;
     double isolated_us = 0;
     double slowdown = 0;
@@ -129,8 +150,8 @@ double simulate_scene(const Scene& scene, const SystemParams& system) {
     operation.protocol = "simple";
     const CollectiveTraffic traffic = traffic_of(system, operation, kRanks);
     KernelOperation kernel;
-    kernel.grid = dimensions(scene.kernel.grid);
-    kernel.block = dimensions(scene.kernel.block);
+    kernel.grid = {scene.kernel.grid, 1, 1};
+    kernel.block = {scene.kernel.block, 1, 1};
     kernel.registers_per_thread = scene.kernel.registers_per_thread;
     kernel.shared_memory = scene.kernel.shared_memory;
     kernel.isolated = Time(static_cast<std::uint64_t>(scene.isolated_us * 1e6));
