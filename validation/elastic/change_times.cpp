@@ -28,7 +28,6 @@ using elastic::Communicator;
 using elastic::HostCosts;
 using elastic::Members;
 
-constexpr double kGroupLimit = 0.30;  // tolerance for change times
 constexpr std::uint32_t kGpusOfChangeNode = 8;
 
 /// Bytes of checkpoints stated in a note, for example "18 GB".
@@ -39,33 +38,7 @@ std::optional<Bytes> stated_bytes(const std::string& note) {
     return {};
 }
 
-/// Reasons why rows are not answered, by the beginning of their ids.
-std::string why_no_change(const ElasticRow& row) {
-    const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
-    if (is("elasticflow_model") || is("pollux_restart") || is("elan_") || is("elaswave_"))
-        return "is assumed or claimed, not measured";
-    if (is("sia_"))
-        return "states neither storage nor phases: 15 to 250 s by model on one cluster; a restart "
-               "by configs/costs/kubernetes.json takes longer than 120 s for the pods alone";
-    if (is("elasticflow_profile"))
-        return "is a profiler's schedule, whose steps a size are not stated";
-    if (is("dlrover_restart") || is("dlrover_training") || is("dlrover_glm"))
-        return "is of one job of more than 1,000 GPUs without its bytes or storage; the phases are "
-               "ranges for configs/costs";
-    if (is("dlrover_to_host"))
-        return "is a claim of one figure; the copy's path (pinned memory, ranks a host) is not "
-               "stated";
-    if (is("cuda_") || is("torch_compile") || is("graph_") || is("import_"))
-        return "is a parameter itself: only the row gives the number";
-    if (is("comm_skew") || is("comm_b200_8_driver") || is("comm_split_16"))
-        return "is waiting for other ranks or for a driver, not a communicator";
-    if (is("comm_"))
-        return "is a phase whose number is the parameter itself, or of thousands of ranks";
-    return "is not a change's time";
-}
-
 struct Broadcast {
-    std::string label;
     std::shared_ptr<const SystemParams> system;
     Members members;
     Bytes state;
@@ -122,23 +95,20 @@ public:
         options_(options),
         result_(result),
         default_(shipped_costs(options.root, "default.json")),
-        kept_(shipped_costs(options.root, "processes_kept_alive.json")),
         elasticflow_(shipped_costs(options.root, "elasticflow.json")) {}
 
     void run(const std::vector<ElasticRow>& rows) {
         for (const ElasticRow& row : rows)
             value_of_[row.id] = row.value;
         for (const ElasticRow& row : rows)
-            if (is_change_time(row) && !compare(row))
-                result_.unmatched.push_back({row.id, why_no_change(row)});
+            if (row.why.empty() && is_change_time(row) && !compare(row))
+                result_.unmatched.push_back({row.id, "is not a change's time"});
         add_reconnects();
-        add_verdicts();
-        add_claims();
     }
 
 private:
     bool compare(const ElasticRow& row) {
-        if (row.id.starts_with("elasticflow_change"))
+        if (row.quantity == "change_time")
             return reconnect(row);
         if (row.quantity == "checkpoint_save_time" || row.quantity == "checkpoint_load_time")
             return checkpoint(row);
@@ -168,9 +138,7 @@ private:
     }
 
     bool communicator(const ElasticRow& row) {
-        const bool counts = !row.id.starts_with("comm_skew") && !row.id.starts_with("comm_b200") &&
-                            !row.id.starts_with("comm_split") && row.gpus <= kMostRanks;
-        if (row.phase != "total" || !counts || row.kind != "measured")
+        if (row.phase != "total")
             return false;
         if (row.change == "shrink") {
             const double init = to_seconds(first_communicator(row.from_gpus, row.nodes));
@@ -241,7 +209,7 @@ private:
              std::max(1U, nodes)});
         if (!state || !match.machine)
             return false;
-        Waiting waiting{row, {}, {}, {}};
+        Waiting waiting{row, {}, {}};
         waiting.facts.method = elastic::Method::kReconnect;
         waiting.facts.placement = elastic::even_placement(
             row.to_gpus, std::max(1U, nodes), match.machine->system.collectives->channels);
@@ -250,7 +218,6 @@ private:
                               : row.change == "grow" ? row.to_gpus - row.from_gpus
                                                      : row.to_gpus;
         waiting.facts.state = *state;
-        waiting.broadcast.label = row.id;
         waiting.broadcast.system = std::make_shared<const SystemParams>(match.machine->system);
         waiting.broadcast.members.resize(row.to_gpus);
         std::iota(waiting.broadcast.members.begin(), waiting.broadcast.members.end(), 0U);
@@ -272,19 +239,10 @@ private:
             constexpr double kPicoseconds = 1e12;  // per second
             if (w.facts.placement.members() > 1)
                 w.facts.broadcast = Time(static_cast<std::uint64_t>(seconds[job++] * kPicoseconds));
-            elastic::ChangeFacts restart = w.facts;
-            restart.method = elastic::Method::kRestart;
-            restart.broadcast = {};
-            elastic::ChangeFacts join = w.facts;
-            join.method = elastic::Method::kJoin;
             const double pause = pause_of(w.facts, elasticflow_);
             result_.cases.push_back(change_case(
                 w.row, doubtful(w.row) ? "ElasticFlow, doubtful rows" : kElasticFlow, pause,
                 fmt::format("reconnect; of it broadcast {:.3f} s", to_seconds(w.facts.broadcast))));
-            wrong_order_ +=
-                pause_of(join, default_) < pause && pause < pause_of(restart, default_) ? 0 : 1;
-            if (w.row.id == "elasticflow_change_ResNet-50_grow_8_16")
-                example_ = w.facts;
         }
     }
 
@@ -292,79 +250,22 @@ private:
     pause_of(const elastic::ChangeFacts& facts, const HostCosts& costs) {
         return to_seconds(elastic::time_of(elastic::phases_of(facts, costs), false));
     }
-    [[nodiscard]] static double all_of(const elastic::ChangeFacts& facts, const HostCosts& costs) {
-        const auto phases = elastic::phases_of(facts, costs);
-        return to_seconds(elastic::time_of(phases, false) + elastic::time_of(phases, true));
-    }
-
-    void add_verdicts() {
-        for (const char* group :
-             {"checkpoints, bytes over bandwidth", "communicators, shrink", kElasticFlow}) {
-            std::vector<Case> cases;
-            for (const Case& c : result_.cases)
-                if (c.group == group)
-                    cases.push_back(c);
-            if (!cases.empty())
-                result_.verdicts.push_back(
-                    {fmt::format("{}: mean absolute error", group), mape(cases), kGroupLimit});
-        }
-        if (!waiting_.empty())
-            result_.verdicts.push_back(
-                {"changes for which join, reconnect and restart are not in this order",
-                 wrong_order_ / static_cast<double>(waiting_.size()), 0});
-    }
-
-    /// Compares published claims whose configuration is not public.
-    void add_claims() {
-        if (!example_)
-            return;
-        elastic::ChangeFacts facts = *example_;
-        facts.added = facts.placement.members() / 2;
-        facts.method = elastic::Method::kJoin;
-        const double join_all = all_of(facts, default_);
-        const double join_pause = pause_of(facts, default_);
-        facts.method = elastic::Method::kRestart;
-        const double restart = pause_of(facts, default_);
-        const double restart_all = all_of(facts, default_);
-        elastic::ChangeFacts kept = *example_;
-        const double reconnect = pause_of(kept, kept_);
-        elastic::ChangeFacts leave = *example_;
-        leave.method = elastic::Method::kLeave;
-        leave.added = 0;
-        leave.notice = Time(1'000'000'000'000);
-        result_.notes.push_back(fmt::format(
-            "published: expands up to 6 times faster, shrinks almost at once (baselines, networks, "
-            "GPUs, what is timed: not public). Ours, ResNet-50 from 8 to 16 A100, "
-            "configs/costs/default.json: a restart takes {:.2f} s to size and pauses {:.2f} s, a "
-            "join {:.2f} s and {:.3f} s: {:.1f} times in time to size, {:.0f} times in pause",
-            restart_all, restart, join_all, join_pause, restart_all / join_all,
-            restart / join_pause));
-        result_.notes.push_back(fmt::format(
-            "the fair baseline, processes kept alive and reconnected: {:.2f} s to size and of "
-            "pause; a prepared leave pauses {:.3f} s",
-            reconnect, pause_of(leave, default_)));
-    }
 
     static bool doubtful(const ElasticRow& row) { return row.note.starts_with("doubtful"); }
 
     static constexpr const char* kElasticFlow = "ElasticFlow, processes kept alive";
-    static constexpr std::uint32_t kMostRanks = 64;
     struct Waiting {
         ElasticRow row;
         elastic::ChangeFacts facts;
         Broadcast broadcast;
-        double seconds = 0;
     };
     const Machines& machines_;
     const SuiteOptions& options_;
     SuiteResult& result_;
     HostCosts default_;
-    HostCosts kept_;
     HostCosts elasticflow_;
     std::map<std::string, double> value_of_;  ///< by the row's id
     std::vector<Waiting> waiting_;
-    std::optional<elastic::ChangeFacts> example_;
-    double wrong_order_ = 0;
 };
 
 }  // namespace
@@ -374,13 +275,8 @@ HostCosts shipped_costs(const std::filesystem::path& root, const std::string& na
 }
 
 bool is_change_time(const ElasticRow& row) {
-    if (row.id.starts_with("division"))
-        return false;
-    if (row.quantity == "checkpoint_pause" || row.quantity == "change_time_model" ||
-        row.quantity == "share_of_time_training")
-        return true;
-    return row.quantity.ends_with("_time") && row.quantity != "all_reduce_time" &&
-           row.quantity != "step_time";
+    return row.quantity == "change_time" || row.quantity == "communicator_time" ||
+           row.quantity == "checkpoint_save_time" || row.quantity == "checkpoint_load_time";
 }
 
 void compare_change_times(

@@ -15,12 +15,11 @@ namespace switchfold::validation {
 [[nodiscard]] elastic::HostCosts
 shipped_costs(const std::filesystem::path& root, const std::string& name);
 
-/// Whether a row states the time of a change or of a part of one.
+/// Whether a row states the time of a change, a checkpoint or a communicator.
 [[nodiscard]] bool is_change_time(const ElasticRow& row);
 
 /// Compares times of changes, checkpoints and communicators. Parameters come from configs/costs for
-/// all rows; bytes and broadcasts are computed and simulated. Adds cases, unmatched rows, verdicts
-/// and notes.
+/// all rows; bytes and broadcasts are computed and simulated. Adds cases and unmatched rows.
 void compare_change_times(
     const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result);

@@ -26,29 +26,8 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::uint32_t kGpusOfNode = 8;
-
-std::string why_no_set(const ElasticRow& row) {
-    const auto is = [&](std::string_view prefix) { return row.id.starts_with(prefix); };
-    if (is("parallax_LM1B"))
-        return "has sparse gradients: rows of an embedding, all-gathered or summed by servers, "
-               "which no plan sends";
-    if (is("parallax_"))
-        return "is of TITAN Xp, of which there is no system";
-    if (is("byteps_"))
-        return "is over parameter servers on hosts, which are not modelled";
-    if (is("galvatron_p2p"))
-        return "names neither the machine nor the messages between stages";
-    if (is("galvatron_"))
-        return "is one factor for any kernel beside any collective, and names neither";
-    if (is("division_"))
-        return "is derived from the rows of one GPU, which are divided anew here";
-    if (is("elasticflow_scaling_BERT"))
-        return "does not say which BERT, nor its sequence length";
-    if (is("elasticflow_scaling_DeepSpeech2"))
-        return kNoUtterances;
-    return "names no machine that there is";
-}
+constexpr std::string_view kStepsASecond = "steps_per_second";
+constexpr std::string_view kAllReduceTime = "all_reduce_time";
 
 /// A simulation to run for its time.
 struct Wanted {
@@ -102,14 +81,14 @@ Bytes stated_size(const std::string& note) {
 std::optional<Wanted> wanted_of(const ElasticRow& row, const Machines& machines) {
     Wanted wanted{&row, nullptr, {}, 0, {}, {}};
     WantedMachine machine{row.gpu, row.interconnect, row.gpus, std::max(1U, row.nodes)};
-    if (row.id.starts_with("elasticflow_scaling")) {
+    if (row.quantity == kStepsASecond) {
         wanted.network = network_of(row);
         if (wanted.network.empty() || row.batch < row.gpus)
             return {};
         wanted.samples = (row.batch + row.gpus - 1) / row.gpus;
         machine.gpu = "A100-SXM4-40GB";
         machine.interconnect = row.nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch";
-    } else if (row.id.starts_with("vtrain_allreduce")) {
+    } else if (row.quantity == kAllReduceTime) {
         wanted.bytes = stated_size(row.note);
         if (wanted.bytes.count() == 0)
             return {};
@@ -134,10 +113,7 @@ std::string series_of(const ElasticRow& row) {
 }  // namespace
 
 bool is_of_device_set(const ElasticRow& row) {
-    return row.quantity == "steps_per_second" || row.quantity == "all_reduce_time" ||
-           row.quantity == "point_to_point_bandwidth" || row.quantity == "overlap_slowdown" ||
-           row.quantity == "throughput" || row.quantity == "speedup" ||
-           row.quantity == "scaling_efficiency" || row.id.starts_with("division_");
+    return row.quantity == kStepsASecond || row.quantity == kAllReduceTime;
 }
 
 void compare_device_sets(
@@ -146,13 +122,13 @@ void compare_device_sets(
     const LaunchTimes eager = shipped_launches(options.root).at("pytorch_eager.json");
     std::vector<Wanted> all;
     for (const ElasticRow& row : rows) {
-        if (!is_of_device_set(row))
+        if (!row.why.empty() || !is_of_device_set(row))
             continue;
         if (auto wanted = wanted_of(row, machines)) {
             wanted->launches = eager;
             all.push_back(std::move(*wanted));
         } else {
-            result.unmatched.push_back({row.id, why_no_set(row)});
+            result.unmatched.push_back({row.id, "names no machine that there is"});
         }
     }
     std::vector<NumberJob> jobs;

@@ -9,7 +9,7 @@
 
 namespace switchfold::validation {
 
-/// Whether a row states the performance of a set of devices: throughput, an all-reduce, a step.
+/// Whether a row states the performance of a set of devices: steps a second, or an all-reduce.
 [[nodiscard]] bool is_of_device_set(const ElasticRow& row);
 
 /// Compares strong scaling and all-reduces over sets of devices, simulated if machine, network and

@@ -2,6 +2,7 @@
 #include "validation/elastic/elastic_row.h"
 
 #include "core/csv.h"
+#include "validation/experiments/row_values.h"
 #include "validation/harness/csv_numbers.h"
 
 #include <fmt/format.h>
@@ -11,8 +12,8 @@
 
 namespace switchfold::validation {
 
-std::vector<ElasticRow>
-read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
+std::vector<ElasticRow> read_elastic_rows(
+    const std::filesystem::path& path, const TableMap& map, std::vector<Unmatched>* unread) {
     const CsvTable table = read_csv(path);
     CsvNumbers numbers(path.string(), unread);
     for (const char* column :
@@ -25,6 +26,7 @@ read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unr
     for (const CsvRecord& record : table.records) {
         ElasticRow& row = rows.emplace_back();
         row.id = record["id"];
+        row.why = why_left_out(map, record);
         if (row.id.empty() || !ids.insert(row.id).second)
             numbers.fail(record, "id", "an id that no other row has");
         row.source = record["source"].substr(0, record["source"].find_first_of(":@"));

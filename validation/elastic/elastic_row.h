@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "validation/experiments/table_map.h"
 #include "validation/harness/suite.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace switchfold::validation {
@@ -31,15 +31,13 @@ struct ElasticRow {
     std::uint32_t to_gpus = 0;
     std::uint32_t batch = 0;
     double value = 0;  ///< NaN if it is not a number
+    std::string why;   ///< reason why it is left out; empty if it is not
 };
 
-/// A network of recurrent layers, and why none of its rows is compared.
-inline constexpr std::string_view kRecurrent = "DeepSpeech2";
-inline constexpr const char* kNoUtterances =
-    "states no length of its utterances, by which the time of recurrent layers goes";
-
-/// Throws ConfigError "file: line N: ..." with all problems.
-[[nodiscard]] std::vector<ElasticRow>
-read_elastic_rows(const std::filesystem::path& path, std::vector<Unmatched>* unread = nullptr);
+/// Rows, with the reasons by the rules of `map` why some are left out. Throws ConfigError "file:
+/// line N: ..." with all problems.
+[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(
+    const std::filesystem::path& path, const TableMap& map = {},
+    std::vector<Unmatched>* unread = nullptr);
 
 }  // namespace switchfold::validation

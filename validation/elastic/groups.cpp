@@ -62,7 +62,7 @@ groups_of(std::uint32_t ranks, std::uint32_t size, bool strided) {
 }
 
 bool is_of_groups(const ElasticRow& row) {
-    return row.quantity == "all_reduce_bus_bandwidth" && row.id.starts_with("galvatron_");
+    return row.quantity == "all_reduce_bus_bandwidth";
 }
 
 void compare_groups(
@@ -71,7 +71,7 @@ void compare_groups(
     std::vector<const ElasticRow*> wanted;
     std::vector<NumberJob> jobs;
     for (const ElasticRow& row : rows) {
-        if (!is_of_groups(row))
+        if (!row.why.empty() || !is_of_groups(row))
             continue;
         const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
         const MachineMatch match = machines.find(

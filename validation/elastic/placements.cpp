@@ -67,13 +67,6 @@ double placed_seconds(const Step& step, const SystemParams& system, const JobPro
     return to_seconds(Time(outcome.end_ps));
 }
 
-std::string why_no_placement(const ElasticRow& row) {
-    if (placed_network(row).empty())
-        return row.model == kRecurrent ? kNoUtterances
-                                       : "is of a network that is not described layer by layer";
-    return "has a placement that does not fit its GPUs and machines";
-}
-
 /// Machines of one T4 system, by their number.
 class Systems {
 public:
@@ -151,14 +144,15 @@ void compare_placements(
              std::accumulate(std::get<2>(step).begin(), std::get<2>(step).end(), 0.0)});
     };
     for (const ElasticRow& row : rows) {
-        if (!is_of_placement(row))
+        if (!row.why.empty() || !is_of_placement(row))
             continue;
         const auto step = step_of(row);
         const SystemParams* system = step ? systems.find(row, std::get<2>(*step).size()) : nullptr;
         const SystemParams* one = step ? systems.find(row, 1) : nullptr;
         if (system == nullptr || one == nullptr) {
             result.unmatched.push_back(
-                {row.id, step ? "names no machine that there is" : why_no_placement(row)});
+                {row.id, step ? "names no machine that there is"
+                              : "has a placement that does not fit its GPUs and machines"});
             continue;
         }
         want(*step, *system);

@@ -95,6 +95,12 @@ void tell_means(SuiteResult& result) {
 
 }  // namespace
 
+std::vector<MeasuredExperiment> mapped_rows(
+    const std::filesystem::path& table, std::string_view map, const SuiteOptions& options,
+    SuiteResult& result) {
+    return rows_of({table, options.root / map}, options, result);
+}
+
 SuiteResult run_mapped(
     const Suite& suite, const MappedSuite& mapped, const SuiteOptions& options,
     std::vector<MeasuredExperiment>* compared) {
@@ -103,11 +109,11 @@ SuiteResult run_mapped(
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    const std::filesystem::path map = options.root / mapped.map;
-    std::vector<MeasuredExperiment> rows = rows_of({*data, map}, options, result);
-    if (const auto more = find_data(options, mapped.beside);
+    std::vector<MeasuredExperiment> rows = mapped_rows(*data, mapped.map, options, result);
+    if (const auto more = mapped.beside.empty() ? std::nullopt : find_data(options, mapped.beside);
         more && *more != *data && (rows.empty() || !mapped.instead))
-        std::ranges::move(rows_of({*more, map}, options, result), std::back_inserter(rows));
+        std::ranges::move(
+            mapped_rows(*more, mapped.map, options, result), std::back_inserter(rows));
     std::vector<Problem> problems;
     compare_rows(rows, options, result, problems, false);
     if (compared != nullptr)

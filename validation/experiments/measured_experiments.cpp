@@ -19,10 +19,9 @@ namespace {
 class RowReader {
 public:
     RowReader(const CsvTable& table, TableMap map, const TableContext& context) :
-        table_(table),
-        map_(std::move(map)),
-        context_(context),
-        places_(context.root, map_.places) {}
+        table_(table), map_(std::move(map)), context_(context), places_(context.root, map_.places) {
+        complete();
+    }
 
     std::vector<MeasuredExperiment> run() {
         prepare();
@@ -42,6 +41,17 @@ public:
     }
 
 private:
+    /// Adds the columns that the table may lack.
+    void complete() {
+        for (const auto& [column, cell] : map_.lacking) {
+            if (table_.has(column))
+                continue;
+            table_.columns.push_back(column);
+            for (CsvRecord& record : table_.records)
+                record.fields[column] = cell;
+        }
+    }
+
     [[nodiscard]] std::string blamed_file() const {
         return (context_.map.empty() ? context_.table : context_.map).string();
     }
@@ -73,6 +83,10 @@ private:
             needs(measured.column);
             try {
                 figures_.push_back(measured_figure(measured.figure, measured.unit));
+                shown_.push_back(
+                    measured.shown.empty()
+                        ? 1
+                        : 1 / measured_figure(measured.figure, measured.shown).scale);
             } catch (const std::invalid_argument& wrong) {
                 problems.push_back(
                     {blamed_file(), fmt::format("/measured/{}/figure", i), wrong.what()});
@@ -132,7 +146,7 @@ private:
     MeasuredExperiment named(const CsvRecord& record) {
         const std::string table = context_.table.stem().string();
         MeasuredExperiment row;
-        row.line = record.line;
+        row.record = record;
         std::string id = map_.id.empty() ? record["id"] : joined(record, map_.id, "/");
         if (id.empty() || !ids_.insert(id).second)
             id += fmt::format("{}line {}", id.empty() ? "" : ", ", record.line);
@@ -147,6 +161,8 @@ private:
     }
 
     void fill(const CsvRecord& record, MeasuredExperiment& row) {
+        if (std::string why = why_left_out(map_, record); !why.empty())
+            throw RowProblem{std::move(why)};
         row.file = base_file_;
         row.base = base_;
         if (!map_.experiment_column.empty())
@@ -156,7 +172,7 @@ private:
             row.values.set(
                 "/system", std::filesystem::absolute(context_.system).string(), "--system");
         if (map_.machine)
-            set_machine(record, row.values);
+            set_machine(record, row);
         set_mapped(map_, record, places_, context_.table, row.values);
         measured(record, row);
     }
@@ -175,7 +191,7 @@ private:
         }
     }
 
-    void set_machine(const CsvRecord& record, RowValues& values) {
+    void set_machine(const CsvRecord& record, MeasuredExperiment& row) {
         const MapMachine& columns = *map_.machine;
         const auto count = [&](const std::string& column) -> std::optional<std::uint32_t> {
             if (column.empty() || record[column].empty())
@@ -196,24 +212,35 @@ private:
         wanted.nodes = count(columns.nodes);
         if (wanted.gpus == 0)
             throw RowProblem{fmt::format("{} is empty; expected a number from 1", columns.gpus)};
-        const MachineMatch& match = match_of(wanted);
+        row.gpus = wanted.gpus;
+        row.nodes = wanted.nodes.value_or(1);
+        const MachineMatch& match = match_of(wanted, system_of(record));
         if (!match.machine)
             throw RowProblem{match.why};
-        values.set(
+        row.values.set(
             "/system", std::filesystem::absolute(match.machine->file).string(), "the machine");
         for (const Override& change : match.machine->overrides)
-            values.set("/system" + change.pointer, change.value, "the machine");
+            row.values.set("/system" + change.pointer, change.value, "the machine");
+    }
+
+    /// The system that is stated for a row; empty if its words tell.
+    [[nodiscard]] std::filesystem::path system_of(const CsvRecord& record) const {
+        if (!context_.system.empty())
+            return context_.system;
+        for (const MapSystem& known : map_.machine->systems)
+            if (fits_row(known.when, record))
+                return context_.root / known.system;
+        return {};
     }
 
     /// Rows of a table are of few machines.
-    const MachineMatch& match_of(const WantedMachine& wanted) {
+    const MachineMatch& match_of(const WantedMachine& wanted, const std::filesystem::path& system) {
         const std::string key = fmt::format(
-            "{}\n{}\n{} {}", wanted.gpu, wanted.interconnect, wanted.gpus,
-            wanted.nodes.value_or(0));
+            "{}\n{}\n{} {} {}", wanted.gpu, wanted.interconnect, wanted.gpus,
+            wanted.nodes.value_or(0), system.string());
         const auto [at, fresh] = matches_.try_emplace(key);
         if (fresh)
-            at->second = context_.system.empty() ? machines_->find(wanted)
-                                                 : fit_machine(context_.system, wanted);
+            at->second = system.empty() ? machines_->find(wanted) : fit_machine(system, wanted);
         return at->second;
     }
 
@@ -231,23 +258,32 @@ private:
                         fmt::format("{} is \"{}\"; expected a number", column, record[column])};
                 return *value * figures_[i].scale;
             };
-            const double value = *number(from.column);
+            double value = *number(from.column);
+            if (!from.amount.empty() && !record[from.amount].empty())
+                value = *number(from.amount) * figures_[i].scale / value;
             if (value <= 0 && is_of_one_scenario(figures_[i]))
                 throw RowProblem{fmt::format(
                     "{} is {}; expected a number above 0", from.column, record[from.column])};
-            row.numbers.push_back({figures_[i], value, number(from.low), number(from.high)});
+            const MeasuredFigure& figure = figures_[i];
+            row.numbers.push_back(
+                {figure, value, number(from.low), number(from.high), shown_[i],
+                 from.shown.empty() ? figure.unit : from.shown,
+                 from.name.empty() ? figure.name : from.name,
+                 from.group.empty() ? row.group : joined(record, from.group, ", "), from.suffix,
+                 from.like});
         }
         if (row.numbers.empty())
             throw RowProblem{"states nothing that was measured"};
     }
 
-    const CsvTable& table_;
+    CsvTable table_;
     TableMap map_;
     const TableContext& context_;
     NamedPlaces places_;
     std::optional<Machines> machines_;
     std::map<std::string, MachineMatch> matches_;  ///< by what rows say of their machines
     std::vector<MeasuredFigure> figures_;          ///< by measured column of the map
+    std::vector<double> shown_;                    ///< likewise, of MeasuredNumber
     Json base_;  ///< what rows begin from, and the file that its paths are relative to
     std::filesystem::path base_file_;
     std::set<std::string> ids_;
@@ -258,6 +294,11 @@ private:
 std::vector<MeasuredExperiment>
 measured_experiments(const CsvTable& table, TableMap map, const TableContext& context) {
     return RowReader(table, std::move(map), context).run();
+}
+
+std::string why_without_line(const MeasuredExperiment& row) {
+    const std::string line = fmt::format("line {}: ", row.record.line);
+    return row.why.starts_with(line) ? row.why.substr(line.size()) : row.why;
 }
 
 LoadedExperiment load_row(const MeasuredExperiment& row) {

@@ -9,7 +9,7 @@
 #include "validation/experiments/table_map.h"
 #include "validation/machines/machines.h"
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -22,6 +22,12 @@ struct MeasuredNumber {
     double value = 0;  ///< in the figure's unit
     std::optional<double> low;
     std::optional<double> high;
+    double shown = 1;  ///< cases show numbers of the figure's unit times this
+    std::string unit;  ///< of cases
+    std::string name;
+    std::string group;
+    std::optional<std::string> suffix;  ///< of its cases' ids; none: its name, if it is not alone
+    std::optional<MapLikeness> like;
 };
 
 /// A row as an experiment, and what was measured of it.
@@ -29,7 +35,9 @@ struct MeasuredExperiment {
     std::string id;     ///< TABLE/ID, or TABLE/line N
     std::string table;  ///< that it is a row of: column id, or the group
     std::string group;
-    std::size_t line = 0;
+    CsvRecord record;
+    std::uint32_t gpus = 0;  ///< that the row states; 0: none
+    std::uint32_t nodes = 1;
     Json base;
     std::filesystem::path file;  ///< that relative paths of the experiment are relative to
     RowValues values;
@@ -49,6 +57,9 @@ struct TableContext {
 /// ConfigError for a map or header that is wrong.
 [[nodiscard]] std::vector<MeasuredExperiment>
 measured_experiments(const CsvTable& table, TableMap map, const TableContext& context);
+
+/// Why the row is left out, without the line that the reason begins with.
+[[nodiscard]] std::string why_without_line(const MeasuredExperiment& row);
 
 /// Reads a row's experiment; a problem names the column that its value comes from. Throws
 /// ConfigError.

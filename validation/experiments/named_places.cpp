@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,7 +18,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kConfigs = "configs/";
+constexpr std::array<std::string_view, 2> kOfRepository{"configs/", "validation/data/"};
 
 bool is_a_file(const std::filesystem::path& path) {
     std::error_code ignored;
@@ -36,7 +37,9 @@ std::string NamedPlaces::placed_text(const std::string& text) const {
             out = folder + out.substr(beginning.size());
             break;
         }
-    return out.starts_with(kConfigs) ? (root_ / out).string() : out;
+    const bool of_repository = std::ranges::any_of(
+        kOfRepository, [&](std::string_view folder) { return out.starts_with(folder); });
+    return of_repository ? (root_ / out).string() : out;
 }
 
 Json NamedPlaces::placed(const Json& value) const {

@@ -9,7 +9,8 @@
 
 namespace switchfold::validation {
 
-/// What texts of tables and maps name: files of the repository (`configs/...`), and folders that a
+/// What texts of tables and maps name: files of the repository (`configs/...`,
+/// `validation/data/...`), and folders that a
 /// map has words for.
 class NamedPlaces {
 public:

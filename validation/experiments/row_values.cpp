@@ -8,9 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 namespace switchfold::validation {
@@ -37,9 +35,12 @@ Json json_of_cell(const std::string& cell, const std::string& unit) {
     return cell;
 }
 
-Json word_of_cell(const MapColumn& column, const std::string& cell) {
+Json word_of_cell(const MapColumn& column, const CsvRecord& record) {
+    const std::string& cell = record[column.column];
     if (const auto* const word = word_of(column.words, cell))
         return word->second.json;
+    if (!column.otherwise.empty())
+        throw RowProblem{filled(column.otherwise, record)};
     std::vector<std::string_view> known;
     for (const auto& [word, value] : column.words)
         known.push_back(word);
@@ -49,10 +50,11 @@ Json word_of_cell(const MapColumn& column, const std::string& cell) {
 }
 
 Json value_of_cell(
-    const MapColumn& column, const std::string& cell, const NamedPlaces& places,
+    const MapColumn& column, const CsvRecord& record, const NamedPlaces& places,
     const std::filesystem::path& table) {
     if (!column.words.empty())
-        return word_of_cell(column, cell);
+        return word_of_cell(column, record);
+    const std::string& cell = record[column.column];
     Json value = json_of_cell(cell, column.unit);
     if (column.pointer == "/system" && value.is_string())
         try {
@@ -90,18 +92,22 @@ std::string RowValues::from_near(std::string_view pointer) const {
     return found.empty() ? std::string(pointer) : found;
 }
 
+std::string why_left_out(const TableMap& map, const CsvRecord& record) {
+    for (const MapRule& rule : map.rules)
+        if (!rule.leave_out.empty() && fits_row(rule.when, record))
+            return filled(rule.leave_out, record);
+    return {};
+}
+
 void set_mapped(
     const TableMap& map, const CsvRecord& record, const NamedPlaces& places,
     const std::filesystem::path& table, RowValues& values) {
-    // A row of another kind may have cells that no word fits.
-    for (const MapRule& rule : map.rules)
-        if (!rule.leave_out.empty() && fits_row(rule.when, record))
-            throw RowProblem{filled(rule.leave_out, record)};
     for (const MapColumn& column : map.columns)
-        if (const std::string& cell = record[column.column]; !cell.empty())
+        if ((!record[column.column].empty() || !column.otherwise.empty()) &&
+            fits_row(column.when, record))
             values.set(
                 filled(column.pointer, record),
-                places.placed(value_of_cell(column, cell, places, table)),
+                places.placed(value_of_cell(column, record, places, table)),
                 "column " + column.column);
     for (std::size_t i = 0; i < map.rules.size(); ++i) {
         const MapRule& rule = map.rules[i];
@@ -120,10 +126,14 @@ std::string filled(std::string_view text, const CsvRecord& record, bool* lacks) 
         const std::size_t close = text.find('}', std::min(open, text.size()));
         if (close == std::string_view::npos)
             return out.append(text);
-        const std::string& cell = record[text.substr(open + 1, close - open - 1)];
+        std::string_view name = text.substr(open + 1, close - open - 1);
+        const bool to_comma = name.ends_with(',');
+        if (to_comma)
+            name.remove_suffix(1);
+        const std::string& cell = record[name];
         if (lacks != nullptr && cell.empty())
             *lacks = true;
-        out.append(text.substr(0, open)).append(cell);
+        out.append(text.substr(0, open)).append(cell, 0, to_comma ? cell.find(',') : cell.npos);
         text.remove_prefix(close + 1);
     }
 }
@@ -132,14 +142,6 @@ bool fits_row(const std::map<std::string, std::string>& when, const CsvRecord& r
     return std::ranges::all_of(when, [&](const auto& condition) {
         return meets(condition.second, record[condition.first]);
     });
-}
-
-std::optional<double> plain_number(std::string_view cell) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
-    if (error != std::errc() || end != cell.data() + cell.size())
-        return std::nullopt;
-    return value;
 }
 
 }  // namespace switchfold::validation

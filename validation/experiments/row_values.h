@@ -41,13 +41,17 @@ private:
     std::map<std::string, Value> values_;
 };
 
+/// Why a rule of the map leaves the row out; empty if none does.
+[[nodiscard]] std::string why_left_out(const TableMap& map, const CsvRecord& record);
+
 /// Sets what the map's columns and rules say of a row. Throws RowProblem: a cell that is none of
-/// the map's words, a row that a rule leaves out.
+/// the map's words.
 void set_mapped(
     const TableMap& map, const CsvRecord& record, const NamedPlaces& places,
     const std::filesystem::path& table, RowValues& values);
 
-/// The text with the row's cells for {NAME}. `lacks`, if given, is set if one of them is empty.
+/// The text with the row's cells for {NAME}, and for {NAME,} up to their first comma. `lacks`, if
+/// given, is set if one of them is empty.
 [[nodiscard]] std::string
 filled(std::string_view text, const CsvRecord& record, bool* lacks = nullptr);
 
@@ -65,8 +69,5 @@ word_of(const std::map<std::string, Value>& words, std::string_view cell) {
 /// Whether a row's cells fit all conditions.
 [[nodiscard]] bool
 fits_row(const std::map<std::string, std::string>& when, const CsvRecord& record);
-
-/// A cell that is nothing but a number.
-[[nodiscard]] std::optional<double> plain_number(std::string_view cell);
 
 }  // namespace switchfold::validation

@@ -11,6 +11,7 @@
 #include "sim/runner.h"
 #include "sim/sweep/digest.h"
 #include "sim/workload/kernel_model.h"
+#include "validation/harness/longest_first.h"
 #include "validation/machines/bounds.h"
 #include "validation/machines/machines.h"
 #include "workloads/graph/collective.h"
@@ -34,6 +35,7 @@ struct RowRun {
     LoadedExperiment loaded;
     std::string digest;
     std::string label;  ///< the first row's id
+    double work = 0;    ///< about, against that of others
     std::optional<RunRecord> record;
     std::string why;                ///< reason why there is no record; empty if there is one
     std::vector<Problem> problems;  ///< of its workload, with which nothing runs
@@ -107,10 +109,9 @@ public:
 
 private:
     void leave_out(const MeasuredExperiment& row, std::string why) {
-        const std::string line = fmt::format("line {}: ", row.line);
-        if (why.starts_with(line))
-            why.erase(0, line.size());
-        result_.unmatched.push_back({row.id, lines_ ? line + why : std::move(why)});
+        if (lines_)
+            why = fmt::format("line {}: {}", row.record.line, why);
+        result_.unmatched.push_back({row.id, std::move(why)});
     }
 
     /// Leaves the row out if it cannot be read or run.
@@ -128,19 +129,40 @@ private:
 
     RowState load(const MeasuredExperiment& row) {
         if (!row.why.empty())
-            return {{}, row.why, {{row.id, fmt::format("line {}", row.line), row.why}}};
+            return {
+                {},
+                why_without_line(row),
+                {{row.id, fmt::format("line {}", row.record.line), row.why}}};
         try {
             LoadedExperiment loaded = load_row(row);
-            if (std::string why = why_too_fast(row, loaded); !why.empty())
-                return {{}, std::move(why), {}};
+            for (const auto why_not : {why_other_ranks, why_too_fast})
+                if (std::string why = why_not(row, loaded); !why.empty())
+                    return {{}, std::move(why), {}};
             std::string digest = digests_.of(loaded);
             const auto [at, fresh] = index_.try_emplace(digest, runs_.size());
             if (fresh)
-                runs_.push_back({std::move(loaded), std::move(digest), row.id, {}, {}, {}});
+                runs_.push_back(
+                    {std::move(loaded),
+                     std::move(digest),
+                     row.id,
+                     static_cast<double>(row.gpus),
+                     {},
+                     {},
+                     {}});
             return {at->second, {}, {}};
         } catch (const ConfigError& error) {
             return {{}, {}, error.problems()};
         }
+    }
+
+    /// A plan is of all GPUs that the row states.
+    static std::string
+    why_other_ranks(const MeasuredExperiment& row, const LoadedExperiment& loaded) {
+        const auto* training = workload_of<TrainingWorkloadParams>(loaded.experiment);
+        if (training == nullptr || !training->plan || row.gpus == 0 ||
+            ranks_of(*training->plan) == row.gpus)
+            return {};
+        return fmt::format("{} ranks on {} GPUs", ranks_of(*training->plan), row.gpus);
     }
 
     /// Collectives are held against the links before anything runs.
@@ -203,7 +225,8 @@ private:
     void simulate() {
         std::vector<Job> jobs;
         std::vector<std::size_t> of;
-        for (std::size_t i = 0; i < runs_.size(); ++i) {
+        const auto work = [&](std::size_t i) { return runs_[i].work; };
+        for (const std::size_t i : longest_first(runs_.size(), work)) {
             if (take_kept(runs_[i]))
                 continue;
             of.push_back(i);
@@ -260,18 +283,23 @@ private:
             return;
         }
         Case c;
-        c.id = row.numbers.size() == 1 ? row.id : fmt::format("{}/{}", row.id, number.figure.name);
-        c.group = row.group;
-        c.quantity = number.figure.name;
-        c.unit = number.figure.unit;
-        c.measured = number.value;
-        c.low = number.low;
-        c.high = number.high;
-        c.simulated = simulated;
+        const std::string suffix =
+            number.suffix.value_or(row.numbers.size() == 1 ? std::string() : number.name);
+        c.id = suffix.empty() ? row.id : fmt::format("{}/{}", row.id, suffix);
+        c.group = number.group;
+        c.quantity = number.name;
+        c.unit = number.unit;
+        c.measured = number.value * number.shown;
+        if (number.low)
+            c.low = *number.low * number.shown;
+        if (number.high)
+            c.high = *number.high * number.shown;
+        c.simulated = simulated * number.shown;
         c.fitted = machines_ && machines_->fitted_on(row.table);
         c.machine = run.loaded.experiment.system->name;
         c.how = c.machine;
-        c.like = likeness_of(run.loaded.experiment, scenario);
+        c.like = number.like ? likeness_of(*number.like, row, *run.loaded.experiment.system)
+                             : likeness_of(run.loaded.experiment, scenario);
         if (scenario.collective)
             c.how += fmt::format(
                 ", {} {} {}", scenario.collective->algorithm, scenario.collective->protocol,
@@ -279,7 +307,15 @@ private:
         result_.cases.push_back(std::move(c));
     }
 
-    /// Of collectives alone: what steps are like, their own suite says.
+    static intervals::Likeness likeness_of(
+        const MapLikeness& stated, const MeasuredExperiment& row, const SystemParams& system) {
+        intervals::Likeness like = likeness_on(system, stated.kind, row.gpus);
+        like.operation = stated.operation;
+        like.machines = row.nodes;
+        return like;
+    }
+
+    /// Of collectives alone: what others are like, their map says.
     static intervals::Likeness
     likeness_of(const Experiment& experiment, const RecordedScenario& scenario) {
         if (!scenario.collective)

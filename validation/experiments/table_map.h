@@ -4,8 +4,8 @@
 #include "core/any_value.h"
 #include "core/csv.h"
 #include "core/params.h"
+#include "validation/experiments/map_measured.h"
 
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,6 +19,8 @@ struct MapColumn {
     std::string pointer;
     std::string unit;
     std::map<std::string, AnyValue> words;
+    std::string otherwise;
+    std::map<std::string, std::string> when;
     static constexpr auto fields() {
         return list_of(
             field("column", &MapColumn::column, "Name of the column.").required(),
@@ -30,7 +32,11 @@ struct MapColumn {
             field(
                 "words", &MapColumn::words,
                 "Values by cell, in which * stands for any text; the longest that fits counts. "
-                "With words, any other cell refuses its row."));
+                "With words, any other cell refuses its row."),
+            field(
+                "otherwise", &MapColumn::otherwise,
+                "Reason why rows whose cell none of the words fits are not compared, as in rules."),
+            field("when", &MapColumn::when, "Rows that it is of; as in rules."));
     }
 };
 
@@ -43,34 +49,25 @@ struct MapRule {
         return list_of(
             field(
                 "when", &MapRule::when,
-                "Cells by column: a text in which * stands for any text; several with | between "
-                "them; none of them after a !. All columns must fit."),
+                "Cells by column: a text in which * stands for any text, or numbers below (<8) or "
+                "above (>8) another; several with | between them; none of them after a !. All "
+                "columns must fit."),
             field("set", &MapRule::set, "Values by JSON pointer; later rules win."),
             field(
                 "leave_out", &MapRule::leave_out,
-                "Reason why such rows are not compared; {NAME} stands for the cell of a column."));
+                "Reason why such rows are not compared; {NAME} stands for the cell of a column, "
+                "{NAME,} for that up to its first comma."));
     }
 };
 
-/// A measured number.
-struct MapMeasured {
-    std::string column;
-    std::string figure;
-    std::string unit;
-    std::string low;
-    std::string high;
+/// Rows of a system that their own words do not tell.
+struct MapSystem {
     std::map<std::string, std::string> when;
+    std::string system;
     static constexpr auto fields() {
         return list_of(
-            field("column", &MapMeasured::column, "Name of the column.").required(),
-            field(
-                "figure", &MapMeasured::figure,
-                "What of a result it is: time, bus_bandwidth, iteration ...")
-                .required(),
-            field("unit", &MapMeasured::unit, "Of the column: us, ms, s, GB/s ..."),
-            field("low", &MapMeasured::low, "Column with the lower end of its interval."),
-            field("high", &MapMeasured::high, "Column with the upper end."),
-            field("when", &MapMeasured::when, "Rows that it is of; as in rules."));
+            field("when", &MapSystem::when, "Rows; as in rules.").required(),
+            field("system", &MapSystem::system, "Its path, from the repository.").required());
     }
 };
 
@@ -81,6 +78,7 @@ struct MapMachine {
     std::string gpus;
     std::string nodes;
     std::map<std::string, std::string> words;
+    std::vector<MapSystem> systems;
     static constexpr auto fields() {
         return list_of(
             field("gpu", &MapMachine::gpu, "Column with the GPU's name."),
@@ -89,7 +87,10 @@ struct MapMachine {
             field("nodes", &MapMachine::nodes, "Column with the number of machines."),
             field(
                 "words", &MapMachine::words,
-                "GPUs by cell, as in columns; any other cell is the GPU's name itself."));
+                "GPUs by cell, as in columns; any other cell is the GPU's name itself."),
+            field(
+                "systems", &MapMachine::systems,
+                "Systems of rows that do not state theirs; the first that fits counts."));
     }
 };
 
@@ -97,6 +98,7 @@ struct MapMachine {
 struct TableMap {
     std::string name;
     std::map<std::string, std::string> only;
+    std::map<std::string, std::string> lacking;
     AnyValue experiment;
     std::string experiment_column;
     std::string experiment_folder;
@@ -115,6 +117,9 @@ struct TableMap {
             field(
                 "only", &TableMap::only,
                 "Rows that the map is of, as in rules; what else a table holds is of no concern."),
+            field(
+                "lacking", &TableMap::lacking,
+                "Columns that a table may lack, with the cell of all its rows then."),
             field(
                 "experiment", &TableMap::experiment,
                 "What all rows begin from: an experiment, or the path of one."),
@@ -138,7 +143,7 @@ struct TableMap {
             field(
                 "whole_id", &TableMap::whole_id,
                 "They name it without the name of the table before them."),
-            field("group", &TableMap::group, "Columns whose cells name its group."),
+            field("group", &TableMap::group, "What names its group; as in id."),
             field(
                 "group_without", &TableMap::group_without,
                 "Taken off the end of the group's name, {NAME} being the cell of a column."));
@@ -152,5 +157,8 @@ void add_named_columns(const CsvTable& table, const std::string& label, TableMap
 
 /// Whether a cell fits a condition of MapRule::when.
 [[nodiscard]] bool meets(std::string_view condition, std::string_view cell);
+
+/// A cell that is nothing but a number.
+[[nodiscard]] std::optional<double> plain_number(std::string_view cell);
 
 }  // namespace switchfold::validation

@@ -11,8 +11,6 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kRatioTolerance = 0.12;  ///< mean error of the ratio, by pair of GPUs and kind
-
 template <class Keys, class Key>
 void add_new(Keys& keys, const Key& key) {
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
@@ -30,11 +28,9 @@ void compare_gpu_ratios(const std::vector<KernelOnGpu>& kernels, SuiteResult& re
         add_new(kinds, kernel.kind);
         at[{kernel.gpu, kernel.kind}].emplace(kernel.size, &kernel);
     }
-    std::vector<Case> all;
     for (const std::string& kind : kinds)
         for (std::size_t a = 0; a < gpus.size(); ++a)
-            for (std::size_t b = a + 1; b < gpus.size(); ++b) {
-                std::vector<Case> cases;
+            for (std::size_t b = a + 1; b < gpus.size(); ++b)
                 for (const auto& [size, first] : at[{gpus[a], kind}]) {
                     const auto second = at[{gpus[b], kind}].find(size);
                     if (second == at[{gpus[b], kind}].end())
@@ -49,22 +45,8 @@ void compare_gpu_ratios(const std::vector<KernelOnGpu>& kernels, SuiteResult& re
                     c.unit = "1";
                     c.measured = second->second->measured / first->measured;
                     c.simulated = second->second->simulated / first->simulated;
-                    cases.push_back(std::move(c));
+                    result.cases.push_back(std::move(c));
                 }
-                if (cases.empty())
-                    continue;
-                const std::string what =
-                    fmt::format("{} over {}, {}: mean error of the ratio", gpus[b], gpus[a], kind);
-                result.verdicts.push_back({what, mape(cases), kRatioTolerance});
-                std::vector<Case> held_out = cases;
-                std::erase_if(held_out, [](const Case& c) { return c.fitted; });
-                if (!held_out.empty() && held_out.size() < cases.size())
-                    result.verdicts.push_back(
-                        {what + ", rows that nothing was chosen on", mape(held_out),
-                         kRatioTolerance});
-                all.insert(all.end(), cases.begin(), cases.end());
-            }
-    result.cases.insert(result.cases.end(), all.begin(), all.end());
 }
 
 }  // namespace switchfold::validation

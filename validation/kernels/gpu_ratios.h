@@ -19,8 +19,7 @@ struct KernelOnGpu {
 };
 
 /// Adds the ratio of a kernel's times for every two GPUs that were measured with it: what a traced
-/// kernel's time is multiplied by on another GPU. A verdict by kind and pair of GPUs, in the order
-/// of the rows.
+/// kernel's time is multiplied by on another GPU. In the order of the rows.
 void compare_gpu_ratios(const std::vector<KernelOnGpu>& kernels, SuiteResult& result);
 
 }  // namespace switchfold::validation

@@ -19,8 +19,6 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr double kKernelTolerance = 0.15;  ///< mean absolute error, by GPU, type and table
-
 constexpr std::string_view kAttention = "reference/attention.csv";
 /// Sizes that several GPUs were measured with, for ratios alone.
 constexpr std::array<std::string_view, 2> kOnGpus{
@@ -54,6 +52,7 @@ public:
         for (const MeasuredAttention& row : table.attentions)
             add(row, "attention", size_of_row(row.attention), row.attention);
     }
+    [[nodiscard]] const std::vector<KernelOnGpu>& on_gpus() const { return on_gpus_; }
 
 private:
     static std::string impossible(
@@ -105,47 +104,15 @@ private:
             on_gpus_.push_back(
                 {row.gpu, fmt::format("{} {}", row.dtype, kind), size, row.seconds, timed.seconds,
                  c.fitted});
-            if (!shown_)
-                return;
-            tables_.push_back(fmt::format("{} {} {}", row.gpu, row.dtype, kind));
-            result_.cases.push_back(std::move(c));
+            if (shown_)
+                result_.cases.push_back(std::move(c));
         } catch (const std::invalid_argument& wrong) {
             result_.unmatched.push_back({id, wrong.what()});
         }
     }
 
-public:
-    /// Verdicts by GPU, type and kind: all rows, and separately those that nothing was fitted to.
-    void judge() {
-        std::vector<std::string> order;
-        for (const std::string& table : tables_)
-            if (std::find(order.begin(), order.end(), table) == order.end())
-                order.push_back(table);
-        for (const std::string& table : order) {
-            std::vector<const Case*> all;
-            std::vector<const Case*> held_out;
-            for (std::size_t i = 0; i < tables_.size(); ++i) {
-                if (tables_[i] != table)
-                    continue;
-                all.push_back(&result_.cases[i]);
-                if (!result_.cases[i].fitted)
-                    held_out.push_back(&result_.cases[i]);
-            }
-            result_.verdicts.push_back(
-                {table + ": mean absolute error", mape(all), kKernelTolerance});
-            if (!held_out.empty() && held_out.size() < all.size())
-                result_.verdicts.push_back(
-                    {table + ": mean absolute error of rows that nothing was chosen on",
-                     mape(held_out), kKernelTolerance});
-        }
-    }
-
-    [[nodiscard]] const std::vector<KernelOnGpu>& on_gpus() const { return on_gpus_; }
-
-private:
     const KernelGpus& gpus_;
     SuiteResult& result_;
-    std::vector<std::string> tables_;  ///< by case
     std::vector<KernelOnGpu> on_gpus_;
     bool shown_ = true;
 };
@@ -166,7 +133,6 @@ SuiteResult run_kernels(const SuiteOptions& options) {
     const bool alone = options.data && *options.data == *data;
     if (const auto attention = find_data(options, kAttention); attention && !alone)
         comparison.add(read_kernel_table(*attention));
-    comparison.judge();
     if (!alone)
         for (const std::string_view table : kOnGpus)
             if (const auto path = find_data(options, table))

@@ -111,57 +111,43 @@ struct Rule {
 
 const std::map<std::string, Rule, std::less<>>& rules() {
     static const std::map<std::string, Rule, std::less<>> kRules{
-        {"sn_alexnet200_lrn1_shape",
+        {"backward_of_lrn1",
          {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMebi; },
           "what backward of LRN 1 has open"}},
-        {"sn_alexnet200_peak",
-         {[] { return open_bytes(schedule_of("alexnet_one_tower_227", 200), "B lrn1") / kMebi; },
-          "what backward of LRN 1 has open"}},
-        {"vdnn_vgg16_b256_offload_shapes",
-         {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
-        {"vdnn_vgg16_b256_offloaded", {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
-        {"capuchin_vgg16_relu1",
+        {"feature_maps", {[] { return feature_maps("vgg16", 256) / kGB; }, "all X"}},
+        {"forward_of_first_relu",
          {[] { return open_bytes(schedule_of("vgg16", 228), "F features.relu0") / kGB; },
           "what forward of the first ReLU has open"}},
-        {"checkmate_vgg19_sample",
-         {[] { return vgg19_sample() / 1e6; }, "X and the two largest dX"}},
-        {"checkmate_VGG-19_keep",
+        {"vgg19_sample", {[] { return vgg19_sample() / 1e6; }, "X and the two largest dX"}},
+        {"largest_batch_keeping_all",
          {[] { return std::floor((16e9 - 2 * weights_of("vgg19")) / vgg19_sample()); },
           "16e9 bytes less weights and gradients; 16 GiB would give 174"}},
-        {"zero_offload_t1_16",
+        {"states",
          {[] {
               return double{state_bytes_on_gpu({false, false})};
           },
           "p16, g16 and 12"}},
-        {"zero_offload_t1_14",
+        {"states_without_gradients",
          {[] {
               return double{state_bytes_on_gpu({true, false})};
           },
           "p16 and 12"}},
-        {"zero_offload_t1_4",
+        {"states_without_update",
          {[] {
               return double{state_bytes_on_gpu({false, true})};
           },
           "p16 and g16"}},
-        {"zero_offload_t1_2",
+        {"states_of_weights",
          {[] {
               return double{state_bytes_on_gpu({true, true})};
           },
           "p16"}},
-        {"zero_infinity_5T_par", {lost_by_parameters, "its formula, 70 GB/s"}},
-        {"zero_infinity_5T_par_formula", {lost_by_parameters, "its formula, 70 GB/s"}},
-        {"zero_infinity_5T_opt", {lost_by_optimizer, "its formula, 512 x 1.6 GB/s"}},
-        {"zero_infinity_5T_opt_formula", {lost_by_optimizer, "its formula, 512 x 1.6 GB/s"}},
-        {"pt_vitl_after_shapes",
+        {"lost_by_parameters", {lost_by_parameters, "its formula, 70 GB/s"}},
+        {"lost_by_optimizer", {lost_by_optimizer, "its formula, 512 x 1.6 GB/s"}},
+        {"updated_after_backward",
          {[] { return 5 * weights_of("vit_l_16") / kGB; },
           "weights, gradients, two moments, temporaries"}},
-        {"pt_vitl_after",
-         {[] { return 5 * weights_of("vit_l_16") / kGB; },
-          "weights, gradients, two moments, temporaries"}},
-        {"pt_vitl_fused_shapes",
-         {[] { return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB; },
-          "weights, two moments, activations of our own shapes"}},
-        {"pt_vitl_fused",
+        {"updated_inside_backward",
          {[] { return (3 * weights_of("vit_l_16") + activations_at_backward("vit_l_16")) / kGB; },
           "weights, two moments, activations of our own shapes"}}};
     return kRules;
@@ -169,24 +155,28 @@ const std::map<std::string, Rule, std::less<>>& rules() {
 
 }  // namespace
 
+bool AccountingRows::knows(const MemoryRow& row) {
+    return rules().contains(row.rule);
+}
+
 std::string AccountingRows::answer(const MemoryRow& row, Case& c) {
-    const auto found = rules().find(row.id);
+    const auto found = rules().find(row.rule);
     if (found == rules().end())
         return "no rule of its source is known for it";
     c.simulated = found->second.value();
     c.how = found->second.how;
-    const bool states = row.id.starts_with("zero_offload_t1");
-    const bool exact = row.id == "sn_alexnet200_lrn1_shape";
-    c.group = states                  ? "bytes a parameter"
-              : row.kind == "derived" ? "bytes and shares from shapes"
-                                      : "published beside ours";
+    const bool states = row.rule.starts_with("states");
+    const bool exact = row.is_derived() && row.rule == "backward_of_lrn1";
+    c.group = states             ? "bytes a parameter"
+              : row.is_derived() ? "bytes and shares from shapes"
+                                 : "published beside ours";
     if (states) {
         ++states_;
         states_wrong_ += c.simulated == c.measured ? 0 : 1;
     } else if (exact) {
         largest_layer_ = std::abs(c.error());  // agrees to the table's last digit
     }
-    if (row.kind == "derived") {
+    if (row.is_derived()) {
         ++derived_;
         worst_derived_ = std::max(worst_derived_, std::abs(c.error()));
     }

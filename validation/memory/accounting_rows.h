@@ -10,6 +10,8 @@ namespace switchfold::validation {
 /// its own accounting rule; a row is answered only if its rule is known.
 class AccountingRows {
 public:
+    /// Whether the row's rule is one of these.
+    [[nodiscard]] static bool knows(const MemoryRow& row);
     /// Fills in the case. \returns why it cannot be compared; empty if it can.
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
     void verdicts(SuiteResult& result) const;

@@ -6,7 +6,7 @@
 
 namespace switchfold::validation {
 
-/// Memory for gradients under update policies (rows "grad_..."), in percent of all gradients: the
+/// Memory for gradients under update policies, in percent of all gradients: the
 /// peak in a replay of the backward pass.
 class GradientRows {
 public:

@@ -6,7 +6,6 @@
 #include "validation/harness/number_jobs.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace switchfold::validation {
@@ -14,70 +13,54 @@ namespace switchfold::validation {
 namespace {
 
 constexpr double kRates = 0.10;
+constexpr std::string_view kRead = "host_read";
+constexpr std::string_view kDuplex = "duplex_factor";
 
-enum class Measures : std::uint8_t { kToDevice, kDuplexFactor };
-
-/// What a row measured, and where. Some of these rows were used to choose a machine's rates.
-struct Measurement {
-    std::string_view row;
-    std::string_view system;
-    std::uint32_t gpus;
-    Measures measures;
-    bool fitted;
-};
-constexpr std::array<Measurement, 3> kCopies{
-    {{"zero_infinity_one_gpu_host", "dgx2_v100_host", 1, Measures::kToDevice, false},
-     {"zero_infinity_sixteen_gpu_host", "dgx2_v100_host", 16, Measures::kToDevice, true},
-     {"pcie_duplex_v100", "v100_pcie_host", 1, Measures::kDuplexFactor, true}}};
-
-double simulated(const Measurement& measured, const SystemParams& system) {
+/// Of 256 MiB on as many GPUs as the row's map says.
+double simulated(const MemoryRow& row, const SystemParams& system) {
+    const auto gpus = row.values.find("/gpus")->get<std::uint32_t>();
     const Bytes bytes = mebibytes(256);
-    if (measured.measures == Measures::kToDevice)
-        return host_copy_rates(system, {measured.gpus, bytes, Bytes(0)}).to_device * 1e-9;
-    const double one_way = host_copy_rates(system, {measured.gpus, bytes, Bytes(0)}).to_device;
-    return host_copy_rates(system, {measured.gpus, bytes, bytes}).both / (2 * one_way);
+    const double one_way = host_copy_rates(system, {gpus, bytes, Bytes(0)}).to_device;
+    return row.rule == kRead ? one_way * 1e-9
+                             : host_copy_rates(system, {gpus, bytes, bytes}).both / (2 * one_way);
 }
 
 }  // namespace
 
 std::vector<std::string> compare_host_copies(
     const std::vector<MemoryRow>& rows, const SuiteOptions& options, SuiteResult& result) {
-    struct Pair {
-        const MemoryRow* row;
-        const Measurement* measured;
-    };
-    std::vector<Pair> pairs;
-    for (const MemoryRow& row : rows)
-        for (const Measurement& measured : kCopies)
-            if (row.id == measured.row && row.known)
-                pairs.push_back({&row, &measured});
+    std::vector<const MemoryRow*> compared;
     std::vector<NumberJob> jobs;
-    for (const Pair& pair : pairs)
-        jobs.push_back({pair.row->id, [&options, pair](const JobProgress&) {
-                            const SystemParams system = load_system(
-                                options.root / "configs/systems" /
-                                    (std::string(pair.measured->system) + ".json"),
-                                {});
-                            return simulated(*pair.measured, system);
+    std::vector<SystemParams> systems;
+    for (const MemoryRow& row : rows)
+        if (row.known && (row.rule == kRead || row.rule == kDuplex)) {
+            compared.push_back(&row);
+            systems.push_back(
+                load_system(options.root / row.values.find("/system")->get<std::string>(), {}));
+        }
+    for (std::size_t i = 0; i < compared.size(); ++i)
+        jobs.push_back({compared[i]->id, [&, i](const JobProgress&) {
+                            return simulated(*compared[i], systems[i]);
                         }});
     const std::vector<double> found = run_number_jobs(jobs, options);
     std::vector<std::string> answered;
     double worst = 0;
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
+    for (std::size_t i = 0; i < compared.size(); ++i) {
+        const MemoryRow& row = *compared[i];
         Case c;
-        c.id = pairs[i].row->id;
+        c.id = row.id;
         c.group = "copies between GPUs and their host";
-        c.quantity = pairs[i].row->quantity;
-        c.unit = pairs[i].row->unit;
-        c.measured = pairs[i].row->value;
+        c.quantity = row.quantity;
+        c.unit = row.unit;
+        c.measured = row.value;
         c.simulated = found[i];
-        c.fitted = pairs[i].measured->fitted;
-        c.how = pairs[i].measured->system;
+        c.fitted = row.values.find("/fitted") != nullptr;
+        c.how = systems[i].name;
         worst = std::max(worst, std::abs(c.error()));
         answered.push_back(c.id);
         result.cases.push_back(std::move(c));
     }
-    if (!pairs.empty())
+    if (!compared.empty())
         result.verdicts.push_back({"rates of host copies: largest error", worst, kRates});
     return answered;
 }

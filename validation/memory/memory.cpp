@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "core/params_reader.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/memory/accounting_rows.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
@@ -20,30 +20,7 @@ namespace switchfold::validation {
 
 namespace {
 
-/// Reasons why rows of a source are not answered, by the beginning of their ids.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 11> kNotAnswered{
-    {{"pcie_", "is of a machine, not of a plan: the rates of copies are parameters"},
-     {"zero_infinity_", "is of a machine, or a range whose terms are not published"},
-     {"dtr_", "recomputes by a heuristic while it runs; times of its GPU are not modelled"},
-     {"autoswap_", "its networks for CIFAR-10 are not described layer by layer"},
-     {"sn_", "counts tensors in place and workspaces by rules that are not published"},
-     {"vdnn_", "hangs on workspaces of cuDNN's algorithms"},
-     {"checkmate_", "is the largest batch of a graph that is not published"},
-     {"g10_",
-      "is of another simulator, of pages that move between a GPU and an SSD, which no plan here "
-      "does"},
-     {"flashneuron_", "is of networks that are not described layer by layer"},
-     {"pt_bucket_", "is a whole process; what a view saves is one copy of the gradients"},
-     {"zero_offload_", "is a time of a host's processors, or a largest model"}}};
-constexpr std::string_view kOtherwise =
-    "is the result of a whole framework: workspaces, in-place rules and kernels are not published";
-
-std::string_view why_not_compared(const MemoryRow& row) {
-    for (const auto& [prefix, why] : kNotAnswered)
-        if (row.id.starts_with(prefix))
-            return why;
-    return kOtherwise;
-}
+constexpr std::string_view kMemoryMap = "validation/maps/memory.json";
 
 /// Numbers of rows by reason, most first.
 std::vector<std::pair<std::string, std::size_t>>
@@ -79,7 +56,8 @@ SuiteResult run_memory(const SuiteOptions& options) {
     PinRows pins(find_table);
     GradientRows gradients(find_table);
     AccountingRows accounting;
-    const std::vector<MemoryRow> rows = read_memory_rows(*data, &result.unmatched);
+    const std::vector<MemoryRow> rows = read_memory_rows(
+        *data, read_params_file<TableMap>(options.root / kMemoryMap), &result.unmatched);
     PublishedRows published(options);
     compare_simulated_gradients(rows, options, result);
     const std::vector<std::string> copies = compare_host_copies(rows, options, result);
@@ -93,16 +71,14 @@ SuiteResult run_memory(const SuiteOptions& options) {
         c.measured = row.value;
         std::string why = "has no value";
         if (row.known) {
-            const bool pin = row.id.starts_with("pin_");
-            const bool gradient = row.id.starts_with("grad_");
-            why = pin        ? pins.answer(row, c)
-                  : gradient ? gradients.answer(row, c)
-                             : accounting.answer(row, c);
-            if (!why.empty() && !pin && !gradient) {
-                why = published.answer(row, c);
-                if (!why.empty() && !published.knows(row))
-                    why = why_not_compared(row);
-            }
+            if (row.rule == "pin")
+                why = pins.answer(row, c);
+            else if (row.rule == "gradient")
+                why = gradients.answer(row, c);
+            else if (accounting.knows(row))
+                why = accounting.answer(row, c);
+            else
+                why = published.knows(row) ? published.answer(row, c) : row.why;
         }
         if (why.empty())
             result.cases.push_back(std::move(c));

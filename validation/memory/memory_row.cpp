@@ -11,8 +11,23 @@
 
 namespace switchfold::validation {
 
-std::vector<MemoryRow>
-read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread) {
+namespace {
+
+/// What the map sets for rows of its kind.
+void set_by_rules(const TableMap& map, const CsvRecord& record, MemoryRow& row) {
+    for (const MapRule& rule : map.rules)
+        if (fits_row(rule.when, record))
+            for (const auto& [pointer, value] : rule.set)
+                row.values.set(pointer, value.json, "the map");
+    if (const Json* const rule = row.values.find("/rule"))
+        row.rule = rule->get<std::string>();
+    row.why = why_left_out(map, record);
+}
+
+}  // namespace
+
+std::vector<MemoryRow> read_memory_rows(
+    const std::filesystem::path& table, const TableMap& map, std::vector<Unmatched>* unread) {
     const CsvTable csv = read_csv(table);
     CsvNumbers numbers(table.string(), unread);
     constexpr std::array kColumns{"id",     "network",  "batch", "capacity_mib", "input",
@@ -37,6 +52,7 @@ read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unr
         const auto value = numbers.read<double>(record, "value", -1e18, "a number");
         row.value = value.value_or(0);
         row.known = value.has_value();
+        set_by_rules(map, record, row);
         if (numbers.end_row(record))
             rows.push_back(std::move(row));
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/csv.h"
+#include "validation/experiments/row_values.h"
+#include "validation/experiments/table_map.h"
 #include "validation/harness/suite.h"
 
 #include <cstdint>
@@ -26,11 +27,18 @@ struct MemoryRow {
     std::string kind;  ///< measured, claimed, simulated, derived
     double value = 0;
     bool known = true;  ///< whether a value is given
+    std::string rule;   ///< of its source, by which it is answered; empty: none is known
+    std::string why;    ///< reason why no rule answers it
+    RowValues values;   ///< that the map sets
+
+    [[nodiscard]] bool is_derived() const { return kind == "derived"; }
 };
 
-/// Throws ConfigError with all problems: missing columns, invalid numbers.
-[[nodiscard]] std::vector<MemoryRow>
-read_memory_rows(const std::filesystem::path& table, std::vector<Unmatched>* unread = nullptr);
+/// Rows, each with its rule by `map`. Throws ConfigError with all problems: missing columns,
+/// invalid numbers.
+[[nodiscard]] std::vector<MemoryRow> read_memory_rows(
+    const std::filesystem::path& table, const TableMap& map,
+    std::vector<Unmatched>* unread = nullptr);
 
 /// Elements per sample of the network's input: from `input`, or for networks with a standard input.
 /// Empty: unknown.

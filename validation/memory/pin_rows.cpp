@@ -38,19 +38,6 @@ retained(const TensorUses& schedule, const std::string& policy, std::uint64_t ca
     return chosen ? retained_bytes(problem, *chosen) : 0;
 }
 
-/// A derived row that its own rule contradicts, and why; it is shown and not judged.
-struct Refuted {
-    std::string_view id;
-    std::string_view why;
-};
-// Step by step: twice the peak of 1,570 MiB leaves 3,388; the rule pins a_0 .. a_14, then h_1 ..
-// h_10, 3,384 in all, and no candidate of at most 4 MiB is left. In the order of first use h_16,
-// h_13, h_12, h_7 and h_4 fill it to the MiB.
-constexpr Refuted kRefuted{
-    "pin_vgg16_C6528_first_fit_candidates_in_the_order_a0_then_h1",
-    "4 MiB are left, and the smallest unpinned candidate has 10: the row is that of the order of "
-    "first use"};
-
 }  // namespace
 
 std::string PinRows::answer(const MemoryRow& row, Case& c) {
@@ -78,8 +65,9 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
         return fmt::format("{} of {} is not compared here", row.quantity, row.policy);
     c.group = greedy ? "pins, GeePS's rule" : "pins, exact";
     c.simulated = in_mib(*found);
-    if (row.id == kRefuted.id) {
-        c.how = kRefuted.why;
+    // A derived row that its own rule contradicts is shown and not judged.
+    if (const Json* const refuted = row.values.find("/refuted")) {
+        c.how = refuted->get<std::string>();
         return {};
     }
     ++(greedy ? greedy_ : exact_);

@@ -6,7 +6,7 @@
 
 namespace switchfold::validation {
 
-/// Bytes (MiB) that planners pin in chains of layers with parameters (rows "pin_...").
+/// Bytes (MiB) that planners pin in chains of layers with parameters.
 class PinRows {
 public:
     explicit PinRows(FindTable find_table) : find_table_(std::move(find_table)) {}

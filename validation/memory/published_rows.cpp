@@ -15,13 +15,18 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kHostAdam = "zero_offload_adam_CPU-Adam_CPU-Adam_";
+/// "4 billion parameters"
+double parameters_of(const MemoryRow& row) {
+    constexpr double kBillion = 1e9;
+    return std::strtod(row.network.c_str(), nullptr) * kBillion;
+}
 
 /// Checkmate's memory: 16e9 bytes less weights and their gradients. Activations, and gradients of
 /// the layer at work, follow from the chain.
@@ -86,28 +91,26 @@ constexpr std::array<std::pair<int, int>, 8> kAdamKernels{{
 }  // namespace
 
 PublishedRows::PublishedRows(const SuiteOptions& options) : options_(options) {
-    rules_["checkmate_VGG-19_square-root"] = [] {
+    rules_["largest_batch_by_square_root"] = [](const MemoryRow&) {
         return Answer{
             largest_batch_of_vgg19(by_square_root), "segments of the square root of its layers"};
     };
-    rules_["checkmate_VGG-19_greedy"] = [] {
+    rules_["largest_batch_by_greedy_segments"] = [](const MemoryRow&) {
         return Answer{
             largest_batch_of_vgg19(by_greedy_segments), "segments of the best budget of memory"};
     };
-    rules_["checkmate_VGG-19_optimal"] = [] {
+    rules_["largest_batch_by_exact_plan"] = [](const MemoryRow&) {
         return Answer{
             largest_batch_of_vgg19(by_exact_plan),
             "the least memory of a plan that runs no forward more than twice"};
     };
-    for (const double billions : {1.0, 2.0, 4.0, 8.0, 10.0})
-        rules_[fmt::format("zero_offload_adam_Adam_GPU_{}", billions)] = [this, billions] {
-            return unfused_adam(billions * 1e9);
-        };
-    for (const double billions : {1.0, 2.0, 4.0, 8.0, 10.0})
-        rules_[fmt::format("{}{}", kHostAdam, billions)] = [billions] {
-            return Answer{
-                billions * 1e9 / MemoryChoice().host_rate, "the host's rate, chosen on these rows"};
-        };
+    rules_["unfused_adam"] = [this](const MemoryRow& row) {
+        return unfused_adam(parameters_of(row));
+    };
+    rules_["host_adam"] = [](const MemoryRow& row) {
+        return Answer{
+            parameters_of(row) / MemoryChoice().host_rate, "the host's rate, chosen on these rows"};
+    };
 }
 
 PublishedRows::Answer PublishedRows::unfused_adam(double parameters) const {
@@ -125,18 +128,18 @@ PublishedRows::Answer PublishedRows::unfused_adam(double parameters) const {
 }
 
 std::string PublishedRows::answer(const MemoryRow& row, Case& c) {
-    const auto found = rules_.find(row.id);
+    const auto found = rules_.find(row.rule);
     if (found == rules_.end())
         return "no rule of its source is known for it";
-    const Answer answer = found->second();
+    const Answer answer = found->second(row);
     if (!answer.value)
         return answer.how;
     c.simulated = *answer.value;
     c.how = answer.how;
-    c.fitted = row.id.starts_with(kHostAdam);
+    c.fitted = row.rule == "host_adam";
     c.group = c.fitted ? "updates by a host" : "published beside ours";
     // The sources tell neither the forms of Adam's kernels nor the budgets of the greedy search.
-    if (!row.id.starts_with("zero_offload_adam") && row.id != "checkmate_VGG-19_greedy") {
+    if (row.quantity != "update_time" && row.rule != "largest_batch_by_greedy_segments") {
         ++accounted_;
         worst_ = std::max(worst_, std::abs(c.error()));
     }

@@ -22,14 +22,14 @@ public:
     [[nodiscard]] std::string answer(const MemoryRow& row, Case& c);
     void verdicts(SuiteResult& result) const;
     /// Whether there is a rule, though its inputs may be missing.
-    [[nodiscard]] bool knows(const MemoryRow& row) const { return rules_.contains(row.id); }
+    [[nodiscard]] bool knows(const MemoryRow& row) const { return rules_.contains(row.rule); }
 
 private:
     struct Answer {
         std::optional<double> value;
         std::string how;  ///< or why there is none
     };
-    using Rule = std::function<Answer()>;
+    using Rule = std::function<Answer(const MemoryRow& row)>;
 
     [[nodiscard]] Answer unfused_adam(double parameters) const;
 

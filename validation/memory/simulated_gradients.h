@@ -8,7 +8,7 @@
 
 namespace switchfold::validation {
 
-/// Compares the rows with one buffer for all weight gradients ("grad_...", policy delayed) again,
+/// Compares the rows with one buffer for all weight gradients (policy delayed) again,
 /// with the simulated timeline of a step: peak of the gradients in percent of all. For built-in
 /// networks only; rows with shared embeddings if the built-in network shares them.
 void compare_simulated_gradients(

@@ -2,7 +2,9 @@
 #include "validation/overlap/overlap_published.h"
 
 #include "core/csv.h"
+#include "core/params_reader.h"
 #include "sim/config/load.h"
+#include "sim/config/workload_names.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
 #include "validation/harness/data.h"
@@ -10,12 +12,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
-#include <map>
+#include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace switchfold::validation {
 
@@ -23,136 +28,77 @@ namespace {
 
 constexpr std::string_view kPublishedTable = "reference/published_overlap.csv";
 
+constexpr std::string_view kScenes = "validation/maps/published_overlap.json";
+
+/// The launch of a published kernel.
+struct PublishedLaunch {
+    std::uint32_t grid = 1;
+    std::uint32_t block = 128;
+    std::uint32_t registers_per_thread = 32;
+    Bytes shared_memory;
+
+    static constexpr auto fields() {
+        using L = PublishedLaunch;
+        return list_of(
+            field("grid", &L::grid, "Thread blocks.", 1U, 1U << 20U).required(),
+            field("block", &L::block, "Threads of a block.", 1U, 1024U).required(),
+            field("registers_per_thread", &L::registers_per_thread, "Registers.", 1U, 255U)
+                .required(),
+            field(
+                "shared_memory", &L::shared_memory, "Shared memory of a block.", Bytes(0),
+                mebibytes(1)));
+    }
+};
+
 /// A kernel as published, with assumptions on it and on the collective.
 struct Scene {
-    std::string_view id;
-    std::string_view system;  ///< in configs/systems
-    std::string_view gpu;     ///< in configs/systems/gpus, replaces the system's GPU; may be empty
-    CollectiveKind kind = CollectiveKind::kAllReduce;
+    std::string id;
+    std::string source;
+    std::string alone;
+    std::string beside;
+    std::string system;
+    std::string gpu;
+    CollectiveKind collective = CollectiveKind::kAllReduce;
     std::uint32_t blocks = 24;
-    std::uint32_t threads = 128;
-    std::uint32_t registers = 32;
-    std::uint64_t shared_kib = 0;
-    std::uint64_t grid = 1;
-    double share = 0;  ///< share of the peak HBM bandwidth that the kernel uses alone
+    PublishedLaunch kernel;
+    double share = 0;
     double isolated_us = 0;
     double slowdown = 0;
     std::optional<double> low;
     std::optional<double> high;
-    std::string_view assumed;
     double power_drop = 0;
+    std::string assumed;
+
+    static constexpr auto fields() {
+        using S = Scene;
+        constexpr double kMost = 1e6;
+        return list_of(
+            field("id", &S::id, "Of its case.").required(),
+            field("source", &S::source, "Part of the cell of its rows; empty: no rows are of it."),
+            field("alone", &S::alone, "Metric of the row with its time alone."),
+            field("beside", &S::beside, "Metric of the row with its time beside a collective."),
+            field("system", &S::system, "Its machine, from the repository.").required(),
+            field("gpu", &S::gpu, "Replaces the machine's."),
+            field("collective", &S::collective, "What runs beside it."),
+            field("blocks", &S::blocks, "Thread blocks of the collective."),
+            field("kernel", &S::kernel, "Its launch.").required(),
+            field("share", &S::share, "Of the memory's peak that it uses alone.", 0.0, 1.0)
+                .required(),
+            field("isolated_us", &S::isolated_us, "Without rows: its time alone.", 0.0, kMost),
+            field("slowdown", &S::slowdown, "Without rows: as measured.", 0.0, kMost),
+            field("low", &S::low, "Lower end of that.", 0.0, kMost),
+            field("high", &S::high, "Upper end.", 0.0, kMost),
+            field("power_drop", &S::power_drop, "The machine's gpu/power_drop.", 0.0, 1.0),
+            field("assumed", &S::assumed, "What of this the source does not state.").required());
+    }
 };
 
-/// The pair of table rows that a scene represents: metrics without and with overlap, in ms.
-struct RowPair {
-    std::string_view source;
-    std::string_view alone;
-    std::string_view beside;
-    Scene scene;
+struct Scenes {
+    std::vector<Scene> scenes;
+    static constexpr auto fields() {
+        return list_of(field("scenes", &Scenes::scenes, "Published kernels.").required());
+    }
 };
-
-const std::array<RowPair, 4>& pairs() {
-    static const std::array<RowPair, 4> kPairs{{
-        {"nccl/issues/1428",
-         "attention kernel without overlap",
-         "attention kernel with overlap",
-         {"nccl#1428/attention",
-          "dgx_a100.json",
-          "gpus/a100_80gb.json",
-          CollectiveKind::kAllGather,
-          24,
-          128,
-          255,
-          80,
-          1024,
-          0.35,
-          0,
-          0,
-          {},
-          {},
-          "1,024 blocks of 128 threads with 80 KiB, two an SM"}},
-        {"nccl/issues/1428",
-         "GEMM kernel without overlap",
-         "GEMM kernel with overlap",
-         {"nccl#1428/gemm",
-          "dgx_a100.json",
-          "gpus/a100_80gb.json",
-          CollectiveKind::kAllGather,
-          24,
-          256,
-          230,
-          144,
-          2048,
-          0.35,
-          0,
-          0,
-          {},
-          {},
-          "2,048 blocks of 256 threads with 144 KiB, one an SM"}},
-        {"nccl/issues/1428",
-         "elementwise kernel without overlap",
-         "elementwise kernel with overlap",
-         {"nccl#1428/elementwise",
-          "dgx_a100.json",
-          "gpus/a100_80gb.json",
-          CollectiveKind::kAllGather,
-          24,
-          128,
-          20,
-          0,
-          8192,
-          0.8,
-          0,
-          0,
-          {},
-          {},
-          "8,192 blocks of 128 threads at 80 % of the memory's peak"}},
-        {"nccl/issues/338",
-         "batch-norm backward kernel not overlapped",
-         "batch-norm backward kernel overlapped with NCCL all-reduce",
-         {"nccl#338/batch_norm_backward",
-          "dgx1_v100.json",
-          "",
-          CollectiveKind::kAllReduce,
-          16,
-          512,
-          40,
-          0,
-          4096,
-          0.8,
-          0,
-          0,
-          {},
-          {},
-          "the GPU is not stated, taken as V100; 4,096 blocks of 512 threads at 80 % of the "
-          "memory's peak"}},
-    }};
-    return kPairs;
-}
-
-/// NVIDIA developer forum, thread 337991: a GEMM of one wave beside an all-gather.
-Scene forum_scene() {
-    return {
-        "forum 337991/132 blocks beside 24",
-        "hgx_h100.json",
-        "",
-        CollectiveKind::kAllGather,
-        24,
-        384,
-        168,
-        200,
-        132,
-        0.35,
-        500,
-        1.8,
-        1.7,
-        1.9,
-        "a persistent GEMM of 132 blocks with 200 KiB and 500 us; model FLOPs utilisation fell "
-        "from 80 to 47 %; under a full load the clock is a quarter below its most: products reach "
-        "794 of the 989 TFLOP/s of 1,830 MHz, which takes 1,470 MHz at least, and 1,980 is the "
-        "most",
-        0.25};
-}
 
 /// Parses "0.18 ms" or "4~8 ms" into us, with half a unit of the last digit.
 struct Range {
@@ -187,10 +133,10 @@ std::optional<Range> parse_ms(std::string_view text) {
 SystemParams system_of(const Scene& scene, const std::filesystem::path& root) {
     std::vector<Override> overrides;
     if (!scene.gpu.empty())
-        overrides.push_back({"/gpu", std::string(scene.gpu)});
+        overrides.push_back({"/gpu", scene.gpu});
     if (scene.power_drop > 0)
         overrides.push_back({"/gpu/power_drop", scene.power_drop});
-    return load_system(root / "configs/systems" / scene.system, overrides);
+    return load_system(root / scene.system, overrides);
 }
 
 constexpr std::uint32_t kRanks = 8;
@@ -198,16 +144,16 @@ constexpr std::uint32_t kRanks = 8;
 /// Slowdown of the scene's kernel on its machine while the collective moves data throughout.
 double simulate_scene(const Scene& scene, const SystemParams& system) {
     CollectiveOperation operation;
-    operation.kind = scene.kind;
+    operation.kind = scene.collective;
     operation.bytes = mebibytes(256);
     operation.thread_blocks = scene.blocks;
     operation.protocol = "simple";
     const CollectiveTraffic traffic = traffic_of(system, operation, kRanks);
     KernelOperation kernel;
-    kernel.grid = {static_cast<std::uint32_t>(scene.grid), 1, 1};
-    kernel.block = {scene.threads, 1, 1};
-    kernel.registers_per_thread = scene.registers;
-    kernel.shared_memory = kibibytes(scene.shared_kib);
+    kernel.grid = {scene.kernel.grid, 1, 1};
+    kernel.block = {scene.kernel.block, 1, 1};
+    kernel.registers_per_thread = scene.kernel.registers_per_thread;
+    kernel.shared_memory = scene.kernel.shared_memory;
     kernel.isolated = Time(static_cast<std::uint64_t>(scene.isolated_us * 1e6));
     const double bytes = scene.share * static_cast<double>(system.gpu->memory.hbm.peak.count()) *
                          scene.isolated_us * 1e-6;
@@ -225,25 +171,29 @@ double simulate_scene(const Scene& scene, const SystemParams& system) {
     return to_microseconds(simulate_beside(*system.gpu, kernel, {phase})) / scene.isolated_us;
 }
 
-/// Scenes whose rows are in the table, with the measured values; all other rows become unmatched.
-std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
+/// Scenes whose rows are in the table, with the measured values, and those without rows; all other
+/// rows become unmatched.
+std::vector<Scene> scenes_of(const CsvTable& table, std::vector<Scene> known, SuiteResult& suite) {
     std::vector<Scene> scenes;
-    std::map<std::size_t, bool> used;
-    const auto find = [&](const RowPair& pair, std::string_view metric) -> std::optional<Range> {
+    std::set<std::size_t> used;
+    const auto find = [&](const Scene& scene, std::string_view metric) -> std::optional<Range> {
         for (const CsvRecord& record : table.records)
-            if (record["source"].find(pair.source) != std::string::npos &&
+            if (record["source"].find(scene.source) != std::string::npos &&
                 record["metric"] == metric) {
-                used[record.line] = true;
+                used.insert(record.line);
                 return parse_ms(record["value"]);
             }
         return std::nullopt;
     };
-    for (const RowPair& pair : pairs()) {
-        Scene scene = pair.scene;
-        const auto alone = find(pair, pair.alone);
-        const auto beside = find(pair, pair.beside);
+    for (Scene& scene : known) {
+        if (scene.source.empty()) {
+            scenes.push_back(std::move(scene));
+            continue;
+        }
+        const auto alone = find(scene, scene.alone);
+        const auto beside = find(scene, scene.beside);
         if (!alone || !beside) {
-            suite.unmatched.push_back({std::string(scene.id), "is not in the table"});
+            suite.unmatched.push_back({scene.id, "is not in the table"});
             continue;
         }
         scene.isolated_us = alone->low;
@@ -251,7 +201,7 @@ std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
         // Uncertainty of the published digits: 0.02 ms may be 0.015 or 0.025.
         scene.low = (beside->low - beside->rounding) / (alone->low + alone->rounding);
         scene.high = (beside->high + beside->rounding) / (alone->low - alone->rounding);
-        scenes.push_back(scene);
+        scenes.push_back(std::move(scene));
     }
     for (const CsvRecord& record : table.records)
         if (!used.contains(record.line))
@@ -260,7 +210,6 @@ std::vector<Scene> scenes_of(const CsvTable& table, SuiteResult& suite) {
                  fmt::format(
                      "\"{}\" is no time of a kernel alone and beside a collective",
                      record["metric"].substr(0, 60))});
-    scenes.push_back(forum_scene());
     return scenes;
 }
 
@@ -273,13 +222,14 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
             {std::string(kPublishedTable), "skipped: " + why_skipped(kPublishedTable)});
         return;
     }
-    const std::vector<Scene> scenes = scenes_of(read_csv(*file), suite);
+    const std::vector<Scene> scenes =
+        scenes_of(read_csv(*file), read_params_file<Scenes>(options.root / kScenes).scenes, suite);
     std::vector<SystemParams> systems;
     for (const Scene& scene : scenes)
         systems.push_back(system_of(scene, options.root));
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < scenes.size(); ++i)
-        jobs.push_back({std::string(scenes[i].id), [&scenes, &systems, i](const JobProgress&) {
+        jobs.push_back({scenes[i].id, [&scenes, &systems, i](const JobProgress&) {
                             return value_bytes(simulate_scene(scenes[i], systems[i]));
                         }});
     const auto simulated = values_of_suite<double>(jobs, options);

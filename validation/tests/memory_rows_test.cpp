@@ -15,7 +15,7 @@ namespace switchfold::validation::memory_rows_test {
 namespace {
 
 constexpr const char* kHeader =
-    "id,network,batch,capacity_mib,input,policy,quantity,value,unit,kind\n";
+    "id,source,network,batch,capacity_mib,input,policy,quantity,value,unit,kind\n";
 
 class MemoryRows : public ::testing::Test {
 protected:
@@ -30,6 +30,7 @@ protected:
                "a,linear,262144,1,524288\n"
                "b,linear,786432,1,262144\n";
         SuiteOptions options;
+        options.root = SWITCHFOLD_SOURCE_DIR;
         options.measurements = folder_.path();
         return suite_named("memory").run(options);
     }
@@ -39,15 +40,15 @@ protected:
 TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {
     // The candidates are a_0 (1 MiB), h_1 (1 MiB) and h_2 (3 MiB).
     const SuiteResult result =
-        run("pin_two_candidates,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
-            "pin_two_big,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"
-            "pin_two_other,two,1,100,262144 tokens,\"first_fit candidates in the order of first "
+        run("pin_two_candidates,,two,1,,262144 tokens,,candidate_bytes,5,MiB,derived\n"
+            "pin_two_big,,two,1,100,262144 tokens,optimal window,pinned_bytes,5,MiB,derived\n"
+            "pin_two_other,,two,1,100,262144 tokens,\"first_fit candidates in the order of first "
             "use\",pinned_bytes,4,MiB,derived\n"
-            "grad_two,two,,,,\"delayed, one buffer of the largest "
+            "grad_two,,two,,,,\"delayed, one buffer of the largest "
             "layer\",gradient_memory_saved,25,percent,derived\n"
-            "pin_none,three,1,,8 tokens,,candidate_bytes,5,MiB,derived\n"
-            "x_y,VGG,1,,,,largest_batch,5,samples,measured\n"
-            "zero_offload_t1_14,any,,,,,bytes,14,B,measured\n");
+            "pin_none,,three,1,,8 tokens,,candidate_bytes,5,MiB,derived\n"
+            "x_y,,VGG,1,,,,largest_batch,5,samples,measured\n"
+            "a,,any,,,,g16 on the host,bytes_a_parameter_on_gpu,14,B,measured\n");
     ASSERT_EQ(result.cases.size(), 5U);
     EXPECT_EQ(result.cases[0].simulated, 5);
     EXPECT_EQ(result.cases[1].simulated, 5);
@@ -68,7 +69,7 @@ TEST_F(MemoryRows, PinsAndGradientsComeFromTheTablesBeside) {
 
 TEST_F(MemoryRows, SaysWhatIsWrongWithTheTable) {
     try {
-        (void)run("a,two,none,,,,q,1,MiB,derived\nb,two,1,,,,q,x,MiB,derived\n");
+        (void)run("a,,two,none,,,,q,1,MiB,derived\nb,,two,1,,,,q,x,MiB,derived\n");
         FAIL();
     } catch (const ConfigError& error) {
         EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos);
@@ -78,29 +79,28 @@ TEST_F(MemoryRows, SaysWhatIsWrongWithTheTable) {
 
 TEST_F(MemoryRows, PublishedRulesGiveTheirNumbers) {
     AccountingRows rows;
-    const auto answered = [&](const char* id, const char* kind) {
+    const auto answered = [&](const char* rule) {
         MemoryRow row;
-        row.id = id;
-        row.kind = kind;
+        row.rule = rule;
+        row.kind = "derived";
         Case c;
-        EXPECT_EQ(rows.answer(row, c), "") << id;
+        EXPECT_TRUE(AccountingRows::knows(row)) << rule;
+        EXPECT_EQ(rows.answer(row, c), "") << rule;
         return c.simulated;
     };
-    EXPECT_DOUBLE_EQ(
-        answered("sn_alexnet200_lrn1_shape", "derived"),
-        4.0 * 96 * 55 * 55 * 4 * 200 / (1024 * 1024));
-    EXPECT_NEAR(answered("pt_vitl_after_shapes", "derived"), 6.09, 0.005);
-    EXPECT_NEAR(answered("pt_vitl_fused_shapes", "derived"), 4.05, 4.05 * 0.03);
-    EXPECT_NEAR(answered("capuchin_vgg16_relu1", "derived"), 5.86, 0.005);
-    EXPECT_NEAR(answered("vdnn_vgg16_b256_offload_shapes", "derived"), 15.6, 0.05);
-    EXPECT_NEAR(answered("checkmate_vgg19_sample", "derived"), 91.8, 0.1);
-    EXPECT_NEAR(answered("zero_infinity_5T_par_formula", "derived"), 0.246, 0.0005);
-    EXPECT_NEAR(answered("zero_infinity_5T_opt_formula", "derived"), 0.100, 0.0005);
+    EXPECT_DOUBLE_EQ(answered("backward_of_lrn1"), 4.0 * 96 * 55 * 55 * 4 * 200 / (1024 * 1024));
+    EXPECT_NEAR(answered("updated_after_backward"), 6.09, 0.005);
+    EXPECT_NEAR(answered("updated_inside_backward"), 4.05, 4.05 * 0.03);
+    EXPECT_NEAR(answered("forward_of_first_relu"), 5.86, 0.005);
+    EXPECT_NEAR(answered("feature_maps"), 15.6, 0.05);
+    EXPECT_NEAR(answered("vgg19_sample"), 91.8, 0.1);
+    EXPECT_NEAR(answered("lost_by_parameters"), 0.246, 0.0005);
+    EXPECT_NEAR(answered("lost_by_optimizer"), 0.100, 0.0005);
 }
 
 /// The rate of a host's updates was chosen on these rows, and they are marked so.
 TEST_F(MemoryRows, UpdatesByAHostTakeItsRate) {
-    const SuiteResult result = run("zero_offload_adam_CPU-Adam_CPU-Adam_4,4 billion parameters,1,,,"
+    const SuiteResult result = run("a,\"Ren et al., ZeRO-Offload\",4 billion parameters,1,,,"
                                    "CPU-Adam,update_time,1.03,s,measured\n");
     ASSERT_EQ(result.cases.size(), 1U);
     EXPECT_NEAR(result.cases[0].simulated, 1, 1e-9);
@@ -110,9 +110,12 @@ TEST_F(MemoryRows, UpdatesByAHostTakeItsRate) {
 /// Checkmate's largest batches of VGG-19 in 16 GB by rule: 167, 197, 266 and 289.
 TEST_F(MemoryRows, LargestBatchesOfCheckmatesVgg19AreNear) {
     const SuiteResult result =
-        run("checkmate_VGG-19_square-root,VGG-19,1,,,,largest_batch,197,samples,measured\n"
-            "checkmate_VGG-19_greedy,VGG-19,1,,,,largest_batch,266,samples,measured\n"
-            "checkmate_VGG-19_optimal,VGG-19,1,,,,largest_batch,289,samples,measured\n");
+        run("square-root,\"Jain et al., Checkmate\",VGG-19,1,,,square-root "
+            "checkpoints,largest_batch,197,samples,measured\n"
+            "greedy,\"Jain et al., Checkmate\",VGG-19,1,,,greedy "
+            "checkpoints,largest_batch,266,samples,measured\n"
+            "optimal,\"Jain et al., "
+            "Checkmate\",VGG-19,1,,,optimal,largest_batch,289,samples,measured\n");
     ASSERT_EQ(result.cases.size(), 3U);
     EXPECT_NEAR(result.cases[0].error(), 0, 0.03);
     EXPECT_NEAR(result.cases[1].error(), 0, 0.06);  // the source's budgets are not published

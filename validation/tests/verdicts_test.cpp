@@ -84,9 +84,10 @@ public:
             "b,v,A100,4,NVLink,GPT,2,1024,16,1024,t,8,1,4,1,1,2,full,40\n");
         write(
             "reference/training/memory.csv",
-            "id,network,batch,capacity_mib,input,policy,quantity,value,unit,kind\n"
-            "zero_offload_t1_14,any,,,,,bytes,14,B,measured\n"
-            "checkmate_VGG-19_greedy,VGG-19,1,,,,largest_batch,266,samples,measured\n");
+            "id,source,network,batch,capacity_mib,input,policy,quantity,value,unit,kind\n"
+            "a,,any,,,,g16 on the host,bytes_a_parameter_on_gpu,14,B,measured\n"
+            "b,\"Jain et al., Checkmate\",VGG-19,1,,,greedy checkpoints,largest_batch,266,samples,"
+            "measured\n");
         write(
             "reference/training/elastic.csv",
             "id,source,gpu,n_gpus,n_nodes,interconnect,model,change,from_gpus,to_gpus,batch,phase,"

@@ -2,16 +2,15 @@
 #include "validation/training/schedule_rows.h"
 
 #include "core/csv.h"
-#include "core/error.h"
 #include "training/plan/schedule/generators.h"
 #include "training/plan/schedule/replay.h"
 #include "training/plan/schedule/weight_age.h"
+#include "validation/harness/csv_numbers.h"
 #include "validation/training/learning_orders.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -23,40 +22,27 @@ namespace {
 class ScheduleComparison {
 public:
     ScheduleComparison(const CsvTable& table, std::string label, SuiteResult& result) :
-        table_(table), label_(std::move(label)), result_(result) {}
+        table_(table), numbers_(std::move(label)), result_(result) {}
 
     void run() {
         for (const char* column :
              {"id", "schedule", "stages", "micro_batches", "t_f_ms", "quantity", "value"})
             if (!table_.has(column))
-                problems_.push_back(
-                    {label_, "line 1",
-                     fmt::format(
-                         "names no column {}; expected id, schedule, stages, micro_batches, "
-                         "t_f_ms, quantity, value",
-                         column)});
-        if (problems_.empty())
-            for (const CsvRecord& record : table_.records)
-                if (!states_learning(record))
-                    row(record);
-        if (!problems_.empty())
-            throw ConfigError(std::move(problems_));
+                numbers_.fail_header(fmt::format(
+                    "names no column {}; expected id, schedule, stages, micro_batches, t_f_ms, "
+                    "quantity, value",
+                    column));
+        numbers_.throw_if_failed();
+        for (const CsvRecord& record : table_.records)
+            if (!states_learning(record))
+                row(record);
+        numbers_.throw_if_failed();
         verdicts();
     }
 
 private:
     std::optional<double> number(const CsvRecord& record, std::string_view column) {
-        const std::string& text = record[column];
-        if (text.empty())
-            return {};
-        double value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= 0)
-            return value;
-        problems_.push_back(
-            {label_, fmt::format("line {}", record.line),
-             fmt::format("{} is \"{}\"; expected a number from 0", column, text)});
-        return {};
+        return numbers_.read<double>(record, column, 0, "a number from 0");
     }
     std::uint32_t count(const CsvRecord& record, std::string_view column, std::uint32_t without) {
         return static_cast<std::uint32_t>(number(record, column).value_or(without));
@@ -174,12 +160,11 @@ private:
     }
 
     const CsvTable& table_;
-    std::string label_;
+    CsvNumbers numbers_;
     SuiteResult& result_;
     std::map<std::string, double> worst_;  ///< by schedule
     std::size_t whole_ = 0;
     std::size_t wrong_ = 0;
-    std::vector<Problem> problems_;
 };
 
 }  // namespace

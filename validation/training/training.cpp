@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/csv.h"
 #include "core/error.h"
+#include "validation/experiments/mapped_suite.h"
+#include "validation/experiments/simulated_rows.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite.h"
 #include "validation/training/learning_orders.h"
 #include "validation/training/schedule_rows.h"
-#include "validation/training/steps.h"
+#include "validation/training/speedups.h"
 
 #include <fmt/format.h>
 
@@ -20,6 +22,8 @@ constexpr std::string_view kSchedules = "schedules.csv";
 constexpr std::string_view kSteps = "training_steps.csv";
 /// Rows of public benchmarks that nothing was chosen on; read if the user names no table.
 constexpr std::string_view kPublicSteps = "training_steps_public.csv";
+constexpr std::string_view kStepMap = "validation/maps/training_steps.json";
+constexpr std::string_view kSpeedupMap = "validation/maps/training_speedups.json";
 
 struct Tables {
     std::optional<std::filesystem::path> schedules;
@@ -85,8 +89,12 @@ SuiteResult run_training(const SuiteOptions& options) {
         compare_schedules(*tables.schedules, result);
         compare_learning(*tables.schedules, options, result);
     }
-    for (const std::filesystem::path& steps : tables.steps)
-        compare_steps(steps, options, result);
+    for (const std::filesystem::path& steps : tables.steps) {
+        std::vector<Problem> problems;
+        compare_rows(
+            mapped_rows(steps, kStepMap, options, result), options, result, problems, false);
+        compare_speedups(mapped_rows(steps, kSpeedupMap, options, result), options, result);
+    }
     return result;
 }
 
