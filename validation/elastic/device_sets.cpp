@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/elastic/device_sets.h"
 
+#include "core/params_reader.h"
+#include "sim/config/launch_params.h"
 #include "sim/machine/likeness.h"
 #include "sim/machine/simulate.h"
 #include "sim/results/training.h"
@@ -8,7 +10,6 @@
 #include "training/network/zoo/zoo.h"
 #include "training/plan/step/plan_step.h"
 #include "validation/harness/number_jobs.h"
-#include "validation/machines/launches.h"
 #include "workloads/graph/collective.h"
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ namespace switchfold::validation {
 
 namespace {
 
+constexpr std::string_view kEager = "configs/launches/pytorch_eager.json";
 constexpr std::string_view kStepsASecond = "steps_per_second";
 constexpr std::string_view kAllReduceTime = "all_reduce_time";
 
@@ -119,7 +121,7 @@ bool is_of_device_set(const ElasticRow& row) {
 void compare_device_sets(
     const std::vector<ElasticRow>& rows, const Machines& machines, const SuiteOptions& options,
     SuiteResult& result) {
-    const LaunchTimes eager = shipped_launches(options.root).at("pytorch_eager.json");
+    const LaunchTimes eager = read_params_file<LaunchParams>(options.root / kEager);
     std::vector<Wanted> all;
     for (const ElasticRow& row : rows) {
         if (!row.why.empty() || !is_of_device_set(row))

@@ -116,6 +116,34 @@ TEST(MeasuredExperiments, AFigureThatIsNoneIsRefusedWithTheNearestOne) {
     expect_part(refusal("id,/workload/size\na,1 MiB\n"), "says of no column");
 }
 
+TEST(MeasuredExperiments, ConditionsCompareNumbersAndColumnsMayBeLacking) {
+    EXPECT_TRUE(meets(">8", "16"));
+    EXPECT_FALSE(meets(">8", "8"));
+    EXPECT_TRUE(meets("<8|none", "none"));
+    EXPECT_FALSE(meets("<8", "")) << "no number";
+    EXPECT_FALSE(meets("!>8", "16"));
+    const auto read =
+        rows("id,size,us,source\na,8,10,\"Author et al., somewhere\"\nb,16,10,x\n", R"({
+      "lacking": {"kind": "all_gather"},
+      "experiment": {"name": "x", "workload": {"type": "collective"}},
+      "columns": [
+        {"column": "kind", "pointer": "/workload/collective"},
+        {"column": "size", "pointer": "/workload/size", "unit": "MiB", "when": {"id": "a"}}
+      ],
+      "group": ["of {source,}"],
+      "measured": [{"column": "us", "figure": "time", "unit": "us", "name": "a name", "shown": "ms"}]
+    })");
+    ASSERT_EQ(read.size(), 2U);
+    EXPECT_EQ(read[0].group, "of Author et al.");
+    EXPECT_EQ(*set_of(read[0], "/workload/collective"), "all_gather");
+    EXPECT_EQ(*set_of(read[0], "/workload/size"), "8 MiB");
+    EXPECT_FALSE(set_of(read[1], "/workload/size").has_value());
+    const MeasuredNumber& number = read[0].numbers.at(0);
+    EXPECT_EQ(number.name, "a name");
+    EXPECT_EQ(number.unit, "ms");
+    EXPECT_DOUBLE_EQ(number.value * number.shown, 0.01);
+}
+
 constexpr const char* kMap = R"({
   "$source": "made up",
   "experiment": {"name": "x", "workload": {"type": "collective"}, "scenarios": [{"name": "auto"}]},

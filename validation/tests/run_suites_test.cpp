@@ -80,6 +80,18 @@ TEST(CollectivesSuite, TheSameOnOneProcessAndOnMany) {
     EXPECT_EQ(texts[0], texts[1]);
 }
 
+TEST(TrainingSuite, APlanOfOtherRanksThanTheRowsGpusIsLeftOut) {
+    const TemporaryFolder folder;
+    const auto steps = folder.path() / "mine.csv";
+    std::ofstream(steps) << "id,gpu,n_gpus,n_nodes,interconnect,model,layers,hidden,heads,tp,pp,dp,"
+                            "micro_batch,global_batch,schedule,step_ms\n"
+                            "a,A100-SXM4-80GB,8,1,NVSwitch,GPT,22,2304,24,2,8,1,6,144,1f1b,1\n";
+    const SuiteResult result = run("training", steps);
+    EXPECT_TRUE(result.cases.empty());
+    ASSERT_EQ(result.unmatched.size(), 1U);
+    EXPECT_EQ(result.unmatched[0].why, "16 ranks on 8 GPUs");
+}
+
 TEST(TrainingSuite, ReadsWhatTheUserNamesAndNothingElse) {
     const TemporaryFolder folder;
     const auto steps = folder.path() / "mine.csv";
