@@ -185,7 +185,7 @@ TEST(DecoderWork, GatesOfOtherFunctionsAreFusedToo) {
 }
 
 TEST(DecoderWork, TokensCrossTheNetworkOnceForEachNodeThatTheyGoTo) {
-    LlamaShape s = small_llama();
+    MixtureShape s{small_llama(), {}};
     s.experts = 16;
     s.top_k = 4;
     const Network network = decoder("d", s);

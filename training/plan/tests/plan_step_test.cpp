@@ -69,6 +69,10 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
     plan.launch_times.wait_for_batch = *rc::gen::arbitrary<bool>();
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
+    if (plan.expert > 1) {
+        plan.node_ranks = *rc::gen::element(0U, plan.tensor);  // all in one, or a tensor group each
+        plan.expert_nodes = *rc::gen::element(0U, 1U, 2U);
+    }
     const Network network = mixture ? small_mixture() : small_gpt();
     std::size_t made = 0;
     // A fourth of the schedules a case is run: all would take a minute and a half.
