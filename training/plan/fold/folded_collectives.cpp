@@ -11,9 +11,10 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::array kMembers{
-    FoldedGroup::kTensor, FoldedGroup::kContext, FoldedGroup::kExpert, FoldedGroup::kReplicas,
-    FoldedGroup::kExpertReplicas};
+constexpr std::array kMembers{FoldedGroup::kTensor,        FoldedGroup::kContext,
+                              FoldedGroup::kExpert,        FoldedGroup::kExpertNode,
+                              FoldedGroup::kExpertRail,    FoldedGroup::kReplicas,
+                              FoldedGroup::kExpertReplicas};
 
 bool replicates(MembersOn on) {
     return on.members == FoldedGroup::kReplicas || on.members == FoldedGroup::kExpertReplicas;
@@ -61,6 +62,10 @@ std::vector<std::uint32_t> FoldedGroups::group(MembersOn on, std::uint32_t rank)
             add(place);
         }
         break;
+    case FoldedGroup::kExpertNode:
+        return map_.sharing(Sharing::kExpertNode, rank);
+    case FoldedGroup::kExpertRail:
+        return map_.sharing(Sharing::kExpertRail, rank);
     case FoldedGroup::kReplicas:
     case FoldedGroup::kExpertReplicas:
         place.device = own.device / on.devices * on.devices;
@@ -103,8 +108,9 @@ std::vector<std::uint32_t> FoldedGroups::firsts_of(const std::vector<std::uint32
 
 std::uint32_t FoldedGroups::stride(MembersOn on) const {
     const std::uint32_t replica = plan_.tensor * plan_.context;
-    const bool experts =
-        on.members == FoldedGroup::kExpert || on.members == FoldedGroup::kExpertReplicas;
+    const bool experts = on.members == FoldedGroup::kExpert ||
+                         on.members == FoldedGroup::kExpertRail ||
+                         on.members == FoldedGroup::kExpertReplicas;
     return experts ? replica * plan_.expert : replica;
 }
 

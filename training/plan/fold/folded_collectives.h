@@ -17,6 +17,8 @@ enum class FoldedGroup : std::uint8_t {
     kTensor,
     kContext,
     kExpert,
+    kExpertNode,  ///< those of kExpert in one node (Sharing)
+    kExpertRail,  ///< those of kExpert at one place of each node
     kReplicas,
     kExpertReplicas,  ///< that hold the same experts
 };

@@ -152,6 +152,24 @@ TEST(FoldedGroups, AreThoseOfThePlansRanks) {
     EXPECT_EQ(groups.ranks(FoldedGroup::kReplicas), 16U);
 }
 
+TEST(FoldedGroups, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
+    ParallelPlan p;
+    p.tensor = 2;
+    p.data = 8;
+    p.expert = 4;
+    p.pipeline = 2;
+    p.node_ranks = 4;
+    p.expert_nodes = 1;
+    const FoldedGroups groups(p, 4, true);
+    using Ranks = std::vector<std::uint32_t>;
+    EXPECT_EQ(groups.group(FoldedGroup::kExpertNode, 3), (Ranks{1, 3}));
+    EXPECT_EQ(groups.group(FoldedGroup::kExpertRail, 3), (Ranks{3, 7}));
+    EXPECT_EQ(groups.members_of({16, 18}), FoldedGroup::kExpertNode);
+    EXPECT_EQ(groups.members_of({16, 20}), FoldedGroup::kExpertRail);
+    EXPECT_EQ(groups.ranks(FoldedGroup::kExpertNode), 4U);
+    EXPECT_EQ(groups.ranks(FoldedGroup::kExpertRail), 8U);
+}
+
 TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
     ParallelPlan p;
     p.tensor = 4;
