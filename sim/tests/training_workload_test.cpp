@@ -7,6 +7,7 @@
 #include "sim/config/load.h"
 #include "sim/kinds/kinds.h"
 #include "sim/workload/plan_workload.h"
+#include "sim/workload/workload.h"
 #include "workloads/tests/temporary_file.h"
 
 #include <fmt/format.h>
@@ -189,6 +190,10 @@ TEST(TrainingWorkload, AnExperimentWithAStrategyHasItsPlan) {
     EXPECT_EQ(plan->micro_batch, 8U);
     EXPECT_EQ(plan->sharding, Sharding::kParameters);
     EXPECT_EQ(plan->unit, mebibytes(24));
+    // Learning gets the step; the largest batch is told of it all the same.
+    const PreparedWorkload prepared = prepare_workload(loaded);
+    EXPECT_NE(prepared.plan, nullptr);
+    EXPECT_FALSE(prepared.report.notes.empty());
 }
 
 TEST(TrainingWorkload, LaunchesAreTimesOrAFile) {

@@ -83,8 +83,6 @@ public:
     void machine() override {
         if (prepared_.average)
             note_average(*prepared_.average);
-        if (context().experiment().learning)
-            out().plan = std::move(prepared_.step);
         WorkloadResult& report = out().report;
         for (std::string& note : prepared_.notes)
             report.notes.push_back(std::move(note));
@@ -101,6 +99,8 @@ public:
         report.source = out().graph.provenance.source;
         report.synthetic = true;
         context().place(out().graph);
+        if (context().experiment().learning)
+            out().plan = std::move(prepared_.step);
     }
 
 private:
