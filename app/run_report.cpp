@@ -379,30 +379,12 @@ OrderedJson causes_json() {
     return out;
 }
 
-std::string_view word_of(Told told) {
-    switch (told) {
-    case Told::kSteps:
-        return "steps";
-    case Told::kCollective:
-        return "collective";
-    case Told::kExchanges:
-        return "exchanges";
-    case Told::kLoops:
-        return "loops";
-    case Told::kRegions:
-        return "regions";
-    case Told::kSharing:
-        return "sharing";
-    }
-    return "";
-}
-
 /// What the page asks of the kind of workload; a kind of another version is taken for a step.
 OrderedJson workload_json(const std::string& type) {
     const WorkloadKind* const kind = kind_named(type);
     const KindFacts facts = kind == nullptr ? KindFacts{} : kind->facts();
     return {
-        {"told", word_of(facts.told)},
+        {"told", enum_name(facts.told)},
         {"on_gpus", facts.on_gpus},
         {"computes", facts.computes},
         {"has_ranks", facts.has_ranks}};

@@ -117,12 +117,13 @@ DescribedMachine read_nvidia_smi_topology(const std::filesystem::path& file) {
             const std::string& way = words[1 + to];
             if ((way == "X") != (to == gpu))
                 fail(fmt::format("has {} in column {}; expected X on the diagonal", way, to + 1));
-            if (way == "PIX" || way == "PXB" || way == "PSB")
+            const bool by_switch = way == "PIX" || way == "PXB" || way == "PSB";
+            const bool by_processor = by_switch || way == "NODE" || way == "PHB";
+            if (by_switch)
                 switches.join(gpu, to);
-            if (way == "NODE" || way == "PHB" || way == "PXB" || way == "PIX" || way == "PSB")
+            if (by_processor)
                 processors.join(gpu, to);
-            if (way == "SYS" || way == "NODE" || way == "PHB" || way == "PXB" || way == "PIX" ||
-                way == "PSB" || way == "X")
+            if (by_processor || way == "SYS" || way == "X")
                 continue;
             const auto lanes = way.starts_with("NV") ? way.substr(2) : std::string();
             std::uint32_t count = 0;

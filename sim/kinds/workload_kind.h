@@ -6,9 +6,11 @@
 #include "sim/config/experiment.h"
 #include "training/plan/step/plan_step.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -23,6 +25,17 @@ struct ScenarioResult;
 
 /// What a report tells of a run first.
 enum class Told { kSteps, kCollective, kExchanges, kLoops, kRegions, kSharing };
+
+template <>
+struct EnumNames<Told> {
+    static constexpr std::array<std::pair<Told, std::string_view>, 6> kNames{
+        {{Told::kSteps, "steps"},
+         {Told::kCollective, "collective"},
+         {Told::kExchanges, "exchanges"},
+         {Told::kLoops, "loops"},
+         {Told::kRegions, "regions"},
+         {Told::kSharing, "sharing"}}};
+};
 
 /// What a kind of workload is, in one row.
 struct KindFacts {

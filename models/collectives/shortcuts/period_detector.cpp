@@ -208,7 +208,8 @@ std::optional<std::uint64_t> PeriodDetector::section() const {
 
 bool PeriodDetector::began_unevenly() const {
     const Mark& middle = stretch_[stretch_.size() / 2];
-    return stretch_.size() > 3 &&
+    constexpr std::size_t kTwoHalves = 4;
+    return stretch_.size() >= kTwoHalves &&
            moved(stretch_.front(), middle).spread > 2 * moved(middle, stretch_.back()).spread;
 }
 
