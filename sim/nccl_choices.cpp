@@ -17,6 +17,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -184,7 +185,8 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
         throw ConfigError(
             file.string(), "/", "cannot be read; expected NCCL's log (NCCL_DEBUG=INFO)");
     NcclLog log;
-    std::set<std::pair<CollectiveKind, std::uint64_t>> told;
+    std::set<std::tuple<CollectiveKind, std::uint64_t, std::string, std::string, std::uint32_t>>
+        told;
     std::optional<CollectiveKind> last;
     for (std::string row; std::getline(in, row);) {
         if (log.version.empty())
@@ -211,8 +213,6 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
             continue;
         if (const auto call = chosen_for(row, last, log.unnamed)) {
             const auto& [kind, bytes] = *call;
-            if (!told.emplace(kind, bytes).second)
-                continue;
             NcclChosen chosen;
             chosen.kind = kind;
             chosen.bytes = bytes;
@@ -229,10 +229,12 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
                 if (low && high && *high >= *low && *high < 1024)
                     chosen.channels = static_cast<std::uint32_t>(*high - *low + 1);
             }
-            log.choices.push_back(std::move(chosen));
+            if (told.emplace(kind, bytes, chosen.algorithm, chosen.protocol, chosen.channels)
+                    .second)
+                log.choices.push_back(std::move(chosen));
         }
     }
-    std::ranges::sort(
+    std::ranges::stable_sort(
         log.choices, {}, [](const NcclChosen& c) { return std::pair(c.kind, c.bytes); });
     return log;
 }
@@ -248,6 +250,16 @@ std::string describe_nccl_log(const NcclLog& log) {
     if (log.unnamed)
         out += "  lines that name no collective, as older NCCL writes them, are taken for "
                "all-reduces\n";
+    const auto same_call = [](const NcclChosen& a, const NcclChosen& b) {
+        return a.kind == b.kind && a.bytes == b.bytes;
+    };
+    const auto again = std::ranges::adjacent_find(log.choices, same_call);
+    if (again != log.choices.end())
+        out += fmt::format(
+            "  {} of {} bytes and maybe others ran in several ways, each a line below: a log of "
+            "several communicators does not say which a line is of, and ours is of {} ranks\n",
+            nccl_function(again->kind), again->bytes,
+            log.ranks == 0 ? "all" : std::to_string(log.ranks));
     if (log.choices.empty())
         out += "  no line says what a collective ran as; expected some, with "
                "NCCL_DEBUG_SUBSYS=INIT,ENV,TUNING\n";

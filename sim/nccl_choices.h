@@ -51,7 +51,7 @@ struct NcclLog {
     std::uint32_t ranks = 0;  ///< 0: it does not say
     std::uint32_t nodes = 0;
     std::map<std::string, std::string> environment;  ///< set by it
-    std::vector<NcclChosen> choices;                 ///< each kind and size once, as first told
+    std::vector<NcclChosen> choices;                 ///< each kind, size and way once, as first told
     /// Lines of older NCCL do not name the collective. It is that of the call before, if those were
     /// logged too (NCCL_DEBUG_SUBSYS=COLL), otherwise an all-reduce.
     bool unnamed = false;

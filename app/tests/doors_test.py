@@ -190,6 +190,17 @@ class Doors(unittest.TestCase):
         self.assertRegex(told, r"AllGather +4096 +RING LL ")
         self.assertNotIn("taken for", told)
 
+    def test_a_size_that_ran_in_two_ways_is_told_of_both(self):
+        log = self.folder / "two.log"
+        line = "host:1:1 [0] NCCL INFO AllReduce: 1048576 Bytes -> Algo {} proto {} channel{{Lo..Hi}}={{0..{}}}\n"
+        log.write_text("host:1:1 [0] NCCL INFO NCCL version 2.23.4+cuda12.6\n" + line.format("RING", "LL128", 15) * 2
+                       + line.format("TREE", "LL", 3))
+        told = self.done("trace", "inspect", log, "--system", "hgx_h100")
+        self.assertIn("AllReduce of 1048576 bytes and maybe others ran in several ways", told)
+        self.assertRegex(told, r"AllReduce +1048576 +RING LL128, 16 channels")
+        self.assertRegex(told, r"AllReduce +1048576 +TREE LL, 4 channels")
+        self.assertIn("of 2 choices are other", told)
+
     def test_rows_of_algorithms_without_a_model_are_passed_over(self):
         table = self.folder / "table.csv"
         table.write_text("allreduce,0,4194304,collnet_chain,simple,-1,-1,-1\nallgather,0,4096,pat,simple,-1,-1,-1\n"
@@ -386,7 +397,7 @@ class Doors(unittest.TestCase):
                       "--workload", self.folder / "work", "-o", out)
             text = out.read_text()
             self.assertIn('// No counterpart: endpoint-delay 10', text)
-            self.assertIn("// No counterpart: roofline-enabled: compute nodes without a duration take", text)
+            self.assertNotIn("roofline", text)
             self.assertIn('// No counterpart: all-gather-implementation halvingDoubling: runs as auto', text)
             self.assertIn('"peak": "1600 GB/s"', text)
             told = json.loads(self.done("run", out, "--json"))
@@ -405,6 +416,19 @@ class Doors(unittest.TestCase):
             f"topology: [ {shape} ]\nnpus_count: [ {counts} ]\nbandwidth: [ {several[0]} ]\nlatency: [ {several[1]} ]\n")
         return switchfold("import", "astra-sim", "--system", self.folder / "system.json", "--network",
                           self.folder / "network.yml", "--workload", self.folder / "work", "-o", self.folder / out)
+
+    def test_compute_nodes_take_astra_sims_roofline(self):
+        maker = runpy.run_path(str(SOURCE / "scripts/make_custom_collective"))
+        for operations, size, needs in ((312 * 10**9, 1 << 20, 1000), (10**9, 1600 * 10**6, 1000), (624 * 10**9, 1600 * 10**6, 2000)):
+            self.astra("Ring", "2", "roofline.json", ranks=2, **{"peak-perf": 312, "local-mem-bw": 1600, "roofline-enabled": 1})
+            for rank in range(2):
+                graph = maker["Rank"]("step", 1, False)
+                graph.node("product", 4, [], [("num_ops", 9, operations), ("tensor_size", 9, size)])
+                (self.folder / f"work.{rank}.et").write_bytes(graph.out)
+            told = json.loads(self.done("run", self.folder / "roofline.json", "--json"))
+            self.assertAlmostEqual(told["scenarios"][0]["iteration_us"] / needs, 1, delta=0.02)
+            self.assertIn("kernels without a duration (2) take that of their operations or their bytes, whichever is longer, "
+                          "at 312 TFLOP/s and 1600 GB/s of", json.dumps(told["notes"] if "notes" in told else told))
 
     def test_networks_of_several_dimensions_run_along_them(self):
         for number, (shape, counts) in enumerate((

@@ -51,9 +51,11 @@ public:
                 owner.functional_seed_ + owner.records_.size(), spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes, spec.element);
         running = owner.make_running(*this);
-        // Every exchange of experts has tokens of its own, and so have parts that differ.
-        worth_recalling = owner.memo_ != nullptr && spec.bytes >= kWorthRecalling &&
-                          spec.experts == nullptr && spec.parts == nullptr && !record.as_traced &&
+        // Every exchange of experts has tokens of its own, and so have parts that differ. Numbers
+        // are summed only where they travel.
+        worth_recalling = owner.memo_ != nullptr && owner.functional_seed_ == 0 &&
+                          spec.bytes >= kWorthRecalling && spec.experts == nullptr &&
+                          spec.parts == nullptr && !record.as_traced &&
                           (!exchange() || spec.peers_late == Time());
         if (worth_recalling) {
             like = key_of(spec);

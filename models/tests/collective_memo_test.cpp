@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace switchfold::collective_memo_test {
@@ -27,8 +28,11 @@ struct Call final : EventHandler {
 /// A machine on which a collective is called again and again, and what each call took.
 class Repeats : CollectiveListener {
 public:
-    Repeats(const Topology& topology, Algorithm algorithm, bool remember) :
-        machine_(topology, TestMachine::params(), policy_of(algorithm)), bytes_(machine_.fabric) {
+    Repeats(
+        const Topology& topology, Algorithm algorithm, bool remember,
+        std::uint64_t functional_seed = 0) :
+        machine_(topology, TestMachine::params(), policy_of(algorithm), functional_seed),
+        bytes_(machine_.fabric) {
         machine_.engine->allow_shortcuts(bytes_, remember);
     }
 
@@ -125,6 +129,15 @@ TEST(CollectiveMemo, OnlyTheSameCollectiveIsRecalled) {
     EXPECT_GT(repeats.call(of(65 * kMiB)).events, 10'000U);
     EXPECT_GT(repeats.call(of(64 * kMiB, CollectiveKind::kAllGather)).events, 1000U);
     EXPECT_LT(repeats.call(of(65 * kMiB)).events, 100U);
+}
+
+TEST(CollectiveMemo, NumbersTravelEachTime) {
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch}) {
+        Repeats repeats(TestMachine::hgx(4).build(), algorithm, true, 7);
+        for (int i = 0; i < 3; ++i)
+            EXPECT_GT(repeats.call(of(4 * kMiB)).events, 1000U);
+        EXPECT_EQ(repeats.machine().engine->wrong_results(), std::vector<std::string>());
+    }
 }
 
 TEST(CollectiveMemo, NothingIsRecalledWhereItMayNotBe) {

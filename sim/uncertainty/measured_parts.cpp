@@ -137,7 +137,8 @@ private:
     void add(const KernelOperation& kernel, const Interval& stretch, KernelSums& sums) {
         sums.taken += static_cast<double>(stretch.end - stretch.start);
         const auto alone = static_cast<double>(kernel.isolated.count());
-        if (as_traced_ && kernel.duration_source != DurationSource::kModel)
+        if (as_traced_ && kernel.duration_source != DurationSource::kModel &&
+            kernel.duration_source != DurationSource::kCounts)
             sums.given += alone;
         else
             sums.alone[kinds_.of(kernel)] += alone;

@@ -191,6 +191,8 @@ std::string_view to_string(DurationSource source) {
         return "other_occurrence";
     case DurationSource::kMeasuredOverlapped:
         return "measured_overlapped";
+    case DurationSource::kCounts:
+        return "counts";
     case DurationSource::kModel:
         break;
     }

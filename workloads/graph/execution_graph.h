@@ -73,6 +73,7 @@ enum class DurationSource : std::uint8_t {
     kOtherOccurrence,     ///< median of the kernel's non-overlapped occurrences
     kMeasuredOverlapped,  ///< only overlapped occurrences exist: the measured value, an upper bound
     kModel,               ///< from a model of kernel times, in synthetic workloads
+    kCounts,              ///< operations and bytes at a GPU's peak rates: the trace has no time
 };
 
 /// Source of a collective's size.

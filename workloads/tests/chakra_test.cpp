@@ -158,7 +158,7 @@ TEST(Chakra, WhatHasNoDurationGetsOneAndSaysSo) {
             .read();
     const auto& kernel = std::get<KernelOperation>(workload.graph.ranks[0]->operations[0].body);
     EXPECT_EQ(kernel.isolated, microseconds(1)) << "1 MB at 1 TB/s";
-    EXPECT_EQ(kernel.duration_source, DurationSource::kModel);
+    EXPECT_EQ(kernel.duration_source, DurationSource::kCounts);
     EXPECT_NE(
         workload.files[0].warnings.back().find("1 kernels have no duration"), std::string::npos);
 }

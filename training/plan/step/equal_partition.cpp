@@ -13,7 +13,7 @@ std::vector<std::uint32_t> equal_partition(const Network& network, std::uint32_t
         if (i == 0 || network.layers[i].block != network.layers[i - 1].block)
             pieces.push_back(i);
     const bool before = network.layers.front().block == kNoBlock;
-    const bool behind = network.layers.back().block == kNoBlock;
+    const bool behind = pieces.size() > 1 && network.layers.back().block == kNoBlock;
     const std::size_t blocks = pieces.size() - (before ? 1 : 0) - (behind ? 1 : 0);
     std::vector<std::uint32_t> first;
     if (pieces.size() % stages == 0) {

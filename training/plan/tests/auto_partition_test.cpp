@@ -104,6 +104,21 @@ TEST(AutoPartition, TheHeadMayStandAloneWhereItTakesLong) {
     EXPECT_EQ(network.layers[found.back()].name, "ln_f");
 }
 
+/// Nothing of it is a block: neither are there pieces to share out equally.
+TEST(AutoPartition, ALayeredNetworkWithoutBlocksIsCut) {
+    Network network = test_data::small_gpt(6);
+    for (Layer& layer : network.layers)
+        layer.block = kNoBlock;
+    for (const std::uint32_t stages : {2U, 3U, 5U}) {
+        EXPECT_TRUE(equal_partition(network, stages).empty());
+        ParallelPlan plan;
+        plan.pipeline = stages;
+        plan.accumulate = stages;
+        const PipelineSchedule schedule = schedule_of(plan);
+        EXPECT_TRUE(is_partition(best_partition(network, a100(), plan, schedule), stages, network));
+    }
+}
+
 TEST(AutoPartition, WithoutFlushTheLongestStageCounts) {
     const Network network = test_data::small_gpt(7);
     ParallelPlan plan;

@@ -250,7 +250,7 @@ private:
                 static_cast<double>(bytes) / kCautiousBytesPerSecond,
                 kernel.flops / kCautiousFlops);
             kernel.isolated = Time(static_cast<std::uint64_t>(std::min(seconds, 1e6) * 1e12));
-            kernel.duration_source = DurationSource::kModel;
+            kernel.duration_source = DurationSource::kCounts;
             ++without_duration_;
         }
         operation.body = kernel;
@@ -380,8 +380,8 @@ private:
         warn();
         if (without_duration_ > 0)
             report_.warnings.push_back(fmt::format(
-                "{} kernels have no duration: theirs are from their operations and bytes at 100 "
-                "Tflop/s and 1 TB/s",
+                "{} kernels have no duration: theirs follow from their operations and bytes, in a "
+                "run at the peak rates of its GPUs, here at 100 Tflop/s and 1 TB/s",
                 without_duration_));
         count_operations(*rank_, report_);
         TraceWorkload workload;

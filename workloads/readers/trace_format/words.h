@@ -36,7 +36,7 @@ template <>
 struct AllOf<DurationSource> {
     static constexpr std::array kValues{
         DurationSource::kMeasuredAlone, DurationSource::kOtherOccurrence,
-        DurationSource::kMeasuredOverlapped, DurationSource::kModel};
+        DurationSource::kMeasuredOverlapped, DurationSource::kModel, DurationSource::kCounts};
 };
 template <>
 struct AllOf<SizeSource> {
