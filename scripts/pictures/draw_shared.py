@@ -17,7 +17,7 @@ def draw(name, scenarios):
         lost = max(scenario["iteration_us"] - scenario["alone_us"], 0) * scale
         picture.rect(LEFT, y, alone, ROW - 8, svg.COLORS[0])
         picture.rect(LEFT + alone, y, lost, ROW - 8, svg.COLORS[1])
-        words = f"{scenario['iteration_us'] / 1000:.4g} ms, {100 * scenario['lost_to_others']:.1f} % lost"
+        words = f"{scenario['iteration_us'] / 1000:.4g} ms, {round(100 * scenario['lost_to_others'], 1) + 0.0:.1f} % lost"
         picture.text(LEFT + alone + lost + 6, y + 15, words, 12, svg.FAINT)
     y = TOP + ROW * len(scenarios) + 6
     for place, (color, words) in enumerate([(svg.COLORS[0], "alone"), (svg.COLORS[1], "lost to others")]):
