@@ -57,7 +57,8 @@ PathFinder::PathFinder(const Topology& topology) :
     neighbours_(adjacency_of(topology)),
     ends_(topology.nodes.size(), 0),
     distance_(topology.nodes.size(), kUnseen),
-    ways_(topology.nodes.size(), 0) {
+    ways_(topology.nodes.size(), 0),
+    steps_(topology.nodes.size(), kUnseen) {
     for (std::size_t i = 0; i < topology.nodes.size(); ++i)
         ends_[i] =
             topology.nodes[i].kind == NodeKind::kGpu && topology.nodes[i].machine != kNoMachine;
@@ -81,34 +82,89 @@ bool PathFinder::passes(std::uint32_t node, const Rule& rule) const {
     }
 }
 
-/// Breadth-first search from the destination until the source is reached; all nodes nearer to the
-/// destination than the source are then labelled.
+/// From both ends, a layer at a time, always the one with fewer links to look at: a switch of a
+/// large network has links to all others, and few of these lie between two machines. The layers
+/// meet after the fewest steps; from there the source's are labelled on the way back.
 void PathFinder::search(std::uint32_t from, std::uint32_t to, const Rule& rule) {
-    touched_.assign(1, to);
+    touched_.assign({to, from});
     distance_[to] = 0;
     ways_[to] = 1;
-    for (std::size_t next = 0; next < touched_.size(); ++next) {
-        const std::uint32_t node = touched_[next];
-        if (node == from)
-            break;
-        for (const Neighbour& n : neighbours_[node]) {
-            if (ends_[n.node] != 0 && n.node != from)
-                continue;  // true of most neighbours of a large switch
-            if (distance_[n.node] == kUnseen) {
-                if (n.node != from && !passes(n.node, rule))
-                    continue;
-                distance_[n.node] = distance_[node] + 1;
-                touched_.push_back(n.node);
-            }
-            if (distance_[n.node] == distance_[node] + 1)
-                ways_[n.node] = std::min(kManyWays, ways_[n.node] + ways_[node]);
+    steps_[from] = 0;
+    reached_.assign(1, {from});
+    std::vector<std::uint32_t> near_end{to};
+    const auto links_of = [&](const std::vector<std::uint32_t>& layer) {
+        std::size_t links = 0;
+        for (const std::uint32_t node : layer)
+            links += neighbours_[node].size();
+        return links;
+    };
+    bool met = false;
+    while (!met && !near_end.empty() && !reached_.back().empty()) {
+        std::vector<std::uint32_t> next;
+        if (links_of(near_end) <= links_of(reached_.back())) {
+            for (const std::uint32_t node : near_end)
+                for (const Neighbour& n : neighbours_[node]) {
+                    if (ends_[n.node] != 0 && n.node != from)
+                        continue;  // true of most neighbours of a large switch
+                    if (distance_[n.node] == kUnseen) {
+                        if (n.node != from && !passes(n.node, rule))
+                            continue;
+                        distance_[n.node] = distance_[node] + 1;
+                        touched_.push_back(n.node);
+                        next.push_back(n.node);
+                        met = met || steps_[n.node] != kUnseen;
+                    }
+                    if (distance_[n.node] == distance_[node] + 1)
+                        ways_[n.node] = std::min(kManyWays, ways_[n.node] + ways_[node]);
+                }
+            near_end = std::move(next);
+        } else {
+            for (const std::uint32_t node : reached_.back())
+                for (const Neighbour& n : neighbours_[node]) {
+                    if (steps_[n.node] != kUnseen || (ends_[n.node] != 0 && n.node != to) ||
+                        (n.node != to && !passes(n.node, rule)))
+                        continue;
+                    steps_[n.node] = steps_[node] + 1;
+                    touched_.push_back(n.node);
+                    next.push_back(n.node);
+                    met = met || distance_[n.node] != kUnseen;
+                }
+            reached_.push_back(std::move(next));
         }
     }
+    if (!met)
+        return;
+    for (std::size_t layer = reached_.size() - 1; layer-- > 0;)
+        for (const std::uint32_t node : reached_[layer]) {
+            if (distance_[node] != kUnseen)
+                continue;
+            std::uint32_t nearest = kUnseen;
+            for (const Neighbour& n : neighbours_[node])
+                if (steps_[n.node] == layer + 1)
+                    nearest = std::min(nearest, distance_[n.node]);
+            if (nearest == kUnseen)
+                continue;
+            distance_[node] = nearest + 1;
+            for (const Neighbour& n : neighbours_[node])
+                if (distance_[n.node] == nearest)
+                    ways_[node] = std::min(kManyWays, ways_[node] + ways_[n.node]);
+        }
+}
+
+void PathFinder::search_all(std::uint32_t to, const Rule& rule) {
+    touched_.assign(1, to);
+    distance_[to] = 0;
+    for (std::size_t next = 0; next < touched_.size(); ++next)
+        for (const Neighbour& n : neighbours_[touched_[next]])
+            if (ends_[n.node] == 0 && distance_[n.node] == kUnseen && passes(n.node, rule)) {
+                distance_[n.node] = distance_[touched_[next]] + 1;
+                touched_.push_back(n.node);
+            }
 }
 
 void PathFinder::forget() {
     for (const std::uint32_t node : touched_) {
-        distance_[node] = kUnseen;
+        distance_[node] = steps_[node] = kUnseen;
         ways_[node] = 0;
     }
 }
@@ -162,7 +218,7 @@ std::vector<Path> PathFinder::paths(
 }
 
 std::uint32_t PathFinder::nearest_memory(std::uint32_t node, const Rule& rule) {
-    search(kUnseen, node, rule);
+    search_all(node, rule);
     std::uint32_t nearest = kUnseen;
     for (const std::uint32_t seen : touched_)
         if (topology_.nodes[seen].kind == NodeKind::kMemory) {

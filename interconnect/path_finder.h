@@ -25,8 +25,8 @@ struct Path {
 ///   if there is one, otherwise over PCIe and the host;
 /// - through host memory if peers cannot access each other over PCIe: that of the sender's machine
 ///   and, between machines, of the receiver's as well.
-/// It stores no table of pairs: each query is a breadth-first search over the two machines and the
-/// network.
+/// It stores no table of pairs: each query is a breadth-first search from both ends, over the two
+/// machines and what of the network lies between them.
 class PathFinder {
 public:
     explicit PathFinder(const Topology& topology);
@@ -46,7 +46,10 @@ private:
         bool pcie = false;
     };
     [[nodiscard]] bool passes(std::uint32_t node, const Rule& rule) const;
+    /// Labels the nodes of shortest paths with their distance to the destination and their ways.
     void search(std::uint32_t from, std::uint32_t to, const Rule& rule);
+    /// Labels all nodes from which the node can be reached.
+    void search_all(std::uint32_t to, const Rule& rule);
     void forget();
     [[nodiscard]] Path nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) const;
     /// Between the ranks of the paths taken, `count` of `total`.
@@ -66,6 +69,8 @@ private:
     std::vector<std::uint32_t> distance_;  ///< to the search's destination
     std::vector<std::uint64_t> ways_;      ///< number of shortest paths to it
     std::vector<std::uint32_t> touched_;
+    std::vector<std::uint32_t> steps_;                 ///< from the search's source
+    std::vector<std::vector<std::uint32_t>> reached_;  ///< nodes by steps
     /// By number of paths taken and of all: most pairs of GPUs have the same.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> strides_;
 };

@@ -242,6 +242,70 @@ TEST(Cluster, RefusesNicsThatDoNotFit) {
     EXPECT_EQ(missing.found()[0].first, "/nics/gpu_link");
 }
 
+/// Steps from every node to one, and the number of shortest ways, by a plain search: paths between
+/// machines lead through what is in no machine or in one of the two, and through no GPU.
+std::vector<std::pair<std::uint32_t, std::uint64_t>>
+all_ways(const Topology& t, const Adjacency& neighbours, std::uint32_t from, std::uint32_t to) {
+    std::vector<std::pair<std::uint32_t, std::uint64_t>> found(t.nodes.size(), {UINT32_MAX, 0});
+    found[to] = {0, 1};
+    std::vector<std::uint32_t> queue{to};
+    for (std::size_t next = 0; next < queue.size(); ++next)
+        for (const Neighbour& n : neighbours[queue[next]]) {
+            const TopologyNode& node = t.nodes[n.node];
+            const bool inside =
+                node.machine == kNoMachine ||
+                ((node.machine == t.machine_of(from) || node.machine == t.machine_of(to)) &&
+                 node.kind != NodeKind::kGpu);
+            if (!inside && n.node != from)
+                continue;
+            if (found[n.node].first == UINT32_MAX) {
+                found[n.node].first = found[queue[next]].first + 1;
+                queue.push_back(n.node);
+            }
+            if (found[n.node].first == found[queue[next]].first + 1)
+                found[n.node].second += found[queue[next]].second;
+        }
+    return found;
+}
+
+RC_GTEST_PROP(ClusterProperty, PathsAreShortestAndAllOfThemAreFound, ()) {
+    NetworkParams network = SingleSwitchNetwork{};
+    switch (*rc::gen::inRange(0, 3)) {
+    case 0:
+        network = rail(*rc::gen::inRange(1U, 4U), *rc::gen::inRange(1U, 4U));
+        break;
+    case 1:
+        network = fat_tree(*rc::gen::inRange(2U, 4U), 16);
+        break;
+    default:
+        break;
+    }
+    const auto machines = *rc::gen::inRange(2U, 7U);
+    const Topology t = cluster(machines, network).build();
+    const auto from = *rc::gen::inRange(0U, t.gpus());
+    const std::uint32_t inside = t.gpus() / machines;
+    const auto to = (from + *rc::gen::inRange(inside, t.gpus() - inside + 1)) % t.gpus();
+    RC_PRE(t.machine_of(from) != t.machine_of(to));
+    PathFinder finder(t);
+    const auto steps = all_ways(t, finder.neighbours(), from, to);
+    constexpr std::uint32_t kMost = 1000;
+    const std::vector<Path> paths = finder.shortest(from, to, kMost);
+    RC_ASSERT(paths.size() == std::min<std::uint64_t>(kMost, steps[from].second));
+    std::set<std::vector<std::uint32_t>> different;
+    for (const Path& path : paths) {
+        RC_ASSERT(path.hops.size() == steps[from].first);
+        std::uint32_t node = from;
+        for (const std::uint32_t hop : path.hops) {
+            const std::uint32_t next = t.end_of(hop);
+            RC_ASSERT(steps[next].first + 1 == steps[node].first);
+            node = next;
+        }
+        RC_ASSERT(node == to);
+        different.insert(path.hops);
+    }
+    RC_ASSERT(different.size() == paths.size());
+}
+
 TEST(Cluster, RefusesMoreLinksThanPortsAndMoreEndsThanRoom) {
     SingleSwitchNetwork small;
     small.node.ports = 15;
