@@ -199,6 +199,17 @@ class Systems(unittest.TestCase):
             self.assertIn("experiment.json: /workload/ranks: ", result.stderr)
             self.assertIn("16", result.stderr)
 
+    def test_more_numbers_than_memory_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            experiment = pathlib.Path(folder) / "experiment.json"
+            experiment.write_text(json.dumps({
+                "name": "numbers", "system": str(SOURCE / "configs/systems/dgx_h100_ndr_64_nodes.json"), "functional": True,
+                "workload": {"type": "collective", "size": "1 TiB", "datatype": "uint8"}, "scenarios": [{"name": "auto"}]}))
+            result = switchfold("run", experiment)
+            self.assertEqual(result.returncode, 2, result.stdout + result.stderr)
+            self.assertIn("experiment.json: /functional: keeps the numbers of all ranks, ", result.stderr)
+            self.assertIn("expected smaller collectives or fewer ranks, or false", result.stderr)
+
     def test_five_gpus_of_a_cube_mesh_go_round_through_one_of_them(self):
         with tempfile.TemporaryDirectory() as folder:
             experiment = pathlib.Path(folder) / "experiment.json"

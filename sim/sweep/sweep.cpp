@@ -2,6 +2,7 @@
 #include "sim/sweep/sweep.h"
 
 #include "core/byte_codec.h"
+#include "core/physical_memory.h"
 #include "sim/pool/pool.h"
 #include "sim/runner.h"
 #include "sim/sweep/folder_lock.h"
@@ -26,9 +27,7 @@ std::string host_name() {
 
 /// Memory limit per worker: an equal part of the machine's memory, with some reserved.
 std::uint64_t part_of_memory(unsigned jobs) {
-    const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
-    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-    return pages * page / 10 * 9 / std::max(1U, jobs);
+    return physical_memory() / 10 * 9 / std::max(1U, jobs);
 }
 
 std::string run_point(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/first_ranks.h"
+#include "core/gibibytes.h"
+#include "core/physical_memory.h"
 #include "models/collectives/choice/group_layout.h"
 #include "models/collectives/choice/named_policies.h"
 #include "models/collectives/experts/choice.h"
@@ -14,6 +16,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace switchfold {
@@ -26,6 +29,8 @@ public:
         context_(context), out_(out) {}
 
     void run() {
+        if (context_.experiment().functional)
+            check_numbers();
         const auto& scenarios = context_.scenarios();
         const Collectives collectives = collectives_by_kind();
         const Topology topology = build_topology(context_.system().topology);
@@ -57,6 +62,29 @@ public:
     }
 
 private:
+    /// Every member keeps what it brings, what it gets and what is under way, in 32 bits each.
+    void check_numbers() const {
+        double most = 0;
+        for (const auto& rank : out_.graph.ranks)
+            for (const Operation& operation : rank->operations)
+                if (const auto* part = std::get_if<CollectiveOperation>(&operation.body)) {
+                    const double elements = static_cast<double>(part->bytes.count()) /
+                                            static_cast<double>(size_of(part->datatype).count());
+                    most = std::max(
+                        most, elements *
+                                  static_cast<double>(out_.graph.groups[part->group].ranks.size()));
+                }
+        constexpr double kBytes = 3 * sizeof(float);
+        const auto memory = static_cast<double>(physical_memory());
+        if (most * kBytes > memory)
+            context_.fail(
+                "/functional",
+                fmt::format(
+                    "keeps the numbers of all ranks, {:.1f} GiB for one collective, and this "
+                    "machine has {:.1f} GiB; expected smaller collectives or fewer ranks, or false",
+                    in_gibibytes(most * kBytes), in_gibibytes(memory)));
+    }
+
     /// Groups and data types of the collectives of one kind.
     using Over = std::set<std::pair<std::uint32_t, Datatype>>;
     using Collectives = std::map<CollectiveKind, Over>;
