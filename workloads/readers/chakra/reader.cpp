@@ -381,7 +381,7 @@ private:
         if (without_duration_ > 0)
             report_.warnings.push_back(fmt::format(
                 "{} kernels have no duration: theirs follow from their operations and bytes, in a "
-                "run at the peak rates of its GPUs, here at 100 Tflop/s and 1 TB/s",
+                "run at the peak rates of its GPUs, otherwise at 100 Tflop/s and 1 TB/s",
                 without_duration_));
         count_operations(*rank_, report_);
         TraceWorkload workload;
