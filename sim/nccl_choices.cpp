@@ -17,7 +17,6 @@
 #include <fstream>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -185,8 +184,7 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
         throw ConfigError(
             file.string(), "/", "cannot be read; expected NCCL's log (NCCL_DEBUG=INFO)");
     NcclLog log;
-    std::set<std::tuple<CollectiveKind, std::uint64_t, std::string, std::string, std::uint32_t>>
-        told;
+    std::set<NcclChosen> told;
     std::optional<CollectiveKind> last;
     for (std::string row; std::getline(in, row);) {
         if (log.version.empty())
@@ -229,8 +227,7 @@ NcclLog read_nccl_log(const std::filesystem::path& file) {
                 if (low && high && *high >= *low && *high < 1024)
                     chosen.channels = static_cast<std::uint32_t>(*high - *low + 1);
             }
-            if (told.emplace(kind, bytes, chosen.algorithm, chosen.protocol, chosen.channels)
-                    .second)
+            if (told.insert(chosen).second)
                 log.choices.push_back(std::move(chosen));
         }
     }

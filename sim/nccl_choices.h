@@ -3,6 +3,7 @@
 
 #include "sim/config/experiment.h"
 
+#include <compare>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -19,6 +20,7 @@ struct NcclChosen {
     std::string algorithm;       ///< TREE, RING, COLLNET_DIRECT, NVLS, NVLS_TREE
     std::string protocol;        ///< LL, LL128, SIMPLE
     std::uint32_t channels = 0;  ///< 0: a log does not say
+    auto operator<=>(const NcclChosen&) const = default;
 };
 
 /// A system and its policies under NCCL's environment.
@@ -51,7 +53,7 @@ struct NcclLog {
     std::uint32_t ranks = 0;  ///< 0: it does not say
     std::uint32_t nodes = 0;
     std::map<std::string, std::string> environment;  ///< set by it
-    std::vector<NcclChosen> choices;                 ///< each kind, size and way once, as first told
+    std::vector<NcclChosen> choices;  ///< each kind, size and way once, as first told
     /// Lines of older NCCL do not name the collective. It is that of the call before, if those were
     /// logged too (NCCL_DEBUG_SUBSYS=COLL), otherwise an all-reduce.
     bool unnamed = false;

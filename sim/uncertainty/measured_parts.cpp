@@ -137,8 +137,7 @@ private:
     void add(const KernelOperation& kernel, const Interval& stretch, KernelSums& sums) {
         sums.taken += static_cast<double>(stretch.end - stretch.start);
         const auto alone = static_cast<double>(kernel.isolated.count());
-        if (as_traced_ && kernel.duration_source != DurationSource::kModel &&
-            kernel.duration_source != DurationSource::kCounts)
+        if (as_traced_ && is_measured(kernel.duration_source))
             sums.given += alone;
         else
             sums.alone[kinds_.of(kernel)] += alone;

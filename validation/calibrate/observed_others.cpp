@@ -115,8 +115,7 @@ private:
     void add(const KernelOperation& kernel) {
         if (kernel.shape.kind != ShapeKind::kProduct || kernel.isolated == Time(0) ||
             kernel.duration_source == DurationSource::kMeasuredOverlapped ||
-            kernel.duration_source == DurationSource::kModel ||
-            kernel.duration_source == DurationSource::kCounts)
+            !is_measured(kernel.duration_source))
             return;
         // A trace does not say whether products in 32 bits were rounded to TF32.
         if (size_of(kernel.shape.datatype) >= Bytes(4)) {

@@ -76,6 +76,11 @@ enum class DurationSource : std::uint8_t {
     kCounts,              ///< operations and bytes at a GPU's peak rates: the trace has no time
 };
 
+/// Whether a trace says how long the kernel took.
+[[nodiscard]] constexpr bool is_measured(DurationSource source) {
+    return source != DurationSource::kModel && source != DurationSource::kCounts;
+}
+
 /// Source of a collective's size.
 enum class SizeSource : std::uint8_t { kTrace, kUser, kEstimatedFromDuration };
 

@@ -28,6 +28,14 @@ void find_in_l2(KernelOperation& kernel, const GpuRates& gpu) {
             std::max(kernel.l2_share, static_cast<float>(1 - body * gpu.mixed_bandwidth / bytes));
 }
 
+Time roofline_time(const KernelOperation& kernel, double flops, double bytes) {
+    constexpr double kMost = 1e6;
+    constexpr double kPicoseconds = 1e12;
+    const double moved = static_cast<double>((kernel.bytes_read + kernel.bytes_written).count());
+    const double seconds = std::max(kernel.flops / flops, moved / bytes);
+    return Time(static_cast<std::uint64_t>(std::min(seconds, kMost) * kPicoseconds));
+}
+
 double overlapped(double a, double b) {
     const double longer = std::max(a, b);
     if (longer <= 0)

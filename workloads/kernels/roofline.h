@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/graph/execution_graph.h"
 #include "workloads/kernels/gpu_rates.h"
 
 namespace switchfold {
+
+/// Time of a kernel of which operations and bytes are all that is known: the longer of the two at
+/// these rates (per second), and a million seconds at most.
+[[nodiscard]] Time roofline_time(const KernelOperation& kernel, double flops, double bytes);
 
 /// Combined time of two overlapping activities: the longer one, or more if they are similar.
 [[nodiscard]] double overlapped(double a, double b);

@@ -3,6 +3,7 @@
 
 #include "core/named_path.h"
 #include "sim/kinds/trace/collective_sizes.h"
+#include "sim/kinds/trace/counted_kernels.h"
 #include "sim/kinds/trace/late_peers.h"
 #include "sim/kinds/trace/traced_kernels.h"
 #include "sim/machine/system_queries.h"
@@ -80,6 +81,7 @@ public:
     void machine() override {
         check_traced_on();
         find_sizes();
+        set_counted_kernels(context(), out());
         set_traced_kernels(w_, context(), *traced_on_, trace_.files, out());
         const auto& sources = out().report.duration_sources;
         const auto overlapped = sources.find("measured_overlapped");

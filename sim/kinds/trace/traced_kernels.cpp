@@ -102,9 +102,8 @@ public:
         w_(w), context_(context), traced_on_(traced_on), files_(files), out_(out) {}
 
     void run() {
-        if (!has_kernels())
+        if (!has_timed_kernels())
             return;
-        set_counted();
         if (w_.kernel_times == TracedTimes::kAsTraced)
             return note_as_traced({});
         TracedGpus traced(context_.file(), traced_on_);
@@ -130,63 +129,17 @@ public:
     }
 
 private:
-    [[nodiscard]] bool has_kernels() const {
+    /// Of the others nothing was taken where the trace was recorded.
+    static const KernelOperation* timed_kernel(const Operation& operation) {
+        const auto* const kernel = std::get_if<KernelOperation>(&operation.body);
+        return kernel && kernel->duration_source != DurationSource::kCounts ? kernel : nullptr;
+    }
+    [[nodiscard]] bool has_timed_kernels() const {
         for (const auto& rank : out_.graph.ranks)
             for (const Operation& operation : rank->operations)
-                if (std::holds_alternative<KernelOperation>(operation.body))
+                if (timed_kernel(operation) != nullptr)
                     return true;
         return false;
-    }
-
-    /// Kernels without a time take that of their operations or of their bytes, whichever is longer,
-    /// at the peak rates of the GPU that runs them (ASTRA-sim's roofline).
-    void set_counted() {
-        const RankGpus gpus(context_.system());
-        std::map<std::pair<const RankGraph*, std::uint32_t>, std::shared_ptr<const RankGraph>> done;
-        std::map<std::string, std::string> rates;  ///< by GPU
-        std::uint64_t kernels = 0;
-        for (std::uint32_t rank = 0; rank < out_.graph.ranks.size(); ++rank) {
-            std::shared_ptr<const RankGraph>& graph = out_.graph.ranks[rank];
-            const GpuParams& gpu = gpus.of(rank);
-            const auto counted = std::ranges::count_if(graph->operations, is_counted);
-            if (counted == 0 || gpu.matrix_rate == FlopRate())
-                continue;
-            kernels += static_cast<std::uint64_t>(counted);
-            rates[gpu.name] = fmt::format(
-                "{} and {} of {}", to_string(gpu.matrix_rate), to_string(gpu.memory.hbm.peak),
-                gpu.name);
-            std::shared_ptr<const RankGraph>& after = done[{graph.get(), gpus.kind(rank)}];
-            if (!after) {
-                kept_.push_back(graph);
-                after = counted_on(*graph, gpu);
-            }
-            graph = after;
-        }
-        for (const auto& [name, rate] : rates)
-            out_.report.notes.push_back(fmt::format(
-                "kernels without a duration ({}) take that of their operations or their bytes, "
-                "whichever is longer, at {}",
-                kernels, rate));
-    }
-
-    static bool is_counted(const Operation& operation) {
-        const auto* const kernel = std::get_if<KernelOperation>(&operation.body);
-        return kernel && kernel->duration_source == DurationSource::kCounts;
-    }
-
-    static std::shared_ptr<const RankGraph>
-    counted_on(const RankGraph& before, const GpuParams& gpu) {
-        auto after = std::make_shared<RankGraph>(before);
-        for (Operation& operation : after->operations)
-            if (is_counted(operation)) {
-                auto& kernel = std::get<KernelOperation>(operation.body);
-                const double seconds = std::max(
-                    kernel.flops / static_cast<double>(gpu.matrix_rate.count()),
-                    static_cast<double>((kernel.bytes_read + kernel.bytes_written).count()) /
-                        static_cast<double>(gpu.memory.hbm.peak.count()));
-                kernel.isolated = Time(static_cast<std::uint64_t>(std::min(seconds, 1e6) * 1e12));
-            }
-        return after;
     }
 
     /// One trace stands for all ranks, or each rank has its own.
@@ -227,8 +180,8 @@ private:
     rescaled(const RankGraph& before, KernelRescaler& rescaler, const GpuRates& to, Rescaled& all) {
         auto after = std::make_shared<RankGraph>(before);
         for (Operation& operation : after->operations)
-            if (auto* kernel = std::get_if<KernelOperation>(&operation.body);
-                kernel && kernel->duration_source != DurationSource::kCounts) {
+            if (timed_kernel(operation) != nullptr) {
+                auto* const kernel = std::get_if<KernelOperation>(&operation.body);
                 const RescaledTime time = rescaler(*kernel);
                 all.add(*kernel, time);
                 kernel->isolated = time.isolated;

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "workloads/graph/schedule.h"
+#include "workloads/kernels/roofline.h"
 #include "workloads/profile/classify.h"
 #include "workloads/readers/chakra/messages.h"
 #include "workloads/readers/chakra/node_order.h"
@@ -246,10 +247,7 @@ private:
         kernel.grid = {kAssumedBlocks, 1, 1};
         kernel.block = {256, 1, 1};
         if (node.duration_us == 0) {
-            const double seconds = std::max(
-                static_cast<double>(bytes) / kCautiousBytesPerSecond,
-                kernel.flops / kCautiousFlops);
-            kernel.isolated = Time(static_cast<std::uint64_t>(std::min(seconds, 1e6) * 1e12));
+            kernel.isolated = roofline_time(kernel, kCautiousFlops, kCautiousBytesPerSecond);
             kernel.duration_source = DurationSource::kCounts;
             ++without_duration_;
         }
