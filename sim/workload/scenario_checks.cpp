@@ -62,19 +62,21 @@ public:
     }
 
 private:
-    /// Every member keeps what it brings, what it gets and what is under way, in 32 bits each.
+    /// Every member keeps at least what it brings and what it gets, in 32 bits each. Exchanges of
+    /// experts and what passes as traced keep less.
     void check_numbers() const {
         double most = 0;
         for (const auto& rank : out_.graph.ranks)
             for (const Operation& operation : rank->operations)
-                if (const auto* part = std::get_if<CollectiveOperation>(&operation.body)) {
+                if (const auto* part = std::get_if<CollectiveOperation>(&operation.body);
+                    part && part->given == Time() && !is_experts(part->kind)) {
                     const double elements = static_cast<double>(part->bytes.count()) /
                                             static_cast<double>(size_of(part->datatype).count());
                     most = std::max(
                         most, elements *
                                   static_cast<double>(out_.graph.groups[part->group].ranks.size()));
                 }
-        constexpr double kBytes = 3 * sizeof(float);
+        constexpr double kBytes = 2 * sizeof(float);
         const auto memory = static_cast<double>(physical_memory());
         if (most * kBytes > memory)
             context_.fail(
