@@ -6,6 +6,7 @@
 #include "models/collectives/engine_instance.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/collective_key.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
 
 #include <fmt/format.h>
@@ -42,12 +43,13 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember, boo
     fast_forward_ = std::make_unique<FastForward>(
         fabric_.scheduler(), counts, loosely,
         FastForward::Beside{
-            [this] { return undisturbed(); }, [this] { return fabric_.host_traffic().bytes; }});
+            [this] { return undisturbed(fast_forward_->watching()); },
+            [this] { return fabric_.host_traffic().bytes; }});
     attach(*fast_forward_);
     if (!remember)
         return;
     memo_ = std::make_unique<CollectiveMemo>(
-        fabric_.scheduler(), counts, [this] { return undisturbed(); });
+        fabric_.scheduler(), counts, [this] { return undisturbed(1); });
     attach(*memo_);
 }
 
@@ -63,17 +65,26 @@ std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) co
     return ports;
 }
 
-void CollectiveEngine::watch_one() {
-    if (!fast_forward_ || fast_forward_->watching() || running_.size() != 1)
+/// More are not looked through.
+constexpr std::size_t kMostWatched = 64;
+
+void CollectiveEngine::watch() {
+    if (!fast_forward_ || running_.empty() || running_.size() > kMostWatched ||
+        fast_forward_->watching() == running_.size())
         return;
-    const Instance& instance = *running_.begin()->second;
-    // In an exchange with a late rank, a part has not begun yet.
-    if (instance.exchange() && instance.spec.peers_late != Time())
-        return;
-    if (instance.joined < instance.members.size())
-        return;
-    const std::vector<RankPort*> ports = ports_of(instance.spec);
-    fast_forward_->watch(*instance.running, {ports.begin(), ports.end()}, motion_of(instance.spec));
+    const CollectiveSpec& first = running_.begin()->second->spec;
+    std::vector<RunningCollective*> all;
+    std::vector<const RankPort*> ports;
+    for (const auto& [key, instance] : running_) {
+        // In an exchange with a late rank, a part has not begun yet.
+        if ((instance->exchange() && instance->spec.peers_late != Time()) ||
+            instance->joined < instance->members.size() || !alike(instance->spec, first))
+            return;
+        all.push_back(instance->running.get());
+        for (const std::uint32_t rank : instance->spec.ranks)
+            ports.push_back(ports_[rank]);
+    }
+    fast_forward_->watch(all, std::move(ports), motion_of(first));
 }
 
 /// Shorter ones end soon, and their ends weigh.
@@ -89,12 +100,13 @@ Motion CollectiveEngine::motion_of(const CollectiveSpec& spec) {
     return *one_nic_each_ ? Motion::kWandering : Motion::kClose;
 }
 
-bool CollectiveEngine::undisturbed() const {
-    if (running_.size() != 1 || fabric_.host_traffic().copies > 0)
+bool CollectiveEngine::undisturbed(std::size_t collectives) const {
+    if (running_.size() != collectives || fabric_.host_traffic().copies > 0)
         return false;
-    const auto& members = running_.begin()->second->members;
-    return std::all_of(members.begin(), members.end(), [](const Instance::Member& member) {
-        return member.joined && !member.done;
+    return std::ranges::all_of(running_, [](const auto& one) {
+        return std::ranges::all_of(one.second->members, [](const Instance::Member& member) {
+            return member.joined && !member.done;
+        });
     });
 }
 
@@ -139,7 +151,7 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
             instance.running->join(position, fabric_.scheduler().now());
     // What is refused at once is not among the running yet.
     if (why != Fallback::kRefused)
-        watch_one();
+        watch();
 }
 
 void CollectiveEngine::on_link_down(const Link& there, const Link& back) {
@@ -328,7 +340,7 @@ void CollectiveEngine::finish(Instance& instance) {
     if (!ended.mapped()->running->quiet())
         lingering_.push_back(std::move(ended.mapped()));
     std::erase_if(lingering_, [](const auto& other) { return other->running->quiet(); });
-    watch_one();
+    watch();
 }
 
 void CollectiveEngine::note_quantised(

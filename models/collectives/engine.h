@@ -140,14 +140,16 @@ private:
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
     [[nodiscard]] CollectiveEnvironment environment() const;
     [[nodiscard]] std::vector<RankPort*> ports_of(const CollectiveSpec& spec) const;
-    /// Watches the only active collective, unless it is watched already.
-    void watch_one();
+    /// Watches the collectives under way, unless they are watched already, if all have their
+    /// members and they differ in their ranks alone.
+    void watch();
     /// How alike the turns of such a collective will be. Trees between NICs that each serve one GPU
     /// wander; where several serve a GPU, links inside machines are the limit, and the pace changes
     /// for good after hundreds of turns.
     [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
-    [[nodiscard]] bool undisturbed() const;
+    /// So many collectives are under way, with all their members, and no host copy is.
+    [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
     /// A future event of a member.

@@ -135,7 +135,7 @@ public:
     void begin(std::uint32_t position) {
         if (std::exchange(members[position].begun, true))
             return;
-        engine.watch_one();
+        engine.watch();
         running->join(
             position,
             std::max(
@@ -152,7 +152,7 @@ public:
         running->abandon();
         engine.retired_.push_back(std::move(running));
         running = engine.make_running(*this);
-        engine.watch_one();
+        engine.watch();
         for (std::uint32_t position = 0; position < members.size(); ++position)
             running->join(position, engine.fabric_.scheduler().now());
     }

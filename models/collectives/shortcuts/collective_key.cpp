@@ -4,6 +4,9 @@
 #include "models/collectives/library.h"
 #include "models/collectives/running_collective.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace switchfold {
 
 // Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
@@ -27,6 +30,17 @@ CollectiveKey key_of(const CollectiveSpec& spec) {
     library_of(choice).distinguish(choice, like);
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
+}
+
+bool alike(const CollectiveSpec& a, const CollectiveSpec& b) {
+    if (&a == &b)
+        return true;
+    if (a.ranks.size() != b.ranks.size())
+        return false;
+    const CollectiveKey of_a = key_of(a);
+    const CollectiveKey of_b = key_of(b);
+    const auto shape = static_cast<std::ptrdiff_t>(a.ranks.size());
+    return std::equal(of_a.begin(), of_a.end() - shape, of_b.begin(), of_b.end() - shape);
 }
 
 CollectiveKey with_late(CollectiveKey key, std::uint32_t position) {

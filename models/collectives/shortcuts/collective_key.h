@@ -17,4 +17,7 @@ using CollectiveKey = std::vector<std::uint64_t>;
 inline constexpr std::uint32_t kNobodyLate = UINT32_MAX;
 [[nodiscard]] CollectiveKey with_late(CollectiveKey key, std::uint32_t position);
 
+/// Whether collectives differ in nothing but which ranks they have.
+[[nodiscard]] bool alike(const CollectiveSpec& a, const CollectiveSpec& b);
+
 }  // namespace switchfold

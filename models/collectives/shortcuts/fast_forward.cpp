@@ -22,17 +22,21 @@ constexpr double kApartWandering = 0.015;
 }  // namespace
 
 void FastForward::watch(
-    RunningCollective& collective, std::vector<const RankPort*> ports, Motion motion) {
-    auto* repeating = dynamic_cast<Repeating*>(&collective);
-    PeriodDetector* turns = repeating != nullptr ? repeating->turns() : nullptr;
-    if (turns == nullptr)
-        return;
+    const std::vector<RunningCollective*>& collectives, std::vector<const RankPort*> ports,
+    Motion motion) {
+    std::vector<Watched> all;
+    for (RunningCollective* collective : collectives) {
+        auto* repeating = dynamic_cast<Repeating*>(collective);
+        if (repeating == nullptr || repeating->turns() == nullptr)
+            return;
+        all.emplace_back(*repeating);
+    }
+    stop();
+    watched_ = std::move(all);
+    for (const Watched& one : watched_)
+        one.turns().expect(loosely_ ? Motion::kLoose : motion);
     WindowListener* self = this;
-    turns->set_listener(self);
-    turns->expect(loosely_ ? Motion::kLoose : motion);
-    collective_ = repeating;
-    owed_.assign(turns->lanes(), 0);
-    left_out_turns_ = 0;
+    watched_.front().turns().set_listener(self);
     ports_ = std::move(ports);
     drawn_.assign(ports_.size(), 0);
     kernels_drew();
@@ -40,13 +44,16 @@ void FastForward::watch(
 }
 
 void FastForward::forget(const RunningCollective& collective) {
-    if (collective_ != nullptr && dynamic_cast<const Repeating*>(&collective) == collective_)
+    const auto* repeating = dynamic_cast<const Repeating*>(&collective);
+    if (std::ranges::any_of(
+            watched_, [&](const Watched& one) { return one.collective == repeating; }))
         stop();
 }
 
 void FastForward::stop() {
-    collective_->turns()->set_listener(nullptr);
-    collective_ = nullptr;
+    if (!watched_.empty())
+        watched_.front().turns().set_listener(nullptr);
+    watched_.clear();
 }
 
 void FastForward::on_window() {
@@ -76,61 +83,106 @@ bool FastForward::kernels_draw() const {
 }
 
 void FastForward::on_event(std::uint64_t /*tag*/) {
-    if (collective_ == nullptr || !collective_->turns()->window_over())
+    if (watched_.empty() || !watched_.front().turns().window_over())
         return;
     // A collective disturbed by copies runs at another pace until it has resynchronised, which
     // takes longer than a stretch.
     if (copies_moved())
         return stop();
     const bool disturbed = kernels_drew() || kernels_draw();
-    const auto repetition = collective_->turns()->close_window(scheduler_.now().count(), disturbed);
-    if (collective_->turns()->count_from_now())
+    const std::vector<Repetition> all = close_windows(disturbed);
+    if (watched_.front().turns().count_from_now())
         counts_.mark();
-    if (repetition && beside_.undisturbed())
-        skip(*repetition);
+    if (!all.empty() && beside_.undisturbed())
+        skip(all);
 }
 
-double FastForward::whole_turns(std::uint32_t lane, double turns, double periods) const {
-    const auto cycle = static_cast<double>(collective_->turns()->cycle());
-    const double wanted = periods * turns + owed_[lane];
+std::vector<Repetition> FastForward::close_windows(bool disturbed) {
+    const std::uint64_t now = scheduler_.now().count();
+    std::vector<Repetition> all;
+    std::uint64_t began = 0;
+    for (const Watched& one : watched_) {
+        if (const auto repetition = one.turns().close_window(now, disturbed))
+            all.push_back(*repetition);
+        began = std::max(began, one.turns().stretch_began());
+    }
+    for (const Watched& one : watched_) {
+        if (one.turns().stretch_began() == began)
+            continue;
+        one.turns().begin_stretch_at(began);
+        all.clear();
+    }
+    if (all.size() < watched_.size())
+        return {};
+    for (Repetition& other : all) {
+        const double share =
+            static_cast<double>(all.front().period) / static_cast<double>(other.period);
+        for (double& turns : other.turns)
+            turns *= share;
+        other.trusted = static_cast<std::uint64_t>(static_cast<double>(other.trusted) / share);
+    }
+    return all;
+}
+
+double FastForward::Watched::whole_turns(std::uint32_t lane, double turns, double periods) const {
+    const auto cycle = static_cast<double>(this->turns().cycle());
+    const double wanted = periods * turns + owed[lane];
     return std::max(0.0, std::round(wanted / cycle) * cycle);
 }
 
-void FastForward::skip(const Repetition& repetition) {
-    const std::uint64_t window = collective_->turns()->window();
-    std::uint64_t most = repetition.trusted;
-    for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
-        const double turns = repetition.turns[lane];
-        if (turns == 0)
+std::uint64_t
+FastForward::Watched::skippable(const std::vector<double>& turns, std::uint64_t most) const {
+    for (std::uint32_t lane = 0; lane < owed.size(); ++lane) {
+        if (turns[lane] == 0)
             continue;
-        const auto can = static_cast<double>(collective_->skippable(lane, window));
-        while (most > 0 && whole_turns(lane, turns, static_cast<double>(most)) > can)
-            most = std::min(most - 1, static_cast<std::uint64_t>(can / turns));
+        const auto can = static_cast<double>(collective->skippable(lane, this->turns().window()));
+        while (most > 0 && whole_turns(lane, turns[lane], static_cast<double>(most)) > can)
+            most = std::min(most - 1, static_cast<std::uint64_t>(can / turns[lane]));
     }
-    const double all =
-        static_cast<double>(collective_->turns()->turns() + collective_->skippable(0, window)) +
-        left_out_turns_;
-    const double apart =
-        collective_->turns()->motion() == Motion::kWandering ? kApartWandering : kApart;
-    if (most < kFewestPeriods || repetition.apart > apart * all)
+    return most;
+}
+
+void FastForward::Watched::skip(const std::vector<double>& turns, double periods) {
+    for (std::uint32_t lane = 0; lane < owed.size(); ++lane) {
+        const double whole = whole_turns(lane, turns[lane], periods);
+        owed[lane] += periods * turns[lane] - whole;
+        collective->skip(lane, static_cast<std::uint64_t>(whole));
+        this->turns().left_out(lane, static_cast<std::uint64_t>(whole));
+    }
+    left_out += periods * turns.front();
+}
+
+void FastForward::skip(const std::vector<Repetition>& all) {
+    const Repetition& first = all.front();
+    std::uint64_t most = first.trusted;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        most = std::min(most, watched_[i].skippable(all[i].turns, all[i].trusted));
+    if (most < kFewestPeriods)
         return;
-    const Time period(repetition.period);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const PeriodDetector& turns = watched_[i].turns();
+        const double turns_of_all =
+            static_cast<double>(
+                turns.turns() + watched_[i].collective->skippable(0, turns.window())) +
+            watched_[i].left_out;
+        const double apart = turns.motion() == Motion::kWandering ? kApartWandering : kApart;
+        if (all[i].apart > apart * turns_of_all)
+            return;
+    }
+    const Time period(first.period);
     const Time left_out =
         scheduler_.skip(period, most, [this] { return beside_.undisturbed() && !kernels_draw(); });
     if (left_out == Time())
         return;
     const double periods = to_seconds(left_out) / to_seconds(period);
-    for (std::uint32_t lane = 0; lane < owed_.size(); ++lane) {
-        const double whole = whole_turns(lane, repetition.turns[lane], periods);
-        owed_[lane] += periods * repetition.turns[lane] - whole;
-        collective_->skip(lane, static_cast<std::uint64_t>(whole));
-        collective_->turns()->left_out(lane, static_cast<std::uint64_t>(whole));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        watched_[i].skip(all[i].turns, periods);
+        watched_[i].turns().skipped(
+            periods * static_cast<double>(first.period) / static_cast<double>(all[i].period));
     }
-    collective_->turns()->skipped(periods);
-    left_out_turns_ += periods * repetition.turns.front();
-    counts_.repeat(periods / repetition.counted);
+    counts_.repeat(periods / first.counted);
     jumped_ += left_out;
-    if (collective_->turns()->motion() == Motion::kWandering)
+    if (watched_.front().turns().motion() == Motion::kWandering)
         at_mean_pace_ += left_out;
 }
 

@@ -218,6 +218,11 @@ void PeriodDetector::begin_stretch() {
     skipped_ = 0;
 }
 
+void PeriodDetector::begin_stretch_at(std::uint64_t began) {
+    std::erase_if(stretch_, [began](const Mark& mark) { return mark.at < began; });
+    skipped_ = 0;
+}
+
 std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool disturbed) {
     Mark mark;
     mark.at = now;

@@ -82,6 +82,11 @@ public:
     /// count from 1.
     void set_section(std::uint64_t length) { section_ = length; }
 
+    /// ps: begin of the stretch, if a window was closed.
+    [[nodiscard]] std::uint64_t stretch_began() const { return stretch_.front().at; }
+    /// Lets the stretch begin then, at the end of one of its windows.
+    void begin_stretch_at(std::uint64_t began);
+
     /// Whether the listener was called and the window is not closed yet.
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }
     /// Whether the first window of a possibly repeating stretch has just ended. What is under way
