@@ -2,6 +2,7 @@
 #include "sim/machine/system_queries.h"
 
 #include "core/first_ranks.h"
+#include "interconnect/adjacency.h"
 #include "interconnect/reduction_tree.h"
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/library.h"
@@ -10,6 +11,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace switchfold {
@@ -69,9 +73,57 @@ Bandwidth bandwidth_between(const SystemParams& system) {
     return view.machines > 1 ? view.rail_bandwidth : view.pair_bandwidth;
 }
 
-bool own_ways_out(const SystemParams& system) {
+namespace {
+
+/// The network interfaces that are nearest to a GPU over PCIe.
+std::set<std::uint32_t>
+nearest_nics(const Topology& topology, const Adjacency& neighbours, std::uint32_t gpu) {
+    std::set<std::uint32_t> nics;
+    std::set<std::uint32_t> seen{gpu};
+    std::vector<std::uint32_t> reached{gpu};
+    while (!reached.empty() && nics.empty()) {
+        std::vector<std::uint32_t> next;
+        for (const std::uint32_t from : reached)
+            for (const Neighbour& to : neighbours[from]) {
+                const NodeKind kind = topology.nodes[to.node].kind;
+                if (kind == NodeKind::kNic)
+                    nics.insert(to.node);
+                else if (is_pcie(kind) && seen.insert(to.node).second)
+                    next.push_back(to.node);
+            }
+        reached = std::move(next);
+    }
+    return nics;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> ways_out(const SystemParams& system) {
     const MachineView view = whole(system);
-    return view.machines > 1 && view.rails >= view.per_machine;
+    if (view.machines < 2)
+        return {};
+    std::vector<std::uint32_t> ways(view.per_machine);
+    std::iota(ways.begin(), ways.end(), 0U);
+    if (view.rails >= view.per_machine)
+        return ways;
+    const Topology topology = build_topology(system.topology);
+    const Adjacency neighbours = adjacency_of(topology);
+    std::vector<std::set<std::uint32_t>> nics;
+    for (std::uint32_t gpu = 0; gpu < ways.size(); ++gpu) {
+        nics.push_back(nearest_nics(topology, neighbours, gpu));
+        // Over PCIe alone, what GPUs of a machine send each other takes the same links.
+        const bool own_links = std::ranges::any_of(neighbours[gpu], [&](const Neighbour& to) {
+            const NodeKind kind = topology.nodes[to.node].kind;
+            return kind == NodeKind::kSwitch || kind == NodeKind::kGpu;
+        });
+        if (nics.back().empty() || !own_links)
+            return {};
+        for (std::uint32_t other = 0; other < gpu; ++other)
+            if (std::ranges::any_of(
+                    nics[gpu], [&](std::uint32_t nic) { return nics[other].contains(nic); }))
+                std::ranges::replace(ways, ways[gpu], ways[other]);
+    }
+    return ways;
 }
 
 bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {

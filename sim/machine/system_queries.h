@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace switchfold {
 
@@ -20,8 +21,9 @@ namespace switchfold {
 [[nodiscard]] std::uint32_t gpus_of_machine(const SystemParams& system);
 /// Payload per second from a GPU to the next, on another machine if there are several.
 [[nodiscard]] Bandwidth bandwidth_between(const SystemParams& system);
-/// Whether each GPU of a machine has its own path to other machines; false for a single machine.
-[[nodiscard]] bool own_ways_out(const SystemParams& system);
+/// By GPU of the first machine, the number of its way to other machines. GPUs of one number may
+/// share links on it, others share none. Empty if all may, and for a single machine.
+[[nodiscard]] std::vector<std::uint32_t> ways_out(const SystemParams& system);
 /// Whether the switches can reduce for the first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
 

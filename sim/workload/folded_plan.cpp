@@ -15,7 +15,7 @@
 namespace switchfold {
 
 FoldedStep folded_step(const TrainingStep& step, const SystemParams& system) {
-    return {step, gpus_of_machine(system), own_ways_out(system)};
+    return {step, gpus_of_machine(system), ways_out(system)};
 }
 
 namespace {
@@ -23,6 +23,11 @@ namespace {
 /// Kernels of a probe differ as they do; how fast its GPUs are is drawn for the whole step.
 void vary_probe(ExecutionGraph& graph, const SimulateOptions& options) {
     vary(graph, {0, options.jitter.kernels, Time()}, options.jitter_seed);
+}
+
+/// Kernels whose times are drawn need all of a pass's blocks.
+bool whole_passes(const SimulateOptions& options) {
+    return options.fidelity == Fidelity::kExact || options.jitter.kernels > 0;
 }
 
 /// The step whose ranks are as slow as the slowest that they stand for.
@@ -33,7 +38,7 @@ ExecutionGraph varied_step(
     const auto simulated = std::ranges::count_if(
         graph.ranks, [](const auto& rank) { return !rank->operations.empty(); });
     // Kernels that stand for passes have their jitter from the probe.
-    const bool by_passes = !folded.pieces().empty();
+    const bool by_passes = !folded.whole().pieces.empty();
     vary(
         graph, {options.jitter.gpus, by_passes ? 0 : options.jitter.kernels, options.jitter.starts},
         options.jitter_seed,
@@ -47,7 +52,7 @@ ExecutionGraph varied_step(
 ExecutionGraph measured_step(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options) {
-    const FoldedProbes probes(folded, system, policies);
+    const FoldedProbes probes(folded, system, policies, whole_passes(options));
     std::vector<Outcome> outcomes;
     for (const FoldedProbes::Run& run : probes.runs()) {
         ExecutionGraph graph = run.graph;
@@ -60,7 +65,7 @@ ExecutionGraph measured_step(
 ExecutionGraph measured_step_apart(
     const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options, const RunJobs& run) {
-    const FoldedProbes probes(folded, system, policies);
+    const FoldedProbes probes(folded, system, policies, whole_passes(options));
     std::vector<Job> jobs;
     for (const FoldedProbes::Run& probe : probes.runs())
         jobs.push_back({probe.label, [&](const JobProgress& progress) {

@@ -100,12 +100,16 @@ on_line(std::uint64_t at_few, std::uint64_t at_more, double few, double more, do
 }  // namespace
 
 FoldedProbes::FoldedProbes(
-    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies) :
-    folded_(folded), system_(system), policies_(policies) {
+    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+    bool whole) :
+    folded_(folded),
+    passes_(whole ? folded.whole() : folded.shorter()),
+    system_(system),
+    policies_(policies) {
     if (!folded.collectives().empty())
         note_rates();
-    if (!folded.pieces().empty())
-        runs_.push_back({"pieces of the step", folded.passes(), policies});
+    if (!passes_.pieces.empty())
+        runs_.push_back({"pieces of the step", passes_.graph, policies});
     for (std::size_t family = 0; family < folded.collectives().size(); ++family)
         measure(family);
 }
@@ -259,9 +263,15 @@ FoldedStep::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes
     SWITCHFOLD_CHECK(outcomes.size() == runs_.size(), "outcomes of other runs");
     FoldedStep::Measured all = folded_.each(Time());
     for (std::size_t i = 0; i < all.pieces.size(); ++i) {
-        const FoldedStep::Marks& piece = folded_.pieces()[i];
+        const FoldedStep::Piece& piece = passes_.pieces[i];
         const std::vector<OperationTimes>& times = outcomes.front().times.front();
-        all.pieces[i] = times[piece.before].start - times[piece.after].end;
+        const auto time = [&](const FoldedStep::Marks& marks) {
+            return times[marks.before].start - times[marks.after].end;
+        };
+        all.pieces[i] = time(piece.marks);
+        if (piece.more)
+            all.pieces[i] = Time(
+                on_line(all.pieces[i].count(), time(*piece.more).count(), 0, 1, piece.further));
     }
     for (const Part& part : parts_) {
         std::vector<MeasuredCollective> found = of_run(part, outcomes[part.run]);

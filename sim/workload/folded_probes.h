@@ -26,8 +26,10 @@ inline constexpr std::uint32_t kLongRing = 128;
 /// same bytes a rank: the time of a step follows from the difference.
 class FoldedProbes {
 public:
+    /// `whole`: passes are run with all their blocks.
     FoldedProbes(
-        const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies);
+        const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+        bool whole);
 
     struct Run {
         std::string label;
@@ -65,6 +67,7 @@ private:
     [[nodiscard]] std::uint32_t members(const CollectiveFamily& family, std::uint32_t ranks) const;
 
     const FoldedStep& folded_;
+    const FoldedStep::Passes& passes_;
     const SystemParams& system_;
     CollectivePolicies policies_;
     std::map<std::string, double> rates_;  ///< bytes a second, by link

@@ -273,7 +273,7 @@ private:
         out().graph = out().folded->probe();
         const ParallelPlan& plan = step.plan();
         std::string how;
-        if (!out().folded->pieces().empty())
+        if (!out().folded->whole().pieces.empty())
             how = "; a pass is one kernel that takes as long as with its collectives on the ranks "
                   "of a machine";
         if (!folds_by_passes(step))
@@ -286,7 +286,7 @@ private:
         if (step.schedule().routes.size() > 1)
             how += "; gradients of a stage that two devices hold are measured on two neighbours";
         if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
-            !out().folded->pieces().empty())
+            !out().folded->whole().pieces.empty())
             how += "; what messages slow beside them is left out";
         out().report.notes.push_back(fmt::format(
             "folded: one rank of each device stands for {}{}",

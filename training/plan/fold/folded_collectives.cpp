@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -38,8 +39,9 @@ Operation operation_of(std::uint32_t name, const OperationBody& body) {
 
 }  // namespace
 
-FoldedGroups::FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool own_ways) :
-    plan_(plan), map_(plan_), machine_(machine), own_ways_(own_ways) {}
+FoldedGroups::FoldedGroups(
+    const ParallelPlan& plan, std::uint32_t machine, std::vector<std::uint32_t> ways) :
+    plan_(plan), map_(plan_), machine_(machine), ways_(std::move(ways)) {}
 
 std::vector<std::uint32_t> FoldedGroups::group(MembersOn on, std::uint32_t rank) const {
     const RankPlace own = map_.place(rank);
@@ -124,11 +126,30 @@ std::uint32_t FoldedGroups::whole_ranks(MembersOn members, std::uint32_t above) 
     return (above / unit + 1) * unit;
 }
 
-bool FoldedGroups::takes_part(MembersOn on, std::uint32_t rank) const {
-    const RankPlace place = map_.place(rank);
-    return !replicates(on) || !own_ways_ ||
-           (place.tensor == 0 &&
-            (on.members == FoldedGroup::kReplicas || place.data % plan_.expert == 0));
+std::vector<bool> FoldedGroups::taking_part(MembersOn on, std::uint32_t ranks) const {
+    std::vector<bool> part(ranks, !replicates(on) || ways_.empty());
+    if (ranks == 0 || part.front())
+        return part;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> of_way;
+    const auto way = [&](std::uint32_t rank) {
+        return std::pair(rank / machine_, ways_[rank % machine_]);
+    };
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        of_way[way(rank)].push_back(rank);
+    std::vector<std::uint32_t> found{0};
+    part.front() = true;
+    const auto add = [&](const std::vector<std::uint32_t>& more) {
+        for (const std::uint32_t rank : more)
+            if (rank < ranks && !part[rank]) {
+                part[rank] = true;
+                found.push_back(rank);
+            }
+    };
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        add(group(on, found[i]));
+        add(of_way[way(found[i])]);
+    }
+    return part;
 }
 
 ExecutionGraph FoldedGroups::probe(
@@ -140,8 +161,9 @@ ExecutionGraph FoldedGroups::probe(
     graph.provenance.world_size = ranks;
     const auto idle = std::make_shared<const RankGraph>();
     graph.ranks.assign(ranks, idle);
+    const std::vector<bool> part = taking_part(family.members, ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-        if (graph.ranks[rank] != idle || !takes_part(family.members, rank))
+        if (graph.ranks[rank] != idle || !part[rank])
             continue;
         Group own{"probe", group(family.members, rank)};
         const std::size_t all = own.ranks.size();

@@ -58,9 +58,10 @@ struct MeasuredCollective {
 /// The groups of a device's ranks, and graphs that measure their collectives.
 class FoldedGroups {
 public:
-    /// `machine`: ranks per machine. `own_ways`: each GPU of a machine has links of its own to the
-    /// others, so that one group of replicas shows the time that all take beside each other.
-    FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, bool own_ways);
+    /// `machine`: ranks per machine. `ways`: by GPU of a machine, the number of its way to others;
+    /// those of one number share links. Groups of replicas that share none with the first take as
+    /// long as it beside it. Empty: all may share.
+    FoldedGroups(const ParallelPlan& plan, std::uint32_t machine, std::vector<std::uint32_t> ways);
 
     /// The ranks of the first devices, ascending, that the rank's group has.
     [[nodiscard]] std::vector<std::uint32_t> group(MembersOn members, std::uint32_t rank) const;
@@ -86,7 +87,8 @@ public:
         std::uint32_t ranks) const;
 
 private:
-    [[nodiscard]] bool takes_part(MembersOn members, std::uint32_t rank) const;
+    /// By rank of the first `ranks`: whether a probe has its group.
+    [[nodiscard]] std::vector<bool> taking_part(MembersOn members, std::uint32_t ranks) const;
     [[nodiscard]] std::uint32_t of_device() const {
         return plan_.tensor * plan_.context * plan_.data;
     }
@@ -95,7 +97,7 @@ private:
     ParallelPlan plan_;
     RankMap map_;
     std::uint32_t machine_;
-    bool own_ways_;
+    std::vector<std::uint32_t> ways_;
 };
 
 }  // namespace switchfold

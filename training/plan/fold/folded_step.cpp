@@ -2,6 +2,7 @@
 #include "training/plan/fold/folded_step.h"
 
 #include "core/error.h"
+#include "training/plan/fold/repeated_work.h"
 #include "training/plan/step/rank_writer.h"
 
 #include <fmt/format.h>
@@ -17,36 +18,9 @@ namespace switchfold {
 
 namespace {
 
-bool same(const WorkItem& a, const WorkItem& b) {
-    if (a.index() != b.index())
-        return false;
-    if (const auto* kernel = std::get_if<KernelItem>(&a))
-        return kernel->kernel == std::get<KernelItem>(b).kernel;
-    if (const auto* collective = std::get_if<CollectiveItem>(&a)) {
-        const auto& other = std::get<CollectiveItem>(b);
-        return std::tie(
-                   collective->kind, collective->bytes, collective->datatype, collective->sharing,
-                   collective->beside) ==
-               std::tie(other.kind, other.bytes, other.datatype, other.sharing, other.beside);
-    }
-    return true;
-}
-
-/// Whether two passes take the same time: they are equal except for names and memory.
-bool same(const Work& a, const Work& b) {
-    const auto timed = [](const Work& work) {
-        std::vector<const WorkItem*> items;
-        for (const WorkItem& item : work)
-            if (!std::holds_alternative<HoldItem>(item) && !std::holds_alternative<LayerItem>(item))
-                items.push_back(&item);
-        return items;
-    };
-    const auto of_a = timed(a);
-    const auto of_b = timed(b);
-    return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), [](auto x, auto y) {
-        return same(*x, *y);
-    });
-}
+/// Of a stretch of equal parts, so few are run: the pace of others follows from the difference.
+constexpr std::uint32_t kFewParts = 2;
+constexpr std::uint32_t kMoreParts = 6;
 
 bool lies_alike(std::uint32_t group, std::uint32_t machine) {
     return group % machine == 0 || machine % group == 0;
@@ -115,7 +89,7 @@ private:
         const StageWork& work = step_.work();
         const auto alike = std::find_if(passes_.begin(), passes_.end(), [&](const Pass& other) {
             return other.kind == pass.kind &&
-                   same(work.work(other.kind, other.stage), work.work(pass.kind, pass.stage));
+                   same_times(work.work(other.kind, other.stage), work.work(pass.kind, pass.stage));
         });
         at->second = static_cast<std::size_t>(alike - passes_.begin());
         if (alike == passes_.end())
@@ -129,8 +103,9 @@ private:
     std::vector<Pass> passes_;  ///< one representative of each piece
 };
 
-FoldedStep::FoldedStep(const TrainingStep& step, std::uint32_t machine, bool own_ways) :
-    groups_(step.plan(), machine, own_ways), by_passes_(folds_by_passes(step)) {
+FoldedStep::FoldedStep(
+    const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways) :
+    groups_(step.plan(), machine, std::move(ways)), by_passes_(folds_by_passes(step)) {
     const std::string why = why_not_folded(step, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
     const RankMap map(step.plan());
@@ -146,8 +121,9 @@ FoldedStep::FoldedStep(const TrainingStep& step, std::uint32_t machine, bool own
     hold_all_along(step, ranks);
     skeleton_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
     find_collectives();
-    write_passes(step, machine, recorder);
-    probe_ = passes_;
+    whole_ = write_passes(step, machine, recorder, false);
+    shorter_ = write_passes(step, machine, recorder, true);
+    probe_ = whole_.graph;
     for (const CollectiveFamily& family : families_) {
         std::vector<std::size_t> all(family.bytes.size());
         std::iota(all.begin(), all.end(), std::size_t{0});
@@ -191,9 +167,9 @@ void FoldedStep::find_collectives() {
     }
 }
 
-/// Every piece once, one after another, with marks that are equal on all ranks.
-void FoldedStep::write_passes(
-    const TrainingStep& step, std::uint32_t machine, const Recorder& recorder) {
+/// Every piece, one after another, with marks that are equal on all ranks.
+FoldedStep::Passes FoldedStep::write_passes(
+    const TrainingStep& step, std::uint32_t machine, const Recorder& recorder, bool shorter) {
     const ParallelPlan& plan = step.plan();
     const RankMap map(plan);
     Communicators groups;
@@ -201,26 +177,41 @@ void FoldedStep::write_passes(
     std::vector<RankGraph> ranks(map.ranks());
     const std::uint32_t group = plan.tensor * plan.context;
     const std::uint32_t most = std::min(group * plan.data, std::max(group, machine));
+    Passes passes;
     for (std::uint32_t rank = 0; rank < most && !recorder.passes().empty(); ++rank) {
         PassWriter writer(map, rank, plan.launch_times, groups, names);
         const auto mark = [&] { return writer.one_kernel(0, "mark", Phase::kOther); };
-        marks_.clear();
-        for (const Pass& pass : recorder.passes()) {
+        const auto write = [&](const Work& work) -> Marks {
             const PassWriter::Index after = mark();
-            for (const WorkItem& item : step.work().work(pass.kind, pass.stage))
+            for (const WorkItem& item : work)
                 writer.layer_work(0, item, Phase::kForward);
             writer.join(0);
-            marks_.push_back({after, mark()});
+            return {after, mark()};
+        };
+        passes.pieces.clear();
+        for (const Pass& pass : recorder.passes()) {
+            const Work& work = step.work().work(pass.kind, pass.stage);
+            const auto repeated =
+                shorter ? repeated_work(work, kFewParts + kMoreParts + 1) : std::nullopt;
+            if (!repeated) {
+                passes.pieces.push_back({write(work), {}, 0});
+                continue;
+            }
+            const Marks few = write(with_parts(work, *repeated, kFewParts));
+            passes.pieces.push_back(
+                {few, write(with_parts(work, *repeated, kMoreParts)),
+                 static_cast<double>(repeated->parts - kFewParts) / (kMoreParts - kFewParts)});
         }
         ranks[rank] = writer.take();
     }
     hold_all_along(step, ranks);
-    passes_ = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    passes.graph = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    return passes;
 }
 
 FoldedStep::Measured FoldedStep::each(Time time) const {
     Measured measured;
-    measured.pieces.assign(marks_.size(), time);
+    measured.pieces.assign(whole_.pieces.size(), time);
     MeasuredCollective collective;
     collective.time = time;
     for (const CollectiveFamily& family : families_)
@@ -230,7 +221,8 @@ FoldedStep::Measured FoldedStep::each(Time time) const {
 
 ExecutionGraph FoldedStep::graph(const Measured& measured) const {
     SWITCHFOLD_CHECK(
-        measured.pieces.size() == marks_.size() && measured.collectives.size() == families_.size(),
+        measured.pieces.size() == whole_.pieces.size() &&
+            measured.collectives.size() == families_.size(),
         "times of other pieces");
     std::map<std::uint32_t, RankGraph> changed;
     const auto body_of = [&](const Use& use) -> OperationBody& {

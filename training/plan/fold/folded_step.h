@@ -5,6 +5,7 @@
 #include "training/plan/step/plan_step.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ namespace switchfold {
 /// its replicas, which do the same at the same time.
 ///
 /// A pass that nothing but messages can meet is one kernel. Its time comes from a probe that runs
-/// each distinct pass once, on the groups of one machine. That is exact if the passes of one device
+/// each distinct pass once, on the groups of one machine, or from two with fewer blocks. That is
+/// exact if the passes of one device
 /// share no links with other traffic (a machine's ranks on one switch or of one device), messages
 /// of a group's ranks share none (one NIC per GPU), and messages are blocking. Otherwise the
 /// slowdown that messages cause beside them is missing.
@@ -36,20 +38,32 @@ namespace switchfold {
 /// collectives and messages take from each other on links.
 class FoldedStep {
 public:
-    /// For a plan that can be folded. `own_ways`: as of FoldedGroups.
-    FoldedStep(const TrainingStep& step, std::uint32_t machine, bool own_ways = false);
+    /// For a plan that can be folded. `ways`: as of FoldedGroups.
+    FoldedStep(
+        const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways = {});
 
     /// Everything that is measured, in one graph: what scenarios are checked with.
     [[nodiscard]] const ExecutionGraph& probe() const { return probe_; }
-    /// The passes that are one kernel, one after another; without operations if there are none.
-    [[nodiscard]] const ExecutionGraph& passes() const { return passes_; }
-    /// A pass lasts from the end of operation `after` to the begin of operation `before` on rank 0
-    /// of `passes`.
+    /// Operations of rank 0: something lasts from the end of `after` to the begin of `before`.
     struct Marks {
         std::uint32_t after = 0;
         std::uint32_t before = 0;
     };
-    [[nodiscard]] const std::vector<Marks>& pieces() const { return marks_; }
+    /// A pass that is one kernel, or one with fewer of its equal parts and `more`, with some
+    /// others. The whole takes `further` times the difference longer than the one with fewer.
+    struct Piece {
+        Marks marks;
+        std::optional<Marks> more;
+        double further = 0;
+    };
+    /// The passes that are one kernel, one after another; without operations if there are none.
+    struct Passes {
+        ExecutionGraph graph;
+        std::vector<Piece> pieces;
+    };
+    [[nodiscard]] const Passes& whole() const { return whole_; }
+    /// With few of their equal parts where they have many, as a network's blocks are.
+    [[nodiscard]] const Passes& shorter() const { return shorter_; }
     [[nodiscard]] const std::vector<CollectiveFamily>& collectives() const { return families_; }
     [[nodiscard]] const FoldedGroups& groups() const { return groups_; }
 
@@ -73,7 +87,8 @@ private:
     };
     class Recorder;
     void find_collectives();
-    void write_passes(const TrainingStep& step, std::uint32_t machine, const Recorder& recorder);
+    static Passes write_passes(
+        const TrainingStep& step, std::uint32_t machine, const Recorder& recorder, bool shorter);
 
     FoldedGroups groups_;
     bool by_passes_;
@@ -82,8 +97,8 @@ private:
     std::vector<Use> collectives_of_;
     std::vector<CollectiveFamily> families_;
     ExecutionGraph probe_;
-    ExecutionGraph passes_;
-    std::vector<Marks> marks_;
+    Passes whole_;
+    Passes shorter_;
 };
 
 }  // namespace switchfold

@@ -36,12 +36,13 @@ TEST(FoldedStep, AlikePassesAreOnePiece) {
     ParallelPlan p = plan();
     const TrainingStep balanced = step_of(p);
     const FoldedStep folded(balanced, 8);
-    EXPECT_LE(folded.pieces().size(), 2 * 4U);  // forward and backward of every distinct stage
+    EXPECT_LE(
+        folded.whole().pieces.size(), 2 * 4U);  // forward and backward of every distinct stage
     p.partition = equal_partition(balanced.network(), 4);
     const TrainingStep equal = step_of(p);
     // The two middle stages are alike, which leaves three kinds: first, middle and last.
     const FoldedStep alike(equal, 8);
-    EXPECT_EQ(alike.pieces().size(), 2 * 3U);
+    EXPECT_EQ(alike.whole().pieces.size(), 2 * 3U);
     ASSERT_EQ(alike.collectives().size(), 1U);
     EXPECT_EQ(alike.collectives().front().members, FoldedGroup::kReplicas);
     EXPECT_EQ(alike.collectives().front().bytes.size(), 3U);
@@ -69,7 +70,7 @@ TEST(FoldedStep, OneRankOfEachDeviceWorksAndTheProbeIsRunOnOneMachine) {
     EXPECT_EQ(ranks_at_work(folded.probe()), 8U);
     check(graph);
     check(folded.probe());
-    check(folded.passes());
+    check(folded.whole().graph);
 }
 
 std::size_t kernels_of(const ExecutionGraph& graph, std::uint32_t rank) {
@@ -123,8 +124,8 @@ TEST(FoldedStep, StepsInWhichReplicasMeetInEveryPassAreWrittenInFull) {
     for (const ParallelPlan& p : {sharded, ahead}) {
         const TrainingStep step = step_of(p);
         const FoldedStep folded(step, 8);
-        EXPECT_TRUE(folded.pieces().empty());
-        EXPECT_EQ(ranks_at_work(folded.passes()), 0U);
+        EXPECT_TRUE(folded.whole().pieces.empty());
+        EXPECT_EQ(ranks_at_work(folded.whole().graph), 0U);
         const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
         expect_stand_ins(folded, graph);
         EXPECT_EQ(kernels_of(graph, 8), kernels_of(plan_step(step), 8));
@@ -179,13 +180,20 @@ TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
         CollectiveKind::kAllGather,
         Datatype::kBfloat16,
         {Bytes(32 * 16), Bytes(32 * 160)}};
-    for (const bool own_ways : {false, true}) {
-        const FoldedGroups groups(p, 8, own_ways);
+    struct Case {
+        std::vector<std::uint32_t> ways;
+        std::uint32_t groups;
+    };
+    // Two GPUs to a network interface: the first two groups of four share theirs.
+    for (const Case& c :
+         {Case{{}, 4}, Case{{0, 1, 2, 3, 4, 5, 6, 7}, 1}, Case{{0, 0, 1, 1, 2, 2, 3, 3}, 2},
+          Case{{0, 1, 1, 2, 2, 3, 3, 0}, 4}}) {
+        const FoldedGroups groups(p, 8, c.ways);
         const ExecutionGraph graph = groups.probe(family, {1, 0}, 64);
         check(graph);
-        EXPECT_EQ(graph.groups.size(), own_ways ? 1U : 4U);
+        EXPECT_EQ(graph.groups.size(), c.groups);
         EXPECT_EQ(graph.groups.front().ranks.size(), 16U);
-        EXPECT_EQ(ranks_at_work(graph), own_ways ? 16U : 64U);
+        EXPECT_EQ(ranks_at_work(graph), 16 * c.groups);
         const auto& operations = graph.ranks[0]->operations;
         ASSERT_EQ(operations.size(), 5U);
         EXPECT_EQ(std::get<CollectiveOperation>(operations[1].body).bytes, Bytes(16 * 160));
