@@ -359,5 +359,120 @@ RC_GTEST_PROP(JumpProperty, AnyCollectiveTakesTheSameTime, ()) {
         difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)) < 0.005);
 }
 
+/// One GPU of each machine in each group, or all GPUs of a machine.
+std::vector<Group> groups_of(std::uint32_t machines, std::uint32_t gpus, bool across) {
+    std::vector<Group> groups;
+    for (std::uint32_t i = 0; i < (across ? gpus : machines); ++i) {
+        Group group{"some", {}};
+        for (std::uint32_t j = 0; j < (across ? machines : gpus); ++j)
+            group.ranks.push_back(across ? j * gpus + i : i * gpus + j);
+        groups.push_back(std::move(group));
+    }
+    return groups;
+}
+
+struct Beside {
+    Time last;  ///< end
+    std::uint64_t bytes = 0;
+    std::uint64_t events = 0;
+    Time jumped;
+};
+
+Beside run_beside(const Case& c, const std::vector<Group>& groups, bool jumps) {
+    TestMachine machine(
+        c.topology, TestMachine::params(), CollectivePolicies(c.policy), 0, {}, 0, groups);
+    LinkBytes bytes(machine.fabric);
+    if (jumps)
+        machine.engine->allow_shortcuts(bytes, true);
+    const WorldClock clock(machine.simulation.scheduler());
+    const auto records = machine.run_others(c.operation);
+    EXPECT_EQ(records.size(), groups.size());
+    Beside all{
+        {}, bytes.all_bytes(), machine.simulation.scheduler().events(), machine.engine->jumped()};
+    for (const CollectiveRecord& record : records)
+        all.last = std::max(all.last, record.end);
+    return all;
+}
+
+TEST(FastForward, GroupsThatDoTheSameBesideEachOtherJumpTogether) {
+    // Four GPUs of a machine share two network interfaces.
+    ClusterTopology shared = TestMachine::cluster_of(4, 4);
+    shared.nics.count = shared.nics.pcie_switches = 2;
+    struct Machines {
+        Topology topology;
+        bool across;
+        std::uint64_t size;
+    };
+    for (const Machines& m :
+         {Machines{shared.build(), true, 4096 * kMiB},
+          Machines{TestMachine::cluster(4, 4), true, 2048 * kMiB},
+          Machines{TestMachine::cluster(2, 8), false, 1024 * kMiB}}) {
+        Case c = all_reduce(m.topology, Algorithm::kRing, m.size);
+        c.policy.channels = m.across ? 0 : 2;
+        const auto groups = groups_of(m.across ? 4 : 2, m.across ? 4 : 8, m.across);
+        const Beside exact = run_beside(c, groups, false);
+        const Beside jumping = run_beside(c, groups, true);
+        EXPECT_LT(difference(to_seconds(jumping.last), to_seconds(exact.last)), 0.005);
+        EXPECT_LT(
+            difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)),
+            0.005);
+        EXPECT_LT(jumping.events, exact.events / 3);
+    }
+}
+
+TEST(FastForward, GroupsThatDoOtherThingsBesideEachOtherDoNotJump) {
+    CollectivePolicy policy = ring_policy();
+    policy.channels = 2;
+    TestMachine machine(
+        TestMachine::cluster(2, 8), TestMachine::params(), CollectivePolicies(policy), 0, {}, 0,
+        groups_of(2, 8, false));
+    LinkBytes bytes(machine.fabric);
+    machine.engine->allow_shortcuts(bytes, true);
+    struct Nobody final : CollectiveListener {
+        void on_collective_end(std::uint32_t) override {}
+    };
+    Nobody nobody;
+    for (const std::uint32_t group : {1U, 2U}) {
+        CollectiveOperation operation;
+        operation.group = group;
+        operation.bytes = Bytes(1024 * kMiB / group);
+        for (const std::uint32_t rank : machine.groups[group].ranks)
+            machine.engine->start(rank, rank, operation, 0, nobody);
+    }
+    // The longer one jumps once it is alone.
+    machine.simulation.run();
+    const auto& records = machine.engine->records();
+    ASSERT_EQ(records.size(), 2U);
+    EXPECT_GT(machine.engine->jumped(), Time());
+    EXPECT_LT(machine.engine->jumped(), records[1].end - records[0].end);
+}
+
+RC_GTEST_PROP(JumpProperty, GroupsBesideEachOtherTakeTheSameTime, ()) {
+    const auto machines = *rc::gen::inRange<std::uint32_t>(2, 5);
+    const auto gpus = *rc::gen::element(2U, 4U);
+    ClusterTopology cluster = TestMachine::cluster_of(machines, gpus);
+    cluster.nics.count = cluster.nics.pcie_switches = *rc::gen::element(gpus, gpus / 2);
+    Case c{cluster.build(), {}, {}};
+    c.policy.algorithm = *rc::gen::element(Algorithm::kRing, Algorithm::kTree);
+    c.policy.channels = *rc::gen::inRange<std::uint32_t>(1, 5);
+    c.policy.protocol = *rc::gen::element(Protocol::kAuto, Protocol::kSimple, Protocol::kLl128);
+    c.operation.kind = *rc::gen::element(
+        CollectiveKind::kAllReduce, CollectiveKind::kReduceScatter, CollectiveKind::kAllGather);
+    c.operation.bytes = Bytes(*rc::gen::inRange<std::uint64_t>(1, 96 * kMiB / 1024) * 1024);
+    const auto groups = groups_of(machines, gpus, *rc::gen::arbitrary<bool>());
+    const Beside exact = run_beside(c, groups, false);
+    const Beside jumping = run_beside(c, groups, true);
+    RC_LOG() << machines << " x " << gpus << " " << cluster.nics.count << " interfaces, "
+             << groups.size() << " groups, " << enum_name(c.policy.algorithm) << " "
+             << to_string(c.operation.kind) << ", " << c.operation.bytes.count()
+             << " bytes: " << to_microseconds(exact.last) << " us, and "
+             << to_microseconds(jumping.last) << " of which " << to_microseconds(jumping.jumped)
+             << " were left out" << std::endl;
+    RC_ASSERT(difference(to_seconds(jumping.last), to_seconds(exact.last)) < 0.005);
+    // Data under way when a jump ends are counted at the pace of those before it.
+    RC_ASSERT(
+        difference(static_cast<double>(jumping.bytes), static_cast<double>(exact.bytes)) < 0.01);
+}
+
 }  // namespace
 }  // namespace switchfold::fast_forward_test

@@ -166,7 +166,8 @@ public:
     TestMachine(
         const Topology& topology, const CollectiveParams& params,
         const CollectivePolicies& policies, std::uint64_t functional_seed = 0,
-        const std::vector<std::uint32_t>& members = {}, std::uint32_t stands_for = 0) :
+        const std::vector<std::uint32_t>& members = {}, std::uint32_t stands_for = 0,
+        const std::vector<Group>& others = {}) :
         fabric("fabric", topology, simulation.scheduler()) {
         Group world{"world", {}};
         world.stands_for = stands_for;
@@ -179,9 +180,10 @@ public:
         if (!members.empty())
             world.ranks = members;
         group = world.ranks;
+        groups = others;
+        groups.insert(groups.begin(), std::move(world));
         engine = std::make_unique<CollectiveEngine>(
-            "collectives", fabric, params, policies, pointers, std::vector<Group>{world},
-            functional_seed);
+            "collectives", fabric, params, policies, pointers, groups, functional_seed);
     }
 
     /// Runs one collective over the members (all ranks, if none were given); returns its record.
@@ -192,11 +194,21 @@ public:
         return engine->records().empty() ? CollectiveRecord{} : engine->records().back();
     }
 
+    /// Runs one collective of each of the other groups, beside each other; returns their records.
+    std::vector<CollectiveRecord> run_others(CollectiveOperation operation) {
+        for (operation.group = 1; operation.group < groups.size(); ++operation.group)
+            for (const std::uint32_t rank : groups[operation.group].ranks)
+                engine->start(rank, rank, operation, 0, *this);
+        simulation.run();
+        return engine->records();
+    }
+
     Simulation simulation;
     Fabric fabric;
     std::vector<std::unique_ptr<IdealPort>> ports;
     std::unique_ptr<CollectiveEngine> engine;
     std::vector<std::uint32_t> group;
+    std::vector<Group> groups;  ///< all ranks or `group`, and the others
     std::uint32_t ended = 0;
 
 private:

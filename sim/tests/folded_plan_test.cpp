@@ -91,6 +91,32 @@ TEST(FoldedPlan, TakesWhatAllRanksTake) {
         0.005);
 }
 
+TEST(FoldedPlan, TakesWhatManyBlocksTakeFromTheDifferenceOfFew) {
+    const std::string deep =
+        R"({"type": "gpt", "layers": 32, "hidden": 1024, "heads": 16, "sequence": 1024, "vocabulary": 4096})";
+    for (const std::string plan :
+         {R"("tensor": 8, "micro_batch": 2, "accumulate": 1, "messages": "blocking")",
+          R"("tensor": 4, "pipeline": 2, "sequence": true, "micro_batch": 2, "accumulate": 2,
+             "messages": "blocking", "recompute": "full")"}) {
+        const ExperimentResult result = run(R"("../systems/hgx_h100.json")", deep, plan, kRings);
+        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.002)
+            << plan;
+    }
+}
+
+TEST(FoldedPlan, TakesWhatReplicasTakeThatShareNetworkInterfaces) {
+    for (const std::string plan :
+         {R"("tensor": 8, "data": 4, "overlap_gradients": false)",
+          R"("tensor": 2, "data": 16, "overlap_gradients": false)"}) {
+        const ExperimentResult result = run(
+            R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx",
+                "topology": {"nodes": 4, "nics": {"count": 4, "pcie_switches": 4}}})",
+            kGpt, plan, kRings);
+        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.005)
+            << plan;
+    }
+}
+
 TEST(FoldedPlan, TakesWhatHostsTakeThatWait) {
     expect_same(
         R"("tensor": 4, "pipeline": 2, "micro_batch": 1, "accumulate": 6, "messages": "blocking",

@@ -18,6 +18,9 @@ constexpr std::uint64_t kFewestPeriods = 4;
 // parts have reached their correct positions.
 constexpr double kApart = 0.0075;
 constexpr double kApartWandering = 0.015;
+// Limit on the turns left out too many or too few because lanes leave out whole cycles, as a share
+// of all turns.
+constexpr double kRounded = 0.0025;
 
 }  // namespace
 
@@ -33,8 +36,10 @@ void FastForward::watch(
     }
     stop();
     watched_ = std::move(all);
-    for (const Watched& one : watched_)
+    for (const Watched& one : watched_) {
+        one.turns().begin_anew();
         one.turns().expect(loosely_ ? Motion::kLoose : motion);
+    }
     WindowListener* self = this;
     watched_.front().turns().set_listener(self);
     ports_ = std::move(ports);
@@ -142,6 +147,18 @@ FastForward::Watched::skippable(const std::vector<double>& turns, std::uint64_t 
     return most;
 }
 
+double FastForward::Watched::all_turns() const {
+    return static_cast<double>(turns().turns() + collective->skippable(0, turns().window())) +
+           left_out;
+}
+
+double FastForward::Watched::rounded(const std::vector<double>& turns, double periods) const {
+    double more = 0;
+    for (std::uint32_t lane = 0; lane < owed.size(); ++lane)
+        more += whole_turns(lane, turns[lane], periods) - periods * turns[lane] - owed[lane];
+    return std::abs(more) / static_cast<double>(owed.size()) / all_turns();
+}
+
 void FastForward::Watched::skip(const std::vector<double>& turns, double periods) {
     for (std::uint32_t lane = 0; lane < owed.size(); ++lane) {
         const double whole = whole_turns(lane, turns[lane], periods);
@@ -161,14 +178,20 @@ void FastForward::skip(const std::vector<Repetition>& all) {
         return;
     for (std::size_t i = 0; i < all.size(); ++i) {
         const PeriodDetector& turns = watched_[i].turns();
-        const double turns_of_all =
-            static_cast<double>(
-                turns.turns() + watched_[i].collective->skippable(0, turns.window())) +
-            watched_[i].left_out;
         const double apart = turns.motion() == Motion::kWandering ? kApartWandering : kApart;
-        if (all[i].apart > apart * turns_of_all)
+        if (all[i].apart > apart * watched_[i].all_turns())
             return;
     }
+    const auto rounded = [&](std::uint64_t periods) {
+        double share = 0;
+        for (std::size_t i = 0; i < all.size(); ++i)
+            share =
+                std::max(share, watched_[i].rounded(all[i].turns, static_cast<double>(periods)));
+        return share;
+    };
+    while (rounded(most) > kRounded)
+        if (--most < kFewestPeriods)
+            return;
     const Time period(first.period);
     const Time left_out =
         scheduler_.skip(period, most, [this] { return beside_.undisturbed() && !kernels_draw(); });

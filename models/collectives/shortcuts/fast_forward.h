@@ -67,6 +67,10 @@ private:
         /// `most`, or fewer periods, with which enough of its turns remain.
         [[nodiscard]] std::uint64_t
         skippable(const std::vector<double>& turns, std::uint64_t most) const;
+        /// Of a lane: simulated, left out and still to come.
+        [[nodiscard]] double all_turns() const;
+        /// Share of all turns by which whole cycles are more or less than so many periods.
+        [[nodiscard]] double rounded(const std::vector<double>& turns, double periods) const;
         void skip(const std::vector<double>& turns, double periods);
 
         Repeating* collective;

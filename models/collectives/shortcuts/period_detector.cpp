@@ -223,6 +223,14 @@ void PeriodDetector::begin_stretch_at(std::uint64_t began) {
     skipped_ = 0;
 }
 
+void PeriodDetector::begin_anew() {
+    if (stretch_.empty())
+        return;
+    stretch_.clear();
+    skipped_ = 0;
+    window_end_ = counters_[first_].turns + window_;
+}
+
 std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool disturbed) {
     Mark mark;
     mark.at = now;

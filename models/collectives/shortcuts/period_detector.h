@@ -86,6 +86,8 @@ public:
     [[nodiscard]] std::uint64_t stretch_began() const { return stretch_.front().at; }
     /// Lets the stretch begin then, at the end of one of its windows.
     void begin_stretch_at(std::uint64_t began);
+    /// Forgets the stretch, so that the next window's end begins one.
+    void begin_anew();
 
     /// Whether the listener was called and the window is not closed yet.
     [[nodiscard]] bool window_over() const { return window_end_ == UINT64_MAX; }

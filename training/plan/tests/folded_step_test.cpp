@@ -139,7 +139,7 @@ TEST(FoldedGroups, AreThoseOfThePlansRanks) {
     p.data = 4;
     p.expert = 2;
     p.pipeline = 3;
-    const FoldedGroups groups(p, 8, true);
+    const FoldedGroups groups(p, 8, {0, 1, 2, 3, 4, 5, 6, 7});
     using Ranks = std::vector<std::uint32_t>;
     EXPECT_EQ(groups.group(FoldedGroup::kTensor, 6), (Ranks{6, 7}));
     EXPECT_EQ(groups.group(FoldedGroup::kContext, 5), (Ranks{5, 7}));
@@ -161,7 +161,7 @@ TEST(FoldedGroups, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
     p.pipeline = 2;
     p.node_ranks = 4;
     p.expert_nodes = 1;
-    const FoldedGroups groups(p, 4, true);
+    const FoldedGroups groups(p, 4, {0, 1, 2, 3, 4, 5, 6, 7});
     using Ranks = std::vector<std::uint32_t>;
     EXPECT_EQ(groups.group(FoldedGroup::kExpertNode, 3), (Ranks{1, 3}));
     EXPECT_EQ(groups.group(FoldedGroup::kExpertRail, 3), (Ranks{3, 7}));
