@@ -30,7 +30,7 @@ RankGpus::RankGpus(const SystemParams& system) : system_(&system), kinds_{&*syst
 }
 
 RankGpus::RankGpus(const SystemParams& system, const std::vector<std::uint32_t>& places) :
-    system_(&system) {
+    system_(&system), places_(places) {
     RankGpus all(system);
     for (std::uint32_t rank = 0; rank < places.size(); ++rank)
         if (const std::uint32_t kind = all.kind(places[rank]); kind != 0)
@@ -40,6 +40,26 @@ RankGpus::RankGpus(const SystemParams& system, const std::vector<std::uint32_t>&
 
 std::uint32_t RankGpus::of_a_machine() const {
     return system_ == nullptr ? 1 : gpus_of_machine(*system_);
+}
+
+std::uint32_t RankGpus::in_order_on_machines() const {
+    const std::uint32_t gpus = of_a_machine();
+    if (places_.empty())
+        return gpus;
+    std::vector<std::uint32_t> ranks;  // of each machine, in order
+    std::set<std::uint32_t> machines;
+    for (std::size_t rank = 0; rank < places_.size(); ++rank) {
+        const std::uint32_t machine = places_[rank] / gpus;
+        if (rank > 0 && machine == places_[rank - 1] / gpus)
+            ++ranks.back();
+        else if (machines.insert(machine).second)
+            ranks.push_back(1);
+        else
+            return 0;
+    }
+    return std::ranges::all_of(ranks, [&](std::uint32_t n) { return n == ranks.front(); })
+               ? ranks.front()
+               : 0;
 }
 
 namespace {

@@ -35,11 +35,14 @@ public:
     [[nodiscard]] std::set<std::uint32_t> used(std::uint32_t ranks) const;
     /// GPUs of the system that share a host; 1 if none is known.
     [[nodiscard]] std::uint32_t of_a_machine() const;
+    /// Ranks of each machine, if they follow each other and all machines have as many; else 0.
+    [[nodiscard]] std::uint32_t in_order_on_machines() const;
 
 private:
     const SystemParams* system_ = nullptr;
     std::vector<const GpuParams*> kinds_;
     std::map<std::uint32_t, std::uint32_t> kind_;  ///< by rank; ranks of the first kind are omitted
+    std::vector<std::uint32_t> places_;            ///< by rank; empty: rank i is GPU i
 };
 
 /// Mechanisms of contention that any of its GPUs has by its parameters.

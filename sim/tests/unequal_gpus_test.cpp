@@ -88,6 +88,23 @@ TEST(RankGpus, EqualParametersAreOneKind) {
     EXPECT_EQ(RankGpus(system).kind(2), 0U);
 }
 
+TEST(RankGpus, RanksThatFollowEachOtherOnMachinesAreSoManyOfEach) {
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/dgx_h100_ndr.json", {});
+    using Places = std::vector<std::uint32_t>;
+    const auto ranks = [&](const Places& places) {
+        return RankGpus(system, places).in_order_on_machines();
+    };
+    EXPECT_EQ(RankGpus(system).in_order_on_machines(), 8U);
+    EXPECT_EQ(ranks({0, 1, 2, 3}), 4U);
+    EXPECT_EQ(ranks({6, 7, 8, 9}), 2U);
+    EXPECT_EQ(ranks({8, 9, 0, 1}), 2U);
+    EXPECT_EQ(ranks({0, 8}), 1U);
+    EXPECT_EQ(ranks({5, 6, 7, 8}), 0U);     // three and one
+    EXPECT_EQ(ranks({0, 8, 1, 9}), 0U);     // in turn
+    EXPECT_EQ(ranks({0, 1, 8, 9, 2}), 0U);  // back again
+}
+
 TEST(UnequalGpus, DescribeNamesEveryKind) {
     const SystemParams system =
         load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/a100_2080ti_t4_ethernet.json", {});

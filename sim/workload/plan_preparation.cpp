@@ -218,7 +218,7 @@ void PlanPreparation::plan() {
         return;
     const TrainingWorkloadParams shared = with_equal_shares();
     plan_ = plan_of(shared, network_, folder_, problems_);
-    plan_.node_ranks = gpus_.of_a_machine();
+    plan_.node_ranks = gpus_.in_order_on_machines();
     if (problems_.empty())
         problems_ = problems_of(plan_, network_);
     if (divides())

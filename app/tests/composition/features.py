@@ -37,6 +37,9 @@ def features(source):
         "tensor and sequence": plan(tensor=2, sequence=True),
         "context": plan(context=2),
         "experts": plan(data=2, expert=2) | of("workload", "network", value=MOE),
+        "experts over nodes": plan(data=4, expert=4, expert_nodes=1) | of("workload", "network", value=MOE) | {
+            ("system",): {"$base": str(configs / "systems/dgx_h100_ndr.json"), "name": "nodes",
+                          "topology": {"nodes": 4, "node": {"gpus": 2}}}},
         "pipeline": plan(pipeline=2, accumulate=4),
         "interleaved stages": plan(pipeline=2, accumulate=4, schedule="interleaved_1f1b", chunks=2),
         "zero bubble": plan(pipeline=2, accumulate=4, schedule="zb_h1"),
@@ -58,7 +61,7 @@ def features(source):
         "learning": of("learning", value=LEARNT),
         "members that change": plan(data=2) | of("run", value={
             "steps": 100, "keep": "per_gpu", "costs": str(configs / "costs/default.json"), "method": "join",
-            "changes": [{"at": 20, "add": 2}]}),
+            "changes": [{"at": 20, "add": 4}]}),
         "folded": plan(fold=True),
         "products in 8 bits": of("workload", "precision", value="fp8_current"),
         "products in pieces": plan(tensor=2, sequence=True, tensor_overlap=True),
@@ -100,14 +103,16 @@ def _with(one, *others):
 NATURE = {
     # Between exchanges replicas' weights differ, so none holds a part for another.
     *_with("replicas averaged", "sharded optimizer", "sharded gradients", "sharded weights", "weights in units",
-           "experts"),
+           "experts", "experts over nodes"),
     # An update within the backward pass needs the sum of all gradients of a layer there and then.
     *_with("updates within passes", "data parallelism", "pipeline", "interleaved stages", "zero bubble",
            "two directions", "a batch divided unequally"),
     # Without flush there is no step that ends, whose batch is divided, or between which members change.
     *_with("without flush", "a batch divided unequally", "replicas averaged", "members that change"),
     # Shares that are named are those of so many replicas.
-    *_with("members that change", "a batch divided unequally"),
+    *_with("a batch divided unequally", "members that change", "experts over nodes"),
+    # No switch reduces for GPUs of several machines here.
+    *_with("experts over nodes", "reduced in the switch", "summed in 8 bits"),
     # A placement of layers takes the place of a pipeline's stages.
     *_with("placement by layers", "pipeline", "interleaved stages", "zero bubble", "two directions", "without flush"),
 }

@@ -190,7 +190,8 @@ struct ParallelPlan {
     /// Nodes over which a token's experts are spread at most; it crosses the network once for each
     /// that it goes to. 0: once for each expert.
     std::uint32_t expert_nodes = 0;
-    std::uint32_t node_ranks = 0;           ///< ranks of a node, consecutive; 0: not known
+    /// Ranks of a node, consecutive and as many in each; 0: they do not lie so.
+    std::uint32_t node_ranks = 0;
     Datatype moments = Datatype::kFloat32;  ///< of the optimizer
     OptimizerKind optimizer = OptimizerKind::kAdam;
     LaunchTimes launch_times;

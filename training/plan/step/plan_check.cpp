@@ -140,10 +140,15 @@ private:
                 "/expert_nodes",
                 "bounds the nodes that a token is sent to, and each rank holds all experts; "
                 "expected 0, or expert above 1");
+        else if (plan_.node_ranks == 0)
+            problem(
+                "/expert_nodes",
+                "needs the nodes that experts lie on, and ranks do not follow each other on nodes "
+                "of as many; expected 0, or as many GPUs of each machine, one machine after the "
+                "other");
         else if (
-            ranks > plan_.node_ranks && plan_.node_ranks > 0 &&
-            (ranks % plan_.node_ranks != 0 ||
-             plan_.node_ranks % (plan_.tensor * plan_.context) != 0))
+            ranks > plan_.node_ranks && (ranks % plan_.node_ranks != 0 ||
+                                         plan_.node_ranks % (plan_.tensor * plan_.context) != 0))
             problem(
                 "/expert_nodes",
                 fmt::format(

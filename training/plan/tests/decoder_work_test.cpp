@@ -224,6 +224,12 @@ TEST(DecoderWork, TokensCrossTheNetworkOnceForEachNodeThatTheyGoTo) {
         problem_of(plan, network),
         "/expert_nodes needs as many of the 8 ranks that hold a layer's experts in each node of 3 "
         "GPUs; expected 0, or expert, tensor and context that divide so");
+    plan.node_ranks = 0;
+    EXPECT_EQ(
+        problem_of(plan, network),
+        "/expert_nodes needs the nodes that experts lie on, and ranks do not follow each other on "
+        "nodes of as many; expected 0, or as many GPUs of each machine, one machine after the "
+        "other");
     plan.expert = 1;
     EXPECT_EQ(
         problem_of(plan, network),

@@ -70,7 +70,8 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
     const bool mixture = *rc::gen::arbitrary<bool>();
     plan.expert = mixture ? *rc::gen::element(1U, plan.data) : 1;
     if (plan.expert > 1) {
-        plan.node_ranks = *rc::gen::element(0U, plan.tensor);  // all in one, or a tensor group each
+        plan.node_ranks =
+            *rc::gen::element(64U, plan.tensor);  // all in one, or a tensor group each
         plan.expert_nodes = *rc::gen::element(0U, 1U, 2U);
     }
     const Network network = mixture ? small_mixture() : small_gpt();
