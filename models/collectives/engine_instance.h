@@ -94,7 +94,7 @@ public:
         begin(position);
     }
     /// Half of the launch latency precedes the first instruction, half follows the last.
-    [[nodiscard]] Time before_work() const {
+    [[nodiscard]] Time before_work() const override {
         const ResidentShape shape = kernel_shape(engine.params_, spec);
         return shape.launch_latency / 2 + shape.start_overhead +
                latest_of(engine.params_.launch_spread, awaited_at_once(spec));
@@ -136,10 +136,11 @@ public:
         if (std::exchange(members[position].begun, true))
             return;
         engine.watch();
-        running->join(
-            position,
-            std::max(
-                members[position].joined_at + before_work(), engine.fabric_.scheduler().now()));
+        running->join(position, begin_of_work(position));
+    }
+    [[nodiscard]] Time begin_of_work(std::uint32_t position) const {
+        return std::max(
+            members[position].joined_at + before_work(), engine.fabric_.scheduler().now());
     }
     /// What is left of it is a collective of what is left of its data. What is done is whole pages
     /// of each rank's, so that the rest is as well aligned as the whole.
@@ -154,7 +155,7 @@ public:
         running = engine.make_running(*this);
         engine.watch();
         for (std::uint32_t position = 0; position < members.size(); ++position)
-            running->join(position, engine.fabric_.scheduler().now());
+            running->join(position, begin_of_work(position));
     }
     /// Whether its members hear from the recalled one only, not from what they had begun.
     [[nodiscard]] bool passes() const {

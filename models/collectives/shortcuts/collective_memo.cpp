@@ -104,7 +104,10 @@ void CollectiveMemo::give_way() {
     caution.left = caution.next;
     caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
     const Time passed = scheduler_.now() - passing.joined;
-    const double share = to_seconds(passed) / to_seconds(passing.run.first_done());
+    // Whoever joined last has not moved anything until then, and so nobody much.
+    const Time before = std::min(passed, passing.listener->before_work());
+    const double share =
+        to_seconds(passed - before) / to_seconds(passing.run.first_done() - before);
     counts_.add(passing.run.traffic, share);
     recalled_ += passed;
     passing.listener->on_disturbed(1 - share);

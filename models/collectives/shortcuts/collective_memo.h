@@ -26,6 +26,8 @@ public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
     /// share in [0, 1].
     virtual void on_disturbed(double left) = 0;
+    /// From a member's joining until it moves data.
+    [[nodiscard]] virtual Time before_work() const = 0;
 
 protected:
     ~MemoListener() = default;
