@@ -112,7 +112,7 @@ TEST(FoldedPlan, TakesWhatReplicasTakeThatShareNetworkInterfaces) {
             R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx",
                 "topology": {"nodes": 4, "nics": {"count": 4, "pcie_switches": 4}}})",
             kGpt, plan, kRings);
-        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.005)
+        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.01)
             << plan;
     }
 }

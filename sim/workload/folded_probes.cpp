@@ -268,10 +268,10 @@ FoldedStep::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes
         const auto time = [&](const FoldedStep::Marks& marks) {
             return times[marks.before].start - times[marks.after].end;
         };
-        all.pieces[i] = time(piece.marks);
-        if (piece.more)
-            all.pieces[i] = Time(
-                on_line(all.pieces[i].count(), time(*piece.more).count(), 0, 1, piece.further));
+        all.pieces[i] = time(piece.all);
+        if (piece.further > 0)
+            all.pieces[i] += Time(static_cast<std::uint64_t>(
+                std::llround(piece.further * static_cast<double>(time(piece.parts).count()))));
     }
     for (const Part& part : parts_) {
         std::vector<MeasuredCollective> found = of_run(part, outcomes[part.run]);

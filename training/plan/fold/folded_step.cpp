@@ -18,9 +18,11 @@ namespace switchfold {
 
 namespace {
 
-/// Of a stretch of equal parts, so few are run: the pace of others follows from the difference.
-constexpr std::uint32_t kFewParts = 2;
-constexpr std::uint32_t kMoreParts = 6;
+/// Of a stretch of many equal parts, so many are run until ranks have moved apart as far as they
+/// do, and then some whose pace is that of all others.
+constexpr std::uint32_t kFirstParts = 6;
+constexpr std::uint32_t kPacedParts = 4;
+constexpr std::uint32_t kManyParts = 16;
 
 bool lies_alike(std::uint32_t group, std::uint32_t machine) {
     return group % machine == 0 || machine % group == 0;
@@ -181,26 +183,31 @@ FoldedStep::Passes FoldedStep::write_passes(
     for (std::uint32_t rank = 0; rank < most && !recorder.passes().empty(); ++rank) {
         PassWriter writer(map, rank, plan.launch_times, groups, names);
         const auto mark = [&] { return writer.one_kernel(0, "mark", Phase::kOther); };
-        const auto write = [&](const Work& work) -> Marks {
-            const PassWriter::Index after = mark();
+        const auto write = [&](const Work& work) {
             for (const WorkItem& item : work)
                 writer.layer_work(0, item, Phase::kForward);
-            writer.join(0);
-            return {after, mark()};
         };
         passes.pieces.clear();
         for (const Pass& pass : recorder.passes()) {
             const Work& work = step.work().work(pass.kind, pass.stage);
-            const auto repeated =
-                shorter ? repeated_work(work, kFewParts + kMoreParts + 1) : std::nullopt;
-            if (!repeated) {
-                passes.pieces.push_back({write(work), {}, 0});
-                continue;
+            const auto repeated = shorter ? repeated_work(work, kManyParts) : std::nullopt;
+            FoldedStep::Piece piece;
+            piece.all.after = mark();
+            if (repeated) {
+                const ShorterWork some = shorter_work(work, *repeated, kFirstParts, kPacedParts);
+                write(some.first);
+                piece.parts.after = mark();
+                write(some.repeating);
+                piece.parts.before = mark();
+                write(some.rest);
+                piece.further =
+                    static_cast<double>(repeated->parts - kFirstParts - kPacedParts) / kPacedParts;
+            } else {
+                write(work);
             }
-            const Marks few = write(with_parts(work, *repeated, kFewParts));
-            passes.pieces.push_back(
-                {few, write(with_parts(work, *repeated, kMoreParts)),
-                 static_cast<double>(repeated->parts - kFewParts) / (kMoreParts - kFewParts)});
+            writer.join(0);
+            piece.all.before = mark();
+            passes.pieces.push_back(piece);
         }
         ranks[rank] = writer.take();
     }

@@ -5,7 +5,6 @@
 #include "training/plan/step/plan_step.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +23,8 @@ namespace switchfold {
 /// its replicas, which do the same at the same time.
 ///
 /// A pass that nothing but messages can meet is one kernel. Its time comes from a probe that runs
-/// each distinct pass once, on the groups of one machine, or from two with fewer blocks. That is
-/// exact if the passes of one device
+/// each distinct pass once, on the groups of one machine, with fewer blocks if it has many. That
+/// is exact if the passes of one device
 /// share no links with other traffic (a machine's ranks on one switch or of one device), messages
 /// of a group's ranks share none (one NIC per GPU), and messages are blocking. Otherwise the
 /// slowdown that messages cause beside them is missing.
@@ -49,11 +48,11 @@ public:
         std::uint32_t after = 0;
         std::uint32_t before = 0;
     };
-    /// A pass that is one kernel, or one with fewer of its equal parts and `more`, with some
-    /// others. The whole takes `further` times the difference longer than the one with fewer.
+    /// A pass that is one kernel, or one with fewer of its equal parts: it takes `further` times
+    /// as long as `parts` longer.
     struct Piece {
-        Marks marks;
-        std::optional<Marks> more;
+        Marks all;
+        Marks parts;
         double further = 0;
     };
     /// The passes that are one kernel, one after another; without operations if there are none.

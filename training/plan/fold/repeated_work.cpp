@@ -25,12 +25,15 @@ bool same(const WorkItem& a, const WorkItem& b) {
     return true;
 }
 
+bool takes_time(const WorkItem& item) {
+    return !std::holds_alternative<HoldItem>(item) && !std::holds_alternative<LayerItem>(item);
+}
+
 /// Places of the items that take time.
 std::vector<std::size_t> timed(const Work& work) {
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < work.size(); ++i)
-        if (!std::holds_alternative<HoldItem>(work[i]) &&
-            !std::holds_alternative<LayerItem>(work[i]))
+        if (takes_time(work[i]))
             places.push_back(i);
     return places;
 }
@@ -91,17 +94,21 @@ std::optional<RepeatedWork> repeated_work(const Work& work, std::uint32_t fewest
     return best;
 }
 
-Work with_parts(const Work& work, const RepeatedWork& repeated, std::uint32_t parts) {
-    Work shorter;
-    std::size_t left = parts * repeated.part;
+ShorterWork shorter_work(
+    const Work& work, const RepeatedWork& repeated, std::uint32_t first, std::uint32_t repeating) {
+    ShorterWork shorter;
+    std::size_t inside = 0;  // items of the stretch that take time, so far
     for (std::size_t i = 0; i < work.size(); ++i) {
-        const bool takes_time = !std::holds_alternative<HoldItem>(work[i]) &&
-                                !std::holds_alternative<LayerItem>(work[i]);
-        const bool inside = i >= repeated.begin && i < repeated.end;
-        if (inside && left == 0)
+        if (i >= repeated.end) {
+            shorter.rest.push_back(work[i]);
             continue;
-        left -= inside && takes_time ? 1 : 0;
-        shorter.push_back(work[i]);
+        }
+        if (i >= repeated.begin && takes_time(work[i]))
+            ++inside;
+        if (inside <= first * repeated.part)
+            shorter.first.push_back(work[i]);
+        else if (inside <= (first + repeating) * repeated.part)
+            shorter.repeating.push_back(work[i]);
     }
     return shorter;
 }

@@ -24,7 +24,14 @@ struct RepeatedWork {
 /// and each has a collective. Parts are equal except for names and memory.
 [[nodiscard]] std::optional<RepeatedWork> repeated_work(const Work& work, std::uint32_t fewest);
 
-/// The pass with `parts` of the stretch's parts.
-[[nodiscard]] Work with_parts(const Work& work, const RepeatedWork& repeated, std::uint32_t parts);
+/// A pass with fewer of the stretch's parts.
+struct ShorterWork {
+    Work first;      ///< what comes before the stretch, and its first parts
+    Work repeating;  ///< the next parts
+    Work rest;       ///< what comes after the stretch
+};
+/// \pre the stretch has so many parts
+[[nodiscard]] ShorterWork shorter_work(
+    const Work& work, const RepeatedWork& repeated, std::uint32_t first, std::uint32_t repeating);
 
 }  // namespace switchfold

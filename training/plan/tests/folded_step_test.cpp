@@ -187,7 +187,7 @@ TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
     // Two GPUs to a network interface: the first two groups of four share theirs.
     for (const Case& c :
          {Case{{}, 4}, Case{{0, 1, 2, 3, 4, 5, 6, 7}, 1}, Case{{0, 0, 1, 1, 2, 2, 3, 3}, 2},
-          Case{{0, 1, 1, 2, 2, 3, 3, 0}, 4}}) {
+          Case{{0, 1, 1, 2, 2, 3, 3, 0}, 2}, Case{{0, 0, 0, 0, 1, 1, 1, 1}, 4}}) {
         const FoldedGroups groups(p, 8, c.ways);
         const ExecutionGraph graph = groups.probe(family, {1, 0}, 64);
         check(graph);

@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace switchfold {
 namespace {
@@ -39,14 +43,29 @@ Work with_blocks(std::uint32_t blocks) {
     return work;
 }
 
+Work together(const ShorterWork& shorter) {
+    Work all = shorter.first;
+    all.insert(all.end(), shorter.repeating.begin(), shorter.repeating.end());
+    all.insert(all.end(), shorter.rest.begin(), shorter.rest.end());
+    return all;
+}
+
+std::size_t timed_items(const Work& work) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        work, [](const WorkItem& item) { return !std::holds_alternative<HoldItem>(item); }));
+}
+
 TEST(RepeatedWork, BlocksAreFoundWhateverTheirNamesAndMemory) {
     const Work work = with_blocks(12);
     const auto found = repeated_work(work, 9);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->parts, 12U);
     EXPECT_EQ(found->part, 4U);
-    for (const std::uint32_t parts : {1U, 2U, 6U, 12U})
-        EXPECT_TRUE(same_times(with_parts(work, *found, parts), with_blocks(parts))) << parts;
+    const ShorterWork shorter = shorter_work(work, *found, 6, 4);
+    EXPECT_TRUE(same_times(together(shorter), with_blocks(10)));
+    EXPECT_EQ(timed_items(shorter.first), 2 + 6 * 4U);
+    EXPECT_EQ(timed_items(shorter.repeating), 4 * 4U);
+    EXPECT_EQ(timed_items(shorter.rest), 1U);
     EXPECT_FALSE(repeated_work(with_blocks(8), 9));
 }
 
@@ -73,12 +92,13 @@ RC_GTEST_PROP(RepeatedWorkProperty, APassWithAllItsPartsIsThePass, ()) {
     const auto found = repeated_work(work, fewest);
     RC_PRE(found.has_value());
     RC_ASSERT(found->parts >= fewest);
-    RC_ASSERT(with_parts(work, *found, found->parts).size() == work.size());
-    // Each part that is taken away takes as much.
-    const Work one = with_parts(work, *found, 1);
-    const Work two = with_parts(work, *found, 2);
-    RC_ASSERT(!same_times(one, two));
-    RC_ASSERT(one.size() < two.size());
+    const ShorterWork whole = shorter_work(work, *found, 1, found->parts - 1);
+    RC_ASSERT(together(whole).size() == work.size());
+    RC_ASSERT(same_times(together(whole), work));
+    const ShorterWork shorter = shorter_work(work, *found, 1, 1);
+    RC_ASSERT(timed_items(shorter.repeating) == found->part);
+    RC_ASSERT(
+        timed_items(together(shorter)) + (found->parts - 2) * found->part == timed_items(work));
 }
 
 }  // namespace
