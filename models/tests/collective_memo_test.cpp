@@ -41,10 +41,11 @@ public:
         std::uint64_t events = 0;
         double bytes = 0;  ///< over all links
     };
-    /// `late`: the last rank comes so much later. `middle` is called at half of the time that the
-    /// first call took.
-    Taken
-    call(CollectiveOperation operation, Time late = {}, const std::function<void()>& middle = {}) {
+    /// `late`: the last rank comes so much later. `middle` is called at `share` of the time that
+    /// the first call took.
+    Taken call(
+        CollectiveOperation operation, Time late = {}, const std::function<void()>& middle = {},
+        double share = 0.5) {
         operation.sequence = sequence_++;
         const std::uint64_t events = scheduler().events();
         const double bytes = bytes_.all().front();
@@ -63,7 +64,10 @@ public:
         Call disturb;
         disturb.what = middle;
         if (middle)
-            scheduler().at(begin + late + Time(usual_.count() / 2), disturb, 0);
+            scheduler().at(
+                begin + late +
+                    Time(static_cast<std::uint64_t>(static_cast<double>(usual_.count()) * share)),
+                disturb, 0);
         machine_.simulation.run();
         const CollectiveRecord& record = record_of(operation.sequence);
         const Time took = record.end - record.ready;
@@ -190,6 +194,20 @@ TEST(CollectiveMemo, WhoIsDisturbedMovesWhatIsLeft) {
         EXPECT_NEAR(disturbed.bytes / first.bytes, 1, 0.01);
         EXPECT_NEAR(relative(repeats.machine().engine->jumped() - before, first.time), 0.5, 0.01);
     }
+}
+
+TEST(CollectiveMemo, WhoIsDisturbedBeforeItsMembersWorkHasMovedNothing) {
+    for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter})
+        for (const double share : {0.0, 0.05}) {
+            Repeats repeats(TestMachine::hgx(4).build(), Algorithm::kRing, true);
+            const auto first = repeats.call(of(2 * kMiB, kind));
+            IdealPort& port = *repeats.machine().ports[1];
+            const auto disturbed = repeats.call(
+                of(2 * kMiB, kind), {}, [&] { port.draw(1e12); }, share);
+            port.draw(0);
+            EXPECT_NEAR(relative(disturbed.time, first.time), 1, 0.002) << share;
+            EXPECT_NEAR(disturbed.bytes / first.bytes, 1, 0.001) << share;
+        }
 }
 
 TEST(CollectiveMemo, WhoIsDisturbedOftenIsSimulated) {

@@ -91,7 +91,7 @@ TEST(FoldedPlan, TakesWhatAllRanksTake) {
         0.005);
 }
 
-TEST(FoldedPlan, TakesWhatManyBlocksTakeFromTheDifferenceOfFew) {
+TEST(FoldedPlan, TakesWhatManyBlocksTakeFromThePaceOfSome) {
     const std::string deep =
         R"({"type": "gpt", "layers": 32, "hidden": 1024, "heads": 16, "sequence": 1024, "vocabulary": 4096})";
     for (const std::string plan :
@@ -99,7 +99,7 @@ TEST(FoldedPlan, TakesWhatManyBlocksTakeFromTheDifferenceOfFew) {
           R"("tensor": 4, "pipeline": 2, "sequence": true, "micro_batch": 2, "accumulate": 2,
              "messages": "blocking", "recompute": "full")"}) {
         const ExperimentResult result = run(R"("../systems/hgx_h100.json")", deep, plan, kRings);
-        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.002)
+        EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.005)
             << plan;
     }
 }
