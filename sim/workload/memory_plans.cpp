@@ -84,6 +84,7 @@ MemoryWorkload memory_workload(const LoadedExperiment& loaded, const MemoryChoic
     const std::filesystem::path folder = loaded.file.parent_path();
     const Network network = network_of(*workload, folder);
     ParallelPlan plan = plan_without_network(*workload);
+    plan.node_ranks = gpus.in_order_on_machines();
     plan.gate = GateKernels::kUnfused;
     if (workload->plan) {
         std::vector<Problem> problems;

@@ -141,6 +141,7 @@ std::optional<PreparedPlan> prepare_placement(
         return {};
     Network network = network_of(workload, folder);
     ParallelPlan plan = plan_without_network(workload);
+    plan.node_ranks = gpus.in_order_on_machines();
     plan.gate = GateKernels::kUnfused;  // its two layers may stand on two GPUs
     problems = problems_of(choice, plan, network);
     if (problems.empty())
