@@ -38,6 +38,8 @@ constexpr const Likeness& likeness_of(Motion motion) {
 // If parts move against each other by more than kAtRest turns, a stretch needs at least
 // kFewestTurns: data between them take that long to settle.
 constexpr double kFewestTurns = 16;
+// Beside other collectives, whose data wait for the same links by chance.
+constexpr double kFewestBeside = 48;
 // Least turns of a stretch inside a section: chunks rotate over a GPU's links, so turns are alike
 // only after as many as it has links.
 constexpr double kFewestInSection = 18;
@@ -155,7 +157,7 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     const double fewest =
         rests_early_ && known_to(like.known / 3) ? kFewestTurns / 3 : kFewestTurns;
     if (all.mean < fewest_ || (all.spread > kAtRest && all.mean < fewest) ||
-        (section_ != 0 && all.mean < kFewestInSection))
+        (beside_ && all.mean < kFewestBeside) || (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);
     const double late = pace(half, middle, now);

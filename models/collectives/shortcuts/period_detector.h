@@ -73,8 +73,12 @@ public:
     /// For parts that keep their places and therefore settle early: a third of the turns suffices
     /// if their pace is known three times as precisely.
     void rest_early() { rests_early_ = true; }
-    /// How alike windows must be. Default: Motion::kClose.
-    void expect(Motion motion) { motion_ = motion; }
+    /// How alike windows must be. Default: Motion::kClose. `beside`: other collectives repeat
+    /// themselves on the same links, whose packets interleave with its own by chance.
+    void expect(Motion motion, bool beside = false) {
+        motion_ = motion;
+        beside_ = beside;
+    }
     [[nodiscard]] Motion motion() const { return motion_; }
     /// For parts that start unevenly and hand each other nothing: no stretch is shorter.
     void set_fewest(double turns) { fewest_ = turns; }
@@ -145,6 +149,7 @@ private:
     WindowListener* listener_ = nullptr;
     bool rests_early_ = false;
     Motion motion_ = Motion::kClose;
+    bool beside_ = false;
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
