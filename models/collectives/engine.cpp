@@ -81,8 +81,8 @@ void CollectiveEngine::watch() {
             instance->joined < instance->members.size() || !alike(instance->spec, first))
             return;
         all.push_back(instance->running.get());
-        for (const std::uint32_t rank : instance->spec.ranks)
-            ports.push_back(ports_[rank]);
+        const std::vector<RankPort*> own = ports_of(instance->spec);
+        ports.insert(ports.end(), own.begin(), own.end());
     }
     fast_forward_->watch(all, std::move(ports), motion_of(first));
 }

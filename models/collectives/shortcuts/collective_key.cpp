@@ -4,13 +4,12 @@
 #include "models/collectives/library.h"
 #include "models/collectives/running_collective.h"
 
-#include <algorithm>
-#include <cstddef>
-
 namespace switchfold {
 
-// Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
-CollectiveKey key_of(const CollectiveSpec& spec) {
+namespace {
+
+/// All of the key but the ranks.
+CollectiveKey shape_of(const CollectiveSpec& spec) {
     const CollectiveConfig& choice = spec.choice;
     CollectiveKey like{
         kNobodyLate,
@@ -28,19 +27,20 @@ CollectiveKey key_of(const CollectiveSpec& spec) {
         choice.channels,
         choice.threads};
     library_of(choice).distinguish(choice, like);
+    return like;
+}
+
+}  // namespace
+
+// Rings and trees follow from the ranks, and policies are those of the kind throughout a run.
+CollectiveKey key_of(const CollectiveSpec& spec) {
+    CollectiveKey like = shape_of(spec);
     like.insert(like.end(), spec.ranks.begin(), spec.ranks.end());
     return like;
 }
 
 bool alike(const CollectiveSpec& a, const CollectiveSpec& b) {
-    if (&a == &b)
-        return true;
-    if (a.ranks.size() != b.ranks.size())
-        return false;
-    const CollectiveKey of_a = key_of(a);
-    const CollectiveKey of_b = key_of(b);
-    const auto shape = static_cast<std::ptrdiff_t>(a.ranks.size());
-    return std::equal(of_a.begin(), of_a.end() - shape, of_b.begin(), of_b.end() - shape);
+    return &a == &b || (a.ranks.size() == b.ranks.size() && shape_of(a) == shape_of(b));
 }
 
 CollectiveKey with_late(CollectiveKey key, std::uint32_t position) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -179,8 +180,22 @@ FoldedStep::Passes FoldedStep::write_passes(
     std::vector<RankGraph> ranks(map.ranks());
     const std::uint32_t group = plan.tensor * plan.context;
     const std::uint32_t most = std::min(group * plan.data, std::max(group, machine));
+    struct Written {
+        ShorterWork work;
+        std::optional<double> further;  ///< of Piece; none: all of the pass comes first
+    };
+    std::vector<Written> written;
+    for (const Pass& pass : recorder.passes()) {
+        const Work& work = step.work().work(pass.kind, pass.stage);
+        if (const auto repeated = shorter ? repeated_work(work, kManyParts) : std::nullopt)
+            written.push_back(
+                {shorter_work(work, *repeated, kFirstParts, kPacedParts),
+                 static_cast<double>(repeated->parts - kFirstParts - kPacedParts) / kPacedParts});
+        else
+            written.push_back({{work, {}, {}}, {}});
+    }
     Passes passes;
-    for (std::uint32_t rank = 0; rank < most && !recorder.passes().empty(); ++rank) {
+    for (std::uint32_t rank = 0; rank < most && !written.empty(); ++rank) {
         PassWriter writer(map, rank, plan.launch_times, groups, names);
         const auto mark = [&] { return writer.one_kernel(0, "mark", Phase::kOther); };
         const auto write = [&](const Work& work) {
@@ -188,22 +203,16 @@ FoldedStep::Passes FoldedStep::write_passes(
                 writer.layer_work(0, item, Phase::kForward);
         };
         passes.pieces.clear();
-        for (const Pass& pass : recorder.passes()) {
-            const Work& work = step.work().work(pass.kind, pass.stage);
-            const auto repeated = shorter ? repeated_work(work, kManyParts) : std::nullopt;
-            FoldedStep::Piece piece;
+        for (const Written& pass : written) {
+            Piece piece;
             piece.all.after = mark();
-            if (repeated) {
-                const ShorterWork some = shorter_work(work, *repeated, kFirstParts, kPacedParts);
-                write(some.first);
+            write(pass.work.first);
+            if (pass.further) {
                 piece.parts.after = mark();
-                write(some.repeating);
+                write(pass.work.repeating);
                 piece.parts.before = mark();
-                write(some.rest);
-                piece.further =
-                    static_cast<double>(repeated->parts - kFirstParts - kPacedParts) / kPacedParts;
-            } else {
-                write(work);
+                write(pass.work.rest);
+                piece.further = *pass.further;
             }
             writer.join(0);
             piece.all.before = mark();
