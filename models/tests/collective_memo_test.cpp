@@ -82,6 +82,9 @@ public:
         throw std::runtime_error("the collective has not ended");
     }
     TestMachine& machine() { return machine_; }
+    /// Data move over links, which disturbs collectives.
+    void begin_copy() { machine_.fabric.begin_host_copy(); }
+    void end_copy() { machine_.fabric.host_traffic().copies = 0; }
     /// A collective that the middle of another call may start.
     void start_another(CollectiveOperation operation) {
         operation.sequence = 1000 + sequence_;
@@ -151,7 +154,8 @@ TEST(CollectiveMemo, NothingIsRecalledWhereItMayNotBe) {
     EXPECT_EQ(repeats.machine().engine->jumped(), Time());
 }
 
-TEST(CollectiveMemo, BesideAKernelThatDrawsNothingIsLearntOrRecalled) {
+// Of memories that move nothing no pace beside kernels can be told.
+TEST(CollectiveMemo, WithoutAPaceBesideKernelsNothingIsLearntOrRecalledBesideThem) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
     repeats.machine().ports[3]->draw(1e12);
     const auto first = repeats.call(of(64 * kMiB));
@@ -163,25 +167,14 @@ TEST(CollectiveMemo, BesideAKernelThatDrawsNothingIsLearntOrRecalled) {
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
 }
 
-TEST(CollectiveMemo, AKernelThatBeginsToDrawSpoilsAnExample) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
-    const auto first = repeats.call(of(16 * kMiB));  // usual_ of another size, shorter
-    IdealPort& port = *repeats.machine().ports[5];
-    repeats.call(of(64 * kMiB), {}, [&] { port.draw(1e12); });
-    port.draw(0);
-    EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events);
-    EXPECT_LT(repeats.call(of(64 * kMiB)).events, 100U);
-}
-
 TEST(CollectiveMemo, WhoIsDisturbedMovesWhatIsLeft) {
     const Topology topology = TestMachine::hgx(8).build();
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
         Repeats repeats(topology, algorithm, true);
         const auto first = repeats.call(of(64 * kMiB));
         const Time before = repeats.machine().engine->jumped();
-        IdealPort& port = *repeats.machine().ports[5];
-        const auto disturbed = repeats.call(of(64 * kMiB), {}, [&] { port.draw(1e12); });
-        port.draw(0);
+        const auto disturbed = repeats.call(of(64 * kMiB), {}, [&] { repeats.begin_copy(); });
+        repeats.end_copy();
         // The second half is simulated. Filling its pipeline costs time: most in a tree, whose
         // chain passes all GPUs. In the switch nothing is gathered while the first loop is
         // scattered, nor scattered while the last is gathered: up to two of sixteen loops of half
@@ -201,10 +194,9 @@ TEST(CollectiveMemo, WhoIsDisturbedBeforeItsMembersWorkHasMovedNothing) {
         for (const double share : {0.0, 0.05}) {
             Repeats repeats(TestMachine::hgx(4).build(), Algorithm::kRing, true);
             const auto first = repeats.call(of(2 * kMiB, kind));
-            IdealPort& port = *repeats.machine().ports[1];
             const auto disturbed = repeats.call(
-                of(2 * kMiB, kind), {}, [&] { port.draw(1e12); }, share);
-            port.draw(0);
+                of(2 * kMiB, kind), {}, [&] { repeats.begin_copy(); }, share);
+            repeats.end_copy();
             EXPECT_NEAR(relative(disturbed.time, first.time), 1, 0.002) << share;
             EXPECT_NEAR(disturbed.bytes / first.bytes, 1, 0.001) << share;
         }
@@ -212,11 +204,10 @@ TEST(CollectiveMemo, WhoIsDisturbedBeforeItsMembersWorkHasMovedNothing) {
 
 TEST(CollectiveMemo, WhoIsDisturbedOftenIsSimulated) {
     Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
-    IdealPort& port = *repeats.machine().ports[5];
     const auto recalled = [&] { return repeats.call(of(64 * kMiB)).events < 100U; };
     const auto disturb = [&] {
-        repeats.call(of(64 * kMiB), {}, [&] { port.draw(1e12); });
-        port.draw(0);
+        repeats.call(of(64 * kMiB), {}, [&] { repeats.begin_copy(); });
+        repeats.end_copy();
     };
     EXPECT_FALSE(recalled());
     for (const int cautious : {1, 2, 3, 5}) {  // calls that are simulated, the example among them
@@ -280,7 +271,7 @@ TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     const auto first = repeats.call(of(1024 * kMiB), microseconds(10));
     const auto again = repeats.call(of(1024 * kMiB), microseconds(15));
     EXPECT_LT(again.events, 100U);
-    EXPECT_EQ(again.time, first.time);
+    EXPECT_NEAR(relative(again.time, first.time), 1, 0.001);
     EXPECT_LT(repeats.call(of(1024 * kMiB)).events, 100U);
 }
 

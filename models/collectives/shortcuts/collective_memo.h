@@ -4,7 +4,10 @@
 #include "core/kernel/scheduler.h"
 #include "core/units.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/carried_offsets.h"
 #include "models/collectives/shortcuts/collective_key.h"
+#include "models/collectives/shortcuts/pace_beside_kernels.h"
+#include "models/collectives/shortcuts/passage.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/probe.h"
@@ -34,22 +37,24 @@ protected:
 };
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
-/// the machine, beside kernels that do not draw from memory. What disturbs a recalled one before
-/// its first member is done ends that: it moves the rest of its data, and has to fill its pipeline
-/// for that. Those like it are then simulated until one, later two, four and so on were
-/// undisturbed. So is one whose members join at other distances than the example's.
-class CollectiveMemo final : public Probe, private EventHandler, private DrawListener {
+/// the machine but for kernels. Beside these it has the pace that such collectives had beside
+/// kernels that left as much of the memory's bandwidth, and asks the memories for as much as they
+/// did. After one whose pace had to be guessed for long the next is simulated. What else disturbs a
+/// recalled one before its first member is done ends that: it moves the rest of its data, and has
+/// to fill its pipeline for that. Those like it are then simulated until one, later two, four and
+/// so on were undisturbed. So is one whose members join at other distances than the example's.
+class CollectiveMemo final : public Probe, private EventHandler, private MemoryLeftListener {
 public:
     using Ports = std::vector<RankPort*>;
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
     CollectiveMemo(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
         scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
 
-    [[nodiscard]] bool knows(const CollectiveKey& key) const { return past_.contains(key); }
+    [[nodiscard]] bool knows(const CollectiveKey& key) const { return patience(key) > Time(); }
     /// How long a member of such a collective may wait for the others without a difference.
     [[nodiscard]] Time patience(const CollectiveKey& key) const {
         const auto found = past_.find(key);
-        return found == past_.end() ? Time() : found->second.ignored();
+        return found == past_.end() ? Time() : found->second.patience();
     }
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
@@ -76,44 +81,98 @@ public:
     [[nodiscard]] Time recalled() const { return recalled_; }
 
 private:
+    /// What members' memories had moved at a time, and what kernels left from then on.
+    struct Sample {
+        Time at;     ///< by the scheduler
+        Time world;  ///< what is jumped over included
+        double bytes = 0;
+        double left = 1;
+    };
     /// A collective that may become an example.
     struct Recording {
         CollectiveKey key;
         Time joined;                ///< its last member
         std::vector<double> begun;  ///< counts at that time
         RecordedCollective run;
+        std::vector<double> before;  ///< bytes that each member's memory had moved
+        std::vector<Sample> samples;
     };
     /// A recalled collective.
     struct Passing {
         CollectiveKey key;
-        RecordedCollective run;
-        Time joined;
-        std::size_t next = 0;  ///< of what its members are told
+        Passage passage;
         MemberListener* members = nullptr;
         MemoListener* listener = nullptr;
+        Time guessed_for;  ///< so long its pace was a guess
+        std::optional<Time> guessed_since;
+        std::vector<bool> moves;  ///< by position: it has not ended
+    };
+    struct Example {
+        std::vector<RecordedCollective> runs;  ///< whose members joined at different distances
+        PaceBesideKernels pace;                ///< of all that were recorded
+        CarriedOffsets offsets;
+        bool asks = false;  ///< the next is to be recorded: a pace was guessed for long
+        /// Whether a run's pace beside kernels that leave so much is known.
+        [[nodiscard]] bool knows(double left, const RecordedCollective& run) const;
+        /// That, or a guess.
+        [[nodiscard]] double pace_at(double left, const RecordedCollective& run) const;
+        [[nodiscard]] Time patience() const;
+        /// That of members who joined like that; null: none, or none beside such kernels.
+        [[nodiscard]] const RecordedCollective*
+        suiting(const RecordedCollective::Joining& joining, double left) const;
+        void learn(RecordedCollective run, const PaceBesideKernels& its_pace);
+        void count_work(RecordedCollective& run) const;
     };
     /// A recording includes what its collective jumps over.
     [[nodiscard]] Time world(Time time) const { return time + scheduler_.skipped(); }
-    enum class Tag : std::uint8_t { kTold, kDisturbed };
+    enum class Tag : std::uint8_t { kTold, kDisturbed, kPace, kFlow, kSample };
     void on_event(std::uint64_t tag) override;
-    void on_kernel_draws() override { disturb(); }
+    void on_memory_left() override;
     /// Something else begins to move data.
     void disturb();
     void ended(const MemberListener& of);
+    /// The number of what an event of this kind belongs to.
+    [[nodiscard]] std::uint64_t of(Tag tag) const {
+        switch (tag) {
+        case Tag::kTold:
+            return told_;
+        case Tag::kFlow:
+            return flows_;
+        case Tag::kSample:
+            return sampled_;
+        default:
+            return generation_;
+        }
+    }
     void post(Tag tag, Time at);
+    void post_next();
     void tell();
     void give_way();
+    /// Goes on at the pace beside what kernels draw now.
+    void change_pace();
+    /// How long it went at a guessed pace is up to date.
+    void count_guessed();
+    /// The memories of members that move data move as much now as they did, if kernels run.
+    void stream();
+    void stop_streams();
+    /// Least share of the memory's bandwidth that kernels leave on any member's GPU.
+    [[nodiscard]] double left() const;
+    void sample(Recording& recording);
+    /// Its first member is done.
+    void count_accessed(Recording& recording);
+    [[nodiscard]] static PaceBesideKernels pace_of(const std::vector<Sample>& samples);
+    [[nodiscard]] static std::vector<RecordedCollective::Flow> flows_of(const Recording& recording);
     void record(
-        CollectiveKey key, const RecordedCollective::Joining& joining, const Ports& ports,
+        CollectiveKey key, const RecordedCollective::Joining& joining, Time begins,
         const MemberListener& of);
-    /// Hears of kernels that begin to draw from these; of none if there are none.
+    /// Hears of what kernels draw from these; of nothing if there are none.
     void listen(const Ports& ports);
-    [[nodiscard]] bool undisturbed(const Ports& ports) const;
+    void learn(Recording recording);
 
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    std::map<CollectiveKey, RecordedCollective> past_;
+    std::map<CollectiveKey, Example> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;
@@ -126,7 +185,10 @@ private:
     bool may_be_disturbed_ = false;  ///< none of its members is done
     bool telling_ = false;           ///< calls its members now
     std::uint64_t generation_ = 0;   ///< of passing_, so that events of earlier ones are ignored
-    Ports ports_;                    ///< that tell of kernels
+    std::uint64_t told_ = 0;         ///< the same for what members are told
+    std::uint64_t flows_ = 0;        ///< the same for what their memories move
+    std::uint64_t sampled_ = 0;      ///< the same for recordings
+    Ports ports_;                    ///< of what is recorded or passes
     Time recalled_;
 };
 
