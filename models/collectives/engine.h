@@ -148,6 +148,10 @@ private:
     /// for good after hundreds of turns.
     [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
+    /// One collective is under way, though members may be missing, and no host copy is.
+    [[nodiscard]] bool alone() const {
+        return running_.size() == 1 && fabric_.host_traffic().copies == 0;
+    }
     /// So many collectives are under way, with all their members, and no host copy is.
     [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);

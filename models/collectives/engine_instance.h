@@ -81,8 +81,11 @@ public:
         ++joined;
         const Time now = engine.fabric_.scheduler().now();
         members[position].joined_at = now;
-        if (joined == 1)
+        if (joined == 1) {
             first_joined = now;
+            if (worth_recalling && engine.alone())
+                engine.memo_->begins(*this, engine.ports_of(spec));
+        }
         if (joined == members.size() && recalled(position))
             return;
         if (joined < members.size() && held) {

@@ -41,7 +41,7 @@ TEST(PaceBesideKernels, OfOneThatNeedsLittleIsItsOwn) {
 
 TEST(PaceBesideKernels, BetweenEqualPacesThereIsNoOther) {
     PaceBesideKernels pace;
-    pace.add(1, kLong, kLong * 100e9);
+    pace.add(1, 2 * kLong, 2 * kLong * 100e9);
     pace.add(0.5, kLong, kLong * 99e9);
     EXPECT_NEAR(*pace.at(0.75, kDemanding), 0.995, 0.006);
 }

@@ -16,7 +16,7 @@ constexpr double kTold = 1;
 // Share of the distances that is still there at the end.
 constexpr double kMostOf = 0.7;
 // Share of a collective's time by which its members come apart at most.
-constexpr std::uint64_t kShare = 6;
+constexpr std::uint64_t kShare = 4;
 
 double mean(const std::vector<double>& values) {
     return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

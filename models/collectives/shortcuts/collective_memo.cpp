@@ -81,6 +81,25 @@ void CollectiveMemo::Example::count_work(RecordedCollective& run) const {
     run.count_work([&](double left) { return pace_at(left, run); });
 }
 
+namespace {
+
+std::vector<double> accessed_of(const CollectiveMemo::Ports& ports) {
+    std::vector<double> bytes;
+    for (const RankPort* port : ports)
+        bytes.push_back(static_cast<double>(port->accessed()));
+    return bytes;
+}
+
+/// Whether members came apart, but end as far apart, so that it passes like those whose members
+/// come together.
+bool carries(const RecordedCollective& run) {
+    CarriedOffsets offsets;
+    offsets.add(run);
+    return offsets.carried() && run.joining.spread <= CarriedOffsets::most_apart(run);
+}
+
+}  // namespace
+
 void CollectiveMemo::listen(const Ports& ports) {
     for (RankPort* port : ports_)
         port->tell_of_memory(nullptr);
@@ -95,6 +114,10 @@ double CollectiveMemo::left() const {
     for (const RankPort* port : ports_)
         least = std::min(least, port->memory_left());
     return least;
+}
+
+void CollectiveMemo::begins(const MemberListener& of, const Ports& ports) {
+    prelude_ = {&of, counts_.all(), accessed_of(ports)};
 }
 
 bool CollectiveMemo::recall(
@@ -133,7 +156,10 @@ void CollectiveMemo::record(
     Recording recording;
     recording.key = std::move(key);
     recording.joined = world(now);
-    recording.begun = counts_.all();
+    const bool knows_prelude = prelude_ && prelude_->of == &of;
+    recording.begun = knows_prelude ? prelude_->counts : counts_.all();
+    recording.before = knows_prelude ? prelude_->accessed : accessed_of(ports_);
+    recording.from_first = knows_prelude;
     recording.run.joining = joining;
     recording.run.begins = begins - now;
     if (joining.held) {
@@ -144,8 +170,6 @@ void CollectiveMemo::record(
             lag = std::min(lag, begins - now);
     }
     recording.run.legs = {{Time(), left()}};
-    for (const RankPort* port : ports_)
-        recording.before.push_back(static_cast<double>(port->accessed()));
     Recording& kept = recordings_[&of] = std::move(recording);
     watched_ = &of;
     sample(kept);
@@ -368,7 +392,8 @@ void CollectiveMemo::ended(const MemberListener& of) {
     RecordedCollective::Joining& joining = recording.run.joining;
     // Nobody had moved much before the last came.
     if (joining.late &&
-        joining.spread <= recording.run.begins + recording.run.first_done() / kLittle) {
+        (joining.spread <= recording.run.begins + recording.run.first_done() / kLittle ||
+         (recording.from_first && carries(recording.run)))) {
         joining.late = false;
         recording.key = with_late(std::move(recording.key), kNobodyLate);
     }
@@ -396,6 +421,7 @@ void CollectiveMemo::learn(Recording recording) {
 }
 
 void CollectiveMemo::disturb() {
+    prelude_.reset();
     if (watched_ != nullptr) {
         recordings_.erase(watched_);
         watched_ = nullptr;

@@ -56,6 +56,8 @@ public:
         const auto found = past_.find(key);
         return found == past_.end() ? Time() : found->second.patience();
     }
+    /// The first member joins, and nothing else is under way.
+    void begins(const MemberListener& of, const Ports& ports);
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
@@ -92,10 +94,17 @@ private:
     struct Recording {
         CollectiveKey key;
         Time joined;                ///< its last member
-        std::vector<double> begun;  ///< counts at that time
+        std::vector<double> begun;  ///< counts before it
+        bool from_first = false;    ///< since its first member joined, not its last
         RecordedCollective run;
         std::vector<double> before;  ///< bytes that each member's memory had moved
         std::vector<Sample> samples;
+    };
+    /// One of which some members have joined, and nothing else has moved data since.
+    struct Prelude {
+        const MemberListener* of = nullptr;
+        std::vector<double> counts;    ///< before it
+        std::vector<double> accessed;  ///< by position
     };
     /// A recalled collective.
     struct Passing {
@@ -181,6 +190,7 @@ private:
     std::map<CollectiveKey, Caution> caution_;
     std::map<const MemberListener*, Recording> recordings_;
     const MemberListener* watched_ = nullptr;  ///< the recording that anything would spoil now
+    std::optional<Prelude> prelude_;
     std::optional<Passing> passing_;
     bool may_be_disturbed_ = false;  ///< none of its members is done
     bool telling_ = false;           ///< calls its members now
