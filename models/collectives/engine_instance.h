@@ -84,7 +84,7 @@ public:
         if (joined == 1) {
             first_joined = now;
             if (worth_recalling && engine.alone())
-                engine.memo_->begins(*this, engine.ports_of(spec));
+                engine.memo_->begins(*this);
         }
         if (joined == members.size() && recalled(position))
             return;

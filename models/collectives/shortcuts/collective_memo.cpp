@@ -4,7 +4,6 @@
 #include "models/collectives/running_collective.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -15,89 +14,6 @@ namespace {
 constexpr std::uint32_t kMostCaution = 1U << 20U;
 // How often what the memories have moved is looked at in a recording.
 constexpr Time kSampled = microseconds(1);
-// Share of a collective's time.
-constexpr std::uint64_t kLittle = 200;
-// Share of the mean rate by which what the memories move changes without being told.
-constexpr double kSteady = 0.1;
-// Of one key.
-constexpr std::size_t kMostRuns = 4;
-// Share of all bytes at both ends in which pipelines fill and drain, which says nothing of a pace.
-constexpr double kEnds = 0.1;
-
-}  // namespace
-
-bool CollectiveMemo::Example::knows(double left, const RecordedCollective& run) const {
-    return pace.nothing() ? left >= 1 : pace.at(left, run.demand).has_value();
-}
-
-double CollectiveMemo::Example::pace_at(double left, const RecordedCollective& run) const {
-    if (pace.nothing())
-        return 1;
-    return pace.at(left, run.demand).value_or(pace.guess(left, run.demand));
-}
-
-const RecordedCollective*
-CollectiveMemo::Example::suiting(const RecordedCollective::Joining& joining, double left) const {
-    if (asks)
-        return nullptr;
-    const RecordedCollective* nearest = nullptr;
-    for (const RecordedCollective& run : runs)
-        if ((run.suits(joining) || (!joining.late && offsets.carried() &&
-                                    joining.spread <= CarriedOffsets::most_apart(run))) &&
-            (nearest == nullptr || run.differs(joining) < nearest->differs(joining)))
-            nearest = &run;
-    if (nearest == nullptr || (left < 1 && !knows(left, *nearest)))
-        return nullptr;
-    if (nearest->joined_like(joining))
-        return nearest;
-    // Beside kernels the others may not have moved all that they can before a late one comes.
-    const bool may = joining.late ? left >= 1 : offsets.carried() || runs.size() == kMostRuns;
-    return may ? nearest : nullptr;
-}
-
-Time CollectiveMemo::Example::patience() const {
-    if (runs.empty())
-        return {};
-    return offsets.carried() ? CarriedOffsets::most_apart(runs.front()) : runs.front().ignored();
-}
-
-void CollectiveMemo::Example::learn(RecordedCollective run, const PaceBesideKernels& its_pace) {
-    pace.add(its_pace);
-    asks = false;
-    if (!run.joining.late)
-        offsets.add(run);
-    const auto like = std::find_if(runs.begin(), runs.end(), [&](const RecordedCollective& other) {
-        return run.joining.late ? other.suits(run.joining) : other.joined_like(run.joining);
-    });
-    if (like == runs.end() && runs.size() < kMostRuns && run.suits(run.joining))
-        runs.push_back(std::move(run));
-    else if (like != runs.end() && like->beside_kernels() && !run.beside_kernels())
-        *like = std::move(run);
-    for (RecordedCollective& one : runs)
-        count_work(one);
-}
-
-void CollectiveMemo::Example::count_work(RecordedCollective& run) const {
-    run.count_work([&](double left) { return pace_at(left, run); });
-}
-
-namespace {
-
-std::vector<double> accessed_of(const CollectiveMemo::Ports& ports) {
-    std::vector<double> bytes;
-    for (const RankPort* port : ports)
-        bytes.push_back(static_cast<double>(port->accessed()));
-    return bytes;
-}
-
-/// Whether members came apart, but end as far apart, so that it passes like those whose members
-/// come together.
-bool carries(const RecordedCollective& run) {
-    CarriedOffsets offsets;
-    offsets.add(run);
-    return offsets.carried() && run.joining.spread <= CarriedOffsets::most_apart(run);
-}
-
 }  // namespace
 
 void CollectiveMemo::listen(const Ports& ports) {
@@ -109,15 +25,8 @@ void CollectiveMemo::listen(const Ports& ports) {
         port->tell_of_memory(&self);
 }
 
-double CollectiveMemo::left() const {
-    double least = 1;
-    for (const RankPort* port : ports_)
-        least = std::min(least, port->memory_left());
-    return least;
-}
-
-void CollectiveMemo::begins(const MemberListener& of, const Ports& ports) {
-    prelude_ = {&of, counts_.all(), accessed_of(ports)};
+void CollectiveMemo::begins(const MemberListener& of) {
+    prelude_ = {&of, counts_.all()};
 }
 
 bool CollectiveMemo::recall(
@@ -128,18 +37,14 @@ bool CollectiveMemo::recall(
     listen(ports);
     const auto example = past_.find(key);
     const RecordedCollective* run =
-        example == past_.end() ? nullptr : example->second.suiting(joining, left());
+        example == past_.end() ? nullptr : example->second.suiting(joining, least_left(ports_));
     const Time now = scheduler_.now();
     if (run == nullptr) {
         record(key, joining, now + listener.before_work(), members);
         return false;
     }
-    RecordedCollective its = *run;
-    if (!joining.late && example->second.offsets.carried()) {
-        its = example->second.offsets.moved(std::move(its), joining.lags);
-        example->second.count_work(its);
-    }
-    const double pace = example->second.pace_at(left(), its);
+    RecordedCollective its = example->second.as_joined(*run, joining);
+    const double pace = example->second.pace_at(least_left(ports_), its);
     passing_ = {key, Passage(std::move(its), pace, now),   &members, &listener, {},
                 {},  std::vector<bool>(ports.size(), true)};
     may_be_disturbed_ = true;
@@ -152,75 +57,15 @@ bool CollectiveMemo::recall(
 void CollectiveMemo::record(
     CollectiveKey key, const RecordedCollective::Joining& joining, Time begins,
     const MemberListener& of) {
-    const Time now = scheduler_.now();
-    Recording recording;
-    recording.key = std::move(key);
-    recording.joined = world(now);
     const bool knows_prelude = prelude_ && prelude_->of == &of;
-    recording.begun = knows_prelude ? prelude_->counts : counts_.all();
-    recording.before = knows_prelude ? prelude_->accessed : accessed_of(ports_);
-    recording.from_first = knows_prelude;
-    recording.run.joining = joining;
-    recording.run.begins = begins - now;
-    if (joining.held) {
-        // Who came earlier is ready when the last comes, no earlier.
-        RecordedCollective::Joining& as_begun = recording.run.joining;
-        as_begun.spread = std::min(joining.spread, begins - now);
-        for (Time& lag : as_begun.lags)
-            lag = std::min(lag, begins - now);
-    }
-    recording.run.legs = {{Time(), left()}};
-    Recording& kept = recordings_[&of] = std::move(recording);
+    recordings_.insert_or_assign(
+        &of, CollectiveRecording(
+                 std::move(key), joining, begins, ports_, scheduler_, counts_.all(),
+                 knows_prelude ? std::move(prelude_->counts) : std::vector<double>()));
+    prelude_.reset();
     watched_ = &of;
-    sample(kept);
     ++sampled_;
     post(Tag::kSample, begins);
-}
-
-void CollectiveMemo::sample(Recording& recording) {
-    double bytes = 0;
-    for (const RankPort* port : ports_)
-        bytes += static_cast<double>(port->accessed());
-    const Time now = scheduler_.now();
-    recording.samples.push_back({now, world(now), bytes, left()});
-}
-
-PaceBesideKernels CollectiveMemo::pace_of(const std::vector<Sample>& samples) {
-    const double begun = samples.front().bytes;
-    const double all = samples.back().bytes - begun;
-    PaceBesideKernels pace;
-    for (std::size_t i = 0; i + 1 < samples.size(); ++i) {
-        const Sample& from = samples[i];
-        const Sample& to = samples[i + 1];
-        if (from.bytes - begun >= kEnds * all && samples.back().bytes - to.bytes >= kEnds * all)
-            pace.add(from.left, to_seconds(to.at - from.at), to.bytes - from.bytes);
-    }
-    return pace;
-}
-
-std::vector<RecordedCollective::Flow> CollectiveMemo::flows_of(const Recording& recording) {
-    const std::vector<Sample>& samples = recording.samples;
-    const double seconds = to_seconds(samples.back().at - samples.front().at);
-    const double mean = (samples.back().bytes - samples.front().bytes) / seconds;
-    std::vector<RecordedCollective::Flow> flows;
-    double bytes = 0;  // of the last flow
-    Time took;
-    for (std::size_t i = 0; i + 1 < samples.size(); ++i) {
-        const Time time = samples[i + 1].at - samples[i].at;
-        if (time == Time())
-            continue;
-        const double moved = samples[i + 1].bytes - samples[i].bytes;
-        const double rate = moved / to_seconds(time);
-        if (flows.empty() || std::abs(rate - flows.back().rate) > kSteady * mean) {
-            flows.push_back({samples[i].world - recording.joined, 0, 0, 0});
-            bytes = 0;
-            took = Time();
-        }
-        bytes += moved;
-        took += time;
-        flows.back().rate = bytes / to_seconds(took);
-    }
-    return flows;
 }
 
 void CollectiveMemo::post(Tag tag, Time at) {
@@ -240,7 +85,7 @@ void CollectiveMemo::on_event(std::uint64_t tag) {
     if (what == Tag::kSample) {
         if (watched_ == nullptr)
             return;
-        sample(recordings_.at(watched_));
+        recordings_.at(watched_).sample(ports_);
         return post(Tag::kSample, scheduler_.now() + kSampled);
     }
     if (!passing_)
@@ -259,9 +104,7 @@ void CollectiveMemo::on_memory_left() {
     // Whoever draws is in the middle of an event.
     if (passing_)
         return post(Tag::kPace, scheduler_.now());
-    Recording& recording = recordings_.at(watched_);
-    sample(recording);
-    recording.run.legs.push_back({world(scheduler_.now()) - recording.joined, left()});
+    recordings_.at(watched_).change_left(ports_);
 }
 
 void CollectiveMemo::count_guessed() {
@@ -270,14 +113,14 @@ void CollectiveMemo::count_guessed() {
     if (passing.guessed_since)
         passing.guessed_for += now - *passing.guessed_since;
     passing.guessed_since.reset();
-    if (!past_.at(passing.key).knows(left(), passing.passage.run()))
+    if (!past_.at(passing.key).knows(least_left(ports_), passing.passage.run()))
         passing.guessed_since = now;
 }
 
 void CollectiveMemo::change_pace() {
     Passing& passing = *passing_;
     count_guessed();
-    const double pace = past_.at(passing.key).pace_at(left(), passing.passage.run());
+    const double pace = past_.at(passing.key).pace_at(least_left(ports_), passing.passage.run());
     if (pace != passing.passage.pace()) {
         passing.passage.go_on(pace, scheduler_.now());
         post_next();
@@ -327,8 +170,8 @@ void CollectiveMemo::tell() {
     counts_.add(passing.passage.run().traffic, 1);
     recalled_ += now - passing.passage.joined();
     count_guessed();
-    Example& example = past_.at(passing.key);
-    example.asks = example.asks || passing.guessed_for > passing.passage.run().ignored();
+    if (passing.guessed_for > passing.passage.run().ignored())
+        past_.at(passing.key).ask();
     listen({});
     passing_.reset();
 }
@@ -338,7 +181,7 @@ void CollectiveMemo::give_way() {
     passing_.reset();
     stop_streams();
     listen({});
-    past_.at(passing.key).runs.clear();
+    past_.at(passing.key).forget();
     Caution& caution = caution_[passing.key];
     caution.left = caution.next;
     caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
@@ -356,30 +199,12 @@ void CollectiveMemo::told(
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
         return;
-    Recording& recording = found->second;
-    recording.run.told.push_back({world(end) - recording.joined, 0, position, left, all});
+    CollectiveRecording& recording = found->second;
+    recording.told(position, left, all, end);
     if (left == 0 && watched_ == &of) {
-        count_accessed(recording);
+        recording.first_done(ports_);
         watched_ = nullptr;
         listen({});
-    }
-}
-
-void CollectiveMemo::count_accessed(Recording& recording) {
-    sample(recording);
-    const Time now = scheduler_.now();
-    const Time begins = recording.run.begins;
-    const Time simulated = now - recording.samples.front().at;
-    if (simulated <= begins)
-        return recording.run.accessed.assign(ports_.size(), 0);
-    const double seconds = to_seconds(simulated - begins);
-    const double all_seconds = to_seconds(world(now) - recording.joined - begins);
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-        const double rate =
-            (static_cast<double>(ports_[i]->accessed()) - recording.before[i]) / seconds;
-        recording.run.accessed.push_back(rate * all_seconds);
-        if (const double bandwidth = ports_[i]->access_bandwidth(); bandwidth > 0)
-            recording.run.demand = std::max(recording.run.demand, rate / bandwidth);
     }
 }
 
@@ -387,37 +212,19 @@ void CollectiveMemo::ended(const MemberListener& of) {
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
         return;
-    Recording recording = std::move(found->second);
+    CollectiveRecording recording = std::move(found->second);
     recordings_.erase(found);
-    RecordedCollective::Joining& joining = recording.run.joining;
-    // Nobody had moved much before the last came.
-    if (joining.late &&
-        (joining.spread <= recording.run.begins + recording.run.first_done() / kLittle ||
-         (recording.from_first && carries(recording.run)))) {
-        joining.late = false;
-        recording.key = with_late(std::move(recording.key), kNobodyLate);
-    }
-    if (const auto caution = caution_.find(recording.key);
+    recording.end(counts_.all());
+    if (const auto caution = caution_.find(recording.key());
         caution != caution_.end() && caution->second.left > 0) {
         --caution->second.left;
         return;
     }
-    recording.run.traffic = beyond(counts_.all(), recording.begun);
-    std::stable_sort(
-        recording.run.told.begin(), recording.run.told.end(),
-        [](const auto& a, const auto& b) { return a.at < b.at; });
-    learn(std::move(recording));
-}
-
-void CollectiveMemo::learn(Recording recording) {
-    const bool beside = recording.run.beside_kernels();
-    const PaceBesideKernels pace = pace_of(recording.samples);
-    if (!pace.nothing())
-        recording.run.flows = flows_of(recording);
+    const PaceBesideKernels pace = recording.pace();
     // What passes now counts its work as it was counted when it began.
-    const bool passes_now = passing_ && passing_->key == recording.key;
-    if (!passes_now && (!beside || !pace.nothing()))
-        past_[std::move(recording.key)].learn(std::move(recording.run), pace);
+    const bool passes_now = passing_ && passing_->key == recording.key();
+    if (!passes_now && (!recording.run().beside_kernels() || !pace.nothing()))
+        past_[recording.key()].learn(std::move(recording.run()), pace);
 }
 
 void CollectiveMemo::disturb() {

@@ -4,9 +4,9 @@
 #include "core/kernel/scheduler.h"
 #include "core/units.h"
 #include "models/collectives/rank_port.h"
-#include "models/collectives/shortcuts/carried_offsets.h"
+#include "models/collectives/shortcuts/collective_example.h"
 #include "models/collectives/shortcuts/collective_key.h"
-#include "models/collectives/shortcuts/pace_beside_kernels.h"
+#include "models/collectives/shortcuts/collective_recording.h"
 #include "models/collectives/shortcuts/passage.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
@@ -45,7 +45,6 @@ protected:
 /// so on were undisturbed. So is one whose members join at other distances than the example's.
 class CollectiveMemo final : public Probe, private EventHandler, private MemoryLeftListener {
 public:
-    using Ports = std::vector<RankPort*>;
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
     CollectiveMemo(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
         scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
@@ -57,7 +56,7 @@ public:
         return found == past_.end() ? Time() : found->second.patience();
     }
     /// The first member joins, and nothing else is under way.
-    void begins(const MemberListener& of, const Ports& ports);
+    void begins(const MemberListener& of);
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
@@ -83,28 +82,10 @@ public:
     [[nodiscard]] Time recalled() const { return recalled_; }
 
 private:
-    /// What members' memories had moved at a time, and what kernels left from then on.
-    struct Sample {
-        Time at;     ///< by the scheduler
-        Time world;  ///< what is jumped over included
-        double bytes = 0;
-        double left = 1;
-    };
-    /// A collective that may become an example.
-    struct Recording {
-        CollectiveKey key;
-        Time joined;                ///< its last member
-        std::vector<double> begun;  ///< counts before it
-        bool from_first = false;    ///< since its first member joined, not its last
-        RecordedCollective run;
-        std::vector<double> before;  ///< bytes that each member's memory had moved
-        std::vector<Sample> samples;
-    };
     /// One of which some members have joined, and nothing else has moved data since.
     struct Prelude {
         const MemberListener* of = nullptr;
-        std::vector<double> counts;    ///< before it
-        std::vector<double> accessed;  ///< by position
+        std::vector<double> counts;  ///< before it
     };
     /// A recalled collective.
     struct Passing {
@@ -116,24 +97,6 @@ private:
         std::optional<Time> guessed_since;
         std::vector<bool> moves;  ///< by position: it has not ended
     };
-    struct Example {
-        std::vector<RecordedCollective> runs;  ///< whose members joined at different distances
-        PaceBesideKernels pace;                ///< of all that were recorded
-        CarriedOffsets offsets;
-        bool asks = false;  ///< the next is to be recorded: a pace was guessed for long
-        /// Whether a run's pace beside kernels that leave so much is known.
-        [[nodiscard]] bool knows(double left, const RecordedCollective& run) const;
-        /// That, or a guess.
-        [[nodiscard]] double pace_at(double left, const RecordedCollective& run) const;
-        [[nodiscard]] Time patience() const;
-        /// That of members who joined like that; null: none, or none beside such kernels.
-        [[nodiscard]] const RecordedCollective*
-        suiting(const RecordedCollective::Joining& joining, double left) const;
-        void learn(RecordedCollective run, const PaceBesideKernels& its_pace);
-        void count_work(RecordedCollective& run) const;
-    };
-    /// A recording includes what its collective jumps over.
-    [[nodiscard]] Time world(Time time) const { return time + scheduler_.skipped(); }
     enum class Tag : std::uint8_t { kTold, kDisturbed, kPace, kFlow, kSample };
     void on_event(std::uint64_t tag) override;
     void on_memory_left() override;
@@ -164,31 +127,23 @@ private:
     /// The memories of members that move data move as much now as they did, if kernels run.
     void stream();
     void stop_streams();
-    /// Least share of the memory's bandwidth that kernels leave on any member's GPU.
-    [[nodiscard]] double left() const;
-    void sample(Recording& recording);
-    /// Its first member is done.
-    void count_accessed(Recording& recording);
-    [[nodiscard]] static PaceBesideKernels pace_of(const std::vector<Sample>& samples);
-    [[nodiscard]] static std::vector<RecordedCollective::Flow> flows_of(const Recording& recording);
     void record(
         CollectiveKey key, const RecordedCollective::Joining& joining, Time begins,
         const MemberListener& of);
     /// Hears of what kernels draw from these; of nothing if there are none.
     void listen(const Ports& ports);
-    void learn(Recording recording);
 
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    std::map<CollectiveKey, Example> past_;
+    std::map<CollectiveKey, CollectiveExample> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;
         std::uint32_t next = 0;  ///< after the next such disturbance
     };
     std::map<CollectiveKey, Caution> caution_;
-    std::map<const MemberListener*, Recording> recordings_;
+    std::map<const MemberListener*, CollectiveRecording> recordings_;
     const MemberListener* watched_ = nullptr;  ///< the recording that anything would spoil now
     std::optional<Prelude> prelude_;
     std::optional<Passing> passing_;
