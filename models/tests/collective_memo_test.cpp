@@ -33,7 +33,8 @@ public:
         std::uint64_t functional_seed = 0) :
         machine_(topology, TestMachine::params(), policy_of(algorithm), functional_seed),
         bytes_(machine_.fabric) {
-        machine_.engine->allow_shortcuts(bytes_, remember);
+        machine_.engine->allow_shortcuts(
+            bytes_, remember ? Recall::kBesideKernels : Recall::kNever);
     }
 
     struct Taken {

@@ -72,7 +72,10 @@ TEST(RecalledBesideKernels, AnyStepTakesItsTime) {
     // steps differ by more than all do on average.
     double sum = 0;
     int count = 0;
+    constexpr int kDraws = 20;  // a second or two each
     ASSERT_TRUE(rc::check([&] {
+        if (count == kDraws)
+            return;
         Step step;
         step.system = *rc::gen::element<std::string>("hgx_h100", "dgx_a100", "hgx_b200");
         step.strategy =

@@ -32,7 +32,7 @@ void CollectiveMemo::begins(const MemberListener& of) {
 bool CollectiveMemo::recall(
     const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
     MemberListener& members, MemoListener& listener) {
-    if (passing_ || watched_ != nullptr || !alone_())
+    if (passing_ || watched_ != nullptr || !alone_() || (!beside_kernels_ && least_left(ports) < 1))
         return false;
     listen(ports);
     const auto example = past_.find(key);
@@ -101,6 +101,8 @@ void CollectiveMemo::on_event(std::uint64_t tag) {
 }
 
 void CollectiveMemo::on_memory_left() {
+    if (!beside_kernels_ && least_left(ports_) < 1)
+        return disturb();
     // Whoever draws is in the middle of an event.
     if (passing_)
         return post(Tag::kPace, scheduler_.now());

@@ -24,6 +24,13 @@ namespace switchfold {
 
 class MemberListener;
 
+/// Which collectives may pass as an earlier one did.
+enum class Recall : std::uint8_t {
+    kNever,
+    kAlone,          ///< while no kernel draws from a member's memory
+    kBesideKernels,  ///< those too beside which kernels draw
+};
+
 class MemoListener {
 public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
@@ -46,8 +53,13 @@ protected:
 class CollectiveMemo final : public Probe, private EventHandler, private MemoryLeftListener {
 public:
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
-    CollectiveMemo(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
-        scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
+    CollectiveMemo(
+        Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone,
+        bool beside_kernels) :
+        scheduler_(scheduler),
+        counts_(counts),
+        alone_(std::move(alone)),
+        beside_kernels_(beside_kernels) {}
 
     [[nodiscard]] bool knows(const CollectiveKey& key) const { return patience(key) > Time(); }
     /// How long a member of such a collective may wait for the others without a difference.
@@ -136,6 +148,7 @@ private:
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
+    bool beside_kernels_;  ///< else these disturb it
     std::map<CollectiveKey, CollectiveExample> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
