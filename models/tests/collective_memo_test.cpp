@@ -29,12 +29,11 @@ struct Call final : EventHandler {
 class Repeats : CollectiveListener {
 public:
     Repeats(
-        const Topology& topology, Algorithm algorithm, bool remember,
+        const Topology& topology, Algorithm algorithm, Recall recall,
         std::uint64_t functional_seed = 0) :
         machine_(topology, TestMachine::params(), policy_of(algorithm), functional_seed),
         bytes_(machine_.fabric) {
-        machine_.engine->allow_shortcuts(
-            bytes_, remember ? Recall::kBesideKernels : Recall::kNever);
+        machine_.engine->allow_shortcuts(bytes_, recall);
     }
 
     struct Taken {
@@ -119,7 +118,7 @@ double relative(Time a, Time b) {
 }
 
 TEST(CollectiveMemo, ACollectiveLikeAnEarlierOneTakesItsTimeAndBytesWithoutPackets) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     const auto first = repeats.call(of(64 * kMiB));
     for (int i = 0; i < 3; ++i) {
         const auto again = repeats.call(of(64 * kMiB));
@@ -132,7 +131,7 @@ TEST(CollectiveMemo, ACollectiveLikeAnEarlierOneTakesItsTimeAndBytesWithoutPacke
 }
 
 TEST(CollectiveMemo, OnlyTheSameCollectiveIsRecalled) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     repeats.call(of(64 * kMiB));
     EXPECT_GT(repeats.call(of(65 * kMiB)).events, 10'000U);
     EXPECT_GT(repeats.call(of(64 * kMiB, CollectiveKind::kAllGather)).events, 1000U);
@@ -141,7 +140,7 @@ TEST(CollectiveMemo, OnlyTheSameCollectiveIsRecalled) {
 
 TEST(CollectiveMemo, NumbersTravelEachTime) {
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch}) {
-        Repeats repeats(TestMachine::hgx(4).build(), algorithm, true, 7);
+        Repeats repeats(TestMachine::hgx(4).build(), algorithm, Recall::kBesideKernels, 7);
         for (int i = 0; i < 3; ++i)
             EXPECT_GT(repeats.call(of(4 * kMiB)).events, 1000U);
         EXPECT_EQ(repeats.machine().engine->wrong_results(), std::vector<std::string>());
@@ -149,7 +148,7 @@ TEST(CollectiveMemo, NumbersTravelEachTime) {
 }
 
 TEST(CollectiveMemo, NothingIsRecalledWhereItMayNotBe) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, false);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kNever);
     const auto first = repeats.call(of(64 * kMiB));
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
     EXPECT_EQ(repeats.machine().engine->jumped(), Time());
@@ -157,7 +156,7 @@ TEST(CollectiveMemo, NothingIsRecalledWhereItMayNotBe) {
 
 // Of memories that move nothing no pace beside kernels can be told.
 TEST(CollectiveMemo, WithoutAPaceBesideKernelsNothingIsLearntOrRecalledBesideThem) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     repeats.machine().ports[3]->draw(1e12);
     const auto first = repeats.call(of(64 * kMiB));
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
@@ -168,10 +167,23 @@ TEST(CollectiveMemo, WithoutAPaceBesideKernelsNothingIsLearntOrRecalledBesideThe
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
 }
 
+TEST(CollectiveMemo, WhereKernelsDisturbItMovesWhatIsLeft) {
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kAlone);
+    const auto first = repeats.call(of(64 * kMiB));
+    EXPECT_LT(repeats.call(of(64 * kMiB)).events, 100U);
+    IdealPort& port = *repeats.machine().ports[5];
+    const auto disturbed = repeats.call(of(64 * kMiB), {}, [&] { port.draw(1e12); });
+    EXPECT_GT(disturbed.events, first.events / 3);
+    EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2) << "beside the kernel";
+    port.draw(0);
+    EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2) << "an example again";
+    EXPECT_LT(repeats.call(of(64 * kMiB)).events, 100U);
+}
+
 TEST(CollectiveMemo, WhoIsDisturbedMovesWhatIsLeft) {
     const Topology topology = TestMachine::hgx(8).build();
     for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kTree, Algorithm::kInSwitch}) {
-        Repeats repeats(topology, algorithm, true);
+        Repeats repeats(topology, algorithm, Recall::kBesideKernels);
         const auto first = repeats.call(of(64 * kMiB));
         const Time before = repeats.machine().engine->jumped();
         const auto disturbed = repeats.call(of(64 * kMiB), {}, [&] { repeats.begin_copy(); });
@@ -193,7 +205,7 @@ TEST(CollectiveMemo, WhoIsDisturbedMovesWhatIsLeft) {
 TEST(CollectiveMemo, WhoIsDisturbedBeforeItsMembersWorkHasMovedNothing) {
     for (const CollectiveKind kind : {CollectiveKind::kAllGather, CollectiveKind::kReduceScatter})
         for (const double share : {0.0, 0.05}) {
-            Repeats repeats(TestMachine::hgx(4).build(), Algorithm::kRing, true);
+            Repeats repeats(TestMachine::hgx(4).build(), Algorithm::kRing, Recall::kBesideKernels);
             const auto first = repeats.call(of(2 * kMiB, kind));
             const auto disturbed = repeats.call(
                 of(2 * kMiB, kind), {}, [&] { repeats.begin_copy(); }, share);
@@ -204,7 +216,7 @@ TEST(CollectiveMemo, WhoIsDisturbedBeforeItsMembersWorkHasMovedNothing) {
 }
 
 TEST(CollectiveMemo, WhoIsDisturbedOftenIsSimulated) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     const auto recalled = [&] { return repeats.call(of(64 * kMiB)).events < 100U; };
     const auto disturb = [&] {
         repeats.call(of(64 * kMiB), {}, [&] { repeats.begin_copy(); });
@@ -221,13 +233,15 @@ TEST(CollectiveMemo, WhoIsDisturbedOftenIsSimulated) {
 
 TEST(CollectiveMemo, AnotherCollectiveAndAHostCopyDisturb) {
     const auto run = [](bool remember) {
-        Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, remember);
+        Repeats repeats(
+            TestMachine::hgx(8).build(), Algorithm::kRing,
+            remember ? Recall::kBesideKernels : Recall::kNever);
         repeats.call(of(256 * kMiB));
         return repeats.call(of(256 * kMiB), {}, [&] { repeats.start_another(of(32 * kMiB)); }).time;
     };
     // Both share the links from the middle on.
     EXPECT_NEAR(relative(run(true), run(false)), 1, 0.03);
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     const auto first = repeats.call(of(256 * kMiB));
     const auto disturbed =
         repeats.call(of(256 * kMiB), {}, [&] { repeats.machine().fabric.begin_host_copy(); });
@@ -235,7 +249,7 @@ TEST(CollectiveMemo, AnotherCollectiveAndAHostCopyDisturb) {
 }
 
 TEST(CollectiveMemo, OneWithALateMemberIsAnExampleForSuchOnly) {
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     const Time late = microseconds(2000);
     const auto first = repeats.call(of(64 * kMiB), late);
     EXPECT_GT(repeats.call(of(64 * kMiB)).events, first.events / 2);
@@ -256,7 +270,7 @@ TEST(CollectiveMemo, OperandsThatWaitInSwitchesForALateMemberAreAdded) {
     node.reduction->line = Bytes(4096);
     node.reduction->buffer = mebibytes(1);
     node.reduction->timeout = microseconds(20'000);
-    Repeats repeats(cluster.build(), Algorithm::kCollnet, true);
+    Repeats repeats(cluster.build(), Algorithm::kCollnet, Recall::kBesideKernels);
     const Time late = microseconds(2000);
     const auto first = repeats.call(of(16 * kMiB), late);
     for (int i = 0; i < 3; ++i) {
@@ -268,7 +282,7 @@ TEST(CollectiveMemo, OperandsThatWaitInSwitchesForALateMemberAreAdded) {
 
 TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     // 10 us are more than the first member needs to begin and little of what the whole takes.
-    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, true);
+    Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, Recall::kBesideKernels);
     const auto first = repeats.call(of(1024 * kMiB), microseconds(10));
     const auto again = repeats.call(of(1024 * kMiB), microseconds(15));
     EXPECT_LT(again.events, 100U);
@@ -309,7 +323,7 @@ RC_GTEST_PROP(RecallProperty, CallsTakeTheSameTimeWithIt, ()) {
     for (int i = 0; i < 3; ++i)
         late.emplace_back(*rc::gen::element<std::uint64_t>(0, 1, 50, 5000) * 1'000'000);
     const auto calls = [&](bool remember) {
-        Repeats repeats(topology, algorithm, remember);
+        Repeats repeats(topology, algorithm, remember ? Recall::kBesideKernels : Recall::kNever);
         std::vector<Repeats::Taken> taken;
         for (const Time distance : late)
             taken.push_back(repeats.call(operation, distance));

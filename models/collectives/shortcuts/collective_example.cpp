@@ -23,13 +23,17 @@ double CollectiveExample::pace_at(double left, const RecordedCollective& run) co
     return pace_.at(left, run.demand).value_or(pace_.guess(left, run.demand));
 }
 
+bool CollectiveExample::carries(const RecordedCollective& run) const {
+    return run.beside_kernels() && offsets_.carried();
+}
+
 const RecordedCollective*
 CollectiveExample::suiting(const RecordedCollective::Joining& joining, double left) const {
     if (asks_)
         return nullptr;
     const RecordedCollective* nearest = nullptr;
     for (const RecordedCollective& run : runs_)
-        if ((run.suits(joining) || (!joining.late && offsets_.carried() &&
+        if ((run.suits(joining) || (!joining.late && carries(run) &&
                                     joining.spread <= CarriedOffsets::most_apart(run))) &&
             (nearest == nullptr || run.differs(joining) < nearest->differs(joining)))
             nearest = &run;
@@ -38,19 +42,20 @@ CollectiveExample::suiting(const RecordedCollective::Joining& joining, double le
     if (nearest->joined_like(joining))
         return nearest;
     // Beside kernels the others may not have moved all that they can before a late one comes.
-    const bool may = joining.late ? left >= 1 : offsets_.carried() || runs_.size() == kMostRuns;
+    const bool may = joining.late ? left >= 1 : carries(*nearest) || runs_.size() == kMostRuns;
     return may ? nearest : nullptr;
 }
 
 Time CollectiveExample::patience() const {
     if (runs_.empty())
         return {};
-    return offsets_.carried() ? CarriedOffsets::most_apart(runs_.front()) : runs_.front().ignored();
+    const RecordedCollective& run = runs_.front();
+    return carries(run) ? CarriedOffsets::most_apart(run) : run.ignored();
 }
 
 RecordedCollective CollectiveExample::as_joined(
     const RecordedCollective& run, const RecordedCollective::Joining& joining) const {
-    if (joining.late || !offsets_.carried())
+    if (joining.late || !carries(run))
         return run;
     RecordedCollective moved = offsets_.moved(run, joining.lags);
     count_work(moved);

@@ -35,6 +35,9 @@ public:
     [[nodiscard]] double pace_at(double left, const RecordedCollective& run) const;
 
 private:
+    /// Whether its members may come apart and end as far apart. Without kernels beside it, what
+    /// they wait for each other is seen, and is simulated.
+    [[nodiscard]] bool carries(const RecordedCollective& run) const;
     void count_work(RecordedCollective& run) const;
 
     std::vector<RecordedCollective> runs_;  ///< whose members joined at different distances

@@ -100,7 +100,8 @@ void CollectiveRecording::end(const std::vector<double>& counts) {
     RecordedCollective::Joining& joining = run_.joining;
     // Nobody had moved much before the last came, or what was moved is known.
     const bool at_once = joining.spread <= run_.begins + run_.first_done() / kLittle;
-    const bool carried = !at_once && !prelude_.empty() && joining.late && carries(run_);
+    const bool carried =
+        !at_once && !prelude_.empty() && joining.late && run_.beside_kernels() && carries(run_);
     if (joining.late && (at_once || carried)) {
         joining.late = false;
         key_ = with_late(std::move(key_), kNobodyLate);

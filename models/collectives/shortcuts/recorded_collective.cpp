@@ -9,8 +9,8 @@ namespace switchfold {
 
 namespace {
 
-// Shares of its time: members who come at distances so alike pass alike, and who come a little
-// further apart nearly so, as if all began when the last came.
+// Shares of its time: members who come at distances so alike pass alike. Beside kernels, which hide
+// it, who come a little further apart pass nearly so, as if all began when the last came.
 constexpr std::uint64_t kAlike = 200;
 constexpr std::uint64_t kMostIgnored = 25;
 constexpr Time kIgnored = microseconds(5);
@@ -56,6 +56,8 @@ void RecordedCollective::count_work(const std::function<double(double left)>& pa
 
 Time RecordedCollective::ignored() const {
     const Time first = first_done();
+    if (!beside_kernels())
+        return first / kAlike;
     return std::max(first / kAlike, std::min(first / kMostIgnored, kIgnored));
 }
 
