@@ -201,16 +201,6 @@ std::optional<SystemParams> with_larger_packets(
     return coarser;
 }
 
-/// Whether kernels and collectives go on side by side and never wait for each other. Then which of
-/// two ends comes first, by however little, decides how both go on.
-bool races(const ExecutionGraph& graph) {
-    return std::all_of(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
-        return std::all_of(
-            rank->operations.begin(), rank->operations.end(),
-            [](const Operation& operation) { return operation.dependencies.empty(); });
-    });
-}
-
 }  // namespace
 
 SimulateOptions simulate_options(const Experiment& experiment) {
@@ -254,13 +244,11 @@ Outcome simulate(
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
-    if (options.fidelity != Fidelity::kExact && repeats_itself(system)) {
+    if (options.fidelity != Fidelity::kExact && repeats_itself(system))
         // A recalled collective's traffic would come to the timeline's counters at its end.
-        const Recall recall = !system.faults.empty() || options.counters ? Recall::kNever
-                              : races(graph)                             ? Recall::kAlone
-                                                                         : Recall::kBesideKernels;
-        machine.collectives().allow_shortcuts(counts, recall, options.fidelity == Fidelity::kFast);
-    }
+        machine.collectives().allow_shortcuts(
+            counts, system.faults.empty() && !options.counters,
+            options.fidelity == Fidelity::kFast);
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
