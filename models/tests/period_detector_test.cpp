@@ -138,6 +138,21 @@ TEST(PeriodDetector, JitterAveragesOut) {
         static_cast<double>(found->period) / static_cast<double>(parts.log.window()), 10000, 20);
 }
 
+TEST(PeriodDetector, BesideOthersAStretchIsLonger) {
+    const auto steadily = [](auto, auto, auto now) { return now + 10000U; };
+    Parts alone(1, 64);
+    alone.log.add(0);
+    ASSERT_TRUE(alone.run(20, 1, steadily));
+    Parts parts(1, 64);
+    parts.log.add(0);
+    parts.log.expect(Motion::kClose, true);
+    EXPECT_FALSE(parts.run(48, 1, steadily));
+    const auto found = parts.run(200, 1, steadily);
+    ASSERT_TRUE(found);
+    EXPECT_GE(found->seen * static_cast<double>(parts.log.window()), 48);
+    EXPECT_LT(found->seen * static_cast<double>(parts.log.window()), 60);
+}
+
 TEST(PeriodDetector, WhatWandersRepeatsItselfAtItsMeanPace) {
     // Turns are up to 8 % faster or slower.
     const auto wandering = [](auto, std::uint64_t turn, auto now) {
