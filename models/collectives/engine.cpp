@@ -39,17 +39,18 @@ CollectiveEnvironment CollectiveEngine::environment() const {
     return {fabric_, params_, ports_, functional, fast_forward_ != nullptr && !functional};
 }
 
-void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, bool remember, bool loosely) {
+void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, bool loosely) {
     fast_forward_ = std::make_unique<FastForward>(
         fabric_.scheduler(), counts, loosely,
         FastForward::Beside{
             [this] { return undisturbed(fast_forward_->watching()); },
             [this] { return fabric_.host_traffic().bytes; }});
     attach(*fast_forward_);
-    if (!remember)
+    if (recall == Recall::kNever)
         return;
     memo_ = std::make_unique<CollectiveMemo>(
-        fabric_.scheduler(), counts, [this] { return undisturbed(1); });
+        fabric_.scheduler(), counts, [this] { return undisturbed(1); },
+        recall == Recall::kBesideKernels);
     attach(*memo_);
 }
 

@@ -60,10 +60,10 @@ public:
         const CollectivePolicies& policies, std::vector<RankPort*> ports, std::vector<Group> groups,
         std::uint64_t functional_seed = 0);
     /// Enables skipping repetitions in long collectives, except in functional mode; `counts`
-    /// includes the skipped parts. Links with bit errors never repeat exactly. `remember`: a
-    /// collective may also be taken to move as an earlier one like it did; not where links change.
-    /// `loosely`: repetitions need be alike only to a percent.
-    void allow_shortcuts(TrafficCounts& counts, bool remember, bool loosely = false);
+    /// includes the skipped parts. Links with bit errors never repeat exactly. `recall`: whether a
+    /// collective may also be taken to move as an earlier one like it did; never where links
+    /// change. `loosely`: repetitions need be alike only to a percent.
+    void allow_shortcuts(TrafficCounts& counts, Recall recall, bool loosely = false);
     /// The probe hears of collectives and of host copies. It must outlive the engine's runs.
     void attach(Probe& probe) { probes_.push_back(&probe); }
     ~CollectiveEngine() override;
@@ -148,6 +148,10 @@ private:
     /// for good after hundreds of turns.
     [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
+    /// One collective is under way, though members may be missing, and no host copy is.
+    [[nodiscard]] bool alone() const {
+        return running_.size() == 1 && fabric_.host_traffic().copies == 0;
+    }
     /// So many collectives are under way, with all their members, and no host copy is.
     [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);

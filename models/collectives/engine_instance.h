@@ -81,8 +81,11 @@ public:
         ++joined;
         const Time now = engine.fabric_.scheduler().now();
         members[position].joined_at = now;
-        if (joined == 1)
+        if (joined == 1) {
             first_joined = now;
+            if (worth_recalling && engine.alone())
+                engine.memo_->begins(*this);
+        }
         if (joined == members.size() && recalled(position))
             return;
         if (joined < members.size() && held) {
@@ -107,16 +110,21 @@ public:
     bool recalled(std::uint32_t position) {
         if (!worth_recalling || (running->leaves_operands() && any_begun()))
             return false;
-        Time last_but_one;
-        for (const Member& member : members)
-            if (&member != &members[position])
-                last_but_one = std::max(last_but_one, member.joined_at);
         const Time now = engine.fabric_.scheduler().now();
-        const bool late = now > first_joined + together_within();
+        RecordedCollective::Joining joining;
+        joining.late = now > first_joined + together_within();
+        joining.spread = now - first_joined;
+        joining.alone = joining.spread;
+        joining.held = held;
+        for (const Member& member : members) {
+            joining.lags.push_back(now - member.joined_at);
+            if (&member != &members[position])
+                joining.alone = std::min(joining.alone, joining.lags.back());
+        }
         MemoListener& self = *this;
         if (!engine.memo_->recall(
-                late ? with_late(like, position) : like,
-                {late, now - first_joined, now - last_but_one}, engine.ports_of(spec), *this, self))
+                joining.late ? with_late(like, position) : like, joining, engine.ports_of(spec),
+                *this, self))
             return false;
         held = false;
         return true;

@@ -3,7 +3,7 @@
 
 #include "core/units.h"
 #include "models/gpu/copy_listener.h"
-#include "models/gpu/draw_listener.h"
+#include "models/gpu/memory_left_listener.h"
 #include "workloads/graph/execution_graph.h"
 
 #include <cstdint>
@@ -66,8 +66,17 @@ public:
         double bytes = 0;  ///< so far
     };
     [[nodiscard]] virtual Draw kernel_draw() const { return {}; }
-    /// The listener hears of it when that begins; null: nobody does.
-    virtual void tell_of_draws(DrawListener* /*listener*/) {}
+    /// Share of the memory's bandwidth that they leave to packets, to some percent.
+    [[nodiscard]] virtual double memory_left() const { return 1; }
+    [[nodiscard]] virtual bool kernels_run() const { return false; }
+    /// The listener hears of it when either changes; null: nobody does.
+    virtual void tell_of_memory(MemoryLeftListener* /*listener*/) {}
+    /// Bytes per second that access() reaches without kernels; 0: any.
+    [[nodiscard]] virtual double access_bandwidth() const { return 0; }
+    /// Bytes that access() has moved so far.
+    [[nodiscard]] virtual std::uint64_t accessed() const { return 0; }
+    /// From now on a collective moves so many bytes per second without access(); 0: none.
+    virtual void stream(double /*bytes_per_second*/) {}
     /// Address that every access touches, for prefetching; may be null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };

@@ -16,7 +16,8 @@ namespace switchfold {
 
 namespace {
 constexpr double kDone = 1e-9;
-constexpr float kMostHits = 0.99F;  ///< some first access always misses
+constexpr double kLeftAlike = 0.02;  ///< shares of the memory's bandwidth
+constexpr float kMostHits = 0.99F;   ///< some first access always misses
 /// Solves x = f(x) for a non-increasing function with f(0) > 0; f is called last with a value next
 /// to x. Near a purely memory-bound wave, f is as steep as a square root at zero.
 template <class Function>
@@ -371,8 +372,8 @@ Gpu::stretch_of(const Kernel& kernel, double blocks, double level, const Supply&
     small.l2 = waiting;
     WaveParts full = small;
     full.hbm = memory_.hbm_bandwidth() / supply.offer.hbm * kernel.miss / (1.0 - kernel.hit_alone);
-    full.l2 = std::max(
-        waiting, l2_alone / kernel.l2_alone * memory_.l2_bandwidth() / supply.offer.l2);
+    full.l2 =
+        std::max(waiting, l2_alone / kernel.l2_alone * memory_.l2_bandwidth() / supply.offer.l2);
     const double lightest = wave_stretch(kernel.roofline, small);
     return lightest + (wave_stretch(kernel.roofline, full) - lightest) * crowd;
 }
@@ -432,12 +433,23 @@ void Gpu::reshare() {
         use.hbm += demands_[i].hbm * speed;
     }
     memory_.set_kernel_use(use);
-    const bool begins = drawn_.rate == 0 && use.hbm > 0;
     drawn_ = {use.hbm, kernel_draw().bytes};
     drawn_until_ = clock_.now();
     schedule_next();
-    if (begins && draw_listener_ != nullptr)
-        draw_listener_->on_kernel_draws();
+    tell_memory_left();
+}
+
+void Gpu::tell_memory_left() {
+    const double left = memory_.left_to_packets();
+    const bool alike =
+        std::abs(left - memory_left_) < kLeftAlike && (left < 1 || memory_left_ == 1);
+    if (alike && kernels_run_ != running_.empty())
+        return;
+    if (!alike)
+        memory_left_ = left;
+    kernels_run_ = !running_.empty();
+    if (memory_listener_ != nullptr)
+        memory_listener_->on_memory_left();
 }
 
 Gpu::KernelDraw Gpu::kernel_draw() const {

@@ -3,8 +3,8 @@
 
 #include "core/kernel/world_clock.h"
 #include "core/statistics.h"
-#include "models/gpu/draw_listener.h"
 #include "models/gpu/kernel_speed.h"
+#include "models/gpu/memory_left_listener.h"
 #include "models/gpu/parameters.h"
 #include "models/gpu/sm_partition.h"
 #include "models/memory/memory_system.h"
@@ -103,8 +103,12 @@ public:
         double bytes = 0;  ///< so far
     };
     [[nodiscard]] KernelDraw kernel_draw() const;
-    /// The listener hears of it when that begins; null: nobody does.
-    void tell_of_draws(DrawListener* listener) { draw_listener_ = listener; }
+    /// Share of the memory's bandwidth that they leave to packets, to some percent; 1 if they draw
+    /// nothing.
+    [[nodiscard]] double memory_left() const { return memory_left_; }
+    /// The listener hears of it when that changes, and when kernels begin or cease to run; null:
+    /// nobody does.
+    void tell_of_memory(MemoryLeftListener* listener) { memory_listener_ = listener; }
 
 private:
     /// Blocks placed at the same time; they run and end together.
@@ -166,6 +170,7 @@ private:
     void reshare();
     void set_speeds(Kernel& kernel, const Supply& supply);
     void schedule_next();
+    void tell_memory_left();
     void complete();
     bool finish_cohorts(Kernel& kernel);
     [[nodiscard]] bool next_wave_takes_the_same_slots(const Kernel& kernel) const;
@@ -197,7 +202,9 @@ private:
     std::vector<KernelDemand> offers_;
     double completion_ = 0;  ///< ps that a completion currently takes
     KernelDraw drawn_;
-    DrawListener* draw_listener_ = nullptr;
+    double memory_left_ = 1;
+    bool kernels_run_ = false;
+    MemoryLeftListener* memory_listener_ = nullptr;
     Time drawn_until_;  ///< drawn_.bytes are accounted for up to here
 };
 

@@ -75,6 +75,15 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(told_)));
 }
 
+void MemorySystem::stream(double bytes_per_second) {
+    if (bytes_per_second == streamed_)
+        return;
+    settle();
+    streamed_ = bytes_per_second;
+    if (streamed_ > 0 && !ticking_ && kernels_ > 0)
+        open_window(static_cast<double>(scheduler_.now().count()));
+}
+
 void MemorySystem::open_window(double now) {
     ticking_ = true;
     arrived_ = 0;  // bytes before, when no kernel ran, are no demand of this window
@@ -91,7 +100,8 @@ void MemorySystem::settle() {
     const auto now = static_cast<double>(scheduler_.now().count());
     const double backlog = std::max(0.0, free_at_ - now);
     const double waiting = backlog / ps_per_byte_;
-    const double served = std::max(0.0, waiting_ + static_cast<double>(arrived_) - waiting);
+    const double served = std::max(0.0, waiting_ + static_cast<double>(arrived_) - waiting) +
+                          streamed_ * (now - settled_) * 1e-12;
     if (kernels_ > 0)
         lent_ += served - std::min(packet_demand_, packet_rate_) * (now - settled_) * 1e-12;
     statistics_.packet_hbm_bytes +=
@@ -99,7 +109,7 @@ void MemorySystem::settle() {
     statistics_.packet_backlog_peak =
         std::max(statistics_.packet_backlog_peak, Time(static_cast<std::uint64_t>(backlog)));
     served_ += served;
-    quiet_ = quiet_ && arrived_ == 0;
+    quiet_ = quiet_ && arrived_ == 0 && streamed_ == 0;
     arrived_ = 0;
     waiting_ = waiting;
     settled_ = now;
@@ -135,7 +145,7 @@ void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<Kern
     kernels_ = static_cast<std::uint32_t>(demands.size());
     // Queued bytes count as demand.
     const auto now = static_cast<double>(scheduler_.now().count());
-    if (!ticking_ && kernels_ > 0 && free_at_ > now)
+    if (!ticking_ && kernels_ > 0 && (free_at_ > now || streamed_ > 0))
         open_window(now);
     offers.resize(demands.size());
     const double packets = contention_.hbm ? packet_demand_ : 0.0;
@@ -160,6 +170,14 @@ void MemorySystem::share(std::span<const KernelDemand> demands, std::vector<Kern
 void MemorySystem::set_kernel_use(const KernelDemand& use) {
     use_ = use;
     update_rate();
+}
+
+double MemorySystem::packet_bandwidth() const {
+    return std::min(hbm_bandwidth_ / packet_miss_share(), l2_bandwidth_);
+}
+
+double MemorySystem::left_to_packets() const {
+    return packet_rate_ / packet_bandwidth();
 }
 
 double MemorySystem::packet_load() const {

@@ -85,6 +85,10 @@ public:
     /// packets; this time is final.
     Time access(std::uint64_t read, std::uint64_t written);
 
+    /// From now on something that is not simulated packet by packet moves so many bytes per second
+    /// as such packets would; 0: nothing. Their statistics are its own.
+    void stream(double bytes_per_second);
+
     /// Address that access() touches.
     [[nodiscard]] const void* touched() const { return &free_at_; }
 
@@ -95,6 +99,10 @@ public:
     /// share.
     void set_kernel_use(const KernelDemand& use);
 
+    /// Bytes per second at which packets are served without kernels.
+    [[nodiscard]] double packet_bandwidth() const;
+    /// Share of it that kernels leave to them; 0 to 1.
+    [[nodiscard]] double left_to_packets() const;
     /// L2 traffic of communication and copies, as far as the kernels' shares account for it,
     /// relative to the HBM's bandwidth; 0 to 1.
     [[nodiscard]] double packet_load() const;
@@ -145,11 +153,12 @@ private:
     KernelDemand use_;
     double packet_rate_ = 0;    ///< L2 bytes per second at which packets are served
     double packet_demand_ = 0;  ///< L2 bytes per second that the kernels' shares leave to packets
-    double lent_ = 0;     ///< L2 bytes that packets were served and kernels still have to leave
-    double settled_ = 0;  ///< ps: accounts are up to date to here
-    double waiting_ = 0;  ///< L2 bytes in the queue at that time
-    double served_ = 0;   ///< L2 bytes in this window
-    bool quiet_ = true;   ///< nothing has arrived in this window
+    double lent_ = 0;      ///< L2 bytes that packets were served and kernels still have to leave
+    double settled_ = 0;   ///< ps: accounts are up to date to here
+    double waiting_ = 0;   ///< L2 bytes in the queue at that time
+    double served_ = 0;    ///< L2 bytes in this window
+    double streamed_ = 0;  ///< L2 bytes per second that come without packets
+    bool quiet_ = true;    ///< nothing has arrived in this window
 };
 
 }  // namespace switchfold

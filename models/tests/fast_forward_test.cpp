@@ -42,7 +42,7 @@ Outcome run_once(const Case& c, bool jumps, const Disturb& disturb = {}) {
     TestMachine machine(c.topology, TestMachine::params(), c.policy);
     LinkBytes bytes(machine.fabric);
     if (jumps)
-        machine.engine->allow_shortcuts(bytes, true);
+        machine.engine->allow_shortcuts(bytes, Recall::kBesideKernels);
     WorldClock clock(machine.simulation.scheduler());
     Once once;
     if (disturb)
@@ -250,7 +250,7 @@ TEST(FastForward, FunctionalModeLeavesNothingOut) {
     policy.algorithm = Algorithm::kRing;
     TestMachine machine(TestMachine::hgx(2).build(), TestMachine::params(), policy, 7);
     LinkBytes bytes(machine.fabric);
-    machine.engine->allow_shortcuts(bytes, true);
+    machine.engine->allow_shortcuts(bytes, Recall::kBesideKernels);
     CollectiveOperation operation;
     operation.bytes = Bytes(64 * kMiB);
     machine.run(operation);
@@ -383,7 +383,7 @@ Beside run_beside(const Case& c, const std::vector<Group>& groups, bool jumps) {
         c.topology, TestMachine::params(), CollectivePolicies(c.policy), 0, {}, 0, groups);
     LinkBytes bytes(machine.fabric);
     if (jumps)
-        machine.engine->allow_shortcuts(bytes, true);
+        machine.engine->allow_shortcuts(bytes, Recall::kBesideKernels);
     const WorldClock clock(machine.simulation.scheduler());
     const auto records = machine.run_others(c.operation);
     EXPECT_EQ(records.size(), groups.size());
@@ -427,7 +427,7 @@ TEST(FastForward, GroupsThatDoOtherThingsBesideEachOtherDoNotJump) {
         TestMachine::cluster(2, 8), TestMachine::params(), CollectivePolicies(policy), 0, {}, 0,
         groups_of(2, 8, false));
     LinkBytes bytes(machine.fabric);
-    machine.engine->allow_shortcuts(bytes, true);
+    machine.engine->allow_shortcuts(bytes, Recall::kBesideKernels);
     struct Nobody final : CollectiveListener {
         void on_collective_end(std::uint32_t) override {}
     };

@@ -48,6 +48,26 @@ struct Traffic : EventHandler {
     }
 };
 
+TEST(MemorySystem, WhatIsStreamedTakesAsMuchAsSuchPackets) {
+    Traffic traffic;
+    const double rate = static_cast<double>(1U << 20U) / 1e-6;
+    traffic.set_kernels(1);
+    traffic.memory.stream(rate);
+    traffic.simulation.scheduler().at(microseconds(10), traffic, Traffic::kAsk);
+    traffic.simulation.scheduler().at(microseconds(11), traffic, Traffic::kKernelEnds);
+    struct Stop : EventHandler {
+        explicit Stop(MemorySystem& of) : memory(of) {}
+        void on_event(std::uint64_t) override { memory.stream(0); }
+        MemorySystem& memory;
+    } stop{traffic.memory};
+    traffic.simulation.scheduler().at(microseconds(20), stop, 0);
+    traffic.simulation.run();
+    EXPECT_NEAR(traffic.share, 1.0 - rate / traffic.memory.hbm_bandwidth(), 0.01);
+    EXPECT_DOUBLE_EQ(traffic.offered(), 1.0);
+    EXPECT_EQ(traffic.memory.statistics().packet_bytes, 0U);
+    EXPECT_LT(traffic.simulation.scheduler().now(), microseconds(25)) << "its windows end";
+}
+
 TEST(MemorySystem, AKernelBesidePacketsGetsWhatTheyLeave) {
     Traffic traffic;
     traffic.packets_until = microseconds(20);

@@ -105,7 +105,7 @@ TEST_P(EveryCollective, EndsOfARankAlone) {
     TestMachine machine(
         build_topology(TestMachine::hgx(4)), TestMachine::params(), ring_policy(), 0, {2});
     TrafficOfNobody counts;
-    machine.engine->allow_shortcuts(counts, true);
+    machine.engine->allow_shortcuts(counts, Recall::kBesideKernels);
     CollectiveOperation operation;
     operation.kind = GetParam();
     operation.bytes = kibibytes(256);

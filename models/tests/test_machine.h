@@ -69,19 +69,22 @@ struct IdealPort final : RankPort, EventHandler {
         first->on_resident(rank);
     }
     [[nodiscard]] Draw kernel_draw() const override { return {draw_rate, 0}; }
-    void tell_of_draws(DrawListener* listener) override { draw_listener = listener; }
-    /// A kernel begins (bytes per second) or ends (0) to draw from the memory.
+    [[nodiscard]] double memory_left() const override { return left; }
+    void tell_of_memory(MemoryLeftListener* listener) override { memory_listener = listener; }
+    /// A kernel begins (bytes per second) or ends (0) to draw from the memory, and leaves half.
     void draw(double rate) {
         draw_rate = rate;
-        if (rate > 0 && draw_listener != nullptr)
-            draw_listener->on_kernel_draws();
+        left = rate > 0 ? 0.5 : 1;
+        if (memory_listener != nullptr)
+            memory_listener->on_memory_left();
     }
     static constexpr std::uint64_t kSum = 1ULL << 62U;
     double bytes_per_second = 0;  ///< of the memory; 0: it takes no time
     Time free_at;
     Time links_free;
     double draw_rate = 0;
-    DrawListener* draw_listener = nullptr;
+    double left = 1;
+    MemoryLeftListener* memory_listener = nullptr;
     std::uint32_t rank;
     Scheduler& scheduler;
     std::vector<ResidentListener*> waiting;

@@ -294,7 +294,7 @@ TEST(UnevenExchange, AnotherIsNotTakenForIt) {
         TestMachine::hgx(4).build(), TestMachine::params(), CollectivePolicy(ring_policy()));
     machine.engine->set_exchanges({few, many});
     LinkBytes counts(machine.fabric);
-    machine.engine->allow_shortcuts(counts, true);
+    machine.engine->allow_shortcuts(counts, Recall::kBesideKernels);
     Start start(machine);
     Scheduler& scheduler = machine.simulation.scheduler();
     std::uint64_t bytes = 0;

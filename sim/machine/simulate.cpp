@@ -11,6 +11,7 @@
 #include "sim/machine/load_recorder.h"
 #include "sim/machine/longest_time.h"
 #include "sim/machine/machine.h"
+#include "sim/machine/recalls.h"
 #include "sim/machine/system_queries.h"
 #include "sim/machine/watchdog.h"
 
@@ -244,11 +245,12 @@ Outcome simulate(
     if (options.peers_together)
         machine.collectives().ignore_late_peers();
     MachineCounts counts(machine);
-    if (options.fidelity != Fidelity::kExact && repeats_itself(system))
+    if (options.fidelity != Fidelity::kExact && repeats_itself(system)) {
         // A recalled collective's traffic would come to the timeline's counters at its end.
-        machine.collectives().allow_shortcuts(
-            counts, system.faults.empty() && !options.counters,
-            options.fidelity == Fidelity::kFast);
+        const Recall recall =
+            !system.faults.empty() || options.counters ? Recall::kNever : may_recall(graph);
+        machine.collectives().allow_shortcuts(counts, recall, options.fidelity == Fidelity::kFast);
+    }
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {

@@ -101,6 +101,11 @@ TEST(FoldedPlan, TakesWhatManyBlocksTakeFromThePaceOfSome) {
         const ExperimentResult result = run(R"("../systems/hgx_h100.json")", deep, plan, kRings);
         EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.005)
             << plan;
+        EXPECT_TRUE(std::ranges::any_of(
+            result.scenarios[1].workload.value_or(result.workload).notes, [](const auto& note) {
+                return note.find("of many equal blocks of a pass 10 are run") != std::string::npos;
+            }))
+            << plan;
     }
 }
 

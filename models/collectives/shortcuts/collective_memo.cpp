@@ -4,6 +4,7 @@
 #include "models/collectives/running_collective.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace switchfold {
@@ -11,105 +12,188 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kMostCaution = 1U << 20U;
-
+// Beside kernels, whose ends bring members to a collective at different distances.
+constexpr std::size_t kMostRuns = 4;
+// How often what the memories have moved is looked at in a recording.
+constexpr Time kSampled = microseconds(1);
 }  // namespace
 
 void CollectiveMemo::listen(const Ports& ports) {
     for (RankPort* port : ports_)
-        port->tell_of_draws(nullptr);
+        port->tell_of_memory(nullptr);
     ports_ = ports;
-    DrawListener& self = *this;
+    MemoryLeftListener& self = *this;
     for (RankPort* port : ports_)
-        port->tell_of_draws(&self);
+        port->tell_of_memory(&self);
 }
 
-bool CollectiveMemo::undisturbed(const Ports& ports) const {
-    return alone_() && std::none_of(ports.begin(), ports.end(), [](const RankPort* port) {
-               return port->kernel_draw().rate > 0;
-           });
+void CollectiveMemo::begins(const MemberListener& of) {
+    prelude_ = {&of, counts_.all()};
 }
 
 bool CollectiveMemo::recall(
     const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
     MemberListener& members, MemoListener& listener) {
-    if (passing_ || watched_ != nullptr || !undisturbed(ports))
+    if (passing_ || watched_ != nullptr || !alone_() || (!beside_kernels_ && least_left(ports) < 1))
         return false;
-    const auto found = past_.find(key);
-    if (found == past_.end() || !found->second.suits(joining)) {
-        record(key, joining, ports, members);
+    listen(ports);
+    const auto example = past_.find(key);
+    const RecordedCollective* run =
+        example == past_.end() ? nullptr : example->second.suiting(joining, least_left(ports_));
+    const Time now = scheduler_.now();
+    if (run == nullptr) {
+        record(key, joining, now + listener.before_work(), members);
         return false;
     }
-    const RecordedCollective& run = found->second;
-    passing_ = {key, run, scheduler_.now(), 0, &members, &listener};
+    RecordedCollective its = example->second.as_joined(*run, joining);
+    const double pace = example->second.pace_at(least_left(ports_), its);
+    passing_ = {key, Passage(std::move(its), pace, now),   &members, &listener, {},
+                {},  std::vector<bool>(ports.size(), true)};
     may_be_disturbed_ = true;
     ++generation_;
-    listen(ports);
-    post(Tag::kTold, passing_->joined + run.told.front().at);
+    post_next();
+    change_pace();
     return true;
 }
 
 void CollectiveMemo::record(
-    CollectiveKey key, const RecordedCollective::Joining& joining, const Ports& ports,
+    CollectiveKey key, const RecordedCollective::Joining& joining, Time begins,
     const MemberListener& of) {
-    Recording recording{std::move(key), world(scheduler_.now()), counts_.all(), {}};
-    recording.run.joining = joining;
-    recordings_[&of] = std::move(recording);
+    const bool knows_prelude = prelude_ && prelude_->of == &of;
+    recordings_.insert_or_assign(
+        &of, CollectiveRecording(
+                 std::move(key), joining, begins, ports_, scheduler_, counts_.all(),
+                 knows_prelude ? std::move(prelude_->counts) : std::vector<double>()));
+    prelude_.reset();
     watched_ = &of;
-    listen(ports);
+    ++sampled_;
+    post(Tag::kSample, begins);
 }
 
 void CollectiveMemo::post(Tag tag, Time at) {
-    scheduler_.at(at, *this, generation_ << 1U | static_cast<std::uint64_t>(tag));
+    const std::uint64_t generation = of(tag);
+    scheduler_.at(at, *this, generation << 3U | static_cast<std::uint64_t>(tag));
+}
+
+void CollectiveMemo::post_next() {
+    ++told_;
+    post(Tag::kTold, std::max(scheduler_.now(), passing_->passage.next_at()));
 }
 
 void CollectiveMemo::on_event(std::uint64_t tag) {
-    if (!passing_ || tag >> 1U != generation_)
+    const auto what = static_cast<Tag>(tag & 7U);
+    if (tag >> 3U != of(what))
         return;
-    if (static_cast<Tag>(tag & 1U) == Tag::kTold)
+    if (what == Tag::kSample) {
+        if (watched_ == nullptr)
+            return;
+        recordings_.at(watched_).sample(ports_);
+        return post(Tag::kSample, scheduler_.now() + kSampled);
+    }
+    if (!passing_)
+        return;
+    if (what == Tag::kTold)
         tell();
+    else if (what == Tag::kPace)
+        change_pace();
+    else if (what == Tag::kFlow)
+        stream();
     else if (may_be_disturbed_)
         give_way();
+}
+
+void CollectiveMemo::on_memory_left() {
+    if (!beside_kernels_ && least_left(ports_) < 1)
+        return disturb();
+    // Whoever draws is in the middle of an event.
+    if (passing_)
+        return post(Tag::kPace, scheduler_.now());
+    recordings_.at(watched_).change_left(ports_);
+}
+
+void CollectiveMemo::count_guessed() {
+    Passing& passing = *passing_;
+    const Time now = scheduler_.now();
+    if (passing.guessed_since)
+        passing.guessed_for += now - *passing.guessed_since;
+    passing.guessed_since.reset();
+    if (!past_.at(passing.key).knows(least_left(ports_), passing.passage.run()))
+        passing.guessed_since = now;
+}
+
+void CollectiveMemo::change_pace() {
+    Passing& passing = *passing_;
+    count_guessed();
+    const double pace = past_.at(passing.key).pace_at(least_left(ports_), passing.passage.run());
+    if (pace != passing.passage.pace()) {
+        passing.passage.go_on(pace, scheduler_.now());
+        post_next();
+    }
+    stream();
+}
+
+void CollectiveMemo::stream() {
+    Passing& passing = *passing_;
+    const bool matters = std::any_of(
+        ports_.begin(), ports_.end(), [](const RankPort* port) { return port->kernels_run(); });
+    const RecordedCollective& run = passing.passage.run();
+    const double all = std::accumulate(run.accessed.begin(), run.accessed.end(), 0.0);
+    const double flow = matters ? passing.passage.flow(scheduler_.now()) : 0;
+    for (std::size_t position = 0; position < ports_.size(); ++position)
+        ports_[position]->stream(
+            flow > 0 && passing.moves[position] ? run.accessed[position] / all * flow : 0);
+    ++flows_;
+    if (const std::optional<Time> next = passing.passage.flow_changes(); matters && next)
+        post(Tag::kFlow, *next);
+}
+
+void CollectiveMemo::stop_streams() {
+    for (RankPort* port : ports_)
+        port->stream(0);
 }
 
 void CollectiveMemo::tell() {
     Passing& passing = *passing_;
     const Time now = scheduler_.now();
-    const auto& told = passing.run.told;
     telling_ = true;
-    while (passing.next < told.size() && passing.joined + told[passing.next].at <= now) {
-        const RecordedCollective::Told& t = told[passing.next++];
+    while (!passing.passage.over() && passing.passage.next_at() <= now) {
+        const RecordedCollective::Told t = passing.passage.next();
+        passing.passage.tell(now);
         if (t.left > 0) {
             passing.members->on_round_done(t.position, t.left, t.all, now);
             continue;
         }
-        if (may_be_disturbed_)
-            listen({});
         may_be_disturbed_ = false;
+        passing.moves[t.position] = false;
+        ports_[t.position]->stream(0);
         passing.members->on_member_done(t.position, now);
     }
     telling_ = false;
-    if (passing.next < told.size())
-        return post(Tag::kTold, passing.joined + told[passing.next].at);
-    counts_.add(passing.run.traffic, 1);
-    recalled_ += told.back().at;
+    if (!passing.passage.over())
+        return post_next();
+    counts_.add(passing.passage.run().traffic, 1);
+    recalled_ += now - passing.passage.joined();
+    count_guessed();
+    if (passing.guessed_for > passing.passage.run().ignored())
+        past_.at(passing.key).ask();
+    listen({});
     passing_.reset();
 }
 
 void CollectiveMemo::give_way() {
     const Passing passing = std::move(*passing_);
     passing_.reset();
+    stop_streams();
     listen({});
-    past_.erase(passing.key);
+    past_.at(passing.key).forget();
     Caution& caution = caution_[passing.key];
     caution.left = caution.next;
     caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
-    const Time passed = scheduler_.now() - passing.joined;
-    // Whoever joined last has not moved anything until then, and so nobody much.
-    const Time before = std::min(passed, passing.listener->before_work());
-    const double share =
-        to_seconds(passed - before) / to_seconds(passing.run.first_done() - before);
-    counts_.add(passing.run.traffic, share);
-    recalled_ += passed;
+    const Time now = scheduler_.now();
+    // Whoever joined last has not moved anything before it begins, and so nobody much.
+    const double share = passing.passage.done(now);
+    counts_.add(passing.passage.run().traffic, share);
+    recalled_ += now - passing.passage.joined();
     passing.listener->on_disturbed(1 - share);
 }
 
@@ -119,9 +203,10 @@ void CollectiveMemo::told(
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
         return;
-    Recording& recording = found->second;
-    recording.run.told.push_back({world(end) - recording.joined, position, left, all});
+    CollectiveRecording& recording = found->second;
+    recording.told(position, left, all, end);
     if (left == 0 && watched_ == &of) {
+        recording.first_done(ports_);
         watched_ = nullptr;
         listen({});
     }
@@ -131,27 +216,24 @@ void CollectiveMemo::ended(const MemberListener& of) {
     const auto found = recordings_.find(&of);
     if (found == recordings_.end())
         return;
-    Recording recording = std::move(found->second);
+    CollectiveRecording recording = std::move(found->second);
     recordings_.erase(found);
-    RecordedCollective::Joining& joining = recording.run.joining;
-    if (joining.late && joining.spread <= recording.run.ignored()) {
-        joining.late = false;
-        recording.key = with_late(std::move(recording.key), kNobodyLate);
-    }
-    if (const auto caution = caution_.find(recording.key);
+    recording.end(counts_.all());
+    if (const auto caution = caution_.find(recording.key());
         caution != caution_.end() && caution->second.left > 0) {
         --caution->second.left;
         return;
     }
-    recording.run.traffic = beyond(counts_.all(), recording.begun);
-    std::stable_sort(
-        recording.run.told.begin(), recording.run.told.end(),
-        [](const auto& a, const auto& b) { return a.at < b.at; });
-    if (recording.run.suits(recording.run.joining))
-        past_.try_emplace(std::move(recording.key), std::move(recording.run));
+    const PaceBesideKernels pace = recording.pace();
+    // What passes now counts its work as it was counted when it began.
+    const bool passes_now = passing_ && passing_->key == recording.key();
+    if (!passes_now && (!recording.run().beside_kernels() || !pace.nothing()))
+        past_.try_emplace(recording.key(), beside_kernels_ ? kMostRuns : 1)
+            .first->second.learn(std::move(recording.run()), pace);
 }
 
 void CollectiveMemo::disturb() {
+    prelude_.reset();
     if (watched_ != nullptr) {
         recordings_.erase(watched_);
         watched_ = nullptr;

@@ -4,7 +4,10 @@
 #include "core/kernel/scheduler.h"
 #include "core/units.h"
 #include "models/collectives/rank_port.h"
+#include "models/collectives/shortcuts/collective_example.h"
 #include "models/collectives/shortcuts/collective_key.h"
+#include "models/collectives/shortcuts/collective_recording.h"
+#include "models/collectives/shortcuts/passage.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/probe.h"
@@ -21,6 +24,13 @@ namespace switchfold {
 
 class MemberListener;
 
+/// Which collectives may pass as an earlier one did.
+enum class Recall : std::uint8_t {
+    kNever,
+    kAlone,          ///< while no kernel draws from a member's memory
+    kBesideKernels,  ///< those too beside which kernels draw
+};
+
 class MemoListener {
 public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
@@ -34,23 +44,31 @@ protected:
 };
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
-/// the machine, beside kernels that do not draw from memory. What disturbs a recalled one before
-/// its first member is done ends that: it moves the rest of its data, and has to fill its pipeline
-/// for that. Those like it are then simulated until one, later two, four and so on were
-/// undisturbed. So is one whose members join at other distances than the example's.
-class CollectiveMemo final : public Probe, private EventHandler, private DrawListener {
+/// the machine but for kernels. Beside these it has the pace that such collectives had beside
+/// kernels that left as much of the memory's bandwidth, and asks the memories for as much as they
+/// did. After one whose pace had to be guessed for long the next is simulated. What else disturbs a
+/// recalled one before its first member is done ends that: it moves the rest of its data, and has
+/// to fill its pipeline for that. Those like it are then simulated until one, later two, four and
+/// so on were undisturbed. So is one whose members join at other distances than the example's.
+class CollectiveMemo final : public Probe, private EventHandler, private MemoryLeftListener {
 public:
-    using Ports = std::vector<RankPort*>;
     /// `alone`: whether the only collective under way has all its members, and no host copy is.
-    CollectiveMemo(Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone) :
-        scheduler_(scheduler), counts_(counts), alone_(std::move(alone)) {}
+    CollectiveMemo(
+        Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone,
+        bool beside_kernels) :
+        scheduler_(scheduler),
+        counts_(counts),
+        alone_(std::move(alone)),
+        beside_kernels_(beside_kernels) {}
 
-    [[nodiscard]] bool knows(const CollectiveKey& key) const { return past_.contains(key); }
+    [[nodiscard]] bool knows(const CollectiveKey& key) const { return patience(key) > Time(); }
     /// How long a member of such a collective may wait for the others without a difference.
     [[nodiscard]] Time patience(const CollectiveKey& key) const {
         const auto found = past_.find(key);
-        return found == past_.end() ? Time() : found->second.ignored();
+        return found == past_.end() ? Time() : found->second.patience();
     }
+    /// The first member joins, and nothing else is under way.
+    void begins(const MemberListener& of);
     /// All members have joined. \returns whether the collective passes as before; both listeners
     /// then hear of it. Else it may become an example.
     bool recall(
@@ -76,57 +94,79 @@ public:
     [[nodiscard]] Time recalled() const { return recalled_; }
 
 private:
-    /// A collective that may become an example.
-    struct Recording {
-        CollectiveKey key;
-        Time joined;                ///< its last member
-        std::vector<double> begun;  ///< counts at that time
-        RecordedCollective run;
+    /// One of which some members have joined, and nothing else has moved data since.
+    struct Prelude {
+        const MemberListener* of = nullptr;
+        std::vector<double> counts;  ///< before it
     };
     /// A recalled collective.
     struct Passing {
         CollectiveKey key;
-        RecordedCollective run;
-        Time joined;
-        std::size_t next = 0;  ///< of what its members are told
+        Passage passage;
         MemberListener* members = nullptr;
         MemoListener* listener = nullptr;
+        Time guessed_for;  ///< so long its pace was a guess
+        std::optional<Time> guessed_since;
+        std::vector<bool> moves;  ///< by position: it has not ended
     };
-    /// A recording includes what its collective jumps over.
-    [[nodiscard]] Time world(Time time) const { return time + scheduler_.skipped(); }
-    enum class Tag : std::uint8_t { kTold, kDisturbed };
+    enum class Tag : std::uint8_t { kTold, kDisturbed, kPace, kFlow, kSample };
     void on_event(std::uint64_t tag) override;
-    void on_kernel_draws() override { disturb(); }
+    void on_memory_left() override;
     /// Something else begins to move data.
     void disturb();
     void ended(const MemberListener& of);
+    /// The number of what an event of this kind belongs to.
+    [[nodiscard]] std::uint64_t of(Tag tag) const {
+        switch (tag) {
+        case Tag::kTold:
+            return told_;
+        case Tag::kFlow:
+            return flows_;
+        case Tag::kSample:
+            return sampled_;
+        default:
+            return generation_;
+        }
+    }
     void post(Tag tag, Time at);
+    void post_next();
     void tell();
     void give_way();
+    /// Goes on at the pace beside what kernels draw now.
+    void change_pace();
+    /// How long it went at a guessed pace is up to date.
+    void count_guessed();
+    /// The memories of members that move data move as much now as they did, if kernels run.
+    void stream();
+    void stop_streams();
     void record(
-        CollectiveKey key, const RecordedCollective::Joining& joining, const Ports& ports,
+        CollectiveKey key, const RecordedCollective::Joining& joining, Time begins,
         const MemberListener& of);
-    /// Hears of kernels that begin to draw from these; of none if there are none.
+    /// Hears of what kernels draw from these; of nothing if there are none.
     void listen(const Ports& ports);
-    [[nodiscard]] bool undisturbed(const Ports& ports) const;
 
     Scheduler& scheduler_;
     TrafficCounts& counts_;
     std::function<bool()> alone_;
-    std::map<CollectiveKey, RecordedCollective> past_;
+    bool beside_kernels_;  ///< else these disturb it
+    std::map<CollectiveKey, CollectiveExample> past_;
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;
         std::uint32_t next = 0;  ///< after the next such disturbance
     };
     std::map<CollectiveKey, Caution> caution_;
-    std::map<const MemberListener*, Recording> recordings_;
+    std::map<const MemberListener*, CollectiveRecording> recordings_;
     const MemberListener* watched_ = nullptr;  ///< the recording that anything would spoil now
+    std::optional<Prelude> prelude_;
     std::optional<Passing> passing_;
     bool may_be_disturbed_ = false;  ///< none of its members is done
     bool telling_ = false;           ///< calls its members now
     std::uint64_t generation_ = 0;   ///< of passing_, so that events of earlier ones are ignored
-    Ports ports_;                    ///< that tell of kernels
+    std::uint64_t told_ = 0;         ///< the same for what members are told
+    std::uint64_t flows_ = 0;        ///< the same for what their memories move
+    std::uint64_t sampled_ = 0;      ///< the same for recordings
+    Ports ports_;                    ///< of what is recorded or passes
     Time recalled_;
 };
 

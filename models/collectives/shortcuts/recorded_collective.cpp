@@ -2,14 +2,18 @@
 #include "models/collectives/shortcuts/recorded_collective.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 namespace switchfold {
 
 namespace {
 
-// Share of its time.
-constexpr std::uint64_t kIgnored = 200;
+// Shares of its time: members who come at distances so alike pass alike. Beside kernels, which hide
+// it, who come a little further apart pass nearly so, as if all began when the last came.
+constexpr std::uint64_t kAlike = 200;
+constexpr std::uint64_t kMostIgnored = 25;
+constexpr Time kIgnored = microseconds(5);
 
 }  // namespace
 
@@ -19,18 +23,58 @@ Time RecordedCollective::first_done() const {
     return first == told.end() ? Time() : first->at;
 }
 
+double RecordedCollective::first_work() const {
+    const auto first =
+        std::find_if(told.begin(), told.end(), [](const Told& t) { return t.left == 0; });
+    return first == told.end() ? 0 : first->work;
+}
+
+bool RecordedCollective::beside_kernels() const {
+    return std::any_of(legs.begin(), legs.end(), [](const Leg& leg) { return leg.left < 1; });
+}
+
+void RecordedCollective::count_work(const std::function<double(double left)>& pace) {
+    const auto until = [&](Time time) {
+        double work = 0;
+        for (std::size_t i = 0; i < legs.size() && legs[i].from < time; ++i) {
+            const Time end = i + 1 < legs.size() ? std::min(time, legs[i + 1].from) : time;
+            work += pace(legs[i].left) * static_cast<double>((end - legs[i].from).count());
+        }
+        return work;
+    };
+    before_work = until(begins);
+    for (Flow& flow : flows) {
+        flow.work = until(flow.from);
+        const auto leg = std::find_if(
+            legs.rbegin(), legs.rend(), [&](const Leg& one) { return one.from <= flow.from; });
+        flow.each = flow.rate / pace(leg->left) * 1e-12;
+    }
+    const Time first = first_done();
+    for (Told& t : told)
+        t.work = until(std::min(t.at, first));
+}
+
 Time RecordedCollective::ignored() const {
-    return first_done() / kIgnored;
+    const Time first = first_done();
+    if (!beside_kernels())
+        return first / kAlike;
+    return std::max(first / kAlike, std::min(first / kMostIgnored, kIgnored));
+}
+
+Time RecordedCollective::differs(const Joining& other) const {
+    return std::max(joining.spread, other.spread) - std::min(joining.spread, other.spread);
+}
+
+bool RecordedCollective::joined_like(const Joining& other) const {
+    return !joining.late && !other.late && differs(other) <= first_done() / kAlike;
 }
 
 bool RecordedCollective::suits(const Joining& other) const {
     if (joining.late != other.late)
         return false;
-    const Time shorter = std::min(joining.spread, other.spread);
-    const Time longer = std::max(joining.spread, other.spread);
     // Nobody can move more before the last has come than the whole.
     return joining.late ? std::min(joining.alone, other.alone) >= told.back().at
-                        : longer - shorter <= ignored();
+                        : differs(other) <= ignored();
 }
 
 }  // namespace switchfold

@@ -170,6 +170,14 @@ void FoldedStep::find_collectives() {
     }
 }
 
+std::optional<FoldedStep::RunParts> FoldedStep::run_parts() const {
+    if (std::none_of(shorter_.pieces.begin(), shorter_.pieces.end(), [](const Piece& piece) {
+            return piece.further > 0;
+        }))
+        return std::nullopt;
+    return RunParts{kFirstParts + kPacedParts, kPacedParts};
+}
+
 /// Every piece, one after another, with marks that are equal on all ranks.
 FoldedStep::Passes FoldedStep::write_passes(
     const TrainingStep& step, std::uint32_t machine, const Recorder& recorder, bool shorter) {

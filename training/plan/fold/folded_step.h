@@ -5,6 +5,7 @@
 #include "training/plan/step/plan_step.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,6 +64,12 @@ public:
     [[nodiscard]] const Passes& whole() const { return whole_; }
     /// With few of their equal parts where they have many, as a network's blocks are.
     [[nodiscard]] const Passes& shorter() const { return shorter_; }
+    /// How many of such parts are run there; none where no pass has many.
+    struct RunParts {
+        std::uint32_t run = 0;
+        std::uint32_t paced = 0;  ///< the last of these, whose pace the others take
+    };
+    [[nodiscard]] std::optional<RunParts> run_parts() const;
     [[nodiscard]] const std::vector<CollectiveFamily>& collectives() const { return families_; }
     [[nodiscard]] const FoldedGroups& groups() const { return groups_; }
 

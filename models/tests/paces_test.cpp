@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a recalled collective does beside kernels, and when its members end: the parts without a
+// clock.
+#include "models/collectives/shortcuts/carried_offsets.h"
+#include "models/collectives/shortcuts/pace_beside_kernels.h"
+#include "models/collectives/shortcuts/passage.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace switchfold::paces_test {
+namespace {
+
+constexpr double kLong = 1e-3;
+constexpr double kDemanding = 0.9;
+
+TEST(PaceBesideKernels, IsWhatWasMeasuredBesideKernelsThatLeaveAsMuch) {
+    PaceBesideKernels pace;
+    EXPECT_TRUE(pace.nothing());
+    pace.add(1, 2 * kLong, 2 * kLong * 100e9);
+    pace.add(0.6, kLong, kLong * 80e9);
+    EXPECT_FALSE(pace.nothing());
+    EXPECT_DOUBLE_EQ(*pace.at(1, kDemanding), 1);
+    EXPECT_NEAR(*pace.at(0.6, kDemanding), 0.8, 1e-9);
+    EXPECT_NEAR(*pace.at(0.63, kDemanding), 0.815, 1e-9);
+    EXPECT_FALSE(pace.at(0.8, kDemanding)) << "too far from both";
+    EXPECT_FALSE(pace.at(0.4, kDemanding));
+    EXPECT_NEAR(pace.guess(0.8, kDemanding), 0.8 / kDemanding, 1e-9);
+    EXPECT_NEAR(pace.guess(0.45, kDemanding), 0.5, 1e-9) << "what is left, of what it needs";
+}
+
+TEST(PaceBesideKernels, OfOneThatNeedsLittleIsItsOwn) {
+    PaceBesideKernels pace;
+    pace.add(1, kLong, kLong * 100e9);
+    EXPECT_DOUBLE_EQ(*pace.at(0.5, 0.2), 1);
+    EXPECT_FALSE(pace.at(0.5, 0.3));
+}
+
+TEST(PaceBesideKernels, BetweenEqualPacesThereIsNoOther) {
+    PaceBesideKernels pace;
+    pace.add(1, 2 * kLong, 2 * kLong * 100e9);
+    pace.add(0.5, kLong, kLong * 99e9);
+    EXPECT_NEAR(*pace.at(0.75, kDemanding), 0.995, 0.006);
+}
+
+RC_GTEST_PROP(PaceBesideKernels, MoreBandwidthGainsAtMostItsShare, ()) {
+    PaceBesideKernels pace;
+    const auto share = [] { return *rc::gen::inRange(30, 101) / 100.0; };
+    for (int i = *rc::gen::inRange(1, 6); i > 0; --i)
+        pace.add(share(), kLong, kLong * *rc::gen::inRange(10, 200) * 1e9);
+    const double demand = share();
+    const double left = share();
+    const double one = pace.at(left, demand).value_or(pace.guess(left, demand));
+    RC_ASSERT(one > 0);
+    RC_ASSERT(one <= 1 / 0.3 + 1e-9);
+    RC_ASSERT(one >= 0.3 - 1e-9);
+}
+
+RecordedCollective run_of(const std::vector<std::uint64_t>& ends) {
+    RecordedCollective run;
+    for (std::uint32_t i = 0; i < ends.size(); ++i)
+        run.told.push_back({microseconds(ends[i]), 0, i, 0, 0});
+    run.joining.lags.assign(ends.size(), Time());
+    run.begins = microseconds(10);
+    run.accessed.assign(ends.size(), 1e6);
+    return run;
+}
+
+TEST(Passage, GoesAtTheRecordedPaceOrAnother) {
+    RecordedCollective run = run_of({110, 112});
+    run.count_work([](double) { return 1.0; });
+    Passage passage(run, 1, microseconds(1000));
+    EXPECT_EQ(passage.next_at(), microseconds(1110));
+    EXPECT_NEAR(passage.done(microseconds(1060)), 0.5, 1e-9);
+    passage.go_on(0.5, microseconds(1060));
+    EXPECT_NEAR(passage.done(microseconds(1060)), 0.5, 1e-9);
+    EXPECT_EQ(passage.next_at(), microseconds(1160));
+    passage.tell(microseconds(1160));
+    EXPECT_EQ(passage.next_at(), microseconds(1162)) << "as far behind the first as it was";
+    passage.tell(microseconds(1162));
+    EXPECT_TRUE(passage.over());
+}
+
+TEST(Passage, OfOneRecordedBesideKernelsIsFasterWithoutThem) {
+    RecordedCollective run = run_of({110});
+    run.legs = {{Time(), 1}, {microseconds(30), 0.5}};
+    run.flows = {{Time(), 0, 0, 0}, {microseconds(10), 2e9, 0, 0}, {microseconds(30), 1e9, 0, 0}};
+    run.count_work([](double left) { return left < 1 ? 0.5 : 1.0; });
+    EXPECT_DOUBLE_EQ(run.first_work(), 70e6);
+    Passage passage(run, 1, Time());
+    EXPECT_EQ(passage.next_at(), microseconds(70));
+    EXPECT_DOUBLE_EQ(passage.flow(microseconds(5)), 0);
+    EXPECT_EQ(passage.flow_changes(), microseconds(10));
+    EXPECT_NEAR(passage.flow(microseconds(10)), 2e9, 1);
+    EXPECT_NEAR(passage.flow(microseconds(40)), 2e9, 1) << "half of it at half the pace";
+    EXPECT_EQ(passage.flow_changes(), std::nullopt);
+}
+
+TEST(CarriedOffsets, AreLearntFromMembersThatCameApart) {
+    CarriedOffsets ring;
+    CarriedOffsets in_switch;
+    RecordedCollective carried = run_of({96, 98, 100, 93});
+    carried.joining.lags = {microseconds(4), microseconds(2), Time(), microseconds(7)};
+    RecordedCollective at_once = run_of({100, 100, 100, 100});
+    at_once.joining.lags = carried.joining.lags;
+    ring.add(run_of({100, 100, 100, 100}));
+    EXPECT_FALSE(ring.carried()) << "nobody came apart";
+    ring.add(carried);
+    in_switch.add(at_once);
+    EXPECT_TRUE(ring.carried());
+    EXPECT_FALSE(in_switch.carried());
+    // Each takes as long as before, whoever comes first.
+    const std::vector<Time> lags{Time(), microseconds(3), microseconds(1), Time()};
+    const RecordedCollective moved = ring.moved(carried, lags);
+    for (const RecordedCollective::Told& told : moved.told)
+        EXPECT_NEAR(to_microseconds(told.at), 100 - to_microseconds(lags[told.position]), 0.01);
+    EXPECT_TRUE(
+        std::is_sorted(moved.told.begin(), moved.told.end(), [](const auto& a, const auto& b) {
+            return a.at < b.at;
+        }));
+}
+
+}  // namespace
+}  // namespace switchfold::paces_test
