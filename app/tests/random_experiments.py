@@ -243,10 +243,15 @@ def mended(experiment, stderr, sampler, systems):
     return experiment
 
 
+def patience(limit):
+    """Seconds that a whole run may take: the limit is that of one simulation, and causes need a dozen."""
+    return 15 * limit + 30
+
+
 def verdict(done, limit):
     """What is wrong with how a run ended, or None."""
     if done is None:
-        return f"did not end within {limit} s"
+        return f"did not end within {patience(limit)} s"
     if done.returncode == 0:
         return None
     lines = [line for line in done.stderr.splitlines() if line]
@@ -262,7 +267,7 @@ def run(program, experiment, file, limit):
     command = "plan" if "planner" in experiment else "run"
     try:
         return subprocess.run([program, command, file, "--jobs", "1"], capture_output=True, text=True, check=False,
-                              timeout=3 * limit + 30)
+                              timeout=patience(limit))
     except subprocess.TimeoutExpired:
         return None
 
