@@ -101,6 +101,9 @@ void for_each_unit(Machine& machine, const Visit& visit) {
 
 TrafficStatistics statistics_of(Machine& machine) {
     TrafficStatistics all;
+    all.links.reserve(machine.fabric().links().size());
+    all.switches.reserve(machine.fabric().switches().size());
+    all.memory.reserve(machine.ranks());
     for (const auto& link : machine.fabric().links())
         all.links.push_back(link->statistics());
     for (const auto& node : machine.fabric().switches())

@@ -143,6 +143,15 @@ public:
         why_ = watchdog_.check(state);
         return why_.empty();
     }
+    /// Whether it is a while since progress was told: counting it takes long on many ranks.
+    bool is_time_to_tell() {
+        constexpr auto kOften = std::chrono::milliseconds(20);
+        const auto now = std::chrono::steady_clock::now();
+        if (now - told_ < kOften)
+            return false;
+        told_ = now;
+        return true;
+    }
     /// Why the run was aborted; empty if it was not.
     [[nodiscard]] const std::string& why() const { return why_; }
 
@@ -151,6 +160,7 @@ private:
     Machine& machine_;
     const Replays& replays_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point told_ = begin_;
     std::string why_;
 };
 
@@ -254,6 +264,8 @@ Outcome simulate(
     Replays replays;
     std::size_t operations = 0;
     for (const std::uint32_t rank : simulated) {
+        if (graph.ranks[rank]->operations.empty())
+            continue;
         replays.add(
             fmt::format("replay{}", rank).c_str(), rank, graph.ranks[rank], machine.gpu(rank),
             machine.copies(rank), machine.collectives(), simulation.scheduler());
@@ -285,7 +297,7 @@ Outcome simulate(
             probe->on_slice(now);
         if (!guard.goes_on(now, events))
             return false;
-        if (options.progress)
+        if (options.progress && guard.is_time_to_tell())
             options.progress(
                 static_cast<double>(guard.ended()) /
                     static_cast<double>(std::max<std::size_t>(1, operations)),
@@ -301,9 +313,9 @@ Outcome simulate(
         machine.fabric().values().live() == 0, "numbers are left in the fabric after the run");
     std::uint64_t last = 0;
     outcome.times.resize(whole.ranks.size());
-    for (std::size_t i = 0; i < replays.size(); ++i) {
-        outcome.times[simulated[i]] = replays[i].times();
-        for (const OperationTimes& t : replays[i].times())
+    for (const auto& replay : replays) {
+        outcome.times[replay->rank()] = replay->times();
+        for (const OperationTimes& t : replay->times())
             last = std::max(last, t.end.count());
     }
     for (std::size_t rank = 0; fold && rank < whole.ranks.size(); ++rank)

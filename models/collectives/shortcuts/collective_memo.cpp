@@ -28,6 +28,8 @@ void CollectiveMemo::listen(const Ports& ports) {
 }
 
 void CollectiveMemo::begins(const MemberListener& of) {
+    if (!beside_kernels_)
+        return;
     prelude_ = {&of, counts_.all()};
 }
 
