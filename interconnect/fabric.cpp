@@ -40,6 +40,8 @@ Fabric::Fabric(const sc_core::sc_module_name& name, Topology topology, Scheduler
     for (std::uint32_t i = 0; i < topology_.edges.size(); ++i) {
         const TopologyEdge& edge = topology_.edges[i];
         const std::shared_ptr<LinkKind> kind = kind_of(edge);
+        smallest_buffer_ = std::min(
+            smallest_buffer_, topology_.links[edge.link_class].buffer_per_lane * edge.lanes);
         for (const bool back : {false, true}) {
             const std::uint32_t hop = back ? hop_from_b(i) : hop_from_a(i);
             links_.push_back(std::make_unique<Link>(topology_.link_name(hop).c_str(), kind, hop));
@@ -240,13 +242,6 @@ void Fabric::fail_reductions(const std::string& node) {
 void Fabric::set_reduction_policy(const std::shared_ptr<const ReductionPolicy>& policy) {
     for (const auto& node : switches_)
         node->set_reduction_policy(policy);
-}
-
-Bytes Fabric::smallest_buffer() const {
-    Bytes least(UINT64_MAX);
-    for (const TopologyEdge& edge : topology_.edges)
-        least = std::min(least, topology_.links[edge.link_class].buffer_per_lane * edge.lanes);
-    return least;
 }
 
 std::uint32_t Fabric::add_client(PacketClient& client) {

@@ -145,7 +145,7 @@ public:
     [[nodiscard]] Bytes reduction_line(const ReductionGroup& group) const;
 
     /// Input buffer of the narrowest link.
-    [[nodiscard]] Bytes smallest_buffer() const;
+    [[nodiscard]] Bytes smallest_buffer() const { return smallest_buffer_; }
 
     /// Takes a cable out of service. Packets already on it arrive; connections switch to other
     /// routes.
@@ -241,6 +241,7 @@ private:
     FabricListener* listener_ = nullptr;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::shared_ptr<LinkKind>>
         link_kinds_;  ///< by class and lanes
+    Bytes smallest_buffer_{UINT64_MAX};
     std::vector<std::unique_ptr<Link>> links_;
     std::vector<std::unique_ptr<Switch>> switches_;
     std::unique_ptr<Congestion> congestion_;

@@ -26,7 +26,8 @@ std::size_t bins_for(std::size_t links) {
 }  // namespace
 
 LoadRecorder::LoadRecorder(
-    Machine& machine, const MachineCounts& counts, const Scheduler& scheduler, std::size_t copies) :
+    Machine& machine, const MachineCounts& counts, const Scheduler& scheduler, std::size_t copies,
+    const std::optional<RankSymmetry>& fold) :
     machine_(machine),
     counts_(counts),
     scheduler_(scheduler),
@@ -34,7 +35,15 @@ LoadRecorder::LoadRecorder(
     links_(machine.fabric().links().size()),
     bytes_(links_ + 1, bins_for(links_), kFirstBin),
     seen_(links_ + 1),
-    left_out_(links_ + 1) {}
+    left_out_(links_ + 1) {
+    for (std::size_t hop = 0; hop < links_; ++hop)
+        if (!fold || fold->image_of_hop[hop] == hop)
+            simulated_.push_back(hop);
+    for (const auto& node : machine_.fabric().switches())
+        for (std::size_t port = 0; port < node->incoming().size(); ++port)
+            if (const ReductionUnit* unit = node->unit(port))
+                units_.push_back(unit);
+}
 
 void LoadRecorder::on_collective_begin(const CollectiveSeen& /*collective*/, Time now) {
     ready_ = now;
@@ -75,7 +84,7 @@ void LoadRecorder::sample(Time now) {
         seen_[row] = simulated;
         left_out_[row] = std::max(beyond, left_out_[row]);
     };
-    for (std::size_t i = 0; i < links_; ++i) {
+    for (const std::size_t i : simulated_) {
         const std::uint64_t carried = links[i]->statistics().wire_bytes;
         if (!all && carried == seen_[i])
             continue;
@@ -91,10 +100,8 @@ void LoadRecorder::sample(Time now) {
 void LoadRecorder::watch(Time now) {
     put("SMs in use", now, machine_.gpu(0).busy_sms());
     std::uint64_t open = 0;
-    for (const auto& node : machine_.fabric().switches())
-        for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (node->unit(port) != nullptr)
-                open += node->unit(port)->entries_used();
+    for (const ReductionUnit* unit : units_)
+        open += unit->entries_used();
     put("reduction entries", now, static_cast<double>(open * copies_));
 }
 

@@ -16,16 +16,18 @@
 namespace switchfold {
 
 class Machine;
+class ReductionUnit;
 
 /// Records how busy links are over time, and what the timeline's counters say of the first rank.
 /// Changes nothing: unlike those counters it lets collectives pass as earlier ones did, and spreads
 /// their bytes over the time that they took.
 class LoadRecorder final : public Probe {
 public:
-    /// `copies`: ranks that a simulated one stands for.
+    /// `copies`: ranks that a simulated one stands for. With a fold, links that it leaves out carry
+    /// nothing.
     LoadRecorder(
         Machine& machine, const MachineCounts& counts, const Scheduler& scheduler,
-        std::size_t copies);
+        std::size_t copies, const std::optional<RankSymmetry>& fold);
     void on_collective_begin(const CollectiveSeen& collective, Time now) override;
     void on_collective_end(const CollectiveSeen& collective, Time now) override;
     void on_slice(Time now) override;
@@ -49,9 +51,11 @@ private:
     const Scheduler& scheduler_;
     std::size_t copies_;
     std::size_t links_;
-    BinnedSums bytes_;                 ///< by hop, then of the first rank's memory
-    std::vector<std::uint64_t> seen_;  ///< of each row, simulated, at the last sample
-    std::vector<double> left_out_;     ///< of each row, not simulated, likewise
+    std::vector<std::size_t> simulated_;       ///< hops
+    std::vector<const ReductionUnit*> units_;  ///< of all switches
+    BinnedSums bytes_;                         ///< by hop, then of the first rank's memory
+    std::vector<std::uint64_t> seen_;          ///< of each row, simulated, at the last sample
+    std::vector<double> left_out_;             ///< of each row, not simulated, likewise
     Time last_;
     Time skipped_;
     Time ready_;  ///< of the last collective that all ranks have joined, or that began

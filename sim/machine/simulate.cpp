@@ -282,7 +282,7 @@ Outcome simulate(
     std::optional<LoadRecorder> recorder;
     if (options.loads) {
         recorder.emplace(
-            machine, counts, simulation.scheduler(), whole.ranks.size() / simulated.size());
+            machine, counts, simulation.scheduler(), whole.ranks.size() / simulated.size(), fold);
         probes.push_back(&*recorder);
     }
     PacketProbes of_packets(probes);
