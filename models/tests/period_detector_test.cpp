@@ -145,7 +145,7 @@ TEST(PeriodDetector, BesideOthersAStretchIsLonger) {
     ASSERT_TRUE(alone.run(20, 1, steadily));
     Parts parts(1, 64);
     parts.log.add(0);
-    parts.log.expect(Motion::kClose, true);
+    parts.log.expect(Motion::kClose, 0, true);
     EXPECT_FALSE(parts.run(48, 1, steadily));
     const auto found = parts.run(200, 1, steadily);
     ASSERT_TRUE(found);
@@ -179,6 +179,21 @@ TEST(PeriodDetector, AWanderingPaceThatCreepsIsTrustedForAsLongAsItStaysNear) {
         parts.run(400, 1, [](auto, auto turn, auto now) { return now + 10000 + turn * 10; });
     ASSERT_TRUE(found);
     EXPECT_LE(static_cast<double>(found->trusted) * static_cast<double>(parts.log.window()), 15);
+}
+
+TEST(PeriodDetector, AWanderingOneOfManyTurnsMayDriftByAShareOfThem) {
+    // The second part falls back by one turn in twenty.
+    const auto trusted = [](double all) {
+        Parts parts(1, 4);
+        parts.log.add(0, 2);
+        parts.log.expect(Motion::kWandering, all);
+        const auto found = parts.run(
+            200, 2, [](auto part, auto, auto now) { return now + (part == 0 ? 10000U : 10500U); });
+        return found ? found->trusted : 0;
+    };
+    EXPECT_GT(trusted(0), 5U);
+    EXPECT_LT(trusted(0), 25U);
+    EXPECT_GT(trusted(2000), 55U);
 }
 
 TEST(PeriodDetector, WindowsAreWholeCycles) {

@@ -38,7 +38,8 @@ void FastForward::watch(
     watched_ = std::move(all);
     for (const Watched& one : watched_) {
         one.turns().begin_anew();
-        one.turns().expect(loosely_ ? Motion::kLoose : motion, watched_.size() > 1);
+        one.turns().expect(
+            loosely_ ? Motion::kLoose : motion, one.all_turns(), watched_.size() > 1);
     }
     WindowListener* self = this;
     watched_.front().turns().set_listener(self);

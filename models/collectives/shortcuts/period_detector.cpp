@@ -16,14 +16,16 @@ struct Likeness {
     double settled;  ///< share by which the paces of the halves differ at most
     double jitter;   ///< share of the stretch's turns by which parts of a lane move against others
     double drift;    ///< turns by which parts may drift apart over everything skipped
+    double drift_of_all;  ///< the same as a share of all turns, if that is more
     std::size_t windows;  ///< fewest of a stretch
 };
-constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2, 3};
+constexpr Likeness kClose{0.015, 0.0015, 0.0025, 0.25, 0.2, 0, 3};
 // Trees over machines never settle: channels meet at the network's ports in other orders all the
-// time. Twice the standard error of their pace is less than a quarter of the model's own error.
-constexpr Likeness kWandering{0.05, 0.006, 0.015, 0.25, 1, 8};
+// time. Twice the standard error of their pace is less than a quarter of the model's own error. Who
+// is ahead at the end by a share of all turns has ended earlier by less than that share.
+constexpr Likeness kWandering{0.05, 0.006, 0.015, 0.25, 1, 0.005, 8};
 // FIFOs of a chain fill for hundreds of turns, at most eight slices each.
-constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8, 3};
+constexpr Likeness kLoose{0.3, 0.006, 0.012, 1, 8, 0, 3};
 constexpr const Likeness& likeness_of(Motion motion) {
     switch (motion) {
     case Motion::kWandering:
@@ -180,7 +182,8 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     for (const double turns : all.lane)
         found.turns.push_back(
             section_ != 0 ? window : (same(turns) ? all.mean : turns) / found.seen);
-    const double drift = section_ == 0 ? like.drift : kSectionDrift * static_cast<double>(section_);
+    const double drift = section_ == 0 ? std::max(like.drift, like.drift_of_all * all_)
+                                       : kSectionDrift * static_cast<double>(section_);
     double periods = kTrust * (found.seen + skipped_);
     const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
     if (grown > 0)
@@ -250,7 +253,7 @@ std::optional<Repetition> PeriodDetector::close_window(std::uint64_t now, bool d
             begin_stretch();
         else
             found = repetition();
-        if (!found && motion_ == Motion::kWandering && began_unevenly())
+        if ((!found || found->trusted == 0) && motion_ == Motion::kWandering && began_unevenly())
             stretch_.erase(
                 stretch_.begin(),
                 stretch_.begin() + static_cast<std::ptrdiff_t>(stretch_.size() / 2));

@@ -73,10 +73,12 @@ public:
     /// For parts that keep their places and therefore settle early: a third of the turns suffices
     /// if their pace is known three times as precisely.
     void rest_early() { rests_early_ = true; }
-    /// How alike windows must be. Default: Motion::kClose. `beside`: other collectives repeat
-    /// themselves on the same links, whose packets interleave with its own by chance.
-    void expect(Motion motion, bool beside = false) {
+    /// How alike windows must be. Default: Motion::kClose. `all`: turns of a part in the whole
+    /// collective, if known. `beside`: other collectives repeat themselves on the same links, whose
+    /// packets interleave with its own by chance.
+    void expect(Motion motion, double all = 0, bool beside = false) {
         motion_ = motion;
+        all_ = all;
         beside_ = beside;
     }
     [[nodiscard]] Motion motion() const { return motion_; }
@@ -149,6 +151,7 @@ private:
     WindowListener* listener_ = nullptr;
     bool rests_early_ = false;
     Motion motion_ = Motion::kClose;
+    double all_ = 0;  ///< turns of a part; 0: unknown
     bool beside_ = false;
     double fewest_ = 0;  ///< turns of a stretch
     std::uint32_t lanes_ = 0;
