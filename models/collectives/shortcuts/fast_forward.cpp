@@ -130,6 +130,13 @@ std::vector<Repetition> FastForward::close_windows(bool disturbed) {
     return all;
 }
 
+FastForward::Watched::Watched(Repeating& which) :
+    collective(&which), owed(which.turns()->lanes()) {}
+
+PeriodDetector& FastForward::Watched::turns() const {
+    return *collective->turns();
+}
+
 double FastForward::Watched::whole_turns(std::uint32_t lane, double turns, double periods) const {
     const auto cycle = static_cast<double>(this->turns().cycle());
     const double wanted = periods * turns + owed[lane];

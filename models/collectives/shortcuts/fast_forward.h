@@ -60,8 +60,8 @@ private:
     void on_window() override;
     void on_event(std::uint64_t tag) override;
     struct Watched {
-        explicit Watched(Repeating& which) : collective(&which), owed(turns().lanes()) {}
-        [[nodiscard]] PeriodDetector& turns() const { return *collective->turns(); }
+        explicit Watched(Repeating& which);
+        [[nodiscard]] PeriodDetector& turns() const;
         /// Turns to skip in a lane with `turns` per period, rounded to whole cycles.
         [[nodiscard]] double whole_turns(std::uint32_t lane, double turns, double periods) const;
         /// `most`, or fewer periods, with which enough of its turns remain.
