@@ -143,15 +143,6 @@ public:
         why_ = watchdog_.check(state);
         return why_.empty();
     }
-    /// Whether it is a while since progress was told: counting it takes long on many ranks.
-    bool is_time_to_tell() {
-        constexpr auto kOften = std::chrono::milliseconds(20);
-        const auto now = std::chrono::steady_clock::now();
-        if (now - told_ < kOften)
-            return false;
-        told_ = now;
-        return true;
-    }
     /// Why the run was aborted; empty if it was not.
     [[nodiscard]] const std::string& why() const { return why_; }
 
@@ -160,7 +151,6 @@ private:
     Machine& machine_;
     const Replays& replays_;
     std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-    std::chrono::steady_clock::time_point told_ = begin_;
     std::string why_;
 };
 
@@ -297,7 +287,7 @@ Outcome simulate(
             probe->on_slice(now);
         if (!guard.goes_on(now, events))
             return false;
-        if (options.progress && guard.is_time_to_tell())
+        if (options.progress)
             options.progress(
                 static_cast<double>(guard.ended()) /
                     static_cast<double>(std::max<std::size_t>(1, operations)),
