@@ -279,7 +279,7 @@ def main():
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--part", choices=PARTS, help="experiments with this part only")
-    parser.add_argument("--limit", type=int, default=20, help="seconds that a run may take")
+    parser.add_argument("--limit", type=int, default=20, help="seconds that a simulation may take")
     parser.add_argument("--keep", type=pathlib.Path, default=pathlib.Path("runs/random"))
     arguments = parser.parse_args()
 

@@ -3,6 +3,7 @@
 
 #include "sim/config/statistics_docs.h"
 #include "sim/machine/machine.h"
+#include "sim/machine/reduction_units.h"
 #include "sim/many_core/region_statistics.h"
 #include "sim/output/figures.h"
 
@@ -90,15 +91,6 @@ double utilization(const LinkStatistics& counted, const Link& link, Time end) {
            to_seconds(end);
 }
 
-/// Visits every unit of the machine, in the order of TrafficStatistics.
-template <class Visit>
-void for_each_unit(Machine& machine, const Visit& visit) {
-    for (const auto& node : machine.fabric().switches())
-        for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (const ReductionUnit* unit = node->unit(port))
-                visit(*node->incoming()[port], *unit);
-}
-
 TrafficStatistics statistics_of(Machine& machine) {
     TrafficStatistics all;
     all.links.reserve(machine.fabric().links().size());
@@ -108,7 +100,7 @@ TrafficStatistics statistics_of(Machine& machine) {
         all.links.push_back(link->statistics());
     for (const auto& node : machine.fabric().switches())
         all.switches.push_back(node->statistics());
-    for_each_unit(machine, [&](const Link& /*link*/, const ReductionUnit& unit) {
+    for_each_unit(machine.fabric(), [&](const Link& /*link*/, const ReductionUnit& unit) {
         all.units.push_back(unit.statistics());
     });
     for (std::uint32_t rank = 0; rank < machine.ranks(); ++rank)
@@ -146,7 +138,7 @@ void unfold(TrafficStatistics& all, Machine& machine, const RankSymmetry& fold) 
     const TrafficStatistics simulated = all;
     std::vector<std::uint32_t> links;                  // into the ports of the units, in order
     std::map<std::uint32_t, std::size_t> unit_behind;  // of such a link
-    for_each_unit(machine, [&](const Link& link, const ReductionUnit& /*unit*/) {
+    for_each_unit(machine.fabric(), [&](const Link& link, const ReductionUnit& /*unit*/) {
         unit_behind.emplace(link.id(), links.size());
         links.push_back(link.id());
     });
@@ -241,7 +233,7 @@ std::vector<StatisticTable> collect_statistics(
     for (std::size_t i = 0; i < switches.size(); ++i)
         tables.switches.add(last_name(*switches[i]), all.switches[i]);
     auto counted = all.units.begin();
-    for_each_unit(machine, [&](const Link& link, const ReductionUnit& unit) {
+    for_each_unit(machine.fabric(), [&](const Link& link, const ReductionUnit& unit) {
         if (const EntryStatistics* entries = unit.entry_statistics())
             tables.entries.add(last_name(link), *entries);
         const double busy = end == Time() ? 0 : to_seconds(counted->busy_time) / to_seconds(end);

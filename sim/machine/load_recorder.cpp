@@ -3,6 +3,7 @@
 
 #include "models/collectives/engine.h"
 #include "sim/machine/machine.h"
+#include "sim/machine/reduction_units.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,10 +40,9 @@ LoadRecorder::LoadRecorder(
     for (std::size_t hop = 0; hop < links_; ++hop)
         if (!fold || fold->image_of_hop[hop] == hop)
             simulated_.push_back(hop);
-    for (const auto& node : machine_.fabric().switches())
-        for (std::size_t port = 0; port < node->incoming().size(); ++port)
-            if (const ReductionUnit* unit = node->unit(port))
-                units_.push_back(unit);
+    for_each_unit(machine_.fabric(), [&](const Link& /*link*/, const ReductionUnit& unit) {
+        units_.push_back(&unit);
+    });
 }
 
 void LoadRecorder::on_collective_begin(const CollectiveSeen& /*collective*/, Time now) {

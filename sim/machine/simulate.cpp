@@ -12,6 +12,7 @@
 #include "sim/machine/longest_time.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/recalls.h"
+#include "sim/machine/reduction_units.h"
 #include "sim/machine/system_queries.h"
 #include "sim/machine/watchdog.h"
 
@@ -59,10 +60,9 @@ public:
         put("links out GB/s", us, static_cast<double>(wire - wire_) / seconds * 1e-9);
         wire_ = wire;
         std::uint64_t open = 0;
-        for (const auto& node : machine_.fabric().switches())
-            for (std::size_t port = 0; port < node->incoming().size(); ++port)
-                if (node->unit(port) != nullptr)
-                    open += node->unit(port)->entries_used();
+        for_each_unit(machine_.fabric(), [&](const Link& /*link*/, const ReductionUnit& unit) {
+            open += unit.entries_used();
+        });
         put("reduction entries", us, static_cast<double>(open * copies_));
         last_ = now;
     }

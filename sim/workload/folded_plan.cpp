@@ -18,16 +18,15 @@ FoldedStep folded_step(const TrainingStep& step, const SystemParams& system) {
     return {step, gpus_of_machine(system), ways_out(system)};
 }
 
+bool whole_passes(const SimulateOptions& options) {
+    return options.fidelity == Fidelity::kExact || options.jitter.kernels > 0;
+}
+
 namespace {
 
 /// Kernels of a probe differ as they do; how fast its GPUs are is drawn for the whole step.
 void vary_probe(ExecutionGraph& graph, const SimulateOptions& options) {
     vary(graph, {0, options.jitter.kernels, Time()}, options.jitter_seed);
-}
-
-/// Kernels whose times are drawn need all of a pass's blocks.
-bool whole_passes(const SimulateOptions& options) {
-    return options.fidelity == Fidelity::kExact || options.jitter.kernels > 0;
 }
 
 /// The step whose ranks are as slow as the slowest that they stand for.

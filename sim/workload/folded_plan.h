@@ -10,6 +10,9 @@ namespace switchfold {
 /// Folds a plan for a machine. \pre it can be folded.
 [[nodiscard]] FoldedStep folded_step(const TrainingStep& step, const SystemParams& system);
 
+/// Whether passes are run with all their blocks: those whose kernels' times are drawn need them.
+[[nodiscard]] bool whole_passes(const SimulateOptions& options);
+
 /// The step of a folded plan on a machine: simulates its probes in this process, like simulate(),
 /// and sets the times of pieces and collectives accordingly.
 [[nodiscard]] ExecutionGraph measured_step(

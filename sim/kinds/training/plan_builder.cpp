@@ -291,11 +291,8 @@ private:
         out().report.notes.push_back(fmt::format(
             "folded: one rank of each device stands for {}{}",
             plan.tensor * plan.context * plan.data, how));
-        // Exact runs, and those whose kernels differ, have all blocks.
-        const Experiment& experiment = context().experiment();
         const std::optional<FoldedStep::RunParts> parts = out().folded->run_parts();
-        if (parts && experiment.may_leave_out() != Fidelity::kExact &&
-            experiment.jitter->kernels == 0)
+        if (parts && !whole_passes(simulate_options(context().experiment())))
             out().report.notes.push_back(fmt::format(
                 "folded: of many equal blocks of a pass {} are run, and the others take as long as "
                 "each of the last {} of these (/fidelity exact runs all)",
