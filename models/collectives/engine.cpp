@@ -102,7 +102,7 @@ Motion CollectiveEngine::motion_of(const CollectiveSpec& spec) {
 }
 
 bool CollectiveEngine::undisturbed(std::size_t collectives) const {
-    if (running_.size() != collectives || fabric_.host_traffic().copies > 0)
+    if (!alone(collectives))
         return false;
     return std::ranges::all_of(running_, [](const auto& one) {
         return std::ranges::all_of(one.second->members, [](const Instance::Member& member) {

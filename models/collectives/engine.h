@@ -148,11 +148,11 @@ private:
     /// for good after hundreds of turns.
     [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
-    /// One collective is under way, though members may be missing, and no host copy is.
-    [[nodiscard]] bool alone() const {
-        return running_.size() == 1 && fabric_.host_traffic().copies == 0;
+    /// So many collectives are under way, though members may be missing, and no host copy is.
+    [[nodiscard]] bool alone(std::size_t collectives) const {
+        return running_.size() == collectives && fabric_.host_traffic().copies == 0;
     }
-    /// So many collectives are under way, with all their members, and no host copy is.
+    /// The same with all their members.
     [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);

@@ -83,7 +83,7 @@ public:
         members[position].joined_at = now;
         if (joined == 1) {
             first_joined = now;
-            if (worth_recalling && engine.alone())
+            if (worth_recalling && engine.alone(1))
                 engine.memo_->begins(*this);
         }
         if (joined == members.size() && recalled(position))
