@@ -99,6 +99,27 @@ TEST(Passage, OfOneRecordedBesideKernelsIsFasterWithoutThem) {
     EXPECT_EQ(passage.flow_changes(), std::nullopt);
 }
 
+TEST(RecordedCollective, AsksForThePaceOfALegOnce) {
+    RecordedCollective run = run_of({20, 40, 60, 80});
+    run.legs = {{Time(), 1}, {microseconds(30), 0.5}, {microseconds(50), 0.25}};
+    for (const std::uint64_t from : {0, 10, 35, 55})
+        run.flows.push_back({microseconds(from), 1e9, 0, 0});
+    run.told.front().left = 1;
+    int asked = 0;
+    run.count_work([&](double left) {
+        ++asked;
+        return left;
+    });
+    EXPECT_EQ(asked, 3);
+    EXPECT_DOUBLE_EQ(run.before_work, 10e6);
+    EXPECT_DOUBLE_EQ(run.told[0].work, 20e6);
+    EXPECT_DOUBLE_EQ(run.told[1].work, 35e6);
+    EXPECT_DOUBLE_EQ(run.told[3].work, 35e6) << "the first is done by then";
+    EXPECT_DOUBLE_EQ(run.flows[2].work, 32.5e6);
+    EXPECT_DOUBLE_EQ(run.flows[3].work, 41.25e6);
+    EXPECT_DOUBLE_EQ(run.flows[3].each, 4e-3);
+}
+
 TEST(CarriedOffsets, AreLearntFromMembersThatCameApart) {
     CarriedOffsets ring;
     CarriedOffsets in_switch;

@@ -34,20 +34,32 @@ bool RecordedCollective::beside_kernels() const {
 }
 
 void RecordedCollective::count_work(const std::function<double(double left)>& pace) {
+    const auto picoseconds = [](Time from, Time end) {
+        return static_cast<double>((end - from).count());
+    };
+    std::vector<double> paces;   // by leg
+    std::vector<double> before;  // work that is done when a leg begins
+    for (std::size_t i = 0; i < legs.size(); ++i) {
+        before.push_back(
+            i == 0 ? 0
+                   : before.back() + paces.back() * picoseconds(legs[i - 1].from, legs[i].from));
+        paces.push_back(pace(legs[i].left));
+    }
+    const auto legs_from = [&](Time time) {
+        return static_cast<std::size_t>(
+            std::ranges::upper_bound(legs, time, {}, &Leg::from) - legs.begin());
+    };
     const auto until = [&](Time time) {
-        double work = 0;
-        for (std::size_t i = 0; i < legs.size() && legs[i].from < time; ++i) {
-            const Time end = i + 1 < legs.size() ? std::min(time, legs[i + 1].from) : time;
-            work += pace(legs[i].left) * static_cast<double>((end - legs[i].from).count());
-        }
-        return work;
+        const auto begun = static_cast<std::size_t>(
+            std::ranges::lower_bound(legs, time, {}, &Leg::from) - legs.begin());
+        if (begun == 0)
+            return 0.0;
+        return before[begun - 1] + paces[begun - 1] * picoseconds(legs[begun - 1].from, time);
     };
     before_work = until(begins);
     for (Flow& flow : flows) {
         flow.work = until(flow.from);
-        const auto leg = std::find_if(
-            legs.rbegin(), legs.rend(), [&](const Leg& one) { return one.from <= flow.from; });
-        flow.each = flow.rate / pace(leg->left) * 1e-12;
+        flow.each = flow.rate / paces[legs_from(flow.from) - 1] * 1e-12;
     }
     const Time first = first_done();
     for (Told& t : told)
