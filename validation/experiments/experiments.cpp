@@ -105,13 +105,18 @@ SuiteResult run_mapped(
     const Suite& suite, const MappedSuite& mapped, const SuiteOptions& options,
     std::vector<MeasuredExperiment>* compared) {
     const auto data = data_of(suite, options);
-    if (!data)
+    std::error_code ignored;
+    const bool one_table = options.data && !std::filesystem::is_directory(*options.data, ignored);
+    const auto more =
+        mapped.beside.empty() || one_table ? std::nullopt : find_data(options, mapped.beside);
+    if (!data && !more)
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    std::vector<MeasuredExperiment> rows = mapped_rows(*data, mapped.map, options, result);
-    if (const auto more = mapped.beside.empty() ? std::nullopt : find_data(options, mapped.beside);
-        more && *more != *data && (rows.empty() || !mapped.instead))
+    std::vector<MeasuredExperiment> rows;
+    if (data)
+        rows = mapped_rows(*data, mapped.map, options, result);
+    if (more && more != data && (rows.empty() || !mapped.instead))
         std::ranges::move(
             mapped_rows(*more, mapped.map, options, result), std::back_inserter(rows));
     std::vector<Problem> problems;
@@ -125,6 +130,12 @@ SuiteResult run_low_sm(const SuiteOptions& options) {
     return run_mapped(
         suite_named("low_sm"), {"validation/maps/low_sm.json", "reference/copy_engines.csv"},
         options);
+}
+
+SuiteResult run_averaging(const SuiteOptions& options) {
+    return run_mapped(
+        suite_named("averaging"),
+        {"validation/maps/averaging.json", "reference/training/exchange_pcie.csv"}, options);
 }
 
 SuiteResult run_experiments(const SuiteOptions& options) {

@@ -49,12 +49,24 @@ Json word_of_cell(const MapColumn& column, const CsvRecord& record) {
         fmt::join(known, ", "))};
 }
 
+/// The digits that end where a text begins in the cell; null if there are none.
+Json number_before(std::string_view text, std::string_view cell) {
+    const std::string_view before = cell.substr(0, std::min(cell.find(text), cell.size()));
+    const std::size_t other = before.find_last_not_of("0123456789");
+    const std::string_view digits = before.substr(other == std::string_view::npos ? 0 : other + 1);
+    if (before.size() == cell.size() || digits.empty())
+        return nullptr;
+    return json_of_cell(std::string(digits), "");
+}
+
 Json value_of_cell(
     const MapColumn& column, const CsvRecord& record, const NamedPlaces& places,
     const std::filesystem::path& table) {
     if (!column.words.empty())
         return word_of_cell(column, record);
     const std::string& cell = record[column.column];
+    if (!column.number_before.empty())
+        return number_before(column.number_before, cell);
     Json value = json_of_cell(cell, column.unit);
     if (column.pointer == "/system" && value.is_string())
         try {
@@ -105,10 +117,10 @@ void set_mapped(
     for (const MapColumn& column : map.columns)
         if ((!record[column.column].empty() || !column.otherwise.empty()) &&
             fits_row(column.when, record))
-            values.set(
-                filled(column.pointer, record),
-                places.placed(value_of_cell(column, record, places, table)),
-                "column " + column.column);
+            if (const Json value = value_of_cell(column, record, places, table); !value.is_null())
+                values.set(
+                    filled(column.pointer, record), places.placed(value),
+                    "column " + column.column);
     for (std::size_t i = 0; i < map.rules.size(); ++i) {
         const MapRule& rule = map.rules[i];
         if (!fits_row(rule.when, record))

@@ -18,6 +18,7 @@ struct MapColumn {
     std::string column;
     std::string pointer;
     std::string unit;
+    std::string number_before;
     std::map<std::string, AnyValue> words;
     std::string otherwise;
     std::map<std::string, std::string> when;
@@ -29,6 +30,9 @@ struct MapColumn {
                 "JSON pointer that its cells set; {NAME} in it stands for the cell of a column.")
                 .required(),
             field("unit", &MapColumn::unit, "Put behind plain numbers: \"B\"."),
+            field(
+                "number_before", &MapColumn::number_before,
+                "Text in its cells: the number before it is set, and cells without set nothing."),
             field(
                 "words", &MapColumn::words,
                 "Values by cell, in which * stands for any text; the longest that fits counts. "

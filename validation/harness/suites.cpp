@@ -48,8 +48,8 @@ std::span<const Suite> suites() {
           DataKind::kFile, "reference/training/memory.csv", run_memory},
          {"elastic", "times of changes of the device set, and what sets of devices reach",
           DataKind::kFile, "reference/training/elastic.csv", run_elastic},
-         {"averaging", "rates of a many-core coprocessor, and claimed speed-ups beside a sweep",
-          DataKind::kFile, "reference/training/averaging.csv", run_averaging},
+         {"averaging", "exchanges of a framework over PCIe against measured times", DataKind::kFile,
+          "reference/training/averaging.csv", run_averaging},
          {"experiments", "rows of any table whose columns name parameters, or that a map describes",
           DataKind::kFiles, "reference/experiments", run_experiments, true, true}}};
     return kSuites;

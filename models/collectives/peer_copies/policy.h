@@ -25,6 +25,7 @@ struct EnumNames<HostMemory> {
 /// How a framework exchanges data by its own copies.
 struct PeerCopyPolicy {
     Bytes array = mebibytes(4);
+    std::uint32_t arrays = 0;
     std::uint32_t owners = 0;
     std::uint32_t trees = 0;
     HostMemory memory = HostMemory::kPinned;
@@ -38,6 +39,11 @@ struct PeerCopyPolicy {
                 "Largest array: the collective is divided into arrays of at most this size, like a "
                 "network's gradients, each transferred and added as one.",
                 kibibytes(1), mebibytes(65'536)),
+            field(
+                "arrays", &PeerCopyPolicy::arrays,
+                "Number of arrays of one size that the collective is divided into, instead of by "
+                "the largest; 0: by the largest.",
+                0U, 1'000'000U),
             field(
                 "owners", &PeerCopyPolicy::owners,
                 "owners: number of ranks, from the first, that add arrays in turn and return the "
