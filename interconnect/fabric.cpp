@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -156,6 +157,17 @@ bool Fabric::find_ways(Connection& connection) {
     if (congestion_ != nullptr)
         learn_ways(connection, paths);
     return true;
+}
+
+std::vector<std::uint32_t> Fabric::links_between(std::uint32_t from, std::uint32_t to) {
+    std::vector<std::uint32_t> links;
+    std::set<std::uint32_t> found;
+    for (const Path& path : paths_->shortest(from, to))
+        for (const std::uint32_t hop : path.hops)
+            for (const std::uint32_t link : {hop, reversed(hop)})
+                if (found.insert(link).second)
+                    links.push_back(link);
+    return links;
 }
 
 void Fabric::learn_ways(Connection& connection, const std::vector<Path>& paths) {

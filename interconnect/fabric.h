@@ -121,6 +121,10 @@ public:
     /// Throws SimulationError if no route exists.
     const Connection& connect(std::uint32_t from, std::uint32_t to);
 
+    /// Links of all routes between two GPUs, there and back, as indices of links(): route by route,
+    /// each once. Empty if there is none.
+    [[nodiscard]] std::vector<std::uint32_t> links_between(std::uint32_t from, std::uint32_t to);
+
     /// Path of a GPU's copies to its host; empty if the topology describes none. Throws
     /// SimulationError if cables out of service have cut all paths.
     [[nodiscard]] const std::vector<HostHop>& host_path(std::uint32_t rank);

@@ -54,6 +54,11 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, boo
     attach(*memo_);
 }
 
+void CollectiveEngine::remember_messages(TrafficCounts& counts) {
+    if (functional_seed_ == 0 && fabric_.congestion() == nullptr)
+        messages_ = std::make_unique<MessageMemo>(fabric_, counts, ports_);
+}
+
 Time CollectiveEngine::jumped() const {
     return (fast_forward_ ? fast_forward_->jumped() : Time()) +
            (memo_ ? memo_->recalled() : Time());
@@ -315,6 +320,8 @@ void CollectiveEngine::end_member(Instance& instance, std::uint32_t position) {
 
 void CollectiveEngine::finish(Instance& instance) {
     instance.record.end = clock_.now();
+    if (instance.moves_beside_messages())
+        messages_->other_ends();
     auto* functional =
         functional_seed_ != 0 ? dynamic_cast<Functional*>(instance.running.get()) : nullptr;
     if (functional != nullptr && instance.spec.bytes.count() > 0) {

@@ -11,6 +11,7 @@
 #include "models/collectives/running_collective.h"
 #include "models/collectives/shortcuts/collective_memo.h"
 #include "models/collectives/shortcuts/fast_forward.h"
+#include "models/collectives/shortcuts/message_memo.h"
 #include "models/probe.h"
 
 #include <systemc>
@@ -64,6 +65,8 @@ public:
     /// collective may also be taken to move as an earlier one like it did; never where links
     /// change. `loosely`: repetitions need be alike only to a percent.
     void allow_shortcuts(TrafficCounts& counts, Recall recall, bool loosely = false);
+    /// Messages may pass as earlier ones did: little else moves over links.
+    void remember_messages(TrafficCounts& counts);
     /// The probe hears of collectives and of host copies. It must outlive the engine's runs.
     void attach(Probe& probe) { probes_.push_back(&probe); }
     ~CollectiveEngine() override;
@@ -239,6 +242,7 @@ private:
     std::vector<Probe*> probes_;                 ///< fast_forward_ and memo_ first
     std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped
     std::unique_ptr<CollectiveMemo> memo_;       ///< null: every collective moves its data itself
+    std::unique_ptr<MessageMemo> messages_;      ///< null: every message moves its data itself
     std::vector<std::unique_ptr<RunningCollective>>
         retired_;  ///< gave up; packets may still arrive
 };

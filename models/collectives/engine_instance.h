@@ -57,6 +57,7 @@ public:
                           spec.bytes >= kWorthRecalling && spec.experts == nullptr &&
                           spec.parts == nullptr && !record.as_traced &&
                           (!exchange() || spec.peers_late == Time());
+        worth_recalling = worth_recalling && !is_message();
         if (worth_recalling) {
             like = key_of(spec);
             held = owner.memo_->knows(like);
@@ -86,7 +87,13 @@ public:
             if (worth_recalling && engine.alone(1))
                 engine.memo_->begins(*this);
         }
+        if (moves_beside_messages())
+            engine.messages_->other_begins();
         if (joined == members.size() && recalled(position))
+            return;
+        if (is_message() && engine.messages_->joins(
+                                {this, spec.bytes, spec.choice.channels, spec.ranks[spec.root],
+                                 spec.ranks[1 - spec.root], position, position == spec.root}))
             return;
         if (joined < members.size() && held) {
             if (joined == 1)
@@ -169,6 +176,15 @@ public:
     [[nodiscard]] bool passes() const {
         return engine.memo_ != nullptr && engine.memo_->passes(*this);
     }
+    /// Whether it may pass as an earlier message did.
+    [[nodiscard]] bool is_message() const {
+        return engine.messages_ != nullptr && key.front() == UINT64_MAX;
+    }
+    /// What waits for members moves little.
+    [[nodiscard]] bool moves_beside_messages() const {
+        return engine.messages_ != nullptr && !is_message() && !record.as_traced &&
+               joined == members.size();
+    }
     [[nodiscard]] bool exchange() const {
         return spec.kind == CollectiveKind::kAllToAll && !record.as_traced;
     }
@@ -185,6 +201,8 @@ public:
         members[position].done = true;
         if (worth_recalling)
             engine.memo_->told(*this, position, 0, 0, end);
+        if (is_message())
+            engine.messages_->told(*this, position == spec.root, end);
         const Time after = kernel_shape(engine.params_, spec).launch_latency / 2;
         engine.post({MemberEvent::Kind::kEnd, this, position}, end + after);
     }

@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <type_traits>
 
 namespace switchfold {
@@ -126,6 +127,15 @@ void for_each_sum(TrafficStatistics& all, const Visit& visit) {
     visit_all(all.memory);
 }
 
+/// Of a component.
+template <class S>
+std::size_t sums_of() {
+    std::size_t count = 0;
+    const auto visit = [&](const auto& statistic) { count += statistic.peak ? 0 : 1; };
+    for_each_of(S::statistics(), visit);
+    return count;
+}
+
 SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
     SwitchStatistics all = counted;
     all.packets *= factor;
@@ -200,6 +210,49 @@ std::vector<std::uint64_t> MachineCounts::simulated() const {
             sums.push_back(sum);
     });
     return sums;
+}
+
+std::vector<TrafficCounts::Count>
+MachineCounts::simulated_on(const std::vector<std::uint32_t>& links) const {
+    Fabric& fabric = machine_.fabric();
+    const std::size_t gpus = fabric.topology().nodes.size() - fabric.switches().size();
+    std::vector<Count> counts;
+    // In the order of for_each_sum: one number of all components of a kind, then their next.
+    const auto add = [&](std::size_t begin, std::size_t components, std::size_t index,
+                         const auto& component) {
+        const auto add_one = [&](const auto& statistic) {
+            if (statistic.peak)
+                return;
+            const auto sum = component.*(statistic.member);
+            if constexpr (std::is_same_v<std::remove_const_t<decltype(sum)>, Time>)
+                counts.push_back({begin + index, static_cast<double>(sum.count())});
+            else
+                counts.push_back({begin + index, static_cast<double>(sum)});
+            begin += components;
+        };
+        for_each_of(std::remove_cvref_t<decltype(component)>::statistics(), add_one);
+    };
+    std::size_t units = 0;
+    for_each_unit(fabric, [&](const Link& /*link*/, const ReductionUnit& /*unit*/) { ++units; });
+    const std::size_t all_links = fabric.links().size();
+    const std::size_t all_switches = fabric.switches().size();
+    const std::size_t to_switches = sums_of<LinkStatistics>() * all_links;
+    const std::size_t to_memory = to_switches + sums_of<SwitchStatistics>() * all_switches +
+                                  sums_of<ReductionUnitStatistics>() * units;
+    std::set<std::uint32_t> ends;
+    for (const std::uint32_t hop : links) {
+        const LinkStatistics of_link = fabric.links()[hop]->statistics();
+        add(0, all_links, hop, of_link);
+        const std::uint32_t node = fabric.topology().end_of(hop);
+        if (node >= gpus) {
+            SwitchStatistics came_in;
+            came_in.packets = of_link.packets;
+            add(to_switches, all_switches, node - gpus, came_in);
+        } else if (ends.insert(node).second) {
+            add(to_memory, machine_.ranks(), node, machine_.gpu(node).memory().statistics());
+        }
+    }
+    return counts;
 }
 
 TrafficStatistics MachineCounts::counted() const {

@@ -32,6 +32,8 @@ class MachineCounts final : public TrafficCounts {
 public:
     explicit MachineCounts(Machine& machine) : machine_(machine) {}
     [[nodiscard]] std::vector<std::uint64_t> simulated() const override;
+    [[nodiscard]] std::vector<Count>
+    simulated_on(const std::vector<std::uint32_t>& links) const override;
     /// All counters of the machine, including what was not simulated.
     [[nodiscard]] TrafficStatistics counted() const;
 

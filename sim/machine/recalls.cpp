@@ -80,4 +80,15 @@ Recall may_recall(const ExecutionGraph& graph) {
     return comes_apart ? Recall::kAlone : Recall::kBesideKernels;
 }
 
+bool may_remember_messages(const ExecutionGraph& graph) {
+    const auto is_measured = [](const Operation& operation) {
+        const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
+        return collective != nullptr && collective->given != Time();
+    };
+    return graph.provenance.synthetic &&
+           std::any_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
+               return std::any_of(rank->operations.begin(), rank->operations.end(), is_measured);
+           });
+}
+
 }  // namespace switchfold

@@ -250,6 +250,8 @@ Outcome simulate(
         const Recall recall =
             !system.faults.empty() || options.counters ? Recall::kNever : may_recall(graph);
         machine.collectives().allow_shortcuts(counts, recall, options.fidelity == Fidelity::kFast);
+        if (recall != Recall::kNever && may_remember_messages(graph))
+            machine.collectives().remember_messages(counts);
     }
     Replays replays;
     std::size_t operations = 0;

@@ -43,6 +43,26 @@ private:
     RankGraph rank_;
 };
 
+TEST(Recalls, MessagesOfAStepWhoseCollectivesAreMeasured) {
+    ExecutionGraph graph;
+    const auto with = [&](Time given) {
+        CollectiveOperation body;
+        body.given = given;
+        Operation operation;
+        operation.body = body;
+        RankGraph rank;
+        rank.streams.resize(1);
+        rank.operations.push_back(operation);
+        graph.ranks.assign(2, std::make_shared<RankGraph>(rank));
+        return may_remember_messages(graph);
+    };
+    graph.provenance.synthetic = true;
+    EXPECT_FALSE(with(Time()));
+    EXPECT_TRUE(with(microseconds(1)));
+    graph.provenance.synthetic = false;  // a trace, whose collectives take what they took
+    EXPECT_FALSE(with(microseconds(1)));
+}
+
 TEST(Recalls, NoneBesideKernelsThatNeverWait) {
     Rank rank;
     for (int i = 0; i < 3; ++i) {

@@ -25,6 +25,13 @@ void TrafficCounts::add(const std::vector<double>& counts, double times) {
         left_out_[i] += counts[i] * times;
 }
 
+void TrafficCounts::add(const std::vector<Count>& counts) {
+    if (left_out_.empty() && !counts.empty())
+        left_out_.resize(simulated().size());
+    for (const Count& count : counts)
+        left_out_[count.index] += count.value;
+}
+
 std::vector<double> beyond(const std::vector<double>& later, const std::vector<double>& earlier) {
     std::vector<double> counts = later;
     for (std::size_t i = 0; i < counts.size(); ++i)

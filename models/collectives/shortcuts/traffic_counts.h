@@ -19,6 +19,17 @@ public:
 
     /// What the components have counted so far, always in the same order.
     [[nodiscard]] virtual std::vector<std::uint64_t> simulated() const = 0;
+    /// A count, by its index among these.
+    struct Count {
+        std::size_t index;
+        double value;
+    };
+    /// What has been simulated of these links (ids), of packets that came over them to switches, and
+    /// of the memories of GPUs at their ends; nothing if that is not counted.
+    [[nodiscard]] virtual std::vector<Count>
+    simulated_on(const std::vector<std::uint32_t>& /*links*/) const {
+        return {};
+    }
     /// Counts beyond these, in the same order; empty if there are none.
     [[nodiscard]] const std::vector<double>& left_out() const { return left_out_; }
 
@@ -29,6 +40,7 @@ public:
     /// All counts so far.
     [[nodiscard]] std::vector<double> all() const;
     void add(const std::vector<double>& counts, double times);
+    void add(const std::vector<Count>& counts);
 
 private:
     std::vector<std::uint64_t> marked_;
