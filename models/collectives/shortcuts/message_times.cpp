@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/shortcuts/message_times.h"
 
+#include <cstdint>
+
 namespace switchfold {
 
 namespace {

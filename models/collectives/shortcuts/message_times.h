@@ -3,10 +3,7 @@
 
 #include "core/units.h"
 
-#include <cstdint>
 #include <optional>
-#include <utility>
-#include <vector>
 
 namespace switchfold {
 
