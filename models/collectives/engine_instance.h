@@ -56,8 +56,7 @@ public:
         worth_recalling = owner.memo_ != nullptr && owner.functional_seed_ == 0 &&
                           spec.bytes >= kWorthRecalling && spec.experts == nullptr &&
                           spec.parts == nullptr && !record.as_traced &&
-                          (!exchange() || spec.peers_late == Time());
-        worth_recalling = worth_recalling && !is_message();
+                          (!exchange() || spec.peers_late == Time()) && !is_message();
         if (worth_recalling) {
             like = key_of(spec);
             held = owner.memo_->knows(like);

@@ -118,6 +118,18 @@ TEST(PeerCopies, TwoGpusTakeTheirBytesOverTheLink) {
         static_cast<double>(bytes.count()) / 10e9, 0.0006);
 }
 
+TEST(PeerCopies, ArraysMayBeCountedInsteadOfMeasured) {
+    CollectivePolicy counted = by(Algorithm::kOwners);
+    counted.copies.arrays = 3;  // of 7, 7 and 6 elements
+    EXPECT_EQ(
+        seconds(box(), counted, Bytes(80)),
+        seconds(box(), by(Algorithm::kOwners, Bytes(28)), Bytes(80)));
+    counted.copies.arrays = 19;  // of two, and so ten
+    EXPECT_EQ(
+        seconds(box(), counted, Bytes(80)),
+        seconds(box(), by(Algorithm::kOwners, Bytes(8)), Bytes(80)));
+}
+
 TEST(PeerCopies, TreesBeatOwnersWhereALinkIsNarrow) {
     const double owners = seconds(box(), by(Algorithm::kOwners), mebibytes(256));
     const double trees = seconds(box(), by(Algorithm::kTopologyTree), mebibytes(256));

@@ -200,6 +200,11 @@ StatisticTable cause_table() {
 
 }  // namespace
 
+MachineCounts::MachineCounts(Machine& machine) : machine_(machine) {
+    for_each_unit(
+        machine.fabric(), [&](const Link& /*link*/, const ReductionUnit& /*unit*/) { ++units_; });
+}
+
 std::vector<std::uint64_t> MachineCounts::simulated() const {
     TrafficStatistics all = statistics_of(machine_);
     std::vector<std::uint64_t> sums;
@@ -232,13 +237,11 @@ MachineCounts::simulated_on(const std::vector<std::uint32_t>& links) const {
         };
         for_each_of(std::remove_cvref_t<decltype(component)>::statistics(), add_one);
     };
-    std::size_t units = 0;
-    for_each_unit(fabric, [&](const Link& /*link*/, const ReductionUnit& /*unit*/) { ++units; });
     const std::size_t all_links = fabric.links().size();
     const std::size_t all_switches = fabric.switches().size();
     const std::size_t to_switches = sums_of<LinkStatistics>() * all_links;
     const std::size_t to_memory = to_switches + sums_of<SwitchStatistics>() * all_switches +
-                                  sums_of<ReductionUnitStatistics>() * units;
+                                  sums_of<ReductionUnitStatistics>() * units_;
     std::set<std::uint32_t> ends;
     for (const std::uint32_t hop : links) {
         const LinkStatistics of_link = fabric.links()[hop]->statistics();

@@ -10,6 +10,7 @@
 #include "models/collectives/shortcuts/traffic_counts.h"
 #include "models/memory/memory_system.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -30,7 +31,7 @@ struct TrafficStatistics {
 /// The counters of all components, one after the other: sums, without peaks.
 class MachineCounts final : public TrafficCounts {
 public:
-    explicit MachineCounts(Machine& machine) : machine_(machine) {}
+    explicit MachineCounts(Machine& machine);
     [[nodiscard]] std::vector<std::uint64_t> simulated() const override;
     [[nodiscard]] std::vector<Count>
     simulated_on(const std::vector<std::uint32_t>& links) const override;
@@ -39,6 +40,7 @@ public:
 
 private:
     Machine& machine_;
+    std::size_t units_ = 0;  ///< reduction units
 };
 
 /// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a

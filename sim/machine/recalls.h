@@ -17,7 +17,7 @@ namespace switchfold {
 ///   they wait for in the next, and members of a recalled one always end as apart as the example's.
 [[nodiscard]] Recall may_recall(const ExecutionGraph& graph);
 
-/// Whether messages of a step may pass as earlier ones between the same ranks did: of a folded
+/// Whether messages of a step may pass as earlier ones over links like theirs did: of a folded
 /// step, whose collectives take what they were measured to.
 [[nodiscard]] bool may_remember_messages(const ExecutionGraph& graph);
 

@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 namespace switchfold::component_statistics_test {
 namespace {
@@ -56,6 +58,27 @@ TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
     EXPECT_NEAR(
         static_cast<double>(all.memory[0].packet_bytes),
         3.5 * static_cast<double>(once.memory[0].packet_bytes), 1);
+}
+
+TEST(MachineCounts, OfAMessageAreThoseOfTheLinksOnItsWay) {
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json", {});
+    Simulation simulation;
+    MachineOptions options;
+    options.ranks = 8;
+    Machine machine(simulation, system, options);
+    const MachineCounts counts(machine);
+    const TransferEnd end{2, 5, Bytes(1 << 20), 0};
+    Ended ended;
+    for (const std::uint32_t rank : {2U, 5U})
+        machine.collectives().start_transfer(rank, 0, end, 0, ended);
+    simulation.run();
+    const std::vector<std::uint64_t> all = counts.simulated();
+    std::vector<double> found(all.size(), 0);
+    for (const auto& count : counts.simulated_on(machine.fabric().links_between(2, 5)))
+        found.at(count.index) += count.value;
+    EXPECT_EQ(found, std::vector<double>(all.begin(), all.end()));
+    EXPECT_GT(std::accumulate(found.begin(), found.end(), 0.0), 0);
 }
 
 }  // namespace

@@ -20,11 +20,10 @@ namespace {
 CopyProgram program_of(const CollectiveSpec& spec) {
     const auto members = static_cast<std::uint32_t>(spec.ranks.size());
     const PeerCopyPolicy& copies = spec.choice.of<PeerCopyPolicy>();
-    const std::uint64_t largest = copies.arrays == 0
-                                      ? copies.array.count()
-                                      : spec.bytes.count() / copies.arrays + spec.element_bytes - 1;
-    const std::uint64_t most =
-        std::max<std::uint64_t>(1, largest / spec.element_bytes) * spec.element_bytes;
+    const std::uint64_t all = spec.bytes.count() / spec.element_bytes;
+    const std::uint64_t elements = copies.arrays == 0 ? copies.array.count() / spec.element_bytes
+                                                      : (all + copies.arrays - 1) / copies.arrays;
+    const std::uint64_t most = std::max<std::uint64_t>(1, elements) * spec.element_bytes;
     std::vector<std::uint64_t> arrays = cut_into_arrays(spec.bytes.count(), most);
     if (spec.choice.algorithm == Algorithm::kHost)
         return exchange_by_host(members, std::move(arrays));

@@ -35,10 +35,7 @@ bool MessageMemo::joins(const MessageEnd& end) {
     if (passing != passing_.end())
         return joins(*passing, end);
     const Way& way = way_of(end);
-    std::vector<std::uint64_t> like = way.signature;
-    like.push_back(end.bytes.count());
-    like.push_back(end.channels);
-    Known& known = known_[std::move(like)];
+    Known& known = known_[{way.kind, end.bytes.count(), end.channels}];
     if (known.measured == nullptr)
         known.measured = &way;
     const bool measures = known.measured == &way && known.traffic.size() < way.counts.size();
@@ -83,11 +80,13 @@ const MessageMemo::Way& MessageMemo::way_of(const MessageEnd& end) {
     if (!fresh)
         return way;
     way.links = fabric_.links_between(end.sender, end.receiver);
+    std::vector<std::uint64_t> links;
     for (const std::uint32_t id : way.links) {
         const Link& link = *fabric_.links()[id];
-        way.signature.push_back(link.bandwidth().count());
-        way.signature.push_back(link.latency().count());
+        links.push_back(link.bandwidth().count());
+        links.push_back(link.latency().count());
     }
+    way.kind = kinds_.try_emplace(std::move(links), kinds_.size()).first->second;
     way.ordered = way.links;
     std::ranges::sort(way.ordered);
     way.counts = counts_.simulated_on(way.links);
@@ -145,8 +144,8 @@ void MessageMemo::learn(const Simulated& message) {
     least(known.written, ports_[message.receiver]->accessed() - message.written);
     known.times.learn(message.seen);
     // Once others pass, those that are simulated are soon alone.
-    if (!message.clean && (message.way != known.measured || !known.times.knows(true) ||
-                           ++known.tries < kMostTries))
+    if (!message.clean &&
+        (message.way != known.measured || !known.times.knows(true) || ++known.tries < kMostTries))
         return;
     const std::vector<TrafficCounts::Count> counts = counts_.simulated_on(message.way->links);
     known.traffic.resize(counts.size(), HUGE_VAL);

@@ -8,6 +8,7 @@
 #include "models/collectives/shortcuts/traffic_counts.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -49,11 +50,11 @@ public:
     void other_ends() { --others_; }
 
 private:
-    /// By sender and receiver: the links between them, and numbers that tell them from unlike ones.
+    /// By sender and receiver: the links between them.
     struct Way {
         std::vector<std::uint32_t> links;
         std::vector<std::uint32_t> ordered;  ///< the same links, ascending
-        std::vector<std::uint64_t> signature;
+        std::uint64_t kind = 0;  ///< ways of one number have links of equal rates and latencies
         std::vector<TrafficCounts::Count> counts;  ///< of the links, without values
     };
     /// What is known of messages that are alike: in their size, and in the links on their way.
@@ -139,7 +140,9 @@ private:
     Fabric& fabric_;
     TrafficCounts& counts_;
     const std::vector<RankPort*>& ports_;
-    std::map<std::vector<std::uint64_t>, Known> known_;  ///< by size and signature
+    /// By kind of way, bytes and channels.
+    std::map<std::array<std::uint64_t, 3>, Known> known_;
+    std::map<std::vector<std::uint64_t>, std::uint64_t> kinds_;  ///< by rates and latencies
     std::map<std::pair<std::uint32_t, std::uint32_t>, Way> ways_;
     std::map<const MemberListener*, Simulated> simulated_;
     std::vector<Passing> passing_;  ///< by index in events; those without members are free
