@@ -3,6 +3,7 @@
 alike."""
 from __future__ import annotations
 
+import contextlib
 import csv
 import difflib
 import importlib.util
@@ -62,8 +63,10 @@ def read_csv(path: pathlib.Path) -> Table:
 
 
 def read_database(path: pathlib.Path, query: str) -> Table:
-    """The result of a query on an SQLite file."""
-    with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as database:
+    """The result of a query on an SQLite file. The query may not change it."""
+    # Not mode=ro: SQLite writes to roll back what a writer left that was killed, and refuses to read before.
+    with contextlib.closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True)) as database:
+        database.execute("PRAGMA query_only = ON")
         answer = database.execute(query)
         columns = [column[0] for column in answer.description]
         return table((dict(zip(columns, row)) for row in answer), columns)

@@ -7,6 +7,7 @@ import os
 import pathlib
 import shutil
 import signal
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -42,6 +43,19 @@ def _second_dies(run):
 
 def _dies(_share):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+# A process that ends within a transaction, part of which is in the file: its journal must be rolled back by who reads next.
+ENDS_WITHIN_A_TRANSACTION = """
+import os, sqlite3, sys
+database = sqlite3.connect(sys.argv[1], isolation_level=None)
+database.execute("PRAGMA cache_size = 1")
+database.execute("BEGIN")
+database.execute("DELETE FROM scenarios")
+database.execute("DELETE FROM runs")
+database.execute("CREATE TABLE more AS SELECT zeroblob(100000) AS bytes")
+os._exit(0)
+"""
 
 
 @contextlib.contextmanager
@@ -179,6 +193,17 @@ class Sweeps(unittest.TestCase):
             with mock.patch("switchfold.executing.merge", side_effect=watched):
                 switchfold.sweep(SIZES, out=folder, executor=executor, tasks=2)
         self.assertEqual(made, [{"sweep.db-journal"}] * 2)
+
+    def test_a_sweep_whose_writer_was_killed_is_read(self):
+        with tempfile.TemporaryDirectory() as folder:
+            switchfold.sweep(SIZES, out=folder)
+            database = pathlib.Path(folder) / "sweep.db"
+            subprocess.run([sys.executable, "-c", ENDS_WITHIN_A_TRANSACTION, database], check=True, timeout=120)
+            self.assertTrue(database.with_name("sweep.db-journal").stat().st_size)
+            kept = switchfold.load_sweep(folder)
+            self.assertEqual(rows(kept.query("SELECT count(*) AS runs FROM runs"))[0]["runs"], 6)
+            with self.assertRaisesRegex(sqlite3.OperationalError, "readonly"):
+                kept.query("DELETE FROM runs")
 
     @unittest.skipUnless(importlib.util.find_spec("distributed"), "python3-distributed is not installed")
     def test_dask(self):

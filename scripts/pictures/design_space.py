@@ -47,7 +47,7 @@ def bytes_of(size):
 def read(folder):
     """Points by (design, work, ranks): Point, whose figures are by scenario; and each design's system."""
     points = {}
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         systems = {label: json.loads(values)[0] for label, values in database.execute(
             'SELECT label, "values" FROM axis_values JOIN axes USING (axis) WHERE name = \'design\'')}
         for design, work, ranks, scenario, time, slowdown, iteration, overlap in database.execute(

@@ -13,7 +13,7 @@ TITLES = {"sms": "SMs", "l2": "L2 capacity", "hbm": "HBM bandwidth", "link": "li
 
 def read(folder):
     """Times in us by (knob, workload, scenario): a list of (factor, time)."""
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         rows = database.execute("SELECT knob, workload, scenario, iteration_us FROM results WHERE status = 'done' ORDER BY point")
         times = {}
         for knob, workload, scenario, time in rows:

@@ -28,7 +28,7 @@ PANELS = {
 
 def read(folder):
     """Returns name and labels of the first axis, the scenarios, and the rows."""
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         database.row_factory = sqlite3.Row
         name = database.execute("SELECT name FROM axes ORDER BY axis").fetchone()[0]
         labels = [row[0] for row in database.execute("SELECT label FROM axis_values WHERE axis = 0 ORDER BY position")]

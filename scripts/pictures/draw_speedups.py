@@ -11,7 +11,7 @@ GROUP, HEIGHT, LEFT, TOP, LEGEND = 150, 230, 46, 40, 30
 
 def read(folder):
     """Returns the name of the first axis, and the results."""
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         database.row_factory = sqlite3.Row
         axis = database.execute("SELECT name FROM axes ORDER BY axis").fetchone()[0]
         rows = [dict(row) for row in database.execute("SELECT * FROM results WHERE status = 'done'")]

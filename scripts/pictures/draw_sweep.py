@@ -20,7 +20,7 @@ BASE = "ring"
 
 def read(folder):
     """Returns the axes with more than one value (name, unit, labels), and the last scenario's rows as dicts."""
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         database.row_factory = sqlite3.Row
         axes = [{"name": name, "unit": unit, "labels": [row[0] for row in database.execute(
             "SELECT label FROM axis_values WHERE axis = ? ORDER BY position", (axis,))]}

@@ -12,7 +12,7 @@ WIDTH, HEIGHT, LEFT, TOP, LEGEND = 300, 210, 46, 52, 26
 
 def read(folder):
     """Returns the names of the two axes, and the rows of scenarios with overlap."""
-    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=ro", uri=True) as database:
+    with sqlite3.connect(f"file:{folder / 'sweep.db'}?mode=rw", uri=True) as database:
         database.row_factory = sqlite3.Row
         axes = [row[0] for row in database.execute("SELECT name FROM axes ORDER BY axis")]
         rows = [dict(row) for row in database.execute("SELECT * FROM results WHERE status = 'done' AND overlap = 1")]
