@@ -59,6 +59,13 @@ void CollectiveEngine::remember_messages(TrafficCounts& counts) {
         messages_ = std::make_unique<MessageMemo>(fabric_, counts, ports_);
 }
 
+double CollectiveEngine::half_done() const {
+    double done = 0;
+    for (const auto& [key, instance] : running_)
+        done += instance->share_done() * static_cast<double>(instance->members.size());
+    return done;
+}
+
 Time CollectiveEngine::jumped() const {
     return (fast_forward_ ? fast_forward_->jumped() : Time()) +
            (memo_ ? memo_->recalled() : Time());

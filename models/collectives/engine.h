@@ -110,6 +110,9 @@ public:
     }
     /// Payload, over all members, that travelled in packets of several rounds.
     [[nodiscard]] Bytes coarse() const { return coarse_; }
+    /// What has been done of the collectives under way: the sum of each one's share times its
+    /// members.
+    [[nodiscard]] double half_done() const;
     /// Configuration of an all-reduce of this size over these ranks.
     [[nodiscard]] CollectiveConfig choose(
         const std::vector<std::uint32_t>& ranks, Bytes bytes,

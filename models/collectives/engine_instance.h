@@ -76,6 +76,17 @@ public:
                 {MemberEvent::Kind::kPeersCome, this, position},
                 engine.fabric_.scheduler().now() + spec.peers_late);
     }
+    /// Of all its work; 0 where nothing tells.
+    [[nodiscard]] double share_done() {
+        if (const std::optional<double> share = running->share_begun())
+            return *share;
+        const auto* repeating = dynamic_cast<const Repeating*>(running.get());
+        if (repeating == nullptr)
+            return 0;
+        const std::uint64_t left = repeating->skippable(0, 1);
+        turns = std::max(turns, left);
+        return turns == 0 ? 0 : 1 - static_cast<double>(left) / static_cast<double>(turns);
+    }
     void join(std::uint32_t position) {
         members[position].joined = true;
         ++joined;
@@ -238,6 +249,7 @@ public:
     Key key;
     CollectiveSpec spec;
     CollectiveRecord record;
+    std::uint64_t turns = 0;  ///< most that were seen left
     std::vector<Member> members;
     std::unique_ptr<RunningCollective> running;
     std::vector<std::vector<float>> before;

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,6 +134,9 @@ public:
     /// Whether a member that has begun leaves operands in switches, which wait there for the
     /// others': it cannot pass as an earlier one once a member has begun.
     [[nodiscard]] virtual bool leaves_operands() const { return false; }
+    /// Share of its work that one of its blocks has begun, in place of all; nothing if only its
+    /// turns tell (Repeating).
+    [[nodiscard]] virtual std::optional<double> share_begun() const { return std::nullopt; }
     /// A note for users on how it ran; empty if none.
     [[nodiscard]] virtual std::string note() const { return {}; }
     /// Payload, over all members, that travelled in packets which stand for several.

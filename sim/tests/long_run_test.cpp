@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/long_run.h"
 
+#include "core/json.h"
 #include "sim/config/plan_params.h"
 #include "sim/config/training_params.h"
+#include "sim/runner.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace switchfold::long_run_test {
 namespace {
@@ -79,6 +87,31 @@ TEST(LongRunNotice, WhatPlansCanDo) {
     const std::string few = folded.of(at(20, 0.01)).value();
     EXPECT_EQ(few.find("/workload/plan/fold"), std::string::npos) << few;
     EXPECT_EQ(few.find("accumulate"), std::string::npos) << few;
+}
+
+// One collective is one operation of each rank.
+TEST(Progress, OfASingleCollectiveIsThatOfItsBytes) {
+    for (const char* algorithm : {"ring", "tree", "in_switch"}) {
+        const std::string text = fmt::format(
+            R"({{"name": "one", "fidelity": "exact", "causes": false,
+                 "system": "../systems/hgx_h100.json",
+                 "workload": {{"type": "collective", "size": "256 MiB"}},
+                 "scenarios": [{{"name": "it", "all_reduce": {{"algorithm": "{}"}}}}]}})",
+            algorithm);
+        std::vector<double> shares;
+        RunOptions options;
+        options.in_process = true;
+        options.progress = [&](const WorkerProgress& progress) {
+            shares.push_back(progress.share);
+        };
+        const auto file = SWITCHFOLD_SOURCE_DIR "/configs/experiments/rings.json";
+        std::ignore = run_experiment(load_experiment(Json::parse(text), file, {}), options);
+        EXPECT_TRUE(std::ranges::is_sorted(shares)) << algorithm;
+        for (const double from : {0.2, 0.5})
+            EXPECT_TRUE(std::ranges::any_of(
+                shares, [&](double share) { return share > from && share < from + 0.35; }))
+                << algorithm << " " << from;
+    }
 }
 
 }  // namespace

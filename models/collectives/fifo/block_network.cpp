@@ -300,6 +300,12 @@ void BlockNetwork::join(std::uint32_t position, Time start, Time last) {
             blocks_[block]->start(&round == &member.blocks.back() ? last : start);
 }
 
+std::optional<double> BlockNetwork::share_begun() const {
+    if (blocks_.empty())
+        return std::nullopt;
+    return blocks_.front()->done() ? 1 : blocks_.front()->program().share_begun();
+}
+
 std::uint64_t BlockNetwork::skippable(std::uint32_t channel, std::uint64_t unit) const {
     std::uint64_t least = UINT64_MAX;
     for (const std::uint32_t block : of_channel_[channel])

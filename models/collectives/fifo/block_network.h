@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -85,6 +86,8 @@ public:
     [[nodiscard]] std::vector<std::string> blocked(std::size_t limit) const;
     /// Makes the blocks count their turns in `turns`, by channel; call before adding any.
     void count_turns(PeriodDetector& turns) { context_.turns = &turns; }
+    /// Of the first block; see Program.
+    [[nodiscard]] std::optional<double> share_begun() const;
     /// Turns of a channel's blocks that can be skipped; see Program.
     [[nodiscard]] std::uint64_t skippable(std::uint32_t channel, std::uint64_t unit) const;
     void skip(std::uint32_t channel, std::uint64_t turns);

@@ -82,6 +82,9 @@ public:
         return network_.blocked(limit);
     }
     [[nodiscard]] Bytes footprint() const override { return footprint_; }
+    [[nodiscard]] std::optional<double> share_begun() const override {
+        return network_.share_begun();
+    }
     [[nodiscard]] PeriodDetector* turns() override { return turns_ ? &*turns_ : nullptr; }
     [[nodiscard]] std::uint64_t skippable(std::uint32_t lane, std::uint64_t unit) const override {
         return network_.skippable(lane, unit);

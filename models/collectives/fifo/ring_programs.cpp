@@ -35,6 +35,12 @@ public:
         const std::uint64_t left = part_.bytes - std::min(done_ + ranks_ * chunk_, part_.bytes);
         return chunk_ < max_chunk_ ? 0 : left / loop - std::min<std::uint64_t>(left / loop, 1);
     }
+    /// Share of the part in earlier loops, and in a share of this one.
+    [[nodiscard]] double share_begun(double of_loop) const {
+        const double here = of_loop * static_cast<double>(ranks_ * chunk_);
+        return std::min(
+            1.0, (static_cast<double>(done_) + here) / static_cast<double>(part_.bytes));
+    }
     void skip_loops(std::uint64_t loops) { done_ += loops * ranks_ * max_chunk_; }
     /// Whether all chunks of this loop have equally many slices.
     [[nodiscard]] bool even(const Transport& transport) const {
@@ -92,6 +98,10 @@ public:
     [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
     [[nodiscard]] std::uint64_t cycle() const override {
         return std::max<std::uint64_t>(1, 2 * ranks_ - 2);
+    }
+    [[nodiscard]] std::optional<double> share_begun() const override {
+        return chunks_.share_begun(
+            static_cast<double>(step_) / static_cast<double>(2 * ranks_ - 1));
     }
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& transport) const override {
@@ -163,6 +173,12 @@ public:
     [[nodiscard]] bool begins_turn() const override { return step_ != 1; }
     [[nodiscard]] std::uint64_t cycle() const override {
         return std::max<std::uint64_t>(1, order_->size() - 1);
+    }
+    [[nodiscard]] std::optional<double> share_begun() const override {
+        const double here = static_cast<double>(max_chunk_) * static_cast<double>(step_) /
+                            static_cast<double>(order_->size());
+        return std::min(
+            1.0, (static_cast<double>(done_) + here) / static_cast<double>(part_.bytes));
     }
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& /*transport*/) const override {

@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -76,6 +77,8 @@ public:
     virtual void attach(ThreadBlock& /*block*/) {}
     /// Whether the step issued last begins a turn: the unit of repetition in a periodic motion.
     [[nodiscard]] virtual bool begins_turn() const { return true; }
+    /// Share of the bytes that it has begun to move; nothing if it does not tell.
+    [[nodiscard]] virtual std::optional<double> share_begun() const { return std::nullopt; }
     /// Number of turns per period; turns within a period may differ slightly.
     [[nodiscard]] virtual std::uint64_t cycle() const { return 1; }
     /// Number of turns from the next one on that can be skipped in multiples of `unit`, such that
@@ -204,6 +207,9 @@ public:
     [[nodiscard]] std::uint64_t
     skippable(std::uint64_t unit, const Transport& transport) const override;
     void skip(std::uint64_t turns) override { done_ += turns * max_chunk_; }
+    [[nodiscard]] std::optional<double> share_begun() const override {
+        return std::min(1.0, static_cast<double>(done_) / static_cast<double>(part_.bytes));
+    }
 
 private:
     Step shape_;
