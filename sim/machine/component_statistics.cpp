@@ -136,6 +136,22 @@ std::size_t sums_of() {
     return count;
 }
 
+/// Number of a component's sums before this one.
+template <class S>
+std::size_t place_of_sum(std::uint64_t S::*member) {
+    std::size_t count = 0;
+    std::size_t place = 0;
+    const auto visit = [&](const auto& statistic) {
+        if constexpr (std::is_same_v<
+                          std::remove_cvref_t<decltype(statistic.member)>, std::uint64_t S::*>)
+            if (statistic.member == member)
+                place = count;
+        count += statistic.peak ? 0 : 1;
+    };
+    for_each_of(S::statistics(), visit);
+    return place;
+}
+
 SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
     SwitchStatistics all = counted;
     all.packets *= factor;
@@ -256,6 +272,20 @@ MachineCounts::simulated_on(const std::vector<std::uint32_t>& links) const {
         }
     }
     return counts;
+}
+
+std::span<const double> MachineCounts::wire_bytes_left_out() const {
+    const std::size_t links = machine_.fabric().links().size();
+    return std::span(left_out()).subspan(place_of_sum(&LinkStatistics::wire_bytes) * links, links);
+}
+
+double MachineCounts::memory_bytes_left_out(std::uint32_t rank) const {
+    const Fabric& fabric = machine_.fabric();
+    const std::size_t before = sums_of<LinkStatistics>() * fabric.links().size() +
+                               sums_of<SwitchStatistics>() * fabric.switches().size() +
+                               sums_of<ReductionUnitStatistics>() * units_;
+    const std::size_t place = place_of_sum(&MemoryStatistics::packet_bytes);
+    return left_out()[before + place * machine_.ranks() + rank];
 }
 
 TrafficStatistics MachineCounts::counted() const {

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ public:
     simulated_on(const std::vector<std::uint32_t>& links) const override;
     /// All counters of the machine, including what was not simulated.
     [[nodiscard]] TrafficStatistics counted() const;
+    /// What was not simulated, of each link and of a rank's memory. \pre left_out() is not empty.
+    [[nodiscard]] std::span<const double> wire_bytes_left_out() const;
+    [[nodiscard]] double memory_bytes_left_out(std::uint32_t rank) const;
 
 private:
     Machine& machine_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string_view>
 
 namespace switchfold {
@@ -70,28 +71,26 @@ Time LoadRecorder::begin_of_left_out(Time skipped) const {
 }
 
 void LoadRecorder::sample(Time now) {
-    // What was left out is divided among all components, which takes long where there are many.
-    std::optional<TrafficStatistics> all;
-    if (!counts_.left_out().empty())
-        all = counts_.counted();
+    const bool any = !counts_.left_out().empty();
+    std::span<const double> left_out;
+    if (any)
+        left_out = counts_.wire_bytes_left_out();
     const Time skipped = scheduler_.skipped();
     const Time begin = begin_of_left_out(skipped);
     const auto links = machine_.fabric().links();
-    const auto note = [&](std::size_t row, std::uint64_t simulated, std::uint64_t counted) {
-        const double beyond = static_cast<double>(counted) - static_cast<double>(simulated);
-        bytes_.add(row, last_, now, static_cast<double>(simulated - seen_[row]));
-        bytes_.add(row, begin, now, std::max(0.0, beyond - left_out_[row]));
+    const auto note = [&](std::size_t row, std::uint64_t simulated, double beyond) {
+        if (simulated != seen_[row])
+            bytes_.add(row, last_, now, static_cast<double>(simulated - seen_[row]));
+        if (beyond > left_out_[row])
+            bytes_.add(row, begin, now, beyond - left_out_[row]);
         seen_[row] = simulated;
         left_out_[row] = std::max(beyond, left_out_[row]);
     };
-    for (const std::size_t i : simulated_) {
-        const std::uint64_t carried = links[i]->statistics().wire_bytes;
-        if (!all && carried == seen_[i])
-            continue;
-        note(i, carried, all ? all->links[i].wire_bytes : carried);
-    }
-    const std::uint64_t moved = machine_.gpu(0).memory().statistics().packet_bytes;
-    note(links_, moved, all ? all->memory[0].packet_bytes : moved);
+    for (const std::size_t i : simulated_)
+        note(i, links[i]->statistics().wire_bytes, any ? left_out[i] : 0);
+    note(
+        links_, machine_.gpu(0).memory().statistics().packet_bytes,
+        any ? counts_.memory_bytes_left_out(0) : 0);
     last_ = now;
     skipped_ = skipped;
     ended_since_.reset();

@@ -52,6 +52,14 @@ TEST(MachineCounts, SumsRepeatAndPeaksDoNot) {
     }
     EXPECT_GT(packets_once, 100U);
     EXPECT_NEAR(static_cast<double>(packets), 3.5 * static_cast<double>(packets_once), 1);
+    const auto wire = counts.wire_bytes_left_out();
+    ASSERT_EQ(wire.size(), all.links.size());
+    for (std::size_t i = 0; i < wire.size(); ++i)
+        EXPECT_NEAR(wire[i], 2.5 * static_cast<double>(once.links[i].wire_bytes), 1);
+    for (std::uint32_t rank = 0; rank < 4; ++rank)
+        EXPECT_NEAR(
+            counts.memory_bytes_left_out(rank),
+            2.5 * static_cast<double>(once.memory[rank].packet_bytes), 1);
     ASSERT_EQ(all.memory.size(), 4U);
     EXPECT_GT(once.memory[0].footprint_peak, 0U);
     EXPECT_EQ(all.memory[0].footprint_peak, once.memory[0].footprint_peak);
