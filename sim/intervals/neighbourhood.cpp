@@ -23,6 +23,8 @@ constexpr double kLeastAlike = 0.1;
 constexpr double kFarthest = 4;
 /// What one machine alone widens.
 constexpr double kWidening = 0.7;
+/// So many machines speak for others of their kind. Fewer share with all that is of the kind.
+constexpr double kSpeakForOthers = 2;
 
 /// A machine's own measurements that differ by less speak for it alone ...
 constexpr double kOwnFarthest = 2;
@@ -206,6 +208,34 @@ void complete(Neighbourhood& near, std::span<const Residual> residuals) {
     near.widening = 1 + kWidening / near.machines;
 }
 
+/// Adds all machines with a case of this kind, each by its tables' most alike rows, where few are
+/// alike: two rows of one machine may agree by chance.
+void add_the_unlike(
+    Neighbourhood& near, const Likeness& likeness, std::span<const Residual> residuals,
+    std::string_view left_out) {
+    struct Nearest {
+        double distance = std::numeric_limits<double>::infinity();
+        std::size_t residual = 0;
+    };
+    std::map<std::string_view, std::map<std::string_view, Nearest>> machines;
+    for (std::size_t i = 0; i < residuals.size(); ++i) {
+        const Residual& r = residuals[i];
+        const double d = distance(likeness, r.of);
+        if (std::isinf(d) || (!left_out.empty() && r.machine == left_out))
+            continue;
+        if (Nearest& nearest = machines[r.machine][r.table]; d < nearest.distance)
+            nearest = {d, i};
+    }
+    const double share = 1 - near.machines / kSpeakForOthers;
+    for (Neighbour& n : near.rows)
+        n.weight *= 1 - share;
+    const double of_machine = share / static_cast<double>(machines.size());
+    for (const auto& [machine, tables] : machines)
+        for (const auto& [table, nearest] : tables)
+            near.rows.push_back(
+                {nearest.residual, of_machine / static_cast<double>(tables.size())});
+}
+
 Neighbourhood neighbourhood_of(
     const Likeness& likeness, std::span<const Residual> residuals, std::string_view left_out) {
     if (std::optional<Neighbourhood> own = own_neighbourhood(likeness, residuals)) {
@@ -243,6 +273,8 @@ Neighbourhood neighbourhood_of(
         return out;
     out.rows = voices.shares();
     std::tie(out.alike, out.alike_machines) = voices.alike();
+    if (out.machines < kSpeakForOthers)
+        add_the_unlike(out, likeness, residuals, left_out);
     complete(out, residuals);
     return out;
 }

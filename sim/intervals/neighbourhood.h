@@ -29,8 +29,9 @@ struct Neighbour {
 /// most alike row, which its rows share by their own: a hundred rows say no more than three. A
 /// machine speaks as its most alike table, and its tables share that. The bandwidth is the smallest
 /// of a fixed list at which the machines' likenesses add up to enough: where few machines are
-/// alike, the unlike are asked too. What so few machines cannot tell widens the range around its
-/// median; where they are too unlike for any use, nothing is said.
+/// alike, the unlike are asked too. Where there are fewer than two, all machines of the kind of
+/// case are, with a weight of one less half of those. What so few machines cannot tell widens the
+/// range around its median; where they are too unlike for any use, nothing is said.
 ///
 /// Where the machine itself was measured at enough cases that are nearly the same, only these are
 /// asked, each with a voice of its own.

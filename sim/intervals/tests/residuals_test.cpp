@@ -96,6 +96,29 @@ TEST(Residuals, FewMachinesMakeItWide) {
     EXPECT_GT(few.high, many.high);
 }
 
+// Two rows of one machine may agree by chance: what else is of their kind says how far it may be.
+TEST(Residuals, OneMachineDoesNotSpeakForItsKind) {
+    std::vector<Residual> rows = machines(51, 0.4);
+    for (Residual& r : rows)
+        r.of.bytes = 4e9;
+    const auto over_pcie = [](const std::string& machine, double error) {
+        Residual r = residual(machine, error);
+        r.of.fabric = "pcie";
+        return r;
+    };
+    for (const double error : {0.01, 0.02})
+        rows.push_back(over_pcie("alone", error));
+    const Likeness asked = over_pcie("", 0).of;
+    const Range one = Residuals(rows).range(asked);
+    EXPECT_EQ(one.machines, 1U);
+    EXPECT_LT(one.low, std::exp(-0.2));
+    EXPECT_GT(one.high, std::exp(0.2));
+    rows.push_back(over_pcie("another", 0.015));
+    const Range two = Residuals(rows).range(asked);
+    EXPECT_GT(two.low, one.low);
+    EXPECT_LT(two.high, one.high);
+}
+
 TEST(Residuals, AHundredRowsOfATableSayNoMoreThanOne) {
     std::vector<Residual> rows = machines(21, 0.1);
     const Range before = Residuals(rows).range(residual("", 0).of);
