@@ -2,12 +2,10 @@
 #include "training/placement/task_schedule.h"
 
 #include "core/error.h"
+#include "core/list_schedule.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
-#include <queue>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -17,60 +15,36 @@ namespace {
 class Scheduler {
 public:
     Scheduler(const PlacementGraph& graph, const PlacementTasks& tasks, const NodeParts& parts) :
-        graph_(graph),
-        tasks_(tasks.all()),
-        parts_(parts),
-        successors_(tasks_.size()),
-        waiting_(tasks_.size(), 0),
-        arrived_(tasks_.size(), 0),
-        to_end_(tasks_.size(), 0),
-        ready_(graph.parts),
-        busy_(graph.parts, false) {
-        schedule_.start.assign(tasks_.size(), 0);
-        for (std::uint32_t t = 0; t < tasks_.size(); ++t) {
-            waiting_[t] = static_cast<std::uint32_t>(tasks_[t].needs.size());
+        graph_(graph), tasks_(tasks.all()), parts_(parts), successors_(tasks_.size()) {
+        for (std::uint32_t t = 0; t < tasks_.size(); ++t)
             for (const std::uint32_t need : tasks_[t].needs)
                 successors_[need].push_back(t);
-        }
-        for (std::size_t t = tasks_.size(); t-- > 0;) {
-            double longest =
-                tasks_[t].kind == TaskKind::kWeightGradient ? graph.travel(tasks_[t].node) : 0;
-            for (const std::uint32_t next : successors_[t])
-                longest = std::max(
-                    longest, to_end_[next] + (crosses(static_cast<std::uint32_t>(t), next)
-                                                  ? message(static_cast<std::uint32_t>(t), next)
-                                                  : 0));
-            to_end_[t] = tasks_[t].seconds + longest;
-        }
-        // Gradients to be reduced are computed as early as possible, as in PyTorch.
-        for (std::size_t t = 0; graph.replicas > 1 && t < tasks_.size(); ++t)
-            if (tasks_[t].kind == TaskKind::kWeightGradient)
-                to_end_[t] = to_end_[tasks_[t].needs.front()];
     }
 
     TaskSchedule run() {
+        for (std::uint32_t part = 0; part < graph_.parts; ++part)
+            list_.add_device();
+        const std::vector<double> to_end = times_to_end();
         for (std::uint32_t t = 0; t < tasks_.size(); ++t)
-            if (waiting_[t] == 0)
-                events_.emplace(0, t, kReady);
+            list_.add_task(part_of(t), tasks_[t].seconds, to_end[t]);
+        for (std::uint32_t t = 0; t < tasks_.size(); ++t)
+            add_needs_of_successors(t);
+        SWITCHFOLD_CHECK(list_.run(), "tasks of a division wait for each other");
+        TaskSchedule schedule;
+        schedule.start.resize(tasks_.size());
         double end = 0;
-        while (!events_.empty()) {
-            const double now = std::get<0>(events_.top());
-            for (; !events_.empty() && std::get<0>(events_.top()) == now; events_.pop())
-                take(events_.top());
-            end = now;
-            for (std::uint32_t part = 0; part < graph_.parts; ++part)
-                begin_next(part, now);
+        for (const std::uint32_t t : list_.order()) {
+            if (t >= tasks_.size())  // a message
+                continue;
+            schedule.start[t] = list_.times()[t].begin;
+            schedule.order.push_back(t);
+            end = std::max(end, list_.times()[t].end);
         }
-        SWITCHFOLD_CHECK(
-            schedule_.order.size() == tasks_.size(), "tasks of a division wait for each other");
-        schedule_.seconds = end + updates();
-        return std::move(schedule_);
+        schedule.seconds = end + updates();
+        return schedule;
     }
 
 private:
-    enum Kind : std::uint8_t { kEnded, kReady };
-    using Event = std::tuple<double, std::uint32_t, Kind>;
-
     [[nodiscard]] std::uint32_t part_of(std::uint32_t task) const {
         return parts_[tasks_[task].node];
     }
@@ -88,42 +62,50 @@ private:
         return graph_.latency + (graph_.bandwidth > 0 ? bytes / graph_.bandwidth : 0);
     }
 
-    void take(const Event& event) {
-        const std::uint32_t task = std::get<1>(event);
-        if (std::get<2>(event) == kReady) {
-            ready_[part_of(task)].emplace(to_end_[task], -static_cast<std::int64_t>(task));
-            return;
+    /// Seconds from each task's begin to the end of the step, if nothing else held it up.
+    [[nodiscard]] std::vector<double> times_to_end() const {
+        std::vector<double> to_end(tasks_.size(), 0);
+        for (std::size_t t = tasks_.size(); t-- > 0;) {
+            double longest =
+                tasks_[t].kind == TaskKind::kWeightGradient ? graph_.travel(tasks_[t].node) : 0;
+            for (const std::uint32_t next : successors_[t])
+                longest = std::max(
+                    longest, to_end[next] + (crosses(static_cast<std::uint32_t>(t), next)
+                                                 ? message(static_cast<std::uint32_t>(t), next)
+                                                 : 0));
+            to_end[t] = tasks_[t].seconds + longest;
         }
-        const double now = std::get<0>(event);
-        busy_[part_of(task)] = false;
-        std::map<std::uint32_t, double> sent;  // arrival of this task's message, by part
+        // Gradients to be reduced are computed as early as possible, as in PyTorch.
+        for (std::size_t t = 0; graph_.replicas > 1 && t < tasks_.size(); ++t)
+            if (tasks_[t].kind == TaskKind::kWeightGradient)
+                to_end[t] = to_end[tasks_[t].needs.front()];
+        return to_end;
+    }
+
+    /// On another GPU they need a message, one for all of a part.
+    void add_needs_of_successors(std::uint32_t task) {
+        std::map<std::uint32_t, std::uint32_t> sent;  // message, by part
         for (const std::uint32_t next : successors_[task]) {
-            double there = now;
-            if (crosses(task, next)) {
-                const auto [at, fresh] = sent.try_emplace(part_of(next), 0.0);
-                if (fresh) {
-                    double& way =
-                        ways_[{graph_.gpu_of(part_of(task)), graph_.gpu_of(part_of(next))}];
-                    way = std::max(way, now) + message(task, next);
-                    at->second = way;
-                }
-                there = at->second;
+            if (!crosses(task, next)) {
+                list_.add_need(next, task);
+                continue;
             }
-            arrived_[next] = std::max(arrived_[next], there);
-            if (--waiting_[next] == 0)
-                events_.emplace(arrived_[next], next, kReady);
+            const auto [at, fresh] = sent.try_emplace(part_of(next), 0);
+            if (fresh) {
+                at->second = list_.add_task(
+                    way(graph_.gpu_of(part_of(task)), graph_.gpu_of(part_of(next))),
+                    message(task, next));
+                list_.add_need(at->second, task);
+            }
+            list_.add_need(next, at->second);
         }
     }
 
-    void begin_next(std::uint32_t part, double now) {
-        if (busy_[part] || ready_[part].empty())
-            return;
-        const auto task = static_cast<std::uint32_t>(-ready_[part].top().second);
-        ready_[part].pop();
-        busy_[part] = true;
-        schedule_.start[task] = now;
-        schedule_.order.push_back(task);
-        events_.emplace(now + tasks_[task].seconds, task, kEnded);
+    std::uint32_t way(std::uint32_t from, std::uint32_t to) {
+        const auto [at, fresh] = ways_.try_emplace({from, to}, 0);
+        if (fresh)
+            at->second = list_.add_device(ListSchedule::Takes::kFirstReady);
+        return at->second;
     }
 
     /// Updates begin once all gradients are available; one kernel updates all parts of a GPU.
@@ -138,15 +120,8 @@ private:
     const std::vector<PlacementTask>& tasks_;
     const NodeParts& parts_;
     std::vector<std::vector<std::uint32_t>> successors_;
-    std::vector<std::uint32_t> waiting_;
-    std::vector<double> arrived_;
-    std::vector<double> to_end_;
-    std::vector<std::priority_queue<std::pair<double, std::int64_t>>> ready_;  ///< by part
-    std::vector<bool> busy_;
-    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-    std::map<std::pair<std::uint32_t, std::uint32_t>, double>
-        ways_;  ///< time from which the link is free
-    TaskSchedule schedule_;
+    ListSchedule list_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ways_;  ///< links, as devices
 };
 
 }  // namespace

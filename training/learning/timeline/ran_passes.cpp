@@ -95,7 +95,7 @@ RanPasses ran_passes(const PipelineSchedule& schedule, const Replay& replay, std
     for (std::uint32_t device = 0; device < schedule.devices(); ++device)
         for (std::size_t k = 0; k < schedule.order[device].size(); ++k)
             for_each_pass(schedule.order[device][k], [&](const Pass& pass) {
-                const Replay::Interval& interval = replay.slots[device][k];
+                const ListSchedule::Times& interval = replay.slots[device][k];
                 ran.passes.push_back({pass, device, interval.begin, interval.end});
             });
     return ran;

@@ -2,6 +2,7 @@
 #include "training/plan/schedule/replay.h"
 
 #include "core/error.h"
+#include "core/list_schedule.h"
 #include "training/plan/schedule/pass_needs.h"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void measure(const PipelineSchedule& schedule, const ReplayTimes& times, Replay&
         double begin = std::numeric_limits<double>::infinity();
         double end = 0;
         for (std::size_t k = 0; k < order.size(); ++k) {
-            const Replay::Interval& interval = result.slots[device][k];
+            const ListSchedule::Times& interval = result.slots[device][k];
             result.makespan = std::max(result.makespan, interval.end);
             if (order[k].pass.kind == PassKind::kUpdate && !schedule.asynchronous)
                 continue;
@@ -60,24 +61,36 @@ void measure(const PipelineSchedule& schedule, const ReplayTimes& times, Replay&
 
 Replay replay(const PipelineSchedule& schedule, const ReplayTimes& times) {
     SWITCHFOLD_CHECK(times.stages.size() == schedule.stages(), "times of other stages");
-    Replay result;
-    result.slots.resize(schedule.devices());
-    std::vector<double> free(schedule.devices(), 0);
-    const bool ended =
-        walk(schedule, [&](const PassTable& table, std::uint32_t device, std::size_t k) {
-            const Slot& slot = schedule.order[device][k];
-            double begin = free[device];
-            for_each_pass(slot, [&](const Pass& pass) {
+    ListSchedule list;
+    std::vector<std::uint32_t> first;  // task of each device's first slot
+    std::uint32_t tasks = 0;
+    for (const std::vector<Slot>& order : schedule.order) {
+        first.push_back(tasks);
+        const std::uint32_t device = list.add_device();
+        for (std::size_t k = 0; k < order.size(); ++k, ++tasks) {
+            list.add_task(device, time_of(order[k], times));
+            if (k > 0)
+                list.add_need(tasks, tasks - 1);
+        }
+    }
+    const PassTable table(schedule);
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device)
+        for (std::uint32_t k = 0; k < schedule.order[device].size(); ++k)
+            for_each_pass(schedule.order[device][k], [&](const Pass& pass) {
                 for_each_need(schedule, pass, [&](const Pass& need) {
                     const PassTable::Place& place = table.at(need);
-                    const double message = place.device == device ? 0 : times.message;
-                    begin = std::max(begin, result.slots[place.device][place.slot].end + message);
+                    list.add_need(
+                        first[device] + k, first[place.device] + place.slot,
+                        place.device == device ? 0 : times.message);
                 });
             });
-            free[device] = begin + time_of(slot, times);
-            result.slots[device].push_back({begin, free[device]});
-        });
-    SWITCHFOLD_CHECK(ended, "{} deadlocks", schedule.name);
+    SWITCHFOLD_CHECK(list.run(), "{} deadlocks", schedule.name);
+    Replay result;
+    for (std::uint32_t device = 0; device < schedule.devices(); ++device) {
+        const auto begin = list.times().begin() + first[device];
+        result.slots.emplace_back(
+            begin, begin + static_cast<std::ptrdiff_t>(schedule.order[device].size()));
+    }
     measure(schedule, times, result);
     return result;
 }

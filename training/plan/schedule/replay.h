@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/list_schedule.h"
 #include "training/plan/schedule/pipeline_schedule.h"
 
 #include <optional>
@@ -26,11 +27,7 @@ struct ReplayTimes {
 
 /// Begin and end of each slot if only the order, the dependencies and the given times delay it.
 struct Replay {
-    struct Interval {
-        double begin = 0;
-        double end = 0;
-    };
-    std::vector<std::vector<Interval>> slots;  ///< by device, in schedule order
+    std::vector<std::vector<ListSchedule::Times>> slots;  ///< by device, in schedule order
     double makespan = 0;
     /// The longest span of a device from its first pass to its last, updates excluded: the cost of
     /// a step if steps follow each other.

@@ -93,7 +93,8 @@ RC_GTEST_PROP(PlanStepProperty, EveryPlanEnds, ()) {
                  << static_cast<int>(plan.sharding) << "; ";
         RC_ASSERT(ends(graph));
     }
-    if (plan.sharding == Sharding::kNone)
+    // Machines of a tensor group each need not divide the ranks that hold experts evenly.
+    if (plan.sharding == Sharding::kNone && plan.expert_nodes == 0)
         RC_ASSERT(made > 0);
 }
 
