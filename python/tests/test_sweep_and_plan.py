@@ -74,7 +74,8 @@ def _dask_of_two_processes():
 def _sweep_on_mpi(folder, how, ends_well=True):
     # Root may, and three processes on two cores: both are refused by default.
     environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "SWEEP_FOLDER": folder, "SWEEP_HOW": how}
+                   "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_mpi_yield_when_idle": "1",
+                   "SWEEP_FOLDER": folder, "SWEEP_HOW": how}
     ended = subprocess.run(
         ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", pathlib.Path(__file__).with_name("sweep_on_mpi.py")],
         env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -22,6 +22,17 @@ public:
     [[nodiscard]] double at(std::size_t row, std::size_t bin) const {
         return sums_[row * bins_ + bin];
     }
+    /// Makes the bins so long that they reach to `end`.
+    void cover(Time end) {
+        while (end.count() > bins_ * bin_.count()) {
+            bin_ = bin_ * 2;
+            for (std::size_t row = 0; row < sums_.size() / bins_; ++row) {
+                double* of = sums_.data() + row * bins_;
+                for (std::size_t i = 0; i < bins_; ++i)
+                    of[i] = i < bins_ / 2 ? of[2 * i] + of[2 * i + 1] : 0;
+            }
+        }
+    }
     /// Spreads an amount evenly over [from, to), or puts it at `to` if that is no time.
     void add(std::size_t row, Time from, Time to, double amount) {
         cover(to);
@@ -44,17 +55,6 @@ private:
     [[nodiscard]] std::size_t index_of(Time at) const {
         return std::min<std::size_t>(bins_ - 1, at.count() / bin_.count());
     }
-    void cover(Time end) {
-        while (end.count() > bins_ * bin_.count()) {
-            bin_ = bin_ * 2;
-            for (std::size_t row = 0; row < sums_.size() / bins_; ++row) {
-                double* of = sums_.data() + row * bins_;
-                for (std::size_t i = 0; i < bins_; ++i)
-                    of[i] = i < bins_ / 2 ? of[2 * i] + of[2 * i + 1] : 0;
-            }
-        }
-    }
-
     std::size_t bins_;
     Time bin_;
     std::vector<double> sums_;

@@ -71,6 +71,7 @@ Time LoadRecorder::begin_of_left_out(Time skipped) const {
 }
 
 void LoadRecorder::sample(Time now) {
+    bytes_.cover(now);  // also where nothing moved
     const bool any = !counts_.left_out().empty();
     std::span<const double> left_out;
     if (any)

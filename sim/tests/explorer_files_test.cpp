@@ -105,6 +105,16 @@ TEST_F(ExplorerFiles, CollectivesThatPassAsEarlierOnesAreInTheLoadsWhereTheyPass
     }
 }
 
+TEST_F(ExplorerFiles, BinsAreFewWhereNothingMovesForLong) {
+    run(R"({"name": "x", "system": "configs/systems/dgx_a100.json", "causes": false,
+            "workload": {"type": "training", "network": "gpt2_medium",
+                         "plan": {"micro_batch": 4}},
+            "scenarios": [{"name": "one"}]})");
+    const Json loads = load_json(folder_ / "links.json").at("scenarios").at(0);
+    constexpr double kMostBins = 128;
+    EXPECT_GE(kMostBins * loads.at("bin_us").get<double>(), loads.at("end_us").get<double>());
+}
+
 TEST_F(ExplorerFiles, FoldedRanksHaveTheLoadsOfThoseThatStandForThem) {
     run(R"({"name": "x", "system": "configs/systems/gb200_nvl72.json",
             "workload": {"type": "collective", "size": "256 MiB", "ranks": 72},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "training/learning/numerics/functions.h"
 
+#include <bit>
 #include <cmath>
 
 namespace switchfold::learning {
@@ -30,7 +31,12 @@ double exponential(double x) {
     double sum = 1;
     for (int k = 13; k > 0; --k)
         sum = 1 + r / k * sum;
-    return std::ldexp(sum, static_cast<int>(n));
+    // 2 to the n by its bits: both are normal numbers here, and std::ldexp() takes a tenth of a
+    // training's time.
+    constexpr int kBias = 1023;
+    constexpr int kMantissaBits = 52;
+    const auto exponent = static_cast<std::uint64_t>(static_cast<int>(n) + kBias);
+    return sum * std::bit_cast<double>(exponent << kMantissaBits);
 }
 
 double logarithm(double x) {

@@ -17,6 +17,8 @@ TEST(Functions, AgreeWithTheLibrary) {
         const double positive = std::exp(x);
         EXPECT_NEAR(logarithm(positive), std::log(positive), 1e-14 * (1 + std::abs(x))) << x;
     }
+    for (const double x : {-708.0, -707.3, 708.6, 709.0})
+        EXPECT_NEAR(exponential(x) / std::exp(x), 1, 1e-13) << x;
     EXPECT_EQ(exponential(1000), HUGE_VAL);
     EXPECT_EQ(exponential(-1000), 0);
     EXPECT_TRUE(std::isnan(hyperbolic_tangent(NAN)));
