@@ -164,6 +164,8 @@ public:
         return format().acknowledge_bytes(packet.kind, packet.payload, packet.lines);
     }
     [[nodiscard]] LinkStatistics statistics() const;
+    /// Of these, for whoever looks at many links often.
+    [[nodiscard]] std::uint64_t wire_bytes() const { return wire_bytes_; }
     /// Usable bytes per second of all lanes together.
     [[nodiscard]] Bandwidth bandwidth() const { return kind_->bandwidth(); }
     [[nodiscard]] Time latency() const { return Time(kind_->latency); }

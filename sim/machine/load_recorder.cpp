@@ -88,7 +88,7 @@ void LoadRecorder::sample(Time now) {
         left_out_[row] = std::max(beyond, left_out_[row]);
     };
     for (const std::size_t i : simulated_)
-        note(i, links[i]->statistics().wire_bytes, any ? left_out[i] : 0);
+        note(i, links[i]->wire_bytes(), any ? left_out[i] : 0);
     note(
         links_, machine_.gpu(0).memory().statistics().packet_bytes,
         any ? counts_.memory_bytes_left_out(0) : 0);
