@@ -20,13 +20,18 @@ using Ready = std::priority_queue<std::pair<double, std::int64_t>>;
 }  // namespace
 
 std::uint32_t ListSchedule::add_device(Takes takes) {
-    devices_.push_back(takes);
+    devices_.push_back({takes, std::nullopt});
     return static_cast<std::uint32_t>(devices_.size() - 1);
 }
 
 std::uint32_t ListSchedule::add_task(std::uint32_t device, double seconds, double urgency) {
+    const auto task = static_cast<std::uint32_t>(tasks_.size());
     tasks_.push_back({device, seconds, urgency});
-    return static_cast<std::uint32_t>(tasks_.size() - 1);
+    Device& of = devices_[device];
+    if (of.takes == Takes::kNextAdded && of.last)
+        add_need(task, *of.last);
+    of.last = task;
+    return task;
 }
 
 void ListSchedule::add_need(std::uint32_t task, std::uint32_t needed, double later) {
@@ -83,7 +88,7 @@ bool ListSchedule::run() {
             const auto [time, task, what] = events.top();
             events.pop();
             const std::uint32_t device = tasks_[task].device;
-            const bool in_turn = devices_[device] == Takes::kFirstReady;
+            const bool in_turn = devices_[device].takes == Takes::kFirstReady;
             touched.push_back(device);
             if (what == What::kEnds)
                 end(task, now);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace switchfold {
@@ -14,6 +15,7 @@ public:
     enum class Takes : std::uint8_t {
         kMostUrgent,  ///< among equally urgent ones the one that was added first
         kFirstReady,  ///< likewise
+        kNextAdded,   ///< all in the order in which they were added
     };
     /// \returns the device's number.
     std::uint32_t add_device(Takes takes = Takes::kMostUrgent);
@@ -45,7 +47,11 @@ private:
         std::uint32_t needed;
         double later;
     };
-    std::vector<Takes> devices_;
+    struct Device {
+        Takes takes;
+        std::optional<std::uint32_t> last;  ///< task that was added
+    };
+    std::vector<Device> devices_;
     std::vector<Task> tasks_;
     std::vector<Need> needs_;
     std::vector<Times> times_;

@@ -55,6 +55,19 @@ TEST(ListSchedule, ALinkCarriesInTheOrderOfArrival) {
     EXPECT_EQ(schedule.times()[late].begin, 8);
 }
 
+TEST(ListSchedule, ADeviceMayTakeTasksInTheOrderInWhichTheyWereAdded) {
+    ListSchedule schedule;
+    const std::uint32_t other = schedule.add_device();
+    const std::uint32_t device = schedule.add_device(ListSchedule::Takes::kNextAdded);
+    const std::uint32_t late = schedule.add_task(device, 1);
+    const std::uint32_t ready = schedule.add_task(device, 1, 9);
+    const std::uint32_t before = schedule.add_task(other, 4);
+    schedule.add_need(late, before);
+    ASSERT_TRUE(schedule.run());
+    EXPECT_EQ(schedule.times()[late].begin, 4);
+    EXPECT_EQ(schedule.times()[ready].begin, 5);
+}
+
 TEST(ListSchedule, WhatTakesNoTimeOnALinkComesBeforeDevicesChoose) {
     ListSchedule schedule;
     const std::uint32_t device = schedule.add_device();

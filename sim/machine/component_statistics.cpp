@@ -221,6 +221,13 @@ MachineCounts::MachineCounts(Machine& machine) : machine_(machine) {
         machine.fabric(), [&](const Link& /*link*/, const ReductionUnit& /*unit*/) { ++units_; });
 }
 
+std::size_t MachineCounts::first_of_memory() const {
+    const Fabric& fabric = machine_.fabric();
+    return sums_of<LinkStatistics>() * fabric.links().size() +
+           sums_of<SwitchStatistics>() * fabric.switches().size() +
+           sums_of<ReductionUnitStatistics>() * units_;
+}
+
 std::vector<std::uint64_t> MachineCounts::simulated() const {
     TrafficStatistics all = statistics_of(machine_);
     std::vector<std::uint64_t> sums;
@@ -256,8 +263,7 @@ MachineCounts::simulated_on(const std::vector<std::uint32_t>& links) const {
     const std::size_t all_links = fabric.links().size();
     const std::size_t all_switches = fabric.switches().size();
     const std::size_t to_switches = sums_of<LinkStatistics>() * all_links;
-    const std::size_t to_memory = to_switches + sums_of<SwitchStatistics>() * all_switches +
-                                  sums_of<ReductionUnitStatistics>() * units_;
+    const std::size_t to_memory = first_of_memory();
     std::set<std::uint32_t> ends;
     for (const std::uint32_t hop : links) {
         const LinkStatistics of_link = fabric.links()[hop]->statistics();
@@ -280,12 +286,8 @@ std::span<const double> MachineCounts::wire_bytes_left_out() const {
 }
 
 double MachineCounts::memory_bytes_left_out(std::uint32_t rank) const {
-    const Fabric& fabric = machine_.fabric();
-    const std::size_t before = sums_of<LinkStatistics>() * fabric.links().size() +
-                               sums_of<SwitchStatistics>() * fabric.switches().size() +
-                               sums_of<ReductionUnitStatistics>() * units_;
     const std::size_t place = place_of_sum(&MemoryStatistics::packet_bytes);
-    return left_out()[before + place * machine_.ranks() + rank];
+    return left_out()[first_of_memory() + place * machine_.ranks() + rank];
 }
 
 TrafficStatistics MachineCounts::counted() const {

@@ -43,6 +43,9 @@ public:
     [[nodiscard]] double memory_bytes_left_out(std::uint32_t rank) const;
 
 private:
+    /// Index of the first memory's first count: behind those of links, switches and units.
+    [[nodiscard]] std::size_t first_of_memory() const;
+
     Machine& machine_;
     std::size_t units_ = 0;  ///< reduction units
 };

@@ -10,29 +10,6 @@
 
 namespace switchfold {
 
-namespace {
-
-/// Tasks of a device that run one after another.
-class Queue {
-public:
-    explicit Queue(ListSchedule& list) : list_(list), device_(list.add_device()) {}
-    void add(double seconds) {
-        const std::uint32_t task = list_.add_task(device_, seconds);
-        if (!tasks_.empty())
-            list_.add_need(task, tasks_.back());
-        tasks_.push_back(task);
-    }
-    [[nodiscard]] std::uint32_t last() const { return tasks_.back(); }
-    [[nodiscard]] const std::vector<std::uint32_t>& tasks() const { return tasks_; }
-
-private:
-    ListSchedule& list_;
-    std::uint32_t device_;
-    std::vector<std::uint32_t> tasks_;
-};
-
-}  // namespace
-
 CopyReplay replay_copies(
     const TensorUses& schedule, const std::vector<bool>& retained, std::uint64_t ring_bytes,
     const CopyRates& rates, bool ahead) {
@@ -41,36 +18,44 @@ CopyReplay replay_copies(
     CopyReplay replay;
     std::uint64_t in = 0;
     std::uint64_t out = 0;
+    constexpr auto kInOrder = ListSchedule::Takes::kNextAdded;
     ListSchedule list;
-    Queue inbound(list);
-    Queue computes(list);
-    Queue outbound(list);
-    std::vector<std::optional<std::uint32_t>> kept;  // last copy out of a step and all before it
+    const std::uint32_t inbound = list.add_device(kInOrder);
+    const std::uint32_t computes = list.add_device(kInOrder);
+    const std::uint32_t outbound = list.add_device(kInOrder);
+    struct Tasks {
+        std::uint32_t fetch;
+        std::uint32_t step;
+        std::optional<std::uint32_t> keep;  // last copy out of this step and all before it
+    };
+    std::vector<Tasks> tasks;
     for (std::size_t t = 0; t < schedule.steps.size(); ++t) {
         const std::uint64_t fetch = bytes_of(schedule, moves[t].prefetch);
-        inbound.add(static_cast<double>(fetch) / rates.in);
+        Tasks of{
+            list.add_task(inbound, static_cast<double>(fetch) / rates.in),
+            list.add_task(computes, schedule.steps[t].seconds),
+            tasks.empty() ? std::nullopt : tasks.back().keep};
         if (waits[t]) {
-            list.add_need(inbound.last(), computes.tasks()[*waits[t]]);
-            if (kept[*waits[t]])
-                list.add_need(inbound.last(), *kept[*waits[t]]);
+            list.add_need(of.fetch, tasks[*waits[t]].step);
+            if (tasks[*waits[t]].keep)
+                list.add_need(of.fetch, *tasks[*waits[t]].keep);
         }
-        computes.add(schedule.steps[t].seconds);
-        list.add_need(computes.last(), inbound.last());
+        list.add_need(of.step, of.fetch);
         if (const std::uint64_t keep = bytes_of(schedule, moves[t].offload); keep > 0) {
-            outbound.add(static_cast<double>(keep) / rates.out);
-            list.add_need(outbound.last(), computes.last());
+            of.keep = list.add_task(outbound, static_cast<double>(keep) / rates.out);
+            list.add_need(*of.keep, of.step);
             out += keep;
         }
-        kept.push_back(outbound.tasks().empty() ? std::nullopt : std::optional(outbound.last()));
+        tasks.push_back(of);
         in += fetch;
         replay.compute += schedule.steps[t].seconds;
     }
     SWITCHFOLD_CHECK(list.run(), "copies wait for each other");
-    for (std::size_t t = 0; t < schedule.steps.size(); ++t) {
-        const auto& [fetch_begin, fetch_end] = list.times()[inbound.tasks()[t]];
-        const auto& [begin, end] = list.times()[computes.tasks()[t]];
-        const double out_end = kept[t] ? list.times()[*kept[t]].end : 0;
-        replay.steps.push_back({fetch_begin, fetch_end, begin, end, std::max(end, out_end)});
+    for (const Tasks& of : tasks) {
+        const auto& [fetch_begin, fetch_end] = list.times()[of.fetch];
+        const auto& [begin, end] = list.times()[of.step];
+        const double kept = of.keep ? list.times()[*of.keep].end : 0;
+        replay.steps.push_back({fetch_begin, fetch_end, begin, end, std::max(end, kept)});
     }
     if (!replay.steps.empty())
         replay.seconds = replay.steps.back().given_back;

@@ -63,15 +63,12 @@ Replay replay(const PipelineSchedule& schedule, const ReplayTimes& times) {
     SWITCHFOLD_CHECK(times.stages.size() == schedule.stages(), "times of other stages");
     ListSchedule list;
     std::vector<std::uint32_t> first;  // task of each device's first slot
-    std::uint32_t tasks = 0;
+    std::uint32_t tasks = 0;           // so far
     for (const std::vector<Slot>& order : schedule.order) {
         first.push_back(tasks);
-        const std::uint32_t device = list.add_device();
-        for (std::size_t k = 0; k < order.size(); ++k, ++tasks) {
-            list.add_task(device, time_of(order[k], times));
-            if (k > 0)
-                list.add_need(tasks, tasks - 1);
-        }
+        const std::uint32_t device = list.add_device(ListSchedule::Takes::kNextAdded);
+        for (const Slot& slot : order)
+            tasks = list.add_task(device, time_of(slot, times)) + 1;
     }
     const PassTable table(schedule);
     for (std::uint32_t device = 0; device < schedule.devices(); ++device)
