@@ -274,7 +274,7 @@ void CollectiveEngine::arrive(Instance& instance, const Arrival& arrival) {
         spec.registers_per_thread != 0 ? spec.registers_per_thread : shape.registers_per_thread;
     kernel.shared_memory =
         spec.shared_memory.count() != 0 ? spec.shared_memory : shape.shared_memory;
-    kernel.footprint = instance.running->footprint();
+    kernel.footprint = instance.record.footprint = instance.running->footprint();
     kernel.priority = arrival.priority;
     kernel.exchange = instance.spec.kind == CollectiveKind::kAllToAll;
     member.ticket = ports_[arrival.rank]->occupy(kernel, instance);

@@ -34,6 +34,7 @@ struct CollectiveRecord {
     std::uint64_t sequence = 0;
     std::uint32_t ranks = 0;
     Bytes bytes;                 ///< of unequal parts: the most that a rank sends
+    Bytes footprint;             ///< of its buffers on a rank
     std::uint32_t exchange = 0;  ///< as CollectiveOperation::exchange
     bool as_traced = false;      ///< took the time that it is given, and moved nothing
     CollectiveConfig choice;

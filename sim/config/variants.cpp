@@ -9,8 +9,7 @@ namespace switchfold {
 namespace {
 
 bool follows_communication(const Experiment& experiment) {
-    return experiment.workload &&
-           kind_of(*experiment.workload).follows_communication(*experiment.workload);
+    return experiment.workload && kind_of(*experiment.workload).follows_communication(experiment);
 }
 
 /// Whether two scenarios have equal collectives.

@@ -23,11 +23,11 @@ public:
     /// Makes the graph of one of its workloads, which must outlive the builder.
     [[nodiscard]] virtual std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context, PreparedWorkload& out) const = 0;
-    /// Settles what is open in the graph of a scenario by simulations on its machine.
+    /// Settles what is open in the graph of a scenario by simulations on its machine: what pieces
+    /// and collectives of a folded one take.
     virtual void measure(
-        PreparedWorkload& /*workload*/, const SystemParams& /*system*/,
-        const ScenarioParams& /*scenario*/, const SimulateOptions& /*options*/,
-        const RunJobs& /*run*/) const {}
+        PreparedWorkload& workload, const SystemParams& system, const ScenarioParams& scenario,
+        const SimulateOptions& options, const RunJobs& run) const;
 };
 
 }  // namespace switchfold

@@ -99,7 +99,7 @@ public:
     }
     /// Whether the graph depends on how its collectives run, because parts of it are measured
     /// beside them.
-    [[nodiscard]] virtual bool follows_communication(const Workload& /*workload*/) const {
+    [[nodiscard]] virtual bool follows_communication(const Experiment& /*experiment*/) const {
         return false;
     }
 

@@ -10,7 +10,7 @@
 #include "sim/uncertainty/figure_intervals.h"
 #include "sim/uncertainty/own_residuals.h"
 #include "sim/uncertainty/part_kinds.h"
-#include "sim/workload/folded_plan.h"
+#include "sim/workload/folded_workload.h"
 #include "sim/workload/prepared_variant.h"
 #include "sim/workload/workload.h"
 
@@ -44,7 +44,7 @@ double simulated(const LoadedExperiment& loaded, bool contention) {
     const SimulateOptions options = options_of(experiment, contention);
     PreparedWorkload workload = prepare_workload(loaded);
     if (workload.folded)
-        workload.graph = measured_step(*workload.folded, system, policies, options);
+        workload.graph = measured_graph(*workload.folded, system, policies, options);
     const Outcome outcome = simulate(system, workload.graph, policies, options);
     return round_us(workload.graph, outcome) * 1e-6;
 }

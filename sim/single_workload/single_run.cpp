@@ -26,9 +26,10 @@ void SingleRun::simulate() {
 void SingleRun::prepare() {
     const std::vector<Variant> variants = variants_of(loaded_);
     variant_of_.assign(scenarios().size(), 0);
+    BuiltWorkloads built;
     for (std::size_t v = 0; v < variants.size(); ++v) {
-        variants_.push_back(
-            {prepare_variant(loaded_, variants[v], jobs_of(options(), WorkPhase::kPreparing))});
+        variants_.push_back({prepare_variant(
+            loaded_, variants[v], jobs_of(options(), WorkPhase::kPreparing), &built)});
         for (const std::size_t scenario : variants[v].scenarios)
             variant_of_[scenario] = v;
         const PreparedWorkload& workload = variants_.back().prepared.workload;
@@ -43,8 +44,8 @@ void SingleRun::prepare() {
     }
 }
 
-/// Default scenarios that the machine cannot run (they set nothing; only those of a folded plan and
-/// of loops have separate graphs), and scenarios without overlap that deadlock.
+/// Default scenarios that the machine cannot run (they set nothing; only those of a folded workload
+/// and of loops have separate graphs), and scenarios without overlap that deadlock.
 std::set<std::string> SingleRun::scenarios_to_leave_out() {
     std::set<std::string> left_out;
     for (const Shared& shared : variants_)

@@ -10,6 +10,8 @@
 #include "sim/config/block_checks.h"
 #include "sim/machine/system_queries.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -45,16 +47,16 @@ public:
 
     [[nodiscard]] std::optional<CollectiveConfig>
     choice(const CollectiveFamily& family, Bytes bytes) const {
-        CollectivePolicy policy = policies_.of(family.kind);
-        const CollectiveCall call{family.kind, bytes, family.datatype};
+        CollectivePolicy policy = policies_.of(family.operation.kind);
+        const CollectiveCall call{family.operation.kind, bytes, family.operation.datatype};
         const CallGroup group(topology_, ranks_, view_.machine);
-        while (library_for(family.kind, policy).refuses(params_, policy, call, group)) {
-            if (policies_.named(family.kind))
+        while (library_for(family.operation.kind, policy).refuses(params_, policy, call, group)) {
+            if (policies_.named(family.operation.kind))
                 return {};
-            policy = library_for(family.kind, policy).instead(policy);
+            policy = library_for(family.operation.kind, policy).instead(policy);
         }
         return limited(
-            library_for(family.kind, policy).choose(params_, policy, call, group),
+            library_for(family.operation.kind, policy).choose(params_, policy, call, group),
             view_.machine.ranks, policies_.most_blocks);
     }
 
@@ -81,12 +83,12 @@ with_ring(CollectivePolicies policies, CollectiveKind kind, const CollectiveConf
     return policies;
 }
 
-double memory_of_first_rank(const Outcome& outcome, std::string_view column) {
-    if (const StatisticTable* memory = find_table(outcome.statistics, "memory"))
-        for (const StatisticTable::Row& row : memory->rows)
-            if (row.name == "gpu0")
-                return row.values[memory->column(column)];
-    return 0;
+/// Of a run's outcome, which has the rank that is looked at alone.
+double memory_of_rank(const Outcome& outcome, std::string_view column) {
+    const StatisticTable* memory = find_table(outcome.statistics, "memory");
+    return memory == nullptr || memory->rows.empty()
+               ? 0
+               : memory->rows.front().values[memory->column(column)];
 }
 
 /// A value at `all` on the line through those at `few` and `more`.
@@ -100,7 +102,7 @@ on_line(std::uint64_t at_few, std::uint64_t at_more, double few, double more, do
 }  // namespace
 
 FoldedProbes::FoldedProbes(
-    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+    const FoldedGraph& folded, const SystemParams& system, const CollectivePolicies& policies,
     bool whole) :
     folded_(folded),
     passes_(whole ? folded.whole() : folded.shorter()),
@@ -109,7 +111,7 @@ FoldedProbes::FoldedProbes(
     if (!folded.collectives().empty())
         note_rates();
     if (!passes_.pieces.empty())
-        runs_.push_back({"pieces of the step", passes_.graph, policies});
+        runs_.push_back({"pieces of the step", passes_.graph, policies, 0});
     for (std::size_t family = 0; family < folded.collectives().size(); ++family)
         measure(family);
 }
@@ -128,28 +130,28 @@ double FoldedProbes::busy(const StatisticTable::Row& link, std::size_t wire_byte
     return rate == rates_.end() ? 0 : link.values[wire_bytes] / rate->second;
 }
 
-std::uint32_t FoldedProbes::members(const CollectiveFamily& family, std::uint32_t ranks) const {
-    const std::vector<std::uint32_t> group = folded_.groups().group(family.members, 0);
+std::uint32_t FoldedProbes::members(std::uint32_t orbit, std::uint32_t ranks) const {
+    const std::vector<std::uint32_t>& group = folded_.orbits().first_group(orbit);
     return static_cast<std::uint32_t>(
         std::lower_bound(group.begin(), group.end(), ranks) - group.begin());
 }
 
 void FoldedProbes::measure(std::size_t index) {
     const CollectiveFamily& family = folded_.collectives()[index];
-    std::vector<std::size_t> whole(family.bytes.size());
+    std::vector<std::size_t> whole(family.calls.size());
     std::iota(whole.begin(), whole.end(), std::size_t{0});
-    std::vector<std::uint32_t> group = folded_.groups().group(family.members, 0);
-    if (group.size() < kLongRing || !may_be_ring(family.kind))
+    const std::vector<std::uint32_t>& group = folded_.orbits().first_group(family.orbit);
+    if (group.size() < kLongRing || !may_be_ring(family.operation.kind))
         return measure_whole(index, std::move(whole));
-    const WholeGroup there(system_, policies_, std::move(group));
+    const WholeGroup there(system_, policies_, group);
     struct Ring {
         CollectiveConfig choice;
         std::vector<std::size_t> which;
     };
     std::map<std::pair<Protocol, std::uint32_t>, Ring> rings;
     whole.clear();
-    for (std::size_t i = 0; i < family.bytes.size(); ++i) {
-        const std::optional<CollectiveConfig> choice = there.choice(family, family.bytes[i]);
+    for (std::size_t i = 0; i < family.calls.size(); ++i) {
+        const std::optional<CollectiveConfig> choice = there.choice(family, family.calls[i].bytes);
         if (choice && is_ring(*choice)) {
             Ring& ring = rings[{choice->protocol, choice->channels}];
             ring.choice = *choice;
@@ -159,34 +161,37 @@ void FoldedProbes::measure(std::size_t index) {
         }
     }
     for (auto& [key, ring] : rings)
-        measure_ring(index, std::move(ring.which), with_ring(policies_, family.kind, ring.choice));
+        measure_ring(
+            index, std::move(ring.which), with_ring(policies_, family.operation.kind, ring.choice));
     if (!whole.empty())
         measure_whole(index, std::move(whole));
 }
 
 std::size_t
 FoldedProbes::add(const Part& part, std::uint32_t ranks, const CollectivePolicies& policies) {
-    const CollectiveFamily& family = folded_.collectives()[part.family];
+    const std::uint32_t orbit = folded_.collectives()[part.family].orbit;
     runs_.push_back(
-        {"collectives of the step", folded_.groups().probe(family, part.which, ranks), policies});
+        {"collectives of the step", folded_.family_probe(part.family, part.which, ranks), policies,
+         folded_.orbits().first_group(orbit).front()});
     return runs_.size() - 1;
 }
 
 void FoldedProbes::measure_whole(std::size_t family, std::vector<std::size_t> which) {
     Part part{family, std::move(which), 0, 0, 0, 0, 0};
-    const CollectiveFamily& own = folded_.collectives()[family];
-    part.run = part.longer = add(part, folded_.groups().ranks(own.members), policies_);
+    const std::uint32_t orbit = folded_.collectives()[family].orbit;
+    part.run = part.longer = add(part, folded_.orbits().at(orbit).ranks, policies_);
     parts_.push_back(std::move(part));
 }
 
 void FoldedProbes::measure_ring(
     std::size_t family, std::vector<std::size_t> which, const CollectivePolicies& policies) {
-    const CollectiveFamily& own = folded_.collectives()[family];
-    const std::uint32_t all = folded_.groups().ranks(own.members);
+    const std::uint32_t own = folded_.collectives()[family].orbit;
+    const GroupOrbits& orbits = folded_.orbits();
+    const std::uint32_t all = orbits.at(own).ranks;
     const std::uint32_t machines = kShortMachines * gpus_of_machine(system_);
-    std::uint32_t few = folded_.groups().whole_ranks(own.members, machines - 1);
+    std::uint32_t few = orbits.whole_ranks(own, machines - 1);
     while (members(own, few) < kShortRing && 2 * few < all)
-        few = folded_.groups().whole_ranks(own.members, few);
+        few = orbits.whole_ranks(own, few);
     if (2 * few >= all)
         return measure_whole(family, std::move(which));
     Part part{family,           std::move(which), 0, 0, members(own, few), members(own, 2 * few),
@@ -196,18 +201,19 @@ void FoldedProbes::measure_ring(
     parts_.push_back(std::move(part));
 }
 
-Outcome FoldedProbes::told(Outcome outcome) const {
-    outcome.times.resize(std::min<std::size_t>(1, outcome.times.size()));
+Outcome FoldedProbes::told(const Run& run, Outcome outcome) const {
+    outcome.times = {std::move(outcome.times.at(run.rank))};
     std::erase_if(outcome.collectives, [](const CollectiveRecord& record) {
         return record.group != 0 || record.sender != record.receiver;
     });
     std::erase_if(outcome.statistics, [](const StatisticTable& table) {
         return table.kind != "memory" && table.kind != "links";
     });
+    const std::string gpu = fmt::format("gpu{}", run.rank);
     for (StatisticTable& table : outcome.statistics) {
         if (table.kind == "memory") {
             std::erase_if(
-                table.rows, [](const StatisticTable::Row& row) { return row.name != "gpu0"; });
+                table.rows, [&](const StatisticTable::Row& row) { return row.name != gpu; });
         } else if (!table.rows.empty()) {
             const std::size_t column = table.column("wire_bytes");
             const auto busiest = std::max_element(
@@ -226,10 +232,8 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
     const CollectiveFamily& family = folded_.collectives()[part.family];
     double bytes = 0;
     for (const std::size_t i : part.which)
-        bytes += static_cast<double>(family.bytes[i].count());
-    const double traffic = memory_of_first_rank(outcome, "packet_bytes");
-    const Bytes footprint(
-        static_cast<std::uint64_t>(memory_of_first_rank(outcome, "footprint_peak")));
+        bytes += static_cast<double>(family.calls[i].bytes.count());
+    const double traffic = memory_of_rank(outcome, "packet_bytes");
     const StatisticTable* links = find_table(outcome.statistics, "links");
     const double busy_s = links == nullptr || links->rows.empty()
                               ? 0
@@ -239,8 +243,7 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
     for (std::size_t i = 0; i < found.size(); ++i) {
         MeasuredCollective& one = found[i];
         one.time = times[2 * i + 2].start - times[2 * i].end;
-        one.footprint = footprint;
-        const double share = static_cast<double>(family.bytes[part.which[i]].count()) / bytes;
+        const double share = static_cast<double>(family.calls[part.which[i]].bytes.count()) / bytes;
         one.traffic = Bytes(static_cast<std::uint64_t>(std::round(traffic * share)));
         constexpr double kPicoseconds = 1e12;  // a second
         one.busy =
@@ -249,6 +252,7 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
             outcome.collectives.begin(), outcome.collectives.end(),
             [&](const CollectiveRecord& other) { return other.sequence == i; });
         SWITCHFOLD_CHECK(record != outcome.collectives.end(), "a collective was not measured");
+        one.footprint = record->footprint;
         const CollectiveConfig& choice = record->choice;
         const ResidentShape kernel = library_of(choice).kernel(*system_.collectives, choice);
         one.blocks = choice.channels;
@@ -259,13 +263,13 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
     return found;
 }
 
-FoldedStep::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes) const {
+FoldedGraph::Measured FoldedProbes::measured(const std::vector<Outcome>& outcomes) const {
     SWITCHFOLD_CHECK(outcomes.size() == runs_.size(), "outcomes of other runs");
-    FoldedStep::Measured all = folded_.each(Time());
+    FoldedGraph::Measured all = folded_.each(Time());
     for (std::size_t i = 0; i < all.pieces.size(); ++i) {
-        const FoldedStep::Piece& piece = passes_.pieces[i];
+        const ProbePiece& piece = passes_.pieces[i];
         const std::vector<OperationTimes>& times = outcomes.front().times.front();
-        const auto time = [&](const FoldedStep::Marks& marks) {
+        const auto time = [&](const ProbeMarks& marks) {
             return times[marks.before].start - times[marks.after].end;
         };
         all.pieces[i] = time(piece.all);

@@ -4,7 +4,7 @@
 #include "models/collectives/choice/policies.h"
 #include "sim/config/experiment.h"
 #include "sim/machine/outcome.h"
-#include "training/plan/fold/folded_step.h"
+#include "workloads/fold/folded_graph.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace switchfold {
 /// Replicas of a collective from which on a ring is measured on fewer of them.
 inline constexpr std::uint32_t kLongRing = 128;
 
-/// The simulations that measure a folded step on a machine: its passes, and each family of
+/// The simulations that measure a folded workload on a machine: its pieces, and each family of
 /// collectives.
 ///
 /// A ring of many ranks passes its data on in as many steps as it has ranks, which take equally
@@ -28,19 +28,20 @@ class FoldedProbes {
 public:
     /// `whole`: passes are run with all their blocks.
     FoldedProbes(
-        const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+        const FoldedGraph& folded, const SystemParams& system, const CollectivePolicies& policies,
         bool whole);
 
     struct Run {
         std::string label;
         ExecutionGraph graph;
         CollectivePolicies policies;
+        std::uint32_t rank = 0;  ///< that is looked at
     };
     [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
     /// What measured() reads of a run's outcome.
-    [[nodiscard]] Outcome told(Outcome outcome) const;
+    [[nodiscard]] Outcome told(const Run& run, Outcome outcome) const;
     /// `outcomes`: of all runs, in their order.
-    [[nodiscard]] FoldedStep::Measured measured(const std::vector<Outcome>& outcomes) const;
+    [[nodiscard]] FoldedGraph::Measured measured(const std::vector<Outcome>& outcomes) const;
 
 private:
     /// Some collectives of a family, and what runs them.
@@ -64,10 +65,10 @@ private:
     add(const Part& part, std::uint32_t ranks, const CollectivePolicies& policies);
     [[nodiscard]] std::vector<MeasuredCollective>
     of_run(const Part& part, const Outcome& outcome) const;
-    [[nodiscard]] std::uint32_t members(const CollectiveFamily& family, std::uint32_t ranks) const;
+    [[nodiscard]] std::uint32_t members(std::uint32_t orbit, std::uint32_t ranks) const;
 
-    const FoldedStep& folded_;
-    const FoldedStep::Passes& passes_;
+    const FoldedGraph& folded_;
+    const ProbePieces& passes_;
     const SystemParams& system_;
     CollectivePolicies policies_;
     std::map<std::string, double> rates_;  ///< bytes a second, by link

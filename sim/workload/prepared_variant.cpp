@@ -24,13 +24,14 @@ SystemParams with_faults(const Experiment& experiment) {
     return system;
 }
 
-PreparedVariant
-prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
+PreparedVariant prepare_variant(
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run,
+    BuiltWorkloads* built) {
     PreparedVariant prepared;
     prepared.experiment = variant.experiment;
     prepared.params = &*variant.experiment->workload;
     prepared.system = with_faults(*variant.experiment);
-    prepared.workload = prepare_workload(loaded, variant, run);
+    prepared.workload = prepare_workload(loaded, variant, run, built);
     const ScenarioParams& scenario = loaded.experiment.scenarios[variant.scenarios.front()];
     if (prepared.workload.left_out.contains(scenario.name))
         return prepared;

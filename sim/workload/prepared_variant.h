@@ -46,7 +46,8 @@ struct PreparedVariant : ComparedWorkload {
 };
 
 /// Throws ConfigError like prepare_workload(), with what `run` runs.
-[[nodiscard]] PreparedVariant
-prepare_variant(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run);
+[[nodiscard]] PreparedVariant prepare_variant(
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run,
+    BuiltWorkloads* built = nullptr);
 
 }  // namespace switchfold

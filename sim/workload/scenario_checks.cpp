@@ -66,16 +66,13 @@ private:
     /// experts and what passes as traced keep less.
     void check_numbers() const {
         double most = 0;
-        for (const auto& rank : out_.graph.ranks)
-            for (const Operation& operation : rank->operations)
-                if (const auto* part = std::get_if<CollectiveOperation>(&operation.body);
-                    part && part->given == Time() && !is_experts(part->kind)) {
-                    const double elements = static_cast<double>(part->bytes.count()) /
-                                            static_cast<double>(size_of(part->datatype).count());
-                    most = std::max(
-                        most, elements *
-                                  static_cast<double>(out_.graph.groups[part->group].ranks.size()));
-                }
+        for_each_collective([&](const CollectiveOperation& part, const GroupPlace& place) {
+            if (part.given > Time() || is_experts(part.kind))
+                return;
+            const double elements = static_cast<double>(part.bytes.count()) /
+                                    static_cast<double>(size_of(part.datatype).count());
+            most = std::max(most, elements * static_cast<double>(ranks_of(place).size()));
+        });
         constexpr double kBytes = 2 * sizeof(float);
         const auto memory = static_cast<double>(physical_memory());
         if (most * kBytes > memory)
@@ -87,8 +84,37 @@ private:
                     in_gibibytes(most * kBytes), in_gibibytes(memory)));
     }
 
+    /// The workload's graph, or that of what probes of a folded one measure; and a group of it.
+    using GroupPlace = std::pair<bool, std::uint32_t>;
+    [[nodiscard]] const ExecutionGraph& graph_of(bool probe) const {
+        return probe ? out_.folded->probe() : out_.graph;
+    }
+    [[nodiscard]] const std::vector<std::uint32_t>& ranks_of(const GroupPlace& place) const {
+        return graph_of(place.first).groups[place.second].ranks;
+    }
+
+    /// Calls visit(collective, place of its group) for each that is simulated. Those of a folded
+    /// workload that have a time are in its probe.
+    template <class Visit>
+    void for_each_collective(Visit&& visit) const {
+        const bool folded = out_.folded != nullptr;
+        for (const bool probe : {false, true}) {
+            if (probe && !folded)
+                continue;
+            const RankGraph* last = nullptr;
+            for (const auto& rank : graph_of(probe).ranks) {
+                if (rank.get() == std::exchange(last, rank.get()))
+                    continue;  // ranks that share a graph
+                for (const Operation& operation : rank->operations)
+                    if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                        c != nullptr && (!folded || c->given == Time()))
+                        visit(*c, GroupPlace(probe, c->group));
+            }
+        }
+    }
+
     /// Groups and data types of the collectives of one kind.
-    using Over = std::set<std::pair<std::uint32_t, Datatype>>;
+    using Over = std::set<std::pair<GroupPlace, Datatype>>;
     using Collectives = std::map<CollectiveKind, Over>;
 
     /// Leaves out default scenarios that the machine cannot run. Where algorithms for several
@@ -138,7 +164,7 @@ private:
             if (found == collectives.end())
                 continue;
             for (const auto& [group, datatype] : found->second) {
-                const auto& ranks = out_.graph.groups[group].ranks;
+                const auto& ranks = ranks_of(group);
                 std::string why = refused(policy, {kind, Bytes(0), datatype}, topology, ranks).why;
                 if (why.empty() && lay_out(topology, ranks).machines.size() == 1)
                     return {};  // the others take rings
@@ -198,17 +224,10 @@ private:
 
     [[nodiscard]] Collectives collectives_by_kind() const {
         Collectives found;
-        const RankGraph* last = nullptr;
-        for (const auto& rank : out_.graph.ranks) {
-            if (rank.get() == last)
-                continue;  // ranks that share a graph
-            last = rank.get();
-            for (const Operation& operation : rank->operations) {
-                const auto* c = std::get_if<CollectiveOperation>(&operation.body);
-                if (c != nullptr && out_.graph.groups[c->group].ranks.size() > 1)
-                    found[c->kind].emplace(c->group, c->datatype);
-            }
-        }
+        for_each_collective([&](const CollectiveOperation& c, const GroupPlace& group) {
+            if (ranks_of(group).size() > 1)
+                found[c.kind].emplace(group, c.datatype);
+        });
         return found;
     }
 
@@ -227,9 +246,8 @@ private:
         const Topology& topology) const {
         const bool even = kind != CollectiveKind::kAllToAll || out_.graph.exchanges.empty();
         for (const auto& [group, datatype] : over)
-            if (Refusal refusal = refused(
-                    policy, {kind, Bytes(0), datatype, even}, topology,
-                    out_.graph.groups[group].ranks))
+            if (Refusal refusal =
+                    refused(policy, {kind, Bytes(0), datatype, even}, topology, ranks_of(group)))
                 return refusal;
         return {};
     }

@@ -164,7 +164,7 @@ void check_run(const WorkloadContext& context) {
         context.fail("/run", "changes replicas of a plan; expected a training workload with one");
 }
 
-PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
+PreparedWorkload build(const WorkloadContext& context, const Workload& workload) {
     const WorkloadKind& kind = kind_of(workload);
     const GraphKind* const with_graph = kind.as_graph();
     if (with_graph == nullptr)
@@ -182,28 +182,40 @@ PreparedWorkload prepare(const WorkloadContext& context, const Workload& workloa
     builder->machine();
     slow_down_ranks(context, prepared);
     vary_ranks(context, prepared);
-    check(prepared.graph);
-    check_scenarios(context, prepared);
-    if (prepared.folded && prepared.left_out.empty()) {
-        // The step has collectives that the probe lacks: agreement between devices.
+    if (prepared.folded) {
+        check(prepared.folded->probe());
         prepared.graph = prepared.folded->graph(prepared.folded->each(nanoseconds(1)));
-        check(prepared.graph);
-        check_scenarios(context, prepared);
     }
+    check(prepared.graph);
     prepared.report.ranks = static_cast<std::uint32_t>(
         context.is_placed() ? ranks_at_work(prepared.graph) : prepared.graph.ranks.size());
     prepared.report.steps = prepared.graph.steps;
     return prepared;
 }
 
+PreparedWorkload prepare(const WorkloadContext& context, const Workload& workload) {
+    PreparedWorkload prepared = build(context, workload);
+    check_scenarios(context, prepared);
+    return prepared;
+}
+
 }  // namespace
 
-PreparedWorkload
-prepare_workload(const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run) {
+PreparedWorkload prepare_workload(
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run,
+    BuiltWorkloads* built) {
     const WorkloadContext context(loaded, variant, run);
     check_learning(context);
     check_run(context);
-    return prepare(context, *variant.experiment->workload);
+    if (built == nullptr)
+        return prepare(context, *variant.experiment->workload);
+    const auto known = built->find(variant.experiment);
+    PreparedWorkload prepared =
+        known != built->end() ? known->second : build(context, *variant.experiment->workload);
+    if (prepared.folded)
+        built->try_emplace(variant.experiment, prepared);
+    check_scenarios(context, prepared);
+    return prepared;
 }
 
 PreparedWorkload prepare_workload(const LoadedExperiment& loaded) {

@@ -4,12 +4,13 @@
 #include "sim/config/load.h"
 #include "sim/output/result.h"
 #include "sim/pool/pool.h"
-#include "training/plan/fold/folded_step.h"
 #include "training/plan/step/plan_step.h"
+#include "workloads/fold/folded_graph.h"
 #include "workloads/graph/execution_graph.h"
 #include "workloads/graph/loops.h"
 #include "workloads/profile/one_rank_times.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -19,9 +20,9 @@ namespace switchfold {
 
 /// An experiment's workload, ready to run on its machine.
 struct PreparedWorkload {
-    ExecutionGraph graph;                      ///< for a folded plan with placeholder times
-    std::shared_ptr<const FoldedStep> folded;  ///< the step of a folded plan
-    std::shared_ptr<const TrainingStep> plan;  ///< kept for experiments with learning
+    ExecutionGraph graph;                       ///< if folded, with placeholder times
+    std::shared_ptr<const FoldedGraph> folded;  ///< if ranks represent others
+    std::shared_ptr<const TrainingStep> plan;   ///< kept for experiments with learning
     std::optional<Loops> loops;  ///< of a kernel beside a collective; counts of 0 are to be found
     WorkloadResult report;
     bool unequal = false;     ///< ranks differ in GPUs, samples or speed
@@ -32,11 +33,16 @@ struct PreparedWorkload {
     std::set<std::string> left_out;        ///< default scenarios that the machine cannot run
 };
 
+/// Folded workloads by their experiment, which scenarios with collectives of their own share.
+using BuiltWorkloads = std::map<const Experiment*, PreparedWorkload>;
+
 /// Reads or generates the workload of some scenarios and fits it to the machine. Throws
 /// ConfigError: a group larger than the machine, an algorithm that its switches do not support,
-/// missing ranks. `run` runs the simulations that it needs: collectives of a trace.
+/// missing ranks. `run` runs the simulations that it needs: collectives of a trace. `built`: those
+/// of earlier variants, to which this one's is added.
 [[nodiscard]] PreparedWorkload prepare_workload(
-    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run = run_jobs_quietly);
+    const LoadedExperiment& loaded, const Variant& variant, const RunJobs& run = run_jobs_quietly,
+    BuiltWorkloads* built = nullptr);
 /// One of the workloads that share the machine, on its GPUs.
 [[nodiscard]] PreparedWorkload prepare_placed(
     const LoadedExperiment& loaded, const Variant& variant, std::size_t index,

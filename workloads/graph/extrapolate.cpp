@@ -73,7 +73,7 @@ UnevenExchange repeated(const UnevenExchange& exchange, std::uint32_t times) {
 
 }  // namespace
 
-std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks) {
+Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, bool fold) {
     const auto traced = static_cast<std::uint32_t>(graph.ranks.size());
     SWITCHFOLD_CHECK(
         traced > 0 && ranks % traced == 0, "{} ranks are no multiple of {}", ranks, traced);
@@ -82,11 +82,18 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
     for (UnevenExchange& exchange : graph.exchanges)
         if (exchange.ranks == traced)
             exchange = repeated(exchange, ranks / traced);
+    Extrapolated done;
+    for (std::uint32_t g = 0; fold && g < traced_groups; ++g)
+        done.orbits.push_back({g});
+    const auto idle = std::make_shared<const RankGraph>();
     for (std::uint32_t k = 1; k < ranks / traced; ++k) {
         const std::vector<std::uint32_t> groups =
             groups_of_copy(graph.groups, traced_groups, traced, k);
+        for (std::size_t g = 0; fold && g < traced_groups; ++g)
+            if (groups[g] != kEveryone)
+                done.orbits[g].push_back(groups[g]);
         for (std::uint32_t r = 0; r < traced; ++r)
-            graph.ranks.push_back(copy_of(graph.ranks[r], groups, k * traced));
+            graph.ranks.push_back(fold ? idle : copy_of(graph.ranks[r], groups, k * traced));
     }
     for (std::size_t g = 0; g < traced_groups; ++g) {
         Group& group = graph.groups[g];
@@ -95,7 +102,7 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
         group.ranks = first_ranks(ranks);
         ++grown;
     }
-    return {
+    done.notes = {
         fmt::format(
             "extrapolated from {} ranks to {}: rank r does what rank r modulo {} did, with the "
             "same work a rank",
@@ -104,6 +111,7 @@ std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks)
             "{} groups of all {} ranks became groups of all {}, their sizes in bytes unchanged; {} "
             "smaller groups are repeated in each {} ranks",
             grown, traced, ranks, traced_groups - grown, traced)};
+    return done;
 }
 
 }  // namespace switchfold

@@ -11,8 +11,13 @@ namespace switchfold {
 
 /// Extends a fully traced run of n ranks to `ranks` ranks: rank r does what rank r modulo n did.
 /// Groups of all n ranks become groups of all; smaller ones are repeated for each n ranks. Throws
-/// InternalError unless `ranks` is a multiple of n. \returns the assumptions made, in words, for
-/// the report.
-[[nodiscard]] std::vector<std::string> extrapolate(ExecutionGraph& graph, std::uint32_t ranks);
+/// InternalError unless `ranks` is a multiple of n.
+struct Extrapolated {
+    std::vector<std::string> notes;  ///< the assumptions made, in words, for the report
+    std::vector<std::vector<std::uint32_t>> orbits;  ///< as of Spread
+};
+/// `fold`: the traced ranks represent the others, which have no operations.
+[[nodiscard]] Extrapolated
+extrapolate(ExecutionGraph& graph, std::uint32_t ranks, bool fold = false);
 
 }  // namespace switchfold

@@ -51,13 +51,14 @@ class Spreader {
 public:
     Spreader(
         ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-        const std::function<Time(std::size_t)>& traced, SpreadMessages kind) :
+        const std::function<Time(std::size_t)>& traced, SpreadMessages kind, bool fold) :
         graph_(graph),
         rank_(rank),
         world_(world),
         ranks_(ranks),
         traced_(traced),
-        matches_(kind == SpreadMessages::kMatch) {}
+        matches_(kind == SpreadMessages::kMatch),
+        fold_(fold) {}
 
     Spread run() {
         lay_out();
@@ -182,6 +183,7 @@ private:
         graph_.groups.clear();
         GroupTable table(graph_.groups);
         std::map<std::vector<std::uint32_t>, std::shared_ptr<const RankGraph>> same;
+        const auto idle = std::make_shared<const RankGraph>();
         graph_.ranks.clear();
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
             std::vector<std::uint32_t> place;
@@ -191,10 +193,25 @@ private:
                     place.push_back(table.index({traced_groups_[g].name, members(g, rank)}));
             if (!matching_.empty())
                 place.push_back(rank);  // its peers are its own
+            if (fold_ && matching_.empty()) {
+                add_to_orbits(place);
+                graph_.ranks.push_back(rank > 0 ? idle : rank_graph(*one, rank, place));
+                continue;
+            }
             auto& graph = same[place];
             if (!graph)
                 graph = rank_graph(*one, rank, place);
             graph_.ranks.push_back(graph);
+        }
+    }
+
+    /// `place`: the groups of a rank.
+    void add_to_orbits(const std::vector<std::uint32_t>& place) {
+        spread_.orbits.resize(place.size());
+        for (std::size_t g = 0; g < place.size(); ++g) {
+            std::vector<std::uint32_t>& orbit = spread_.orbits[g];
+            if (!std::binary_search(orbit.begin(), orbit.end(), place[g]))
+                orbit.insert(std::lower_bound(orbit.begin(), orbit.end(), place[g]), place[g]);
         }
     }
 
@@ -296,6 +313,7 @@ private:
     std::uint32_t ranks_;
     const std::function<Time(std::size_t)>& traced_;
     bool matches_;
+    bool fold_;
     Spread spread_;
     std::vector<std::optional<RankBox>> boxes_;  ///< by group; nothing: all ranks
     std::vector<Group> traced_groups_;
@@ -324,8 +342,8 @@ std::vector<std::string> why_not_spread(
 
 Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-    const std::function<Time(std::size_t)>& traced, SpreadMessages messages) {
-    return Spreader(graph, rank, world, ranks, traced, messages).run();
+    const std::function<Time(std::size_t)>& traced, SpreadMessages messages, bool fold) {
+    return Spreader(graph, rank, world, ranks, traced, messages, fold).run();
 }
 
 }  // namespace switchfold

@@ -21,6 +21,8 @@ enum class SpreadMessages : std::uint8_t {
 struct Spread {
     std::vector<std::string> notes;  ///< what was assumed, a sentence each
     std::uint64_t matched = 0;       ///< sends and receives that match another rank's
+    /// By process group of the trace: the groups of the graph that it repeats as. Only if folded.
+    std::vector<std::vector<std::uint32_t>> orbits;
     std::vector<std::string>
         problems;  ///< why it cannot stand for all; the graph is then unchanged
 };
@@ -30,11 +32,12 @@ struct Spread {
 /// have the same place share their operations. A group that no such layout fits is a problem. Sends
 /// and receives go to the member that is as many places away in the group as the traced peer; those
 /// that then match no other rank's take as long as traced. `traced` gives an operation's time in
-/// the trace, by index.
+/// the trace, by index. `fold`: rank 0 represents all and only it has operations, unless ranks send
+/// to each other.
 [[nodiscard]] Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
     const std::function<Time(std::size_t)>& traced,
-    SpreadMessages messages = SpreadMessages::kMatch);
+    SpreadMessages messages = SpreadMessages::kMatch, bool fold = false);
 
 /// Why the rank cannot stand for `ranks` ranks, without changing the graph: empty if it can.
 [[nodiscard]] std::vector<std::string> why_not_spread(

@@ -49,7 +49,7 @@ bool all_do_the_same(const ExecutionGraph& graph) {
 constexpr std::uint64_t kMostFollowed = 20'000'000;
 
 /// Sends and receives that match those of ranks that do the same are kept only if all ranks end.
-WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks) {
+WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks, bool fold) {
     const TraceFileReport& file = trace.files.front();
     const auto& measured = trace.measured.front();
     const auto traced = [&](std::size_t i) {
@@ -57,29 +57,32 @@ WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks) {
     };
     const ExecutionGraph one = trace.graph;
     Spread spread = spread_over_ranks(
-        trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kMatch);
+        trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kMatch, fold);
     const std::uint64_t operations = std::uint64_t{one.ranks.front()->operations.size()} * ranks;
     if (spread.matched > 0 && operations <= kMostFollowed) {
         const Impossible impossible = impossible_runs(trace.graph);
         if (!impossible.overlapped.empty() || !impossible.serial.empty()) {
             trace.graph = one;
             spread = spread_over_ranks(
-                trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kHold);
+                trace.graph, file.rank, file.world_size, ranks, traced, SpreadMessages::kHold,
+                fold);
         }
     }
-    return {std::move(spread.notes), std::move(spread.problems)};
+    return {std::move(spread.notes), std::move(spread.problems), std::move(spread.orbits)};
 }
 
 }  // namespace
 
-WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all) {
+WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, bool fold) {
     const auto traced = static_cast<std::uint32_t>(trace.files.size());
     if (traced == 1 && (for_all || ranks == 1))
-        return spread_one(trace, ranks);
+        return spread_one(trace, ranks, fold);
     const bool whole = trace.files.back().rank + 1 == traced;
     if (traced < ranks && ranks % traced == 0 && whole &&
-        trace.graph.provenance.world_size == traced)
-        return {extrapolate(trace.graph, ranks), {}};
+        trace.graph.provenance.world_size == traced) {
+        Extrapolated more = extrapolate(trace.graph, ranks, fold);
+        return {std::move(more.notes), {}, std::move(more.orbits)};
+    }
     if (traced == ranks && whole)
         return {};
     return {

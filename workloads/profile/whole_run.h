@@ -13,11 +13,14 @@ namespace switchfold {
 struct WholeRun {
     std::vector<std::string> notes;     ///< what was assumed, a sentence each
     std::vector<std::string> problems;  ///< why they cannot; the graph may be half changed
+    std::vector<std::vector<std::uint32_t>> orbits = {};  ///< as of Spread
 };
 
 /// Makes a run of `ranks` ranks of the traced ones: one may stand for all, if `for_all` says so or
-/// the run has one; a whole traced run may be repeated; else every rank has its trace.
-[[nodiscard]] WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all);
+/// the run has one; a whole traced run may be repeated; else every rank has its trace. `fold`: only
+/// the traced ranks have operations, as which the others do the same, where that can be.
+[[nodiscard]] WholeRun
+complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, bool fold = false);
 
 /// Why no machine can run it to its end, a sentence each: with its overlap, or only without it.
 struct Impossible {

@@ -36,7 +36,7 @@ ExecutionGraph two_ranks() {
 
 TEST(Extrapolate, WorldGrowsAndSmallerGroupsRepeat) {
     ExecutionGraph graph = two_ranks();
-    const std::vector<std::string> assumptions = extrapolate(graph, 6);
+    const std::vector<std::string> assumptions = extrapolate(graph, 6).notes;
     check(graph);
     ASSERT_EQ(graph.ranks.size(), 6U);
     EXPECT_EQ(graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));

@@ -230,7 +230,7 @@ public:
         }
     }
     /// Counts of loops are measured beside each other.
-    [[nodiscard]] bool follows_communication(const Workload& /*workload*/) const override {
+    [[nodiscard]] bool follows_communication(const Experiment& /*experiment*/) const override {
         return true;
     }
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(

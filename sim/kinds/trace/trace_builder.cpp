@@ -2,6 +2,7 @@
 #include "sim/kinds/trace/trace_builder.h"
 
 #include "core/named_path.h"
+#include "interconnect/topology_builder.h"
 #include "sim/kinds/trace/collective_sizes.h"
 #include "sim/kinds/trace/counted_kernels.h"
 #include "sim/kinds/trace/late_peers.h"
@@ -9,6 +10,7 @@
 #include "sim/machine/system_queries.h"
 #include "sim/workload/buffer_check.h"
 #include "sim/workload/workload_context.h"
+#include "workloads/fold/fold_alike.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/profile/whole_run.h"
@@ -25,6 +27,9 @@
 namespace switchfold {
 
 namespace {
+
+/// Up to so many ranks all are simulated, unless the experiment says otherwise.
+constexpr std::uint32_t kMostWhole = 32;
 
 class TraceBuilder final : public WorkloadBuilder {
 public:
@@ -90,6 +95,8 @@ public:
                 "{} kernels never ran without communication beside them: their measured durations "
                 "stand for isolated ones",
                 overlapped->second));
+        if (!orbits_.empty())
+            fold();
     }
 
 private:
@@ -150,13 +157,56 @@ private:
 
     /// Untraced ranks are generated only at the user's request.
     void complete_ranks() {
-        WholeRun run = complete_run(trace_, ranks_, w_.ranks != 0);
+        const std::string whole = why_whole();
+        const bool folds = is_to_fold(w_, context().experiment());
+        WholeRun run = complete_run(trace_, ranks_, w_.ranks != 0, folds && whole.empty());
+        orbits_ = std::move(run.orbits);
+        if (folds && orbits_.empty() && run.problems.empty())
+            out().report.notes.push_back(fmt::format(
+                "every one of {} ranks is simulated: {}", ranks_,
+                whole.empty() ? "they send to each other" : whole));
         if (!run.problems.empty())
             context().fail(
                 stands_for_all() && w_.ranks != 0 ? "/workload" : "/workload/files",
                 run.problems.front());
         for (std::string& note : run.notes)
             out().report.notes.push_back(std::move(note));
+    }
+
+    /// Why no rank stands for others that do the same; empty if some do.
+    [[nodiscard]] std::string why_whole() const {
+        const Experiment& experiment = context().experiment();
+        const SystemParams& system = context().system();
+        if (context().is_placed())
+            return "other workloads share the machine, which the ranks that are left out would "
+                   "meet";
+        if (!experiment.ranks.empty())
+            return "the experiment's ranks are not alike";
+        if (context().rank_gpus().used(ranks_).size() > 1)
+            return "they have different GPUs";
+        if (!experiment.faults.empty() || !system.faults.empty())
+            return "faults of the machine meet some of them";
+        if (experiment.functional)
+            return "the numbers of all are reduced (/functional)";
+        if (minds_congestion(*system.topology))
+            return "queues of the network are made by all of them (topology/congestion)";
+        return {};
+    }
+
+    /// The traced ranks stand for the others.
+    void fold() {
+        const SystemParams& system = context().system();
+        const std::size_t all = out().graph.ranks.size();
+        const std::size_t traced = ranks_at_work(out().graph);
+        out().folded = std::make_shared<const FoldedGraph>(
+            fold_alike(std::move(out().graph), orbits_, gpus_of_machine(system), ways_out(system)));
+        out().graph = out().folded->probe();
+        out().report.notes.push_back(fmt::format(
+            "folded: {} simulated for all {}; collectives take what they took on all ranks with "
+            "nothing beside them and keep their thread blocks and memory traffic beside kernels, "
+            "and what they take from each other on links is left out (/workload/fold false "
+            "simulates every rank)",
+            traced == 1 ? "one rank is" : fmt::format("{} ranks are", traced), all));
     }
 
     /// Sets how late the ranks arrive that one trace represents.
@@ -172,7 +222,7 @@ private:
                 "is as_traced, and the trace says of no collective how long it was resident in a "
                 "real run; expected together");
         const std::string whose = fmt::format(
-            "rank {}'s trace stands for all {} ranks", traced.rank, ranks_at_work(out().graph));
+            "rank {}'s trace stands for all {} ranks", traced.rank, out().graph.ranks.size());
         std::vector<std::string>& notes = out().report.notes;
         if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
             notes.push_back(whose + ": no rank is ever late");
@@ -214,9 +264,15 @@ private:
     const SystemParams* traced_on_;
     TraceWorkload trace_;
     std::uint32_t ranks_ = 0;
+    std::vector<std::vector<std::uint32_t>> orbits_;  ///< of groups, if ranks are folded
 };
 
 }  // namespace
+
+bool is_to_fold(const TraceWorkloadParams& w, const Experiment& experiment) {
+    return w.ranks > w.files.size() &&
+           w.fold.value_or(w.ranks > kMostWhole && experiment.may_leave_out() != Fidelity::kExact);
+}
 
 std::unique_ptr<WorkloadBuilder>
 trace_builder(const TraceWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {

@@ -41,6 +41,10 @@ public:
         if (written["traced_on"].is_null())
             written["traced_on"] = system_json(described);
     }
+    /// Collectives of folded ranks are measured.
+    [[nodiscard]] bool follows_communication(const Experiment& experiment) const override {
+        return is_to_fold(*workload_of<TraceWorkloadParams>(experiment), experiment);
+    }
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {

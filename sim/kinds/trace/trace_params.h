@@ -23,6 +23,7 @@ struct TraceWorkloadParams {
     std::optional<Peers> peers;
     std::optional<PathOr<SystemParams>> traced_on;
     std::optional<TracedTimes> kernel_times;
+    std::optional<bool> fold;
     static constexpr auto fields() {
         return list_of(
             field(
@@ -55,7 +56,12 @@ struct TraceWorkloadParams {
                 "rescaled, by the ratio of the modelled times on the two GPUs "
                 "(docs/contention.md#a-kernel-alone); as_traced, the trace's. Default: rescaled if "
                 "the traced "
-                "GPU is known and another. On the traced GPU both are the trace's, exactly."));
+                "GPU is known and another. On the traced GPU both are the trace's, exactly."),
+            field(
+                "fold", &TraceWorkloadParams::fold,
+                "Simulate the traced ranks alone, as which all others do the same: hundreds of "
+                "GPUs in seconds; docs/traces.md says what it leaves out. Default: true from 33 "
+                "ranks on, unless fidelity is exact."));
     }
 };
 

@@ -6,14 +6,15 @@
 #include "sim/config/rank_gpus.h"
 #include "sim/elastic/step_graphs.h"
 #include "sim/machine/system_queries.h"
-#include "sim/workload/folded_plan.h"
 #include "sim/workload/folded_probes.h"
+#include "sim/workload/folded_workload.h"
 #include "sim/workload/learning_plan.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/plan_preparation.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/step/step_alone.h"
 #include "training/placement/placed_step.h"
+#include "training/plan/fold/folded_step.h"
 #include "training/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
@@ -269,7 +270,9 @@ private:
     }
 
     void fold(const TrainingStep& step) {
-        out().folded = std::make_shared<const FoldedStep>(folded_step(step, context().system()));
+        const SystemParams& system = context().system();
+        out().folded = std::make_shared<const FoldedGraph>(
+            folded_step(step, gpus_of_machine(system), ways_out(system)));
         out().graph = out().folded->probe();
         const ParallelPlan& plan = step.plan();
         std::string how;
@@ -291,7 +294,7 @@ private:
         out().report.notes.push_back(fmt::format(
             "folded: one rank of each device stands for {}{}",
             plan.tensor * plan.context * plan.data, how));
-        const std::optional<FoldedStep::RunParts> parts = out().folded->run_parts();
+        const std::optional<RunParts> parts = run_parts(*out().folded);
         if (parts && !whole_passes(simulate_options(context().experiment())))
             out().report.notes.push_back(fmt::format(
                 "folded: of many equal blocks of a pass {} are run, and the others take as long as "

@@ -5,7 +5,6 @@
 #include "sim/kinds/kinds.h"
 #include "sim/kinds/training/plan_builder.h"
 #include "sim/machine/system_queries.h"
-#include "sim/workload/folded_plan.h"
 #include "sim/workload/training_workload.h"
 #include "sim/workload/workload.h"
 
@@ -111,21 +110,15 @@ public:
         return w.plan ? &*w.plan : nullptr;
     }
     /// Passes of a folded plan are measured beside their collectives.
-    [[nodiscard]] bool follows_communication(const Workload& workload) const override {
-        return plan(workload) != nullptr && plan(workload)->fold;
+    [[nodiscard]] bool follows_communication(const Experiment& experiment) const override {
+        const PlanParams* own = plan(*experiment.workload);
+        return own != nullptr && own->fold;
     }
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context,
         PreparedWorkload& out) const override {
         const auto& w = *workload.as<TrainingWorkloadParams>();
         return plan_builder(w, context, out);
-    }
-    void measure(
-        PreparedWorkload& workload, const SystemParams& system, const ScenarioParams& scenario,
-        const SimulateOptions& options, const RunJobs& run) const override {
-        if (workload.folded)
-            workload.graph =
-                measured_step_apart(*workload.folded, system, scenario.policies(), options, run);
     }
 };
 

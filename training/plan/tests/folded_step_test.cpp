@@ -2,11 +2,14 @@
 #include "training/plan/fold/folded_step.h"
 
 #include "training/network/decoder.h"
+#include "training/plan/fold/plan_orbits.h"
 #include "workloads/tests/test_gpus.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 namespace switchfold::folded_step_test {
 namespace {
@@ -35,22 +38,22 @@ ParallelPlan plan() {
 TEST(FoldedStep, AlikePassesAreOnePiece) {
     ParallelPlan p = plan();
     const TrainingStep balanced = step_of(p);
-    const FoldedStep folded(balanced, 8);
+    const FoldedGraph folded = folded_step(balanced, 8);
     EXPECT_LE(
         folded.whole().pieces.size(), 2 * 4U);  // forward and backward of every distinct stage
     p.partition = equal_partition(balanced.network(), 4);
     const TrainingStep equal = step_of(p);
     // The two middle stages are alike, which leaves three kinds: first, middle and last.
-    const FoldedStep alike(equal, 8);
+    const FoldedGraph alike = folded_step(equal, 8);
     EXPECT_EQ(alike.whole().pieces.size(), 2 * 3U);
     ASSERT_EQ(alike.collectives().size(), 1U);
-    EXPECT_EQ(alike.collectives().front().members, FoldedGroup::kReplicas);
-    EXPECT_EQ(alike.collectives().front().bytes.size(), 3U);
+    EXPECT_EQ(alike.orbits().first_group(0), (std::vector<std::uint32_t>{0, 4}));
+    EXPECT_EQ(alike.collectives().front().calls.size(), 3U);
 }
 
 TEST(FoldedStep, OneRankOfEachDeviceWorksAndTheProbeIsRunOnOneMachine) {
     const TrainingStep step = step_of(plan());
-    const FoldedStep folded(step, 8);
+    const FoldedGraph folded = folded_step(step, 8);
     const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
     EXPECT_EQ(graph.ranks.size(), 32U);
     EXPECT_EQ(ranks_at_work(graph), 4U);
@@ -81,7 +84,7 @@ std::size_t kernels_of(const ExecutionGraph& graph, std::uint32_t rank) {
 }
 
 /// Collectives of a rank within its device, and how many of them hold blocks and have one member.
-void expect_stand_ins(const FoldedStep& folded, const ExecutionGraph& graph) {
+void expect_stand_ins(const FoldedGraph& folded, const ExecutionGraph& graph) {
     std::size_t within = 0;
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
         for (const Operation& operation : graph.ranks[rank]->operations)
@@ -103,11 +106,11 @@ TEST(FoldedStep, PassesBesideWhichGradientsAreReducedAreWrittenInFull) {
     const TrainingStep step = step_of(p);
     EXPECT_FALSE(folds_by_passes(step));
     EXPECT_TRUE(folds_by_passes(step_of(plan())));
-    const FoldedStep folded(step, 8);
+    const FoldedGraph folded = folded_step(step, 8);
     const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
     expect_stand_ins(folded, graph);
     const ExecutionGraph whole = plan_step(step);
-    const FoldedStep apart(step_of(plan()), 8);
+    const FoldedGraph apart = folded_step(step_of(plan()), 8);
     const ExecutionGraph quiet = apart.graph(apart.each(microseconds(7)));
     for (const std::uint32_t rank : {0U, 8U, 16U, 24U}) {
         // The last backward of each device, and nothing before.
@@ -123,7 +126,7 @@ TEST(FoldedStep, StepsInWhichReplicasMeetInEveryPassAreWrittenInFull) {
     ahead.launch_times.kernel = microseconds(3);
     for (const ParallelPlan& p : {sharded, ahead}) {
         const TrainingStep step = step_of(p);
-        const FoldedStep folded(step, 8);
+        const FoldedGraph folded = folded_step(step, 8);
         EXPECT_TRUE(folded.whole().pieces.empty());
         EXPECT_EQ(ranks_at_work(folded.whole().graph), 0U);
         const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
@@ -132,28 +135,38 @@ TEST(FoldedStep, StepsInWhichReplicasMeetInEveryPassAreWrittenInFull) {
     }
 }
 
-TEST(FoldedGroups, AreThoseOfThePlansRanks) {
+using Ranks = std::vector<std::uint32_t>;
+
+/// Of the orbit that groups like these ranks are of; none: no ranks.
+GroupOrbit orbit(PlanOrbits orbits, const Ranks& ranks) {
+    const std::optional<std::uint32_t> number = orbits.of(ranks);
+    return number ? orbits.take().at(*number) : GroupOrbit();
+}
+
+TEST(PlanOrbits, AreThoseOfThePlansRanks) {
     ParallelPlan p;
     p.tensor = 2;
     p.context = 2;
     p.data = 4;
     p.expert = 2;
     p.pipeline = 3;
-    const FoldedGroups groups(p, 8, {0, 1, 2, 3, 4, 5, 6, 7});
-    using Ranks = std::vector<std::uint32_t>;
-    EXPECT_EQ(groups.group(FoldedGroup::kTensor, 6), (Ranks{6, 7}));
-    EXPECT_EQ(groups.group(FoldedGroup::kContext, 5), (Ranks{5, 7}));
-    EXPECT_EQ(groups.group(FoldedGroup::kExpert, 9), (Ranks{9, 13}));
-    EXPECT_EQ(groups.group(FoldedGroup::kReplicas, 1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
-    EXPECT_EQ(groups.group(FoldedGroup::kExpertReplicas, 4), (Ranks{4, 6, 12, 14}));
-    EXPECT_EQ(groups.members_of({16 + 4, 16 + 6, 16 + 12, 16 + 14}), std::nullopt);
-    EXPECT_EQ(groups.members_of({16, 18, 24, 26}), FoldedGroup::kExpertReplicas);
-    EXPECT_EQ(groups.members_of({0, 16, 32}), std::nullopt);
-    EXPECT_EQ(groups.ranks(FoldedGroup::kTensor), 8U);
-    EXPECT_EQ(groups.ranks(FoldedGroup::kReplicas), 16U);
+    const PlanOrbits orbits(p, 8, {0, 1, 2, 3, 4, 5, 6, 7});
+    const auto groups = [&](const Ranks& ranks) { return orbit(orbits, ranks).groups; };
+    EXPECT_EQ(groups({16, 17}).at(3), (Ranks{6, 7}));  // tensor
+    EXPECT_EQ(groups({0, 2}).at(3), (Ranks{5, 7}));    // context
+    EXPECT_EQ(groups({0, 4}).at(5), (Ranks{9, 13}));   // experts
+    const Ranks replicas{0, 2, 4, 6, 8, 10, 12, 14};
+    EXPECT_EQ(groups(replicas).at(1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
+    EXPECT_EQ(groups({16, 18, 24, 26}).at(2), (Ranks{4, 6, 12, 14}));  // of the same experts
+    EXPECT_EQ(groups({16 + 4, 16 + 6, 16 + 12, 16 + 14}).size(), 0U);
+    EXPECT_EQ(groups({0, 16, 32}).size(), 0U);
+    EXPECT_EQ(orbit(orbits, {0, 1}).ranks, 8U);
+    EXPECT_EQ(orbit(orbits, replicas).ranks, 16U);
+    PlanOrbits twice = orbits;
+    EXPECT_EQ(twice.of({0, 1}), twice.of({16, 17}));
 }
 
-TEST(FoldedGroups, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
+TEST(PlanOrbits, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
     ParallelPlan p;
     p.tensor = 2;
     p.data = 8;
@@ -161,44 +174,13 @@ TEST(FoldedGroups, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
     p.pipeline = 2;
     p.node_ranks = 4;
     p.expert_nodes = 1;
-    const FoldedGroups groups(p, 4, {0, 1, 2, 3, 4, 5, 6, 7});
-    using Ranks = std::vector<std::uint32_t>;
-    EXPECT_EQ(groups.group(FoldedGroup::kExpertNode, 3), (Ranks{1, 3}));
-    EXPECT_EQ(groups.group(FoldedGroup::kExpertRail, 3), (Ranks{3, 7}));
-    EXPECT_EQ(groups.members_of({16, 18}), FoldedGroup::kExpertNode);
-    EXPECT_EQ(groups.members_of({16, 20}), FoldedGroup::kExpertRail);
-    EXPECT_EQ(groups.ranks(FoldedGroup::kExpertNode), 4U);
-    EXPECT_EQ(groups.ranks(FoldedGroup::kExpertRail), 8U);
-}
-
-TEST(FoldedGroups, AProbeOfFewerReplicasHasAsManyBytesARank) {
-    ParallelPlan p;
-    p.tensor = 4;
-    p.data = 32;
-    const CollectiveFamily family{
-        FoldedGroup::kReplicas,
-        CollectiveKind::kAllGather,
-        Datatype::kBfloat16,
-        {Bytes(32 * 16), Bytes(32 * 160)}};
-    struct Case {
-        std::vector<std::uint32_t> ways;
-        std::uint32_t groups;
-    };
-    // Two GPUs to a network interface: the first two groups of four share theirs.
-    for (const Case& c :
-         {Case{{}, 4}, Case{{0, 1, 2, 3, 4, 5, 6, 7}, 1}, Case{{0, 0, 1, 1, 2, 2, 3, 3}, 2},
-          Case{{0, 1, 1, 2, 2, 3, 3, 0}, 2}, Case{{0, 0, 0, 0, 1, 1, 1, 1}, 4}}) {
-        const FoldedGroups groups(p, 8, c.ways);
-        const ExecutionGraph graph = groups.probe(family, {1, 0}, 64);
-        check(graph);
-        EXPECT_EQ(graph.groups.size(), c.groups);
-        EXPECT_EQ(graph.groups.front().ranks.size(), 16U);
-        EXPECT_EQ(ranks_at_work(graph), 16 * c.groups);
-        const auto& operations = graph.ranks[0]->operations;
-        ASSERT_EQ(operations.size(), 5U);
-        EXPECT_EQ(std::get<CollectiveOperation>(operations[1].body).bytes, Bytes(16 * 160));
-        EXPECT_EQ(std::get<CollectiveOperation>(operations[3].body).bytes, Bytes(16 * 16));
-    }
+    const PlanOrbits orbits(p, 4, {0, 1, 2, 3, 4, 5, 6, 7});
+    const GroupOrbit node = orbit(orbits, {16, 18});
+    const GroupOrbit rail = orbit(orbits, {16, 20});
+    EXPECT_EQ(node.groups.at(1), (Ranks{1, 3}));
+    EXPECT_EQ(rail.groups.at(3), (Ranks{3, 7}));
+    EXPECT_EQ(node.ranks, 4U);
+    EXPECT_EQ(rail.ranks, 8U);
 }
 
 TEST(FoldedStep, GroupsMustLieOnMachinesAlike) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/folded_plan.h"
+#include "sim/workload/folded_workload.h"
 
-#include "sim/machine/system_queries.h"
 #include "sim/pool/outcome_codec.h"
 #include "sim/pool/pool.h"
 #include "sim/workload/folded_probes.h"
@@ -14,10 +13,6 @@
 
 namespace switchfold {
 
-FoldedStep folded_step(const TrainingStep& step, const SystemParams& system) {
-    return {step, gpus_of_machine(system), ways_out(system)};
-}
-
 bool whole_passes(const SimulateOptions& options) {
     return options.fidelity == Fidelity::kExact || options.jitter.kernels > 0;
 }
@@ -29,9 +24,9 @@ void vary_probe(ExecutionGraph& graph, const SimulateOptions& options) {
     vary(graph, {0, options.jitter.kernels, Time()}, options.jitter_seed);
 }
 
-/// The step whose ranks are as slow as the slowest that they stand for.
-ExecutionGraph varied_step(
-    const FoldedStep& folded, const FoldedStep::Measured& measured,
+/// The graph whose ranks are as slow as the slowest that they stand for.
+ExecutionGraph varied_graph(
+    const FoldedGraph& folded, const FoldedGraph::Measured& measured,
     const SimulateOptions& options) {
     ExecutionGraph graph = folded.graph(measured);
     const auto simulated = std::ranges::count_if(
@@ -48,21 +43,21 @@ ExecutionGraph varied_step(
 
 }  // namespace
 
-ExecutionGraph measured_step(
-    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+ExecutionGraph measured_graph(
+    const FoldedGraph& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options) {
     const FoldedProbes probes(folded, system, policies, whole_passes(options));
     std::vector<Outcome> outcomes;
     for (const FoldedProbes::Run& run : probes.runs()) {
         ExecutionGraph graph = run.graph;
         vary_probe(graph, options);
-        outcomes.push_back(probes.told(simulate(system, graph, run.policies, options)));
+        outcomes.push_back(probes.told(run, simulate(system, graph, run.policies, options)));
     }
-    return varied_step(folded, probes.measured(outcomes), options);
+    return varied_graph(folded, probes.measured(outcomes), options);
 }
 
-ExecutionGraph measured_step_apart(
-    const FoldedStep& folded, const SystemParams& system, const CollectivePolicies& policies,
+ExecutionGraph measured_graph_apart(
+    const FoldedGraph& folded, const SystemParams& system, const CollectivePolicies& policies,
     const SimulateOptions& options, const RunJobs& run) {
     const FoldedProbes probes(folded, system, policies, whole_passes(options));
     std::vector<Job> jobs;
@@ -73,7 +68,7 @@ ExecutionGraph measured_step_apart(
                             ExecutionGraph graph = probe.graph;
                             vary_probe(graph, options);
                             return encode(
-                                probes.told(simulate(system, graph, probe.policies, told)));
+                                probes.told(probe, simulate(system, graph, probe.policies, told)));
                         }});
     std::vector<Outcome> outcomes(jobs.size());
     run(jobs, [&](std::size_t job, const JobResult& result) {
@@ -81,7 +76,7 @@ ExecutionGraph measured_step_apart(
             rethrow(jobs[job], result);
         outcomes[job] = decode(result.bytes);
     });
-    return varied_step(folded, probes.measured(outcomes), options);
+    return varied_graph(folded, probes.measured(outcomes), options);
 }
 
 }  // namespace switchfold
