@@ -13,10 +13,12 @@ namespace switchfold {
 
 namespace {
 
-/// Calls visit(operation, kernel, taken_us) for every kernel of the first `steps` steps.
+/// Calls visit(operation, kernel, isolated_us, taken_us) for every kernel of the first `steps`
+/// steps, with times by their ranks' weights.
 template <class Visit>
 void for_each(
     const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps, Visit visit) {
+    const RankWeights weights(graph);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r)
         for (std::size_t i = 0; i < graph.ranks[r]->operations.size(); ++i) {
             const Operation& operation = graph.ranks[r]->operations[i];
@@ -24,7 +26,10 @@ void for_each(
             if (kernel == nullptr || operation.step >= steps)
                 continue;
             const OperationTimes& t = outcome.times[r][i];
-            visit(operation, *kernel, to_microseconds(t.end - t.start));
+            const double weight = weights.of(r);
+            visit(
+                operation, *kernel, weight * to_microseconds(kernel->isolated),
+                weight * to_microseconds(t.end - t.start));
         }
 }
 
@@ -82,12 +87,13 @@ class_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t s
     std::map<std::string, ClassTime> times;
     for_each(
         graph, outcome, steps,
-        [&](const Operation& operation, const KernelOperation& kernel, double taken_us) {
+        [&](const Operation& operation, const KernelOperation& kernel, double isolated_us,
+            double taken_us) {
             if (operation.phase != Phase::kBackward)
                 return;
             ClassTime& time = times[std::string(to_string(kernel.kernel_class))];
             ++time.kernels;
-            time.isolated_us += to_microseconds(kernel.isolated);
+            time.isolated_us += isolated_us;
             time.taken_us += taken_us;
         });
     return times;
@@ -97,7 +103,7 @@ std::vector<KernelClassResult> kernel_classes(
     const ExecutionGraph& graph, const Outcome& outcome, MechanismSet there,
     const std::map<MechanismSet, std::map<std::string, ClassTime>>& first) {
     std::vector<KernelClassResult> results;
-    const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
+    const double share = 1.0 / RankWeights(graph).total() / graph.steps;
     for (const auto& [name, all] : class_times(graph, outcome, graph.steps)) {
         KernelClassResult result;
         result.kernel_class = name;
@@ -117,15 +123,16 @@ std::vector<KernelClassResult> kernel_classes(
 std::vector<WorstKernelResult>
 worst_kernels(const ExecutionGraph& graph, const Outcome& outcome, std::size_t count) {
     std::map<std::uint32_t, WorstKernelResult> names;
-    const double share = 1.0 / static_cast<double>(ranks_at_work(graph)) / graph.steps;
+    const double share = 1.0 / RankWeights(graph).total() / graph.steps;
     for_each(
         graph, outcome, graph.steps,
-        [&](const Operation& operation, const KernelOperation& kernel, double taken_us) {
+        [&](const Operation& operation, const KernelOperation& kernel, double isolated_us,
+            double taken_us) {
             WorstKernelResult& result = names[operation.name];
             ++result.kernels;
             result.kernel_class = to_string(kernel.kernel_class);
-            result.isolated_us += to_microseconds(kernel.isolated) * share;
-            result.lost_us += (taken_us - to_microseconds(kernel.isolated)) * share;
+            result.isolated_us += isolated_us * share;
+            result.lost_us += (taken_us - isolated_us) * share;
         });
     std::vector<WorstKernelResult> worst;
     constexpr double kNothing = 1e-3;

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <numeric>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -29,20 +28,22 @@ struct Part {
 class RankComparison {
 public:
     RankComparison(const ExecutionGraph& graph, const Outcome& outcome) :
-        kernels_(graph.ranks.size()) {
+        graph_(graph), kernels_(graph.ranks.size()) {
         for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
             add(rank, graph.ranks[rank]->operations, outcome.times[rank]);
     }
 
-    /// Busy picoseconds, by active rank.
+    /// Busy picoseconds, by active rank and those that it stands for.
     [[nodiscard]] std::vector<double> busy() const {
         std::vector<double> times;
-        for (const auto& intervals : kernels_) {
+        for (std::uint32_t rank = 0; rank < kernels_.size(); ++rank) {
             std::uint64_t sum = 0;
-            for (const Interval& interval : intervals)
+            for (const Interval& interval : kernels_[rank])
                 sum += interval.end - interval.start;
             if (sum > 0)
-                times.push_back(static_cast<double>(sum));
+                times.insert(
+                    times.end(), static_cast<std::size_t>(represented(rank)),
+                    static_cast<double>(sum));
         }
         return times;
     }
@@ -58,12 +59,24 @@ public:
                 });
             for (const Part& part : parts)
                 waited[last.rank] += static_cast<double>(
-                    last.start - part.start - covered(kernels_[part.rank], part.start, last.start));
+                                         last.start - part.start -
+                                         covered(kernels_[part.rank], part.start, last.start)) *
+                                     represented(part.rank) / represented(last.rank);
         }
         return waited;
     }
+    /// Of all ranks.
+    [[nodiscard]] double sum(const std::vector<double>& waited) const {
+        double all = 0;
+        for (std::uint32_t rank = 0; rank < waited.size(); ++rank)
+            all += represented(rank) * waited[rank];
+        return all;
+    }
 
 private:
+    [[nodiscard]] double represented(std::uint32_t rank) const {
+        return graph_.represents.empty() ? 1 : graph_.represents[rank];
+    }
     template <class Operations>
     void
     add(std::uint32_t rank, const Operations& operations,
@@ -79,6 +92,7 @@ private:
         merge_intervals(kernels_[rank]);
     }
 
+    const ExecutionGraph& graph_;
     std::vector<std::vector<Interval>> kernels_;  ///< by rank, merged
     std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Part>> collectives_;
 };
@@ -105,8 +119,7 @@ void compare_ranks(const ExecutionGraph& graph, const Outcome& outcome, Scenario
     out.notes.push_back(fmt::format(
         "the others wait {:.3f} ms a step, on average, for rank {} and compute nothing meanwhile: "
         "{:.0f} % of all such waiting",
-        each * 1e-3, late - waited.begin(),
-        100 * *late / std::accumulate(waited.begin(), waited.end(), 0.0)));
+        each * 1e-3, late - waited.begin(), 100 * *late / ranks.sum(waited)));
 }
 
 }  // namespace switchfold

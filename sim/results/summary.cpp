@@ -52,8 +52,12 @@ communication_stretches(const RankGraph& rank, const std::vector<OperationTimes>
 PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std::uint32_t steps) {
     PhaseTimes sum;
     CollectiveRecords records(outcome);
+    const RankWeights weights(graph);
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const RankGraph& rank = *graph.ranks[r];
+        const auto weighted = [weight = weights.of(r)](std::uint64_t ps) {
+            return weight * static_cast<double>(ps);
+        };
         std::vector<Interval> phases[4];
         std::vector<Interval> busy;
         std::vector<Interval> waiting;
@@ -78,8 +82,7 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
                 busy.push_back(stretch);
             if (record == nullptr)
                 continue;
-            sum.blocks +=
-                static_cast<double>(stretch.end - stretch.start) * record->choice.channels;
+            sum.blocks += weighted(stretch.end - stretch.start) * record->choice.channels;
             waiting.push_back(waiting_of(*record, stretch));
         }
         merge_intervals(kernels);
@@ -88,31 +91,29 @@ PhaseTimes phase_times(const ExecutionGraph& graph, const Outcome& outcome, std:
             std::uint64_t bare = 0;
             for (const Interval& s : copies)
                 bare += s.end - s.start - covered(kernels, s.start, s.end);
-            sum.exposed_copies = sum.exposed_copies.value_or(0) + static_cast<double>(bare);
+            sum.exposed_copies = sum.exposed_copies.value_or(0) + weighted(bare);
         }
         merge_intervals(busy);
-        sum.waiting += static_cast<double>(merge_intervals(waiting));
+        sum.waiting += weighted(merge_intervals(waiting));
         std::uint64_t exposed_waiting = 0;
         for (const Interval& s : waiting)
             exposed_waiting += s.end - s.start - covered(busy, s.start, s.end);
-        sum.exposed_waiting += static_cast<double>(exposed_waiting);
+        sum.exposed_waiting += weighted(exposed_waiting);
         std::uint64_t exposed = 0;
         for (const Interval& s : communication_stretches(rank, outcome.times[r])) {
             exposed += s.end - s.start - covered(busy, s.start, s.end);
-            sum.collectives += static_cast<double>(s.end - s.start);
+            sum.collectives += weighted(s.end - s.start);
         }
-        sum.forward +=
-            static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kForward)]));
-        sum.backward += static_cast<double>(
-            merge_intervals(phases[static_cast<std::size_t>(Phase::kBackward)]));
-        sum.optimizer += static_cast<double>(
-            merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
-        sum.other +=
-            static_cast<double>(merge_intervals(phases[static_cast<std::size_t>(Phase::kOther)]));
-        sum.exposed += static_cast<double>(exposed);
+        sum.forward += weighted(merge_intervals(phases[static_cast<std::size_t>(Phase::kForward)]));
+        sum.backward +=
+            weighted(merge_intervals(phases[static_cast<std::size_t>(Phase::kBackward)]));
+        sum.optimizer +=
+            weighted(merge_intervals(phases[static_cast<std::size_t>(Phase::kOptimizer)]));
+        sum.other += weighted(merge_intervals(phases[static_cast<std::size_t>(Phase::kOther)]));
+        sum.exposed += weighted(exposed);
     }
-    const double share = 1e-6 / static_cast<double>(ranks_at_work(graph)) /
-                         std::min(steps, graph.steps) / graph.training.rounds;
+    const double share =
+        1e-6 / weights.total() / std::min(steps, graph.steps) / graph.training.rounds;
     sum.forward *= share;
     sum.backward *= share;
     sum.optimizer *= share;

@@ -88,15 +88,16 @@ std::optional<TrainingPace> training_pace(const ExecutionGraph& graph, const Out
     // Relative to the device that is active longest; at a steady pace all are equal.
     const std::optional<Steady> steady =
         facts.rounds > 1 ? steady_of(graph, outcome) : std::nullopt;
+    const RankWeights weights(graph);
     double longest = 0;
     double busy = 0;
     for (std::size_t r = 0; r < graph.ranks.size(); ++r) {
         const Use use = use_of(*graph.ranks[r], outcome.times[r], steady);
         longest = std::max(longest, use.window);
-        busy += use.busy;
+        busy += weights.of(r) * use.busy;
     }
     if (longest > 0)
-        pace.bubble_share = 1 - busy / static_cast<double>(ranks_at_work(graph)) / longest;
+        pace.bubble_share = 1 - busy / weights.total() / longest;
     return pace;
 }
 

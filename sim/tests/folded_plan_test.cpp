@@ -102,7 +102,8 @@ TEST(FoldedPlan, TakesWhatManyBlocksTakeFromThePaceOfSome) {
         EXPECT_NEAR(result.scenarios[1].iteration_us / result.scenarios[0].iteration_us, 1, 0.005)
             << plan;
         EXPECT_TRUE(std::ranges::any_of(
-            result.scenarios[1].workload.value_or(result.workload).notes, [](const auto& note) {
+            result.scenarios[1].workload.value_or(result.workload).notes,
+            [](const auto& note) {
                 return note.find("of many equal blocks of a pass 10 are run") != std::string::npos;
             }))
             << plan;
@@ -272,6 +273,32 @@ TEST(FoldedPlan, WhatHasNoTwoThatDoTheSameIsSimulatedWholeAndSaysWhy) {
             .find("every rank is simulated, although the plan says fold: its last micro-batch is"),
         std::string::npos);
     EXPECT_EQ(told(R"("data": 8, "overlap_gradients": false)"), "");
+}
+
+// A slow rank's own kind, and those that wait for it in another way, are simulated beside the rest.
+TEST(FoldedPlan, TakesWhatAStepWithASlowRankTakes) {
+    for (const char* plan :
+         {R"("data": 16, "micro_batch": 2)", R"("tensor": 4, "data": 4, "micro_batch": 2)",
+          R"("tensor": 2, "data": 4, "pipeline": 2, "micro_batch": 1, "accumulate": 4)",
+          R"("data": 16, "sharding": "parameters", "micro_batch": 2)"}) {
+        const std::string slow =
+            R"("set": {"/ranks": [{"rank": 5, "compute": 1.3}], "/workload/plan/fold": )";
+        const ExperimentResult result = run(
+            R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {"nodes": 2}})",
+            kGpt, plan,
+            fmt::format(
+                R"({{"name": "alike"}}, {{"name": "all", {0} false}}}}, {{"name": "folded", {0} true}}}})",
+                slow));
+        const ScenarioResult& alike = result.scenarios[0];
+        const ScenarioResult& all = result.scenarios[1];
+        const ScenarioResult& folded = result.scenarios[2];
+        EXPECT_GT(all.iteration_us, 1.05 * alike.iteration_us) << plan;
+        // 2.5 % where a slow rank of a tensor-parallel group comes late to its switch.
+        EXPECT_NEAR(folded.iteration_us / all.iteration_us, 1, 0.03) << plan;
+        EXPECT_NEAR(*folded.rank_max_over_mean, *all.rank_max_over_mean, 0.03) << plan;
+        EXPECT_EQ(folded.late_rank, 5) << plan;
+        EXPECT_LT(folded.events, all.events) << plan;
+    }
 }
 
 TEST(FoldedPlan, RanksThatShareQueuesOfTheNetworkAreSimulatedWhole) {

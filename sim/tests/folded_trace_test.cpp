@@ -76,12 +76,26 @@ TEST(FoldedTrace, ManyRanksAreFoldedUnlessAllAreAskedFor) {
     EXPECT_FALSE(note_with(run(kExample, 16, ""), "folded: "));
 }
 
+TEST(FoldedTrace, ASlowRankIsSimulatedBesideOneOfTheOthers) {
+    const std::string slow = R"(, "ranks": [{"rank": 3, "compute": 1.2}])";
+    const ExperimentResult whole = run(kExample, 16, R"(, "fold": false)", slow);
+    const ExperimentResult folded = run(kExample, 16, R"(, "fold": true)", slow);
+    expect_close(whole, folded, 0.02);
+    EXPECT_TRUE(note_with(folded, "folded: 2 ranks are simulated for all 16"));
+    for (std::size_t i = 0; i < whole.scenarios.size(); ++i) {
+        const ScenarioResult& all = whole.scenarios[i];
+        const ScenarioResult& few = folded.scenarios[i];
+        EXPECT_EQ(few.late_rank, 3);
+        EXPECT_NEAR(*few.rank_max_over_mean, *all.rank_max_over_mean, 0.02);
+        EXPECT_NEAR(*few.waiting_for_late_rank_us / *all.waiting_for_late_rank_us, 1, 0.1);
+    }
+}
+
 TEST(FoldedTrace, RanksThatAreNotAlikeAreAllSimulatedAndANoteSaysWhy) {
-    const ExperimentResult slow =
-        run(kExample, 16, R"(, "fold": true)", R"(, "ranks": [{"rank": 3, "compute": 1.1}])");
-    EXPECT_TRUE(note_with(
-        slow, "every one of 16 ranks is simulated: the experiment's ranks are not alike"));
-    EXPECT_FALSE(note_with(slow, "folded: "));
+    const ExperimentResult numbers =
+        run(kExample, 8, R"(, "fold": true)", R"(, "functional": true)");
+    EXPECT_FALSE(note_with(numbers, "folded: "));
+    EXPECT_TRUE(note_with(numbers, "every one of 8 ranks is simulated: the numbers of all"));
 }
 
 /// Rank 0 of 16: kernels beside collectives of all, of pairs, and of one in each pair.

@@ -59,8 +59,8 @@ public:
         as_traced_(kernels == KernelsOf::kTrace),
         in_loops_(kernels == KernelsOf::kLoops),
         records_(outcome),
-        us_(1e-6 / static_cast<double>(ranks_at_work(graph)) / graph.steps /
-            graph.training.rounds) {}
+        weights_(graph),
+        each_us_(1e-6 / weights_.total() / graph.steps / graph.training.rounds) {}
 
     PartsOfStep parts() {
         for (std::uint32_t r = 0; r < graph_.ranks.size(); ++r)
@@ -79,7 +79,7 @@ public:
         parts.rest_us = parts.iteration_us - all_busy_us_;
         for (const ExposedChain& chain : parts.exposed)
             parts.rest_us -= chain.exposed_us;
-        const auto ranks = static_cast<std::uint32_t>(ranks_at_work(graph_));
+        const auto ranks = static_cast<std::uint32_t>(represented_ranks(graph_));
         parts.overlap = kinds_.of_overlap(in_loops_ ? "" : "step", ranks);
         parts.kinds = kinds_.all();
         return parts;
@@ -88,6 +88,8 @@ public:
 private:
     void add(std::uint32_t r) {
         const RankGraph& rank = *graph_.ranks[r];
+        weight_ = weights_.of(r);
+        us_ = each_us_ * weight_;
         std::vector<Interval> phases[kPhases];
         std::vector<Interval> kernels;
         std::vector<Interval> busy;
@@ -109,7 +111,7 @@ private:
                 Communication& one = communication.emplace_back();
                 one.resident = stretch;
                 one.since = stretch.start - std::min(stretch.start, operation.gap.count());
-                one.kind = record == nullptr ? ExposedChains::kGiven : kind_of(*record);
+                one.kind = kind_of(operation.body, record);
                 if (record != nullptr)
                     one.waiting = waiting_of(*record, stretch);
             }
@@ -135,12 +137,19 @@ private:
     }
 
     void add(const KernelOperation& kernel, const Interval& stretch, KernelSums& sums) {
-        sums.taken += static_cast<double>(stretch.end - stretch.start);
-        const auto alone = static_cast<double>(kernel.isolated.count());
+        sums.taken += weight_ * static_cast<double>(stretch.end - stretch.start);
+        const double alone = weight_ * static_cast<double>(kernel.isolated.count());
         if (as_traced_ && is_measured(kernel.duration_source))
             sums.given += alone;
         else
             sums.alone[kinds_.of(kernel)] += alone;
+    }
+
+    std::size_t kind_of(const OperationBody& body, const CollectiveRecord* record) {
+        const auto* collective = std::get_if<CollectiveOperation>(&body);
+        if (collective != nullptr && collective->measured_as != 0)
+            return kinds_.of(*collective, graph_.measured_as[collective->measured_as - 1]);
+        return record == nullptr ? ExposedChains::kGiven : kind_of(*record);
     }
 
     std::size_t kind_of(const CollectiveRecord& record) {
@@ -165,7 +174,10 @@ private:
     bool as_traced_;
     bool in_loops_;
     CollectiveRecords records_;
-    double us_;  ///< per picosecond of a rank
+    RankWeights weights_;
+    double each_us_;     ///< per picosecond of a rank that stands for most
+    double weight_ = 1;  ///< of the rank that is looked at
+    double us_ = 0;      ///< per picosecond of it
     KernelSums sums_[kPhases];
     double busy_us_[kPhases] = {};
     double all_busy_us_ = 0;

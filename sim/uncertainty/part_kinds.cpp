@@ -39,6 +39,11 @@ std::string operation_of_kernel(const KernelOperation& kernel) {
     }
 }
 
+void tell_study(std::string_view study, PartKind& kind) {
+    if (!study.empty())
+        kind.unmeasured = fmt::format("no switch that reduces by {} was measured", study);
+}
+
 }  // namespace
 
 PartKinds::PartKinds(const SystemParams& system) :
@@ -100,14 +105,26 @@ PartKind PartKinds::kind_of(const CollectiveRecord& record, const Group* group) 
             machines.insert(rank / machine_gpus_);
     if (!machines.empty())
         like.machines = static_cast<std::uint32_t>(machines.size());
-    const ChoiceWords words = library_of(record.choice).words(record.choice);
-    if (!words.study.empty())
-        kind.unmeasured = fmt::format("no switch that reduces by {} was measured", words.study);
+    tell_study(library_of(record.choice).words(record.choice).study, kind);
     return kind;
 }
 
 std::size_t PartKinds::of(const CollectiveRecord& record, const Group* group) {
-    PartKind kind = kind_of(record, group);
+    return intern_collective(kind_of(record, group));
+}
+
+std::size_t PartKinds::of(const CollectiveOperation& collective, const MeasuredAs& as) {
+    PartKind kind{here("collective", as.ranks), unlike_};
+    kind.like.operation = to_string(collective.kind);
+    kind.like.algorithm = as.algorithm;
+    kind.like.bytes = static_cast<double>(collective.bytes.count());
+    kind.like.machines = as.machines;
+    tell_study(as.study, kind);
+    return intern_collective(std::move(kind));
+}
+
+/// By powers of two.
+std::size_t PartKinds::intern_collective(PartKind kind) {
     if (kind.like.bytes > 0)
         kind.like.bytes = std::exp2(std::round(std::log2(kind.like.bytes)));
     return intern(

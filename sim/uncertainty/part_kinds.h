@@ -24,6 +24,8 @@ public:
     [[nodiscard]] std::size_t of(const KernelOperation& kernel);
     /// `group`: of the record's ranks; any for a transfer between two.
     [[nodiscard]] std::size_t of(const CollectiveRecord& record, const Group* group);
+    /// A collective that takes what a probe of it took.
+    [[nodiscard]] std::size_t of(const CollectiveOperation& collective, const MeasuredAs& as);
     /// What contention takes from kernels in a step, or from a kernel in a loop: `operation` is
     /// "step" or empty.
     [[nodiscard]] std::size_t of_overlap(const std::string& operation, std::uint32_t ranks);
@@ -36,6 +38,7 @@ public:
 
 private:
     [[nodiscard]] std::size_t intern(const std::string& key, PartKind kind);
+    [[nodiscard]] std::size_t intern_collective(PartKind kind);
     [[nodiscard]] intervals::Likeness here(const char* kind, std::uint32_t ranks) const;
 
     intervals::Likeness one_rank_;  ///< of no kind, on this machine

@@ -254,6 +254,9 @@ FoldedProbes::of_run(const Part& part, const Outcome& outcome) const {
         SWITCHFOLD_CHECK(record != outcome.collectives.end(), "a collective was not measured");
         one.footprint = record->footprint;
         const CollectiveConfig& choice = record->choice;
+        const ChoiceWords words = library_of(choice).words(choice);
+        one.algorithm = words.algorithm;
+        one.study = words.study;
         const ResidentShape kernel = library_of(choice).kernel(*system_.collectives, choice);
         one.blocks = choice.channels;
         one.threads = kernel.threads;

@@ -8,10 +8,10 @@
 #include "sim/kinds/kinds.h"
 #include "sim/kinds/workload_builder.h"
 #include "sim/machine/system_queries.h"
+#include "sim/workload/slow_ranks.h"
 #include "sim/workload/workload_context.h"
 #include "workloads/graph/jitter.h"
 #include "workloads/graph/join.h"
-#include "workloads/graph/slow_ranks.h"
 
 #include <fmt/format.h>
 
@@ -108,29 +108,15 @@ void check_learning(const WorkloadContext& context) {
     check_named(context, "/learning/gap_of", experiment.learning->gap_of);
 }
 
-/// Applies the experiment's slow or late ranks.
+/// Applies the experiment's slow or late ranks. A folded workload has them already.
 void slow_down_ranks(const WorkloadContext& context, PreparedWorkload& prepared) {
-    std::vector<SlowRank> slow;
-    const std::vector<SlowRankParams>& ranks = context.experiment().ranks;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-        const SlowRankParams& one = ranks[i];
-        const bool works = one.rank < prepared.graph.ranks.size() &&
-                           !prepared.graph.ranks[one.rank]->operations.empty();
-        if (works)
-            slow.push_back({one.rank, one.compute, one.delay});
-        // GPUs that join a run later may be slow too.
-        else if (!context.is_placed() && !context.experiment().run)
-            context.fail(
-                fmt::format("/ranks/{}/rank", i),
-                fmt::format(
-                    "is {}, which takes no part in the workload of {} ranks; expected one that "
-                    "does",
-                    one.rank, ranks_at_work(prepared.graph)));
-    }
+    const ExecutionGraph& graph = prepared.graph;
+    const std::vector<SlowRank> slow =
+        slow_ranks(context, ranks_at_work(graph), [&](std::uint32_t rank) {
+            return rank < graph.ranks.size() && !graph.ranks[rank]->operations.empty();
+        });
     if (slow.empty())
         return;
-    SWITCHFOLD_CHECK(
-        !prepared.folded, "a rank of a folded plan is slower than those it stands for");
     slow_down(prepared.graph, slow);
     prepared.unequal = true;
 }
@@ -180,7 +166,8 @@ PreparedWorkload build(const WorkloadContext& context, const Workload& workload)
     builder->tasks();
     builder->graph();
     builder->machine();
-    slow_down_ranks(context, prepared);
+    if (!prepared.folded)
+        slow_down_ranks(context, prepared);
     vary_ranks(context, prepared);
     if (prepared.folded) {
         check(prepared.folded->probe());

@@ -44,6 +44,15 @@ CollectiveOperation family_of(CollectiveOperation collective) {
     return collective;
 }
 
+/// Of graphs that have few different ones. \returns 1 + its index.
+std::uint32_t index_of(MeasuredAs as, std::vector<MeasuredAs>& all) {
+    const auto found = std::find(all.begin(), all.end(), as);
+    const auto index = static_cast<std::uint32_t>(found - all.begin());
+    if (found == all.end())
+        all.push_back(std::move(as));
+    return 1 + index;
+}
+
 /// Any other collective begins when all its ranks have come.
 bool waits_in_parts(const CollectiveOperation& collective) {
     return collective.kind == CollectiveKind::kAllToAll;
@@ -159,25 +168,32 @@ ExecutionGraph FoldedGraph::graph(const Measured& measured) const {
     };
     for (const Use& use : parts_.pieces_of)
         std::get<KernelOperation>(body_of(use)).isolated = measured.pieces[use.index];
+    ExecutionGraph graph = parts_.skeleton;
     for (const Use& use : collectives_of_) {
         MeasuredCollective found = measured.collectives[use.family].at(use.index);
         auto& collective = std::get<CollectiveOperation>(body_of(use));
         if (waits_in_parts(collective))
             leave_after(collective.peers_late, found);
         collective.given = found.time;
+        const std::uint32_t orbit = families_[use.family].orbit;
+        const std::vector<std::uint32_t>& group = orbits().first_group(orbit);
+        if (!found.algorithm.empty())
+            collective.measured_as = index_of(
+                {found.algorithm, found.study, static_cast<std::uint32_t>(group.size()),
+                 orbits().machines_of(group)},
+                graph.measured_as);
         if (parts_.alone)
             continue;
         collective.holds_blocks = true;
         collective.given_traffic = found.traffic;
         collective.given_footprint = found.footprint;
-        collective.given_links = orbits().at(families_[use.family].orbit).links;
+        collective.given_links = orbits().at(orbit).links;
         collective.given_busy = found.busy;
         collective.thread_blocks = found.blocks;
         collective.threads_per_block = found.threads;
         collective.registers_per_thread = found.registers_per_thread;
         collective.shared_memory = found.shared_memory;
     }
-    ExecutionGraph graph = parts_.skeleton;
     for (auto& [rank, operations] : changed)
         graph.ranks[rank] = std::make_shared<const RankGraph>(std::move(operations));
     return graph;

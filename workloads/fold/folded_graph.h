@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace switchfold {
@@ -20,7 +21,9 @@ struct MeasuredCollective {
     std::uint32_t blocks = 0;
     std::uint32_t threads = 0;
     std::uint32_t registers_per_thread = 0;
-    Bytes shared_memory;  ///< per block
+    Bytes shared_memory;    ///< per block
+    std::string algorithm;  ///< as MeasuredAs
+    std::string study;
 };
 
 /// Operations of rank 0 of a probe: something lasts from the end of `after` to the begin of
@@ -57,7 +60,8 @@ public:
         std::size_t family = 0;
     };
     struct Parts {
-        /// Represented ranks do nothing. Groups have all their ranks.
+        /// Represented ranks do nothing, and `represents` says by whom. Groups have all their
+        /// ranks.
         ExecutionGraph skeleton;
         std::vector<std::optional<std::uint32_t>> orbit_of;  ///< by group of the skeleton
         GroupOrbits orbits;

@@ -88,6 +88,14 @@ std::uint32_t GroupOrbits::add(GroupOrbit orbit) {
     return static_cast<std::uint32_t>(orbits_.size() - 1);
 }
 
+std::uint32_t GroupOrbits::machines_of(const std::vector<std::uint32_t>& ranks) const {
+    std::uint32_t machines = 0;
+    std::uint32_t last = UINT32_MAX;
+    for (const std::uint32_t rank : ranks)
+        machines += std::exchange(last, rank / machine_) != rank / machine_ ? 1 : 0;
+    return machines;
+}
+
 std::uint32_t GroupOrbits::whole_ranks(std::uint32_t orbit, std::uint32_t above) const {
     const std::uint32_t unit = std::lcm(at(orbit).stride, machine_);
     return (above / unit + 1) * unit;

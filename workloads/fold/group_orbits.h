@@ -52,6 +52,8 @@ public:
     [[nodiscard]] const std::vector<std::uint32_t>& first_group(std::uint32_t orbit) const {
         return at(orbit).groups.front();
     }
+    /// Over how many machines these ranks lie.
+    [[nodiscard]] std::uint32_t machines_of(const std::vector<std::uint32_t>& ranks) const;
     /// The fewest ranks, more than `above`, that are on whole machines and in whole strides.
     [[nodiscard]] std::uint32_t whole_ranks(std::uint32_t orbit, std::uint32_t above) const;
 

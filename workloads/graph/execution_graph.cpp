@@ -4,6 +4,7 @@
 #include "core/error.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace switchfold {
 
@@ -12,6 +13,28 @@ std::size_t ranks_at_work(const ExecutionGraph& graph) {
         std::count_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
             return !rank->operations.empty();
         }));
+}
+
+std::size_t represented_ranks(const ExecutionGraph& graph) {
+    return graph.represents.empty()
+               ? ranks_at_work(graph)
+               : std::accumulate(graph.represents.begin(), graph.represents.end(), std::size_t{0});
+}
+
+RankWeights::RankWeights(const ExecutionGraph& graph) {
+    if (graph.represents.empty()) {
+        total_ = static_cast<double>(ranks_at_work(graph));
+        return;
+    }
+    const double most = *std::max_element(graph.represents.begin(), graph.represents.end());
+    for (const std::uint32_t ranks : graph.represents) {
+        weights_.push_back(ranks / most);
+        total_ += weights_.back();
+    }
+}
+
+double RankWeights::of(std::size_t rank) const {
+    return weights_.empty() ? 1 : weights_[rank];
 }
 
 Bytes size_of(Datatype type) {

@@ -143,6 +143,9 @@ struct CollectiveOperation {
     /// which they keep busy for so long of the given time.
     std::uint32_t given_links = 0;
     Time given_busy;
+    /// What was measured that takes the given time: 1 + index into ExecutionGraph::measured_as;
+    /// 0: not known.
+    std::uint32_t measured_as = 0;
     Time measured;    ///< duration in the trace, waiting for peers included; zero if none
     Time peers_late;  ///< from this rank's arrival to that of the last untraced rank
     std::uint32_t thread_blocks = 0;  ///< of the communication kernel; 0 = let the model choose
@@ -260,6 +263,15 @@ struct Group {
     bool operator==(const Group&) const = default;
 };
 
+/// How a collective ran whose time others are given.
+struct MeasuredAs {
+    std::string algorithm;  ///< as results name it
+    std::string study;      ///< how switches reduced that nobody has built; empty: there are such
+    std::uint32_t ranks = 0;
+    std::uint32_t machines = 0;
+    bool operator==(const MeasuredAs&) const = default;
+};
+
 /// What was measured where the workload was captured; empty for generated workloads.
 struct Provenance {
     std::string source;  ///< file names or the generator
@@ -288,6 +300,9 @@ struct ExecutionGraph {
     std::vector<Group> groups;
     std::vector<ExpertExchange> experts;
     std::vector<UnevenExchange> exchanges;
+    std::vector<MeasuredAs> measured_as;
+    /// By rank, how many it stands for, which then have no operations; empty: all for themselves.
+    std::vector<std::uint32_t> represents;
     std::vector<std::shared_ptr<const RankGraph>> ranks;  ///< several entries may share one graph
     std::uint32_t steps = 1;
     Provenance provenance;
@@ -296,6 +311,22 @@ struct ExecutionGraph {
 
 /// Number of ranks with operations: a rank may stand for others, which then have none.
 [[nodiscard]] std::size_t ranks_at_work(const ExecutionGraph& graph);
+/// The same with those that they stand for.
+[[nodiscard]] std::size_t represented_ranks(const ExecutionGraph& graph);
+
+/// What a rank counts in means over all ranks: as much as it stands for, relative to the rank that
+/// stands for most.
+class RankWeights {
+public:
+    explicit RankWeights(const ExecutionGraph& graph);
+    [[nodiscard]] double of(std::size_t rank) const;
+    /// Of the ranks with operations.
+    [[nodiscard]] double total() const { return total_; }
+
+private:
+    std::vector<double> weights_;  ///< empty: all alike
+    double total_ = 0;
+};
 
 /// Interns names: each distinct name gets one index.
 class NameTable {

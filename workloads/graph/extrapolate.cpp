@@ -71,9 +71,25 @@ UnevenExchange repeated(const UnevenExchange& exchange, std::uint32_t times) {
     return more;
 }
 
+/// By rank, how many its rank in other copies it stands for. Copies with a rank of `unlike` stand
+/// for themselves, and the first without for all others.
+std::vector<std::uint32_t> copies_represented(
+    std::uint32_t traced, std::uint32_t copies, const std::vector<std::uint32_t>& unlike) {
+    std::vector<std::uint32_t> of_copy(copies, 0);
+    for (const std::uint32_t rank : unlike)
+        of_copy[rank / traced] = 1;
+    const auto alike = static_cast<std::uint32_t>(std::count(of_copy.begin(), of_copy.end(), 0U));
+    if (alike > 0)
+        *std::find(of_copy.begin(), of_copy.end(), 0U) = alike;
+    std::vector<std::uint32_t> represents;
+    for (const std::uint32_t stands_for : of_copy)
+        represents.insert(represents.end(), traced, stands_for);
+    return represents;
+}
+
 }  // namespace
 
-Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, bool fold) {
+Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const AskedFold& fold) {
     const auto traced = static_cast<std::uint32_t>(graph.ranks.size());
     SWITCHFOLD_CHECK(
         traced > 0 && ranks % traced == 0, "{} ranks are no multiple of {}", ranks, traced);
@@ -83,17 +99,22 @@ Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, bool fold) 
         if (exchange.ranks == traced)
             exchange = repeated(exchange, ranks / traced);
     Extrapolated done;
-    for (std::uint32_t g = 0; fold && g < traced_groups; ++g)
+    for (std::uint32_t g = 0; fold.fold && g < traced_groups; ++g)
         done.orbits.push_back({g});
+    if (fold.fold)
+        graph.represents = copies_represented(traced, ranks / traced, fold.unlike);
     const auto idle = std::make_shared<const RankGraph>();
     for (std::uint32_t k = 1; k < ranks / traced; ++k) {
         const std::vector<std::uint32_t> groups =
             groups_of_copy(graph.groups, traced_groups, traced, k);
-        for (std::size_t g = 0; fold && g < traced_groups; ++g)
+        for (std::size_t g = 0; fold.fold && g < traced_groups; ++g)
             if (groups[g] != kEveryone)
                 done.orbits[g].push_back(groups[g]);
         for (std::uint32_t r = 0; r < traced; ++r)
-            graph.ranks.push_back(fold ? idle : copy_of(graph.ranks[r], groups, k * traced));
+            graph.ranks.push_back(
+                graph.represents.empty() || graph.represents[graph.ranks.size()] > 0
+                    ? copy_of(graph.ranks[r], groups, k * traced)
+                    : idle);
     }
     for (std::size_t g = 0; g < traced_groups; ++g) {
         Group& group = graph.groups[g];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "workloads/graph/execution_graph.h"
+#include "workloads/graph/spread.h"
 
 #include <cstdint>
 #include <string>
@@ -16,8 +17,9 @@ struct Extrapolated {
     std::vector<std::string> notes;  ///< the assumptions made, in words, for the report
     std::vector<std::vector<std::uint32_t>> orbits;  ///< as of Spread
 };
-/// `fold`: the traced ranks represent the others, which have no operations.
+/// Folded, the ranks of one copy stand for those of all copies without an unlike rank, which have
+/// no operations.
 [[nodiscard]] Extrapolated
-extrapolate(ExecutionGraph& graph, std::uint32_t ranks, bool fold = false);
+extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const AskedFold& fold = {});
 
 }  // namespace switchfold

@@ -2,6 +2,7 @@
 #include "workloads/graph/spread.h"
 
 #include "core/first_ranks.h"
+#include "workloads/fold/rank_classes.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/graph/rank_box.h"
 #include "workloads/graph/uneven_parts.h"
@@ -51,7 +52,8 @@ class Spreader {
 public:
     Spreader(
         ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-        const std::function<Time(std::size_t)>& traced, SpreadMessages kind, bool fold) :
+        const std::function<Time(std::size_t)>& traced, SpreadMessages kind,
+        const AskedFold& fold) :
         graph_(graph),
         rank_(rank),
         world_(world),
@@ -183,26 +185,43 @@ private:
         graph_.groups.clear();
         GroupTable table(graph_.groups);
         std::map<std::vector<std::uint32_t>, std::shared_ptr<const RankGraph>> same;
-        const auto idle = std::make_shared<const RankGraph>();
         graph_.ranks.clear();
+        std::vector<std::vector<std::uint32_t>> places;
         for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-            std::vector<std::uint32_t> place;
+            std::vector<std::uint32_t>& place = places.emplace_back();
             for (std::size_t g = 0; g < traced_groups_.size(); ++g)
                 // Only messages need a group of all that the trace does not use.
                 if (g != everyone_ || messages_ > 0)
                     place.push_back(table.index({traced_groups_[g].name, members(g, rank)}));
             if (!matching_.empty())
                 place.push_back(rank);  // its peers are its own
-            if (fold_ && matching_.empty()) {
-                add_to_orbits(place);
-                graph_.ranks.push_back(rank > 0 ? idle : rank_graph(*one, rank, place));
-                continue;
-            }
-            auto& graph = same[place];
-            if (!graph)
-                graph = rank_graph(*one, rank, place);
-            graph_.ranks.push_back(graph);
         }
+        if (fold_.fold && matching_.empty())
+            find_classes(places);
+        const auto idle = std::make_shared<const RankGraph>();
+        for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+            auto& graph = same[places[rank]];
+            const bool stands = graph_.represents.empty() || graph_.represents[rank] > 0;
+            if (stands && !graph)
+                graph = rank_graph(*one, rank, places[rank]);
+            graph_.ranks.push_back(stands ? graph : idle);
+        }
+    }
+
+    /// `places`: the groups of each rank.
+    void find_classes(const std::vector<std::vector<std::uint32_t>>& places) {
+        for (const std::vector<std::uint32_t>& place : places)
+            add_to_orbits(place);
+        std::vector<std::vector<std::vector<std::uint32_t>>> groups;
+        for (const std::vector<std::uint32_t>& orbit : spread_.orbits) {
+            auto& own = groups.emplace_back();
+            for (const std::uint32_t group : orbit)
+                own.push_back(graph_.groups[group].ranks);
+        }
+        std::vector<std::uint32_t> first(ranks_, 0);
+        for (std::uint32_t i = 0; i < fold_.unlike.size(); ++i)
+            first[fold_.unlike[i]] = 1 + i;
+        graph_.represents = class_sizes(rank_classes(groups, std::move(first)));
     }
 
     /// `place`: the groups of a rank.
@@ -313,7 +332,7 @@ private:
     std::uint32_t ranks_;
     const std::function<Time(std::size_t)>& traced_;
     bool matches_;
-    bool fold_;
+    const AskedFold& fold_;
     Spread spread_;
     std::vector<std::optional<RankBox>> boxes_;  ///< by group; nothing: all ranks
     std::vector<Group> traced_groups_;
@@ -342,7 +361,8 @@ std::vector<std::string> why_not_spread(
 
 Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
-    const std::function<Time(std::size_t)>& traced, SpreadMessages messages, bool fold) {
+    const std::function<Time(std::size_t)>& traced, SpreadMessages messages,
+    const AskedFold& fold) {
     return Spreader(graph, rank, world, ranks, traced, messages, fold).run();
 }
 

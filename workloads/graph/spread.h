@@ -17,6 +17,12 @@ enum class SpreadMessages : std::uint8_t {
     kHold,   ///< all take as long as traced: such ranks would wait for each other
 };
 
+/// Whether ranks may stand for others.
+struct AskedFold {
+    bool fold = false;
+    std::vector<std::uint32_t> unlike;  ///< ranks that do what no other does
+};
+
 /// How one traced rank was made to stand for all.
 struct Spread {
     std::vector<std::string> notes;  ///< what was assumed, a sentence each
@@ -32,12 +38,12 @@ struct Spread {
 /// have the same place share their operations. A group that no such layout fits is a problem. Sends
 /// and receives go to the member that is as many places away in the group as the traced peer; those
 /// that then match no other rank's take as long as traced. `traced` gives an operation's time in
-/// the trace, by index. `fold`: rank 0 represents all and only it has operations, unless ranks send
-/// to each other.
+/// the trace, by index. Folded, unless ranks send to each other, only the first of ranks that are
+/// alike has operations, and stands for the others.
 [[nodiscard]] Spread spread_over_ranks(
     ExecutionGraph& graph, std::uint32_t rank, std::uint32_t world, std::uint32_t ranks,
     const std::function<Time(std::size_t)>& traced,
-    SpreadMessages messages = SpreadMessages::kMatch, bool fold = false);
+    SpreadMessages messages = SpreadMessages::kMatch, const AskedFold& fold = {});
 
 /// Why the rank cannot stand for `ranks` ranks, without changing the graph: empty if it can.
 [[nodiscard]] std::vector<std::string> why_not_spread(

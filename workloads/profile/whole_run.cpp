@@ -49,7 +49,7 @@ bool all_do_the_same(const ExecutionGraph& graph) {
 constexpr std::uint64_t kMostFollowed = 20'000'000;
 
 /// Sends and receives that match those of ranks that do the same are kept only if all ranks end.
-WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks, bool fold) {
+WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks, const AskedFold& fold) {
     const TraceFileReport& file = trace.files.front();
     const auto& measured = trace.measured.front();
     const auto traced = [&](std::size_t i) {
@@ -73,7 +73,8 @@ WholeRun spread_one(TraceWorkload& trace, std::uint32_t ranks, bool fold) {
 
 }  // namespace
 
-WholeRun complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, bool fold) {
+WholeRun
+complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, const AskedFold& fold) {
     const auto traced = static_cast<std::uint32_t>(trace.files.size());
     if (traced == 1 && (for_all || ranks == 1))
         return spread_one(trace, ranks, fold);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "workloads/graph/spread.h"
 #include "workloads/profile/trace_workload.h"
 
 #include <cstdint>
@@ -17,10 +18,10 @@ struct WholeRun {
 };
 
 /// Makes a run of `ranks` ranks of the traced ones: one may stand for all, if `for_all` says so or
-/// the run has one; a whole traced run may be repeated; else every rank has its trace. `fold`: only
-/// the traced ranks have operations, as which the others do the same, where that can be.
+/// the run has one; a whole traced run may be repeated; else every rank has its trace. Ranks
+/// that do what others do have no operations if they are folded.
 [[nodiscard]] WholeRun
-complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, bool fold = false);
+complete_run(TraceWorkload& trace, std::uint32_t ranks, bool for_all, const AskedFold& fold = {});
 
 /// Why no machine can run it to its end, a sentence each: with its overlap, or only without it.
 struct Impossible {

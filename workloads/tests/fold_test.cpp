@@ -99,7 +99,7 @@ const CollectiveOperation& body(const ExecutionGraph& graph, std::size_t index) 
 TEST(FoldAlike, OneRankStandsForAllAndItsCollectivesAreMeasuredOnTheirGroups) {
     ExecutionGraph graph = trace_of_one(4);
     const Spread spread = spread_over_ranks(
-        graph, 0, 4, 8, [](std::size_t) { return Time(); }, SpreadMessages::kMatch, true);
+        graph, 0, 4, 8, [](std::size_t) { return Time(); }, SpreadMessages::kMatch, {true, {}});
     EXPECT_TRUE(spread.problems.empty());
     EXPECT_EQ(ranks_at_work(graph), 1U);
     EXPECT_EQ(graph.ranks.size(), 8U);
@@ -133,7 +133,7 @@ TEST(FoldAlike, TracedRanksStandForTheirCopies) {
     ExecutionGraph graph = trace_of_one(2);
     graph.ranks.push_back(graph.ranks.front());
     graph.groups[1].ranks = {1};
-    const Extrapolated more = extrapolate(graph, 6, true);
+    const Extrapolated more = extrapolate(graph, 6, {true, {}});
     EXPECT_EQ(ranks_at_work(graph), 2U);
     EXPECT_EQ(more.orbits, (std::vector<Ranks>{{0}, {1, 2, 3}}));
     const FoldedGraph folded = fold_alike(std::move(graph), more.orbits, 2, {0, 1});
@@ -159,7 +159,7 @@ TEST(FoldAlike, RanksThatSendToEachOtherAreNotFolded) {
     graph.groups.pop_back();
     graph.groups.push_back({"all", {0, 1, 2, 3}});
     const Spread spread = spread_over_ranks(
-        graph, 0, 4, 4, [](std::size_t) { return Time(); }, SpreadMessages::kMatch, true);
+        graph, 0, 4, 4, [](std::size_t) { return Time(); }, SpreadMessages::kMatch, {true, {}});
     EXPECT_TRUE(spread.problems.empty());
     EXPECT_GT(spread.matched, 0U);
     EXPECT_TRUE(spread.orbits.empty());

@@ -9,6 +9,7 @@
 #include "sim/kinds/trace/traced_kernels.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/buffer_check.h"
+#include "sim/workload/slow_ranks.h"
 #include "sim/workload/workload_context.h"
 #include "workloads/fold/fold_alike.h"
 #include "workloads/profile/assumptions.h"
@@ -159,7 +160,9 @@ private:
     void complete_ranks() {
         const std::string whole = why_whole();
         const bool folds = is_to_fold(w_, context().experiment());
-        WholeRun run = complete_run(trace_, ranks_, w_.ranks != 0, folds && whole.empty());
+        slow_ = slow_ranks(context(), ranks_);
+        WholeRun run = complete_run(
+            trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), numbers_of(slow_)});
         orbits_ = std::move(run.orbits);
         if (folds && orbits_.empty() && run.problems.empty())
             out().report.notes.push_back(fmt::format(
@@ -180,8 +183,6 @@ private:
         if (context().is_placed())
             return "other workloads share the machine, which the ranks that are left out would "
                    "meet";
-        if (!experiment.ranks.empty())
-            return "the experiment's ranks are not alike";
         if (context().rank_gpus().used(ranks_).size() > 1)
             return "they have different GPUs";
         if (!experiment.faults.empty() || !system.faults.empty())
@@ -193,11 +194,13 @@ private:
         return {};
     }
 
-    /// The traced ranks stand for the others.
+    /// Ranks that are not like others are simulated beside those that stand for others.
     void fold() {
         const SystemParams& system = context().system();
         const std::size_t all = out().graph.ranks.size();
         const std::size_t traced = ranks_at_work(out().graph);
+        slow_down(out().graph, slow_);
+        out().unequal = !slow_.empty();
         out().folded = std::make_shared<const FoldedGraph>(
             fold_alike(std::move(out().graph), orbits_, gpus_of_machine(system), ways_out(system)));
         out().graph = out().folded->probe();
@@ -265,6 +268,7 @@ private:
     TraceWorkload trace_;
     std::uint32_t ranks_ = 0;
     std::vector<std::vector<std::uint32_t>> orbits_;  ///< of groups, if ranks are folded
+    std::vector<SlowRank> slow_;
 };
 
 }  // namespace

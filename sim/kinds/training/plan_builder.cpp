@@ -11,6 +11,7 @@
 #include "sim/workload/learning_plan.h"
 #include "sim/workload/memory_check.h"
 #include "sim/workload/plan_preparation.h"
+#include "sim/workload/slow_ranks.h"
 #include "sim/workload/training_workload.h"
 #include "training/memory/step/step_alone.h"
 #include "training/placement/placed_step.h"
@@ -234,8 +235,6 @@ private:
         if (context().is_placed())
             return "other workloads share the machine, which the ranks that are left out would "
                    "meet";
-        if (!experiment.ranks.empty())
-            return "the experiment's ranks are not alike";
         if (minds_congestion(*context().system().topology))
             return "queues of the network are made by all of them (topology/congestion)";
         if (experiment.run)
@@ -271,15 +270,17 @@ private:
 
     void fold(const TrainingStep& step) {
         const SystemParams& system = context().system();
+        const std::vector<SlowRank> slow = slow_ranks(context(), ranks_of(step.plan()));
+        out().unequal = out().unequal || !slow.empty();
         out().folded = std::make_shared<const FoldedGraph>(
-            folded_step(step, gpus_of_machine(system), ways_out(system)));
+            folded_step(step, gpus_of_machine(system), ways_out(system), slow));
         out().graph = out().folded->probe();
         const ParallelPlan& plan = step.plan();
         std::string how;
         if (!out().folded->whole().pieces.empty())
             how = "; a pass is one kernel that takes as long as with its collectives on the ranks "
                   "of a machine";
-        if (!folds_by_passes(step))
+        if (!slow.empty() || !folds_by_passes(step))
             how += fmt::format(
                 "; {}collectives take what they took alone and keep their thread blocks and memory "
                 "traffic beside kernels, and what they take from each other and from messages on "
@@ -291,9 +292,13 @@ private:
         if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
             !out().folded->whole().pieces.empty())
             how += "; what messages slow beside them is left out";
+        const auto kept = ranks_at_work(out().folded->graph(out().folded->each(Time(1))));
         out().report.notes.push_back(fmt::format(
-            "folded: one rank of each device stands for {}{}",
-            plan.tensor * plan.context * plan.data, how));
+            "folded: {} of each device {} for {}{}{}",
+            slow.empty() ? "one rank" : fmt::format("{} ranks", kept / plan.pipeline),
+            slow.empty() ? "stands" : "stand", plan.tensor * plan.context * plan.data,
+            slow.empty() ? "" : ", one of each kind that waits in another way for slow ranks",
+            how));
         const std::optional<RunParts> parts = run_parts(*out().folded);
         if (parts && !whole_passes(simulate_options(context().experiment())))
             out().report.notes.push_back(fmt::format(

@@ -2,6 +2,7 @@
 #include "training/plan/fold/folded_step.h"
 
 #include "core/error.h"
+#include "training/plan/fold/kept_places.h"
 #include "training/plan/fold/plan_orbits.h"
 #include "training/plan/fold/repeated_work.h"
 #include "training/plan/step/rank_writer.h"
@@ -13,7 +14,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace switchfold {
@@ -147,23 +147,31 @@ ProbePieces write_passes(
 
 }  // namespace
 
-FoldedGraph
-folded_step(const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways) {
+FoldedGraph folded_step(
+    const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways,
+    const std::vector<SlowRank>& slow) {
     const std::string why = why_not_folded(step, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
     const RankMap map(step.plan());
     std::vector<FoldedGraph::Use> passes;
     PassRecorder recorder(step, passes);
-    const StepParts parts(step, map, &recorder);
+    const StepParts parts(step, map, slow.empty() ? &recorder : nullptr);
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
-    for (RankPlace place; place.device < step.plan().pipeline; ++place.device) {
-        const std::uint32_t rank = map.rank(place);
-        ranks[rank] = RankWriter(parts, rank, groups, names).write();
-    }
+    std::vector<std::uint32_t> represents(map.ranks(), 0);
+    for (std::uint32_t device = 0; device < step.plan().pipeline; ++device)
+        for (const auto& [first, stands_for] : kept_places(step.plan(), slow)) {
+            RankPlace place = first;
+            place.device = device;
+            const std::uint32_t rank = map.rank(place);
+            ranks[rank] = RankWriter(parts, rank, groups, names).write();
+            represents[rank] = stands_for;
+        }
     hold_all_along(step, ranks);
     ExecutionGraph skeleton = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    skeleton.represents = std::move(represents);
+    slow_down(skeleton, slow);
     PlanOrbits orbits(step.plan(), machine, std::move(ways));
     std::vector<std::optional<std::uint32_t>> orbit_of;
     for (const Group& group : skeleton.groups)
@@ -172,7 +180,7 @@ folded_step(const TrainingStep& step, std::uint32_t machine, std::vector<std::ui
         {.skeleton = std::move(skeleton),
          .orbit_of = std::move(orbit_of),
          .orbits = orbits.take(),
-         .alone = folds_by_passes(step),
+         .alone = slow.empty() && folds_by_passes(step),
          .pieces_of = std::move(passes),
          .whole = write_passes(step, machine, recorder, false),
          .shorter = write_passes(step, machine, recorder, true)});

@@ -3,6 +3,7 @@
 
 #include "training/plan/step/plan_step.h"
 #include "workloads/fold/folded_graph.h"
+#include "workloads/graph/slow_ranks.h"
 
 #include <cstdint>
 #include <optional>
@@ -31,9 +32,13 @@ namespace switchfold {
 ///
 /// All other passes are written in full: those beside which gradients are reduced or weights
 /// gathered, those in which tokens travel to experts, those of hosts that run ahead.
+///
+/// With slow ranks all passes are: each kind of rank is simulated that waits in another way for
+/// them, such as those of their tensor-parallel groups and their replicas.
 /// `ways`: as of GroupOrbits. \pre the plan can be folded.
-[[nodiscard]] FoldedGraph
-folded_step(const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways = {});
+[[nodiscard]] FoldedGraph folded_step(
+    const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways = {},
+    const std::vector<SlowRank>& slow = {});
 
 /// How many of a pass's equal parts a probe runs; none where no pass has many.
 struct RunParts {

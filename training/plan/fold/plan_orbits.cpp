@@ -75,8 +75,9 @@ std::optional<MembersOn> PlanOrbits::members_of(const std::vector<std::uint32_t>
         first.push_back(rank % of_device() + (devices - 1) * of_device());
     }
     for (const FoldedGroup members : kMembers)
-        if (const MembersOn on{members, devices};
-            (devices == 1 || replicates(on)) && first.size() > devices && group(on, 0) == first)
+        if (const MembersOn on{members, devices}; (devices == 1 || replicates(on)) &&
+                                                  first.size() > devices &&
+                                                  group(on, first.front()) == first)
             return on;
     return {};
 }

@@ -2,6 +2,7 @@
 #include "training/plan/fold/folded_step.h"
 
 #include "training/network/decoder.h"
+#include "training/plan/fold/kept_places.h"
 #include "training/plan/fold/plan_orbits.h"
 #include "workloads/tests/test_gpus.h"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace switchfold::folded_step_test {
@@ -158,7 +160,7 @@ TEST(PlanOrbits, AreThoseOfThePlansRanks) {
     const Ranks replicas{0, 2, 4, 6, 8, 10, 12, 14};
     EXPECT_EQ(groups(replicas).at(1), (Ranks{1, 3, 5, 7, 9, 11, 13, 15}));
     EXPECT_EQ(groups({16, 18, 24, 26}).at(2), (Ranks{4, 6, 12, 14}));  // of the same experts
-    EXPECT_EQ(groups({16 + 4, 16 + 6, 16 + 12, 16 + 14}).size(), 0U);
+    EXPECT_EQ(groups({16 + 4, 16 + 6, 16 + 12, 16 + 14}), groups({16, 18, 24, 26}));
     EXPECT_EQ(groups({0, 16, 32}).size(), 0U);
     EXPECT_EQ(orbit(orbits, {0, 1}).ranks, 8U);
     EXPECT_EQ(orbit(orbits, replicas).ranks, 16U);
@@ -181,6 +183,55 @@ TEST(PlanOrbits, ExpertsOverSeveralNodesHaveThoseOfANodeAndOfAPlace) {
     EXPECT_EQ(rail.groups.at(3), (Ranks{3, 7}));
     EXPECT_EQ(node.ranks, 4U);
     EXPECT_EQ(rail.ranks, 8U);
+}
+
+TEST(KeptPlaces, AreSlowRanksAndOneOfEachKindThatWaitsForThemInAnotherWay) {
+    ParallelPlan p;
+    p.tensor = 4;
+    p.data = 8;
+    p.pipeline = 2;
+    const auto kept = [&](const std::vector<SlowRank>& slow) {
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;
+        for (const KeptPlace& one : kept_places(p, slow))
+            ranks.emplace_back(RankMap(p).rank(one.place), one.stands_for);
+        return ranks;
+    };
+    using Kept = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+    EXPECT_EQ(kept({}), (Kept{{0, 32}}));
+    // Rank 4 * 5 + 2 of the second device: its group, its replicas, and all others.
+    EXPECT_EQ(kept({{32 + 22, 1.2, {}}}), (Kept{{0, 21}, {2, 7}, {20, 3}, {22, 1}}));
+    p.expert = 4;
+    // Replica 5 shares experts with 4, 6 and 7, and replica 1 has the same ones.
+    EXPECT_EQ(
+        kept({{22, 1.2, {}}}),
+        (Kept{{0, 9}, {2, 3}, {4, 3}, {6, 1}, {16, 9}, {18, 3}, {20, 3}, {22, 1}}));
+}
+
+TEST(FoldedStep, WithASlowRankAllPassesAreWrittenForOneRankOfEachKind) {
+    const TrainingStep step = step_of(plan());
+    const FoldedGraph folded = folded_step(step, 8, {}, {{5, 1.5, {}}});
+    const ExecutionGraph graph = folded.graph(folded.each(microseconds(7)));
+    check(graph);
+    EXPECT_TRUE(folded.whole().pieces.empty());
+    EXPECT_EQ(ranks_at_work(graph), 4 * 4U);
+    EXPECT_EQ(represented_ranks(graph), 32U);
+    EXPECT_EQ(graph.represents[0], 3U);
+    EXPECT_EQ(graph.represents[5], 1U);
+    const auto first_kernel = [&](std::uint32_t rank) {
+        for (const Operation& operation : graph.ranks[rank]->operations)
+            if (const auto* kernel = std::get_if<KernelOperation>(&operation.body))
+                return kernel->isolated;
+        return Time();
+    };
+    EXPECT_NEAR(
+        static_cast<double>(first_kernel(5).count()) / static_cast<double>(first_kernel(0).count()),
+        1.5, 0.01);
+    // Ranks of a tensor-parallel group that are left wait for each other.
+    const auto tensor = std::ranges::find_if(graph.groups, [](const Group& group) {
+        return group.ranks == std::vector<std::uint32_t>{4, 5};
+    });
+    ASSERT_NE(tensor, graph.groups.end());
+    EXPECT_EQ(tensor->stands_for, 4U);
 }
 
 TEST(FoldedStep, GroupsMustLieOnMachinesAlike) {
