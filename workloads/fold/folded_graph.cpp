@@ -80,8 +80,7 @@ void leave_after(Time passed, MeasuredCollective& collective) {
 
 FoldedGraph::FoldedGraph(Parts parts) : parts_(std::move(parts)) {
     find_collectives();
-    if (!parts_.alone)
-        leave_represented_ranks();
+    leave_represented_ranks();
     probe_ = parts_.whole.graph;
     probe_.experts = parts_.skeleton.experts;
     probe_.exchanges = parts_.skeleton.exchanges;
@@ -123,17 +122,20 @@ void FoldedGraph::find_collectives() {
     }
 }
 
-/// A group of which one rank is left waits for nobody; the ranks that are left wait for each other.
+/// A group of which one rank is left waits for nobody; the ranks that are left wait for each other,
+/// but where only time passes.
 void FoldedGraph::leave_represented_ranks() {
     ExecutionGraph& skeleton = parts_.skeleton;
     for (std::size_t number = 0; number < skeleton.groups.size(); ++number) {
-        if (!parts_.orbit_of[number])
+        const bool measured = parts_.orbit_of[number].has_value();
+        if (measured && parts_.alone)
             continue;
         Group& group = skeleton.groups[number];
         const auto whole = static_cast<std::uint32_t>(group.ranks.size());
-        if (std::erase_if(group.ranks, [&](std::uint32_t rank) {
-                return skeleton.ranks[rank]->operations.empty();
-            }) > 0)
+        if (std::erase_if(
+                group.ranks,
+                [&](std::uint32_t rank) { return skeleton.ranks[rank]->operations.empty(); }) > 0 &&
+            measured)
             group.stands_for = whole;
     }
 }

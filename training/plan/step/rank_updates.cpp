@@ -144,13 +144,9 @@ void RankWriter::before_updates(std::size_t at) {
     reduce_tied(stages);
     if (parts_.schedule.no_barrier)
         return;
-    std::vector<std::uint32_t> model = parts_.map.sharing(Sharing::kModel, rank_);
-    if (parts_.fold != nullptr)  // only ranks that represent others
-        std::erase_if(
-            model, [&](std::uint32_t rank) { return parts_.map.place(rank).tensor != 0; });
     reduce_before_update(
         "norm of gradients", CollectiveKind::kAllReduce, Bytes(16), Datatype::kFloat32,
-        {"norm of gradients", std::move(model)});
+        {"norm of gradients", parts_.map.sharing(Sharing::kModel, rank_)});
 }
 
 double RankWriter::updated(double parameters, Weights weights) {

@@ -226,6 +226,13 @@ TEST(FoldedStep, WithASlowRankAllPassesAreWrittenForOneRankOfEachKind) {
     EXPECT_NEAR(
         static_cast<double>(first_kernel(5).count()) / static_cast<double>(first_kernel(0).count()),
         1.5, 0.01);
+    // Nobody waits for a rank that does nothing.
+    for (const auto& rank : graph.ranks)
+        for (const Operation& operation : rank->operations)
+            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body)) {
+                for (const std::uint32_t member : graph.groups[c->group].ranks)
+                    EXPECT_FALSE(graph.ranks[member]->operations.empty()) << member;
+            }
     // Ranks of a tensor-parallel group that are left wait for each other.
     const auto tensor = std::ranges::find_if(graph.groups, [](const Group& group) {
         return group.ranks == std::vector<std::uint32_t>{4, 5};
