@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws a run's scenarios. By default bars: the time of a collective, or the slowdown of the backward pass by cause. Where
 one scenario without overlap comes first, the report's waterfall from it to the others.
-For a kernel beside a collective: both slowdowns.
+Without causes, the time of a step. For a kernel beside a collective: both slowdowns.
 For a plan: its schedules, the exposed part of host copies, or the loss. For several workloads on a machine: the time
 they lose to each other. For a many-core coprocessor: the parts of a step."""
 import csv
@@ -59,6 +59,25 @@ def draw_collectives(name, bars):
         picture.rect(left, y, length, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
         words = f"{time(collective['time_us'])}, {rate(collective['bus_bandwidth_GBps'])}"
         picture.text(left + length + 6, y + 16, words, 12, svg.FAINT)
+    return str(picture)
+
+
+def draw_steps(name, scenarios):
+    """Draws a bar for each scenario's step, with its interval."""
+    left = left_of([s["name"] for s in scenarios])
+    picture = svg.Svg(WIDTH, TOP + ROW * len(scenarios) + 12, name)
+    picture.text(12, 24, "time of a step; whiskers: where 90 % of such steps lie", 13, bold=True)
+    ends = [s["intervals"].get("iteration_us", {}) for s in scenarios]
+    longest = max(max(s["iteration_us"], end.get("high") or 0) for s, end in zip(scenarios, ends))
+    scale = (WIDTH - left - 100) / longest
+    for i, (scenario, end) in enumerate(zip(scenarios, ends)):
+        y = TOP + ROW * i
+        picture.text(left - 8, y + 16, scenario["name"], 12, anchor="end")
+        picture.rect(left, y, scenario["iteration_us"] * scale, ROW - 8, svg.COLORS[i % len(svg.COLORS)])
+        if end.get("low") and end.get("high"):
+            middle = y + (ROW - 8) / 2
+            picture.line([(left + end["low"] * scale, middle), (left + end["high"] * scale, middle)])
+        picture.text(left + 6, y + 16, time(scenario["iteration_us"]), 12, "#ffffff")
     return str(picture)
 
 
@@ -149,4 +168,6 @@ def draw(folder):
         return draw_schedule.draw(folder)
     if [s["overlap"] for s in result["scenarios"]] == [False] + [True] * (len(result["scenarios"]) - 1):
         return draw_waterfall.draw(folder, f"{result['experiment']}: what overlap costs, and what each scenario gives back")
+    if not any(s["slowdown_by_cause"] for s in result["scenarios"]):
+        return draw_steps(result["experiment"], result["scenarios"])
     return draw_causes(result["experiment"], result["scenarios"])
