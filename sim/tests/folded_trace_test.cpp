@@ -91,6 +91,31 @@ TEST(FoldedTrace, ASlowRankIsSimulatedBesideOneOfTheOthers) {
     }
 }
 
+// It has nothing to measure.
+TEST(FoldedTrace, ARankWithoutCollectivesStandsForAll) {
+    TraceWorkload workload;
+    workload.graph.names = {"operation"};
+    RankGraph rank;
+    rank.streams = {{StreamKind::kGpu, "7", 0}};
+    Operation kernel;
+    KernelOperation body;
+    body.isolated = body.measured = microseconds(50);
+    kernel.body = body;
+    rank.operations.push_back(kernel);
+    workload.graph.ranks = {std::make_shared<RankGraph>(std::move(rank))};
+    workload.measured = {{{Time(), microseconds(50)}}};
+    TraceFileReport report;
+    report.world_size = 1;
+    report.steps = 1;
+    workload.files = {report};
+    workload.graph.provenance.traced_ranks = workload.graph.provenance.world_size = 1;
+    const test_data::TemporaryFile file("trace.swt");
+    write_trace(workload, file.path(), "test");
+    const ExperimentResult folded = run(file.path().string(), 64, "");
+    EXPECT_TRUE(note_with(folded, "folded: one rank is simulated for all 64"));
+    EXPECT_GE(folded.scenarios.front().iteration_us, 50);
+}
+
 TEST(FoldedTrace, RanksThatAreNotAlikeAreAllSimulatedAndANoteSaysWhy) {
     const ExperimentResult numbers =
         run(kExample, 8, R"(, "fold": true)", R"(, "functional": true)");

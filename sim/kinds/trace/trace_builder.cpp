@@ -96,7 +96,7 @@ public:
                 "{} kernels never ran without communication beside them: their measured durations "
                 "stand for isolated ones",
                 overlapped->second));
-        if (!orbits_.empty())
+        if (!out().graph.represents.empty())
             fold();
     }
 
@@ -164,7 +164,7 @@ private:
         WholeRun run = complete_run(
             trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), numbers_of(slow_)});
         orbits_ = std::move(run.orbits);
-        if (folds && orbits_.empty() && run.problems.empty())
+        if (folds && trace_.graph.represents.empty() && run.problems.empty())
             out().report.notes.push_back(fmt::format(
                 "every one of {} ranks is simulated: {}", ranks_,
                 whole.empty() ? "they send to each other" : whole));
