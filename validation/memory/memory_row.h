@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/record.h"
 #include "validation/experiments/row_values.h"
 #include "validation/experiments/table_map.h"
 #include "validation/harness/suite.h"
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace switchfold::validation {
@@ -44,7 +45,48 @@ struct MemoryRow {
 /// Empty: unknown.
 [[nodiscard]] std::optional<std::uint64_t> input_elements(const MemoryRow& row);
 
-/// Finds the table of layers with that name (models/NAME.csv), if available.
-using FindTable = std::function<std::optional<std::filesystem::path>(const std::string& name)>;
+/// What the suite promises of answers of some kind, beside the limits of their groups.
+enum class MemoryVerdict : std::uint8_t {
+    kNone,
+    kTimeline,
+    kHostCopies,
+    kExactPins,
+    kGreedyPins,
+    kGradients,
+    kShapes,
+    kLargestLayer,
+    kStates,
+    kSources,
+};
+
+/// What a rule says of a row.
+struct MemoryAnswer {
+    std::optional<double> value;
+    std::string how = {};    ///< or why there is no value
+    std::string group = {};  ///< empty: by the row's kind, as of rules that count shapes
+    MemoryVerdict verdict = MemoryVerdict::kNone;
+    bool fitted = false;
+
+    static constexpr auto fields() {
+        using A = MemoryAnswer;
+        return list_of(
+            member("value", &A::value), member("how", &A::how), member("group", &A::group),
+            member("verdict", &A::verdict), member("fitted", &A::fitted));
+    }
+};
+
+using MemoryRule = MemoryAnswer (*)(const MemoryRow& row, const SuiteOptions& options);
+/// The rule that a map names; null if there is none of that name.
+[[nodiscard]] MemoryRule memory_rule(std::string_view name);
+
+/// Bytes (MiB) that planners pin in chains of layers with parameters.
+[[nodiscard]] MemoryAnswer pinned_bytes(const MemoryRow& row, const SuiteOptions& options);
+/// Memory for gradients under an update policy, in percent of all gradients: the peak in a replay
+/// of the backward pass.
+[[nodiscard]] MemoryAnswer gradient_memory(const MemoryRow& row, const SuiteOptions& options);
+/// The same of the simulated timeline of a step, for rows of one buffer for all weight gradients.
+[[nodiscard]] MemoryAnswer simulated_gradients(const MemoryRow& row, const SuiteOptions& options);
+/// Whether that can be simulated: of built-in networks, which share embeddings as the row says.
+[[nodiscard]] bool simulates_gradients(const MemoryRow& row);
 
 }  // namespace switchfold::validation

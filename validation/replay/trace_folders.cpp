@@ -43,11 +43,11 @@ std::optional<TraceFolder> folder_at(const std::filesystem::path& path, const Fi
 
 /// From 2.10 to 2.12 kernels take one element of work; a later one takes the communicator.
 std::optional<std::uint32_t> nccl_version_of(const std::vector<std::string>& names) {
-    constexpr std::uint32_t kFirst = 21'003;
+    constexpr std::uint32_t kOldest = 21'003;
     const bool found = std::any_of(names.begin(), names.end(), [](const std::string& name) {
         return name.starts_with("ncclKernel_") && name.ends_with("(ncclWorkElem)");
     });
-    return found ? std::optional(kFirst) : std::nullopt;
+    return found ? std::optional(kOldest) : std::nullopt;
 }
 
 /// Files to be read together. In some formats a single file does not state its rank.

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/memory/gradient_rows.h"
-
 #include "core/units.h"
+#include "sim/config/load.h"
+#include "sim/machine/simulate.h"
+#include "sim/results/memory_over_time.h"
+#include "sim/workload/kernel_model.h"
+#include "training/memory/step/memory_step.h"
 #include "training/memory/update/update_policy.h"
 #include "training/network/table.h"
 #include "training/network/zoo/zoo.h"
+#include "validation/harness/data.h"
+#include "validation/memory/memory_row.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace switchfold::validation {
 
@@ -61,34 +65,37 @@ bool add_head(std::vector<UpdateLayer>& layers, const Network& network) {
     return true;
 }
 
+constexpr std::string_view kOneBuffer = "delayed, one buffer of the largest layer";
+constexpr std::string_view kSharedEmbedding =
+    "delayed, one buffer, the shared embedding's gradient alive from the head to the last backward";
+
 struct Policy {
-    const char* words;
+    std::string_view words;
     UpdatePolicy policy;
     std::uint32_t fixed_buffers;
     bool buckets;
     bool pair;  ///< a ring for two neighbours
 };
 constexpr Policy kPolicies[]{
-    {"delayed, one buffer of the largest layer", UpdatePolicy::kDelayed, 0, false, false},
+    {kOneBuffer, UpdatePolicy::kDelayed, 0, false, false},
     {"overlapped, two fixed buffers of the largest layer", UpdatePolicy::kOverlapped, 2, false,
      false},
     {"overlapped, ring of two neighbouring layers", UpdatePolicy::kOverlapped, 0, false, true},
     {"buckets of 1 then 25 MiB fp32, one in flight", UpdatePolicy::kDelayed, 0, true, false},
     {"buckets of 1 then 25 MiB fp32, two in flight", UpdatePolicy::kDelayed, 0, true, true},
-    {"delayed, one buffer, the shared embedding's gradient alive from the head to the last "
-     "backward",
-     UpdatePolicy::kDelayed, 0, false, false},
+    {kSharedEmbedding, UpdatePolicy::kDelayed, 0, false, false},
     {"delayed, one buffer a bottleneck block", UpdatePolicy::kDelayed, 0, false, false}};
 
 }  // namespace
 
-std::string GradientRows::answer(const MemoryRow& row, Case& c) {
+MemoryAnswer gradient_memory(const MemoryRow& row, const SuiteOptions& suite) {
     const auto* const found =
         std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& policy) {
             return row.policy == policy.words;
         });
     if (found == std::end(kPolicies))
-        return fmt::format("policy {} is not known", row.policy);
+        return {{}, fmt::format("policy {} is not known", row.policy)};
+    MemoryAnswer answer{{}, "", "gradients by update policy", MemoryVerdict::kGradients};
     const bool shared = row.policy.find("shared") != std::string::npos;
     const bool block = row.policy.find("block") != std::string::npos;
     std::vector<UpdateLayer> layers;
@@ -96,14 +103,14 @@ std::string GradientRows::answer(const MemoryRow& row, Case& c) {
         // Only built-in networks state which layers share weights or form a block.
         const auto network = find_network(row.network);
         if (!network)
-            return "no network " + row.network;
+            return {{}, "no network " + row.network};
         layers = block ? blocks_of(*network) : layers_of(*network);
         if (shared && add_head(layers, *network))
-            c.how = "with a head that shares the first table, which our network does not have";
+            answer.how = "with a head that shares the first table, which our network does not have";
     } else {
-        const auto table = find_table_(row.network);
+        const auto table = find_data(suite, fmt::format("models/{}.csv", row.network));
         if (!table)
-            return "no table models/" + row.network + ".csv";
+            return {{}, fmt::format("no table models/{}.csv", row.network)};
         layers = layers_of(read_network_table(*table));
     }
     const auto groups =
@@ -115,20 +122,39 @@ std::string GradientRows::answer(const MemoryRow& row, Case& c) {
     const UpdateReplay replay = replay_update(layers, groups, options);
     // Fixed-size buffers count in full, whatever they hold.
     const std::uint64_t bytes = found->fixed_buffers > 0 ? replay.reserved : replay.peak;
-    c.group = "gradients by update policy";
-    c.simulated =
+    answer.value =
         100 * (1 - static_cast<double>(bytes) / static_cast<double>(sum_of_bytes(groups)));
-    ++compared_;
-    worst_ = std::max(worst_, std::abs(c.simulated - c.measured));
-    return {};
+    return answer;
 }
 
-void GradientRows::verdicts(SuiteResult& result) const {
-    if (compared_ > 0)
-        result.verdicts.push_back(
-            {fmt::format(
-                 "{} rows of memory for gradients: largest difference of a share", compared_),
-             worst_ / 100, 0.001});
+bool simulates_gradients(const MemoryRow& row) {
+    const bool shared = row.policy == kSharedEmbedding;
+    if (!row.known || (!shared && row.policy != kOneBuffer))
+        return false;
+    const auto network = find_network(row.network);
+    return network && shared == std::ranges::any_of(network->layers, [](const Layer& layer) {
+                          return layer.shares.has_value();
+                      });
+}
+
+MemoryAnswer simulated_gradients(const MemoryRow& row, const SuiteOptions& suite) {
+    const SystemParams system = load_system(suite.root / "configs/systems/hgx_h100.json", {});
+    const TrainingStep step(
+        *find_network(row.network), KernelTimes(gpu_rates(*system.gpu)), ParallelPlan());
+    MemoryChoice choice;
+    choice.planner = OffloadPlanner::kNone;
+    choice.updates = UpdatePolicy::kDelayed;
+    choice.bytes = mebibytes(1ULL << 20U);  // ample for everything else
+    PlanProblems problems;
+    const StepMemory planned = planned_memory(step, choice, problems);
+    const ExecutionGraph graph = memory_step(step, planned);
+    const Outcome outcome = simulate(system, graph, {});
+    double most = 0;
+    for (const switchfold::MemoryRow& at : memory_over_time(graph, outcome, 0))
+        most = std::max(most, at.bytes[MemoryClass::kGradients]);
+    return {
+        100 * (1 - most / static_cast<double>(sum_of_bytes(planned.groups))), "",
+        "gradients by update policy, from the simulated timeline", MemoryVerdict::kTimeline};
 }
 
 }  // namespace switchfold::validation

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "validation/memory/pin_rows.h"
-
 #include "training/memory/access/parameter_chain.h"
 #include "training/memory/offload/first_fit.h"
 #include "training/memory/offload/optimal.h"
 #include "training/network/table.h"
+#include "validation/harness/data.h"
+#include "validation/memory/memory_row.h"
 
 #include <fmt/format.h>
 
@@ -40,17 +40,19 @@ retained(const TensorUses& schedule, const std::string& policy, std::uint64_t ca
 
 }  // namespace
 
-std::string PinRows::answer(const MemoryRow& row, Case& c) {
-    const auto table = find_table_(row.network);
+MemoryAnswer pinned_bytes(const MemoryRow& row, const SuiteOptions& options) {
+    const auto table = find_data(options, fmt::format("models/{}.csv", row.network));
     const auto input = input_elements(row);
     if (!table || !input)
-        return table ? "the size of its input is not known"
-                     : "no table models/" + row.network + ".csv";
-    ChainOptions options;
-    options.batch = row.batch;
-    options.input_elements = *input;
-    options.granule = kMiB;
-    const TensorUses schedule = parameter_chain(read_network_table(*table), options);
+        return {
+            {},
+            table ? "the size of its input is not known"
+                  : fmt::format("no table models/{}.csv", row.network)};
+    ChainOptions chain;
+    chain.batch = row.batch;
+    chain.input_elements = *input;
+    chain.granule = kMiB;
+    const TensorUses schedule = parameter_chain(read_network_table(*table), chain);
     const OffloadProblem twice = offload_problem(schedule, Staging::kDoublePeak);
     const bool greedy = row.policy.starts_with("first_fit");
     std::optional<std::uint64_t> found;
@@ -62,29 +64,14 @@ std::string PinRows::answer(const MemoryRow& row, Case& c) {
     else if (row.quantity == "pinned_bytes" && row.capacity_mib)
         found = retained(schedule, row.policy, *row.capacity_mib * kMiB);
     if (!found)
-        return fmt::format("{} of {} is not compared here", row.quantity, row.policy);
-    c.group = greedy ? "pins, GeePS's rule" : "pins, exact";
-    c.simulated = in_mib(*found);
+        return {{}, fmt::format("{} of {} is not compared here", row.quantity, row.policy)};
+    MemoryAnswer answer{in_mib(*found), "", greedy ? "pins, GeePS's rule" : "pins, exact"};
     // A derived row that its own rule contradicts is shown and not judged.
-    if (const Json* const refuted = row.values.find("/refuted")) {
-        c.how = refuted->get<std::string>();
-        return {};
-    }
-    ++(greedy ? greedy_ : exact_);
-    if (c.simulated != c.measured)
-        ++(greedy ? greedy_wrong_ : exact_wrong_);
-    return {};
-}
-
-void PinRows::verdicts(SuiteResult& result) const {
-    const auto add = [&](const char* what, std::size_t many, std::size_t wrong) {
-        if (many > 0)
-            result.verdicts.push_back(
-                {fmt::format("{} rows of {}: share of those that differ", many, what),
-                 static_cast<double>(wrong) / static_cast<double>(many), 0});
-    };
-    add("pins by the exact programme", exact_, exact_wrong_);
-    add("pins by GeePS's rule", greedy_, greedy_wrong_);
+    if (const Json* const refuted = row.values.find("/refuted"))
+        answer.how = refuted->get<std::string>();
+    else
+        answer.verdict = greedy ? MemoryVerdict::kGreedyPins : MemoryVerdict::kExactPins;
+    return answer;
 }
 
 }  // namespace switchfold::validation
