@@ -1,27 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/params_reader.h"
-#include "validation/elastic/change_times.h"
-#include "validation/elastic/device_sets.h"
 #include "validation/elastic/division.h"
-#include "validation/elastic/groups.h"
-#include "validation/elastic/placements.h"
+#include "validation/elastic/elastic_row.h"
+#include "validation/experiments/row_values.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite.h"
 
-#include <string_view>
-#include <vector>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
 
 namespace switchfold::validation {
 
 namespace {
 
 constexpr std::string_view kReasons = "validation/maps/elastic.json";
+constexpr std::string_view kOneGpu = "step_time";
 
-bool is_of_one_gpu(const ElasticRow& row) {
-    return row.quantity == "step_time";
+struct AskedQuantities {
+    std::string_view quantities;  ///< a condition, as in maps
+    AskElastic ask;
+};
+constexpr AskedQuantities kAsked[]{
+    {"checkpoint_save_time|checkpoint_load_time|communicator_time", ask_of_costs},
+    {"change_time", ask_of_reconnect},
+    {"steps_per_second|all_reduce_time", ask_of_set},
+    {"step_time_over_one_gpu", ask_of_placement},
+    {"all_reduce_bus_bandwidth", ask_of_groups}};
+
+bool is_asked(const AskedQuantities& asked, const ElasticRow& row) {
+    return row.why.empty() && meets(asked.quantities, row.quantity);
+}
+
+/// Simulates what is to be simulated, equal jobs once.
+void answer_all(std::vector<ElasticQuestion>& questions, const SuiteOptions& options) {
+    std::vector<NumberJob> jobs;
+    std::map<std::string, std::size_t> job_of;
+    for (const ElasticQuestion& question : questions)
+        if (question.job.run && job_of.emplace(question.job.label, jobs.size()).second)
+            jobs.push_back(question.job);
+    const std::vector<double> numbers = run_number_jobs(jobs, options);
+    for (ElasticQuestion& question : questions) {
+        const double number =
+            question.job.run ? numbers[job_of.at(question.job.label)] : question.c.simulated;
+        if (question.answer)
+            question.answer(number, question.c);
+        else
+            question.c.simulated = number;
+    }
+}
+
+void tell_answers(std::vector<ElasticQuestion> questions, SuiteResult& result) {
+    std::map<std::string, Case> bases;
+    for (const ElasticQuestion& question : questions)
+        if (!question.base.empty()) {
+            bases[question.beside] = question.c;
+            result.notes.push_back(fmt::format(
+                "{}: {:.4g} measured, {:.4g} simulated; others are compared with it", question.base,
+                question.c.measured, question.c.simulated));
+        }
+    for (ElasticQuestion& question : questions) {
+        Case& c = question.c;
+        if (!question.base.empty())
+            continue;
+        if (!question.beside.empty()) {
+            const auto base = bases.find(question.beside);
+            if (base == bases.end()) {
+                result.unmatched.push_back({c.id, "has no row beside it to be compared with"});
+                continue;
+            }
+            c.measured /= base->second.measured;
+            c.simulated /= base->second.simulated;
+        }
+        result.cases.push_back(std::move(c));
+    }
 }
 
 }  // namespace
+
+const SystemParams& ElasticInputs::system(const WantedMachine& wanted) const {
+    const MachineMatch& match = machines.find(wanted);
+    if (!match.machine)
+        throw RowProblem{"names no machine that there is"};
+    return match.machine->system;
+}
+
+const SystemParams& ElasticInputs::a100s(std::uint32_t gpus, std::uint32_t nodes) const {
+    return system(
+        {"A100-SXM4-40GB", nodes > 1 ? "NVSwitch, InfiniBand HDR" : "NVSwitch", gpus,
+         std::max(1U, nodes)});
+}
+
+void compare_elastic_rows(
+    const std::vector<ElasticRow>& rows, const SuiteOptions& options, SuiteResult& result) {
+    const Machines machines(options.root);
+    const ElasticInputs inputs{rows, options, machines};
+    for (const AskedQuantities& asked : kAsked) {
+        std::vector<ElasticQuestion> questions;
+        for (const ElasticRow& row : rows)
+            if (is_asked(asked, row))
+                try {
+                    std::ranges::move(asked.ask(row, inputs), std::back_inserter(questions));
+                } catch (const RowProblem& problem) {
+                    result.unmatched.push_back({row.id, problem.why});
+                }
+        answer_all(questions, options);
+        tell_answers(std::move(questions), result);
+    }
+}
 
 SuiteResult run_elastic(const SuiteOptions& options) {
     const Suite& suite = suite_named("elastic");
@@ -32,23 +121,19 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     result.name = suite.name;
     const std::vector<ElasticRow> rows = read_elastic_rows(
         *data, read_params_file<TableMap>(options.root / kReasons), &result.unmatched);
-    const Machines machines(options.root);
-    compare_change_times(rows, machines, options, result);
-    compare_device_sets(rows, machines, options, result);
-    compare_placements(rows, machines, options, result);
-    compare_groups(rows, machines, options, result);
+    compare_elastic_rows(rows, options, result);
     std::vector<OneGpuStep> one_gpu;
     for (const ElasticRow& row : rows)
-        if (is_of_one_gpu(row))
+        if (row.quantity == kOneGpu)
             one_gpu.push_back({row.gpu, row.batch, row.value});
     if (!one_gpu.empty())
         add_division(one_gpu, result);
     for (const ElasticRow& row : rows)
         if (!row.why.empty())
             result.unmatched.push_back({row.id, row.why});
-        else if (
-            !is_of_one_gpu(row) && !is_change_time(row) && !is_of_device_set(row) &&
-            !is_of_placement(row) && !is_of_groups(row))
+        else if (row.quantity != kOneGpu && std::ranges::none_of(kAsked, [&](const auto& one) {
+                     return is_asked(one, row);
+                 }))
             result.unmatched.push_back({row.id, "is of a quantity that no simulation answers"});
     return result;
 }

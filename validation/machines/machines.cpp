@@ -276,11 +276,15 @@ Machines::Found Machines::best_of(const WantedMachine& wanted) const {
     return {nullptr, 1, fmt::format("no system with {} fits ({})", words.gpu, nearest_misses)};
 }
 
-MachineMatch Machines::find(const WantedMachine& wanted) const {
-    Found found = best_of(wanted);
-    if (found.machine == nullptr)
-        return {std::nullopt, std::move(found.why)};
-    return matched(*found.machine, wanted, found.nodes);
+const MachineMatch& Machines::find(const WantedMachine& wanted) const {
+    const auto [at, fresh] = found_.try_emplace(fmt::format(
+        "{}\n{}\n{} {}", wanted.gpu, wanted.interconnect, wanted.gpus, wanted.nodes.value_or(0)));
+    if (fresh) {
+        const Found found = best_of(wanted);
+        at->second = found.machine == nullptr ? MachineMatch{std::nullopt, found.why}
+                                              : matched(*found.machine, wanted, found.nodes);
+    }
+    return at->second;
 }
 
 std::string Machines::name_of(const WantedMachine& wanted) const {

@@ -6,6 +6,7 @@
 #include "validation/machines/machine_words.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -59,7 +60,8 @@ class Machines {
 public:
     /// Reads root/configs/systems/*.json. Throws ConfigError if one is invalid or there is none.
     explicit Machines(const std::filesystem::path& root);
-    [[nodiscard]] MachineMatch find(const WantedMachine& wanted) const;
+    /// Of each machine once: the match lives as long as this.
+    [[nodiscard]] const MachineMatch& find(const WantedMachine& wanted) const;
     /// The name of the system that find() would adapt; empty if there is none.
     [[nodiscard]] std::string name_of(const WantedMachine& wanted) const;
     /// Whether a parameter of any system or GPU was fitted to this table: a $source text with the
@@ -78,6 +80,7 @@ private:
 
     std::vector<KnownMachine> known_;
     std::vector<std::string> fitted_sources_;
+    mutable std::map<std::string, MachineMatch> found_;  ///< by what was wanted
 };
 
 /// All texts below "$source" keys that contain the word "fitted".

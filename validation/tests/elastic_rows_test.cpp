@@ -2,7 +2,6 @@
 #include "core/error.h"
 #include "core/params_reader.h"
 #include "core/tests/temporary_folder.h"
-#include "validation/elastic/change_times.h"
 #include "validation/elastic/elastic_row.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +35,6 @@ TEST(ElasticRows, AreReadWithTheirNumbers) {
     EXPECT_DOUBLE_EQ(rows[0].value, 1.666);
     EXPECT_EQ(rows[0].source, "x/y");
     EXPECT_TRUE(std::isnan(rows[1].value));
-    EXPECT_TRUE(is_change_time(rows[0]));
 }
 
 TEST(ElasticRows, WhatIsWrongIsToldByLines) {
@@ -61,7 +59,7 @@ TEST(ElasticRows, ACheckpointIsItsBytesOverTheBandwidthAndShrinkBeatsInit) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;
-    compare_change_times(rows, Machines(options.root), options, result);
+    compare_elastic_rows(rows, options, result);
     ASSERT_EQ(result.cases.size(), 3U);
     EXPECT_DOUBLE_EQ(result.cases[0].simulated, 180);
     EXPECT_LT(result.cases[1].simulated, result.cases[2].simulated / 10);
@@ -91,6 +89,26 @@ TEST(ElasticRows, AreLeftOutByWhatTheySayNotByTheirNames) {
     EXPECT_EQ(rows[6].why, "is assumed or claimed, not measured");
 }
 
+TEST(ElasticRows, RatiosAreToTheRowOfTheirSeriesThatIsItsBase) {
+    const auto rows = read("all,x,,8,1,,,,,,,,all_reduce_bus_bandwidth,150,GB/s,measured,\n"
+                           "four,x,,4,1,,,,,,,,all_reduce_bus_bandwidth,120,GB/s,measured,strided\n"
+                           "two,x,,2,2,,,,,,,,all_reduce_bus_bandwidth,9,GB/s,measured,strided\n"
+                           "three,x,,3,1,,,,,,,,all_reduce_bus_bandwidth,9,GB/s,measured,\n");
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    SuiteResult result;
+    compare_elastic_rows(rows, options, result);
+    ASSERT_EQ(result.cases.size(), 1U);
+    EXPECT_EQ(result.cases[0].id, "four");
+    EXPECT_DOUBLE_EQ(result.cases[0].measured, 0.8);
+    EXPECT_NEAR(result.cases[0].simulated, 1, 0.1) << "switches carry all groups at once";
+    ASSERT_EQ(result.notes.size(), 1U);
+    EXPECT_NE(result.notes[0].find("8 GPUs together"), std::string::npos);
+    ASSERT_EQ(result.unmatched.size(), 2U);
+    EXPECT_EQ(result.unmatched[0].id, "three");
+    EXPECT_EQ(result.unmatched[1].why, "has no row beside it to be compared with");
+}
+
 TEST(ElasticRows, ALogsBootstrapIsWaitingAndNotCompared) {
     const auto rows =
         read("comm_x_total,x,H100,8,1,,,init,,,,total,communicator_time,2.46,s,measured,\n"
@@ -98,7 +116,7 @@ TEST(ElasticRows, ALogsBootstrapIsWaitingAndNotCompared) {
     SuiteOptions options;
     options.root = SWITCHFOLD_SOURCE_DIR;
     SuiteResult result;
-    compare_change_times(rows, Machines(options.root), options, result);
+    compare_elastic_rows(rows, options, result);
     ASSERT_EQ(result.cases.size(), 1U);
     EXPECT_NEAR(result.cases[0].measured, 0.86, 1e-12);
 }
