@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <tuple>
 
 namespace switchfold::validation {
 
@@ -18,27 +16,6 @@ namespace {
 constexpr std::array kTables{
     "reference/nccl_allreduce.csv", "reference/nccl_collectives.csv", "reference/nccl_issues.csv"};
 constexpr std::size_t kTablesNamed = 3;
-
-/// Which system measured a row, by what the row says of its machine.
-class Owners {
-public:
-    explicit Owners(const Machines& machines) : machines_(machines) {}
-    [[nodiscard]] const std::string& of(const MeasuredRow& row) {
-        const auto key = std::tuple(row.gpu, row.interconnect, row.gpus, row.nodes.value_or(0));
-        const auto [at, fresh] = names_.try_emplace(key);
-        if (fresh)
-            if (const MachineMatch found =
-                    machines_.find({row.gpu, row.interconnect, row.gpus, row.nodes});
-                found.machine)
-                at->second = found.machine->name;
-        return at->second;
-    }
-
-private:
-    const Machines& machines_;
-    std::map<std::tuple<std::string, std::string, std::uint32_t, std::uint32_t>, std::string>
-        names_;
-};
 
 bool is_near(std::uint64_t bytes, std::uint64_t size) {
     return bytes <= 2 * size && size <= 2 * bytes;
@@ -70,13 +47,15 @@ std::vector<MeasuredOperation> measurements_near(
     const std::vector<MeasuredRow>& rows, const Machines& machines, const SystemParams& system,
     std::span<const std::uint64_t> sizes) {
     const std::uint32_t gpus = gpus_of(system);
-    Owners owners(machines);
     std::vector<MeasuredOperation> operations;
     for (const CollectiveKind kind : kCollectiveKinds)
         operations.push_back({kind, std::vector<std::uint32_t>(sizes.size(), 0), {}});
     for (const MeasuredRow& row : rows) {
         if (!row.collective || !row.bytes || row.gpus != gpus || !row.unusable.empty() ||
-            !measured_time(row) || owners.of(row) != system.name)
+            !measured_time(row))
+            continue;
+        const MachineMatch& match = machines.find({row.gpu, row.interconnect, row.gpus, row.nodes});
+        if (!match.machine || match.machine->name != system.name)
             continue;
         const auto operation = std::find_if(
             operations.begin(), operations.end(),

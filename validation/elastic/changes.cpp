@@ -181,7 +181,7 @@ std::vector<ElasticQuestion> ask_of_reconnect(const ElasticRow& row, const Elast
         row, doubtful ? "ElasticFlow, doubtful rows" : "ElasticFlow, processes kept alive", 0, "");
     if (row.to_gpus > 1)
         question.job = {row.id, [&system, ranks = row.to_gpus, state](const JobProgress& progress) {
-                            return simulated_broadcast(system, ranks, state, progress);
+                            return value_bytes(simulated_broadcast(system, ranks, state, progress));
                         }};
     question.answer = [facts, costs = shipped_costs(inputs, "elasticflow.json")](
                           double broadcast, Case& c) mutable {

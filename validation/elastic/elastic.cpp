@@ -37,12 +37,12 @@ bool is_asked(const AskedQuantities& asked, const ElasticRow& row) {
 
 /// Simulates what is to be simulated, equal jobs once.
 void answer_all(std::vector<ElasticQuestion>& questions, const SuiteOptions& options) {
-    std::vector<NumberJob> jobs;
+    std::vector<Job> jobs;
     std::map<std::string, std::size_t> job_of;
     for (const ElasticQuestion& question : questions)
         if (question.job.run && job_of.emplace(question.job.label, jobs.size()).second)
             jobs.push_back(question.job);
-    const std::vector<double> numbers = run_number_jobs(jobs, options);
+    const std::vector<double> numbers = values_of_suite<double>(jobs, options);
     for (ElasticQuestion& question : questions) {
         const double number =
             question.job.run ? numbers[job_of.at(question.job.label)] : question.c.simulated;

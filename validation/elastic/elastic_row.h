@@ -2,8 +2,7 @@
 #pragma once
 
 #include "validation/experiments/table_map.h"
-#include "validation/harness/number_jobs.h"
-#include "validation/harness/suite.h"
+#include "validation/harness/suite_jobs.h"
 #include "validation/machines/machines.h"
 
 #include <cstdint>
@@ -47,7 +46,7 @@ struct ElasticRow {
 /// What is asked of a row: a case, and how it is answered.
 struct ElasticQuestion {
     Case c;
-    NumberJob job = {};  ///< its number is the answer; without one, the case holds it
+    Job job = {};  ///< its number is the answer; without one, the case holds it
     /// Takes the job's number in place of it, or 0 without a job.
     std::function<void(double, Case&)> answer = {};
     /// Rows of one name here are compared by their ratio to that of them which is its base.

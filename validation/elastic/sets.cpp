@@ -146,7 +146,7 @@ ElasticQuestion ask_of_all_reduce(const ElasticRow& row, const ElasticInputs& in
             constexpr double kMicroseconds = 1e6;  // per second
             const ExecutionGraph graph =
                 single_collective(CollectiveKind::kAllReduce, bytes, Datatype::kFloat32, gpus);
-            return seconds_of(graph, system, {}, progress) * kMicroseconds;
+            return value_bytes(seconds_of(graph, system, {}, progress) * kMicroseconds);
         },
         static_cast<double>(row.gpus)};
     return question;
@@ -173,7 +173,7 @@ std::vector<ElasticQuestion> ask_of_set(const ElasticRow& row, const ElasticInpu
         [&system, network, plan, gpus = row.gpus](const JobProgress& progress) {
             std::vector<std::uint32_t> all(gpus);
             std::iota(all.begin(), all.end(), 0U);
-            return 1 / step_seconds(network, plan, all, system, progress);
+            return value_bytes(1 / step_seconds(network, plan, all, system, progress));
         },
         static_cast<double>(row.gpus)};
     question.beside = fmt::format("{}, batch {}", row.model, row.batch);
@@ -206,7 +206,7 @@ std::vector<ElasticQuestion> ask_of_placement(const ElasticRow& row, const Elast
     question.job = {
         fmt::format("{}, {} samples on {}", network, row.batch, fmt::join(gpus, "/")),
         [&system, network, plan, members](const JobProgress& progress) {
-            return step_seconds(network, plan, members, system, progress);
+            return value_bytes(step_seconds(network, plan, members, system, progress));
         },
         static_cast<double>(row.gpus)};
     question.beside = fmt::format("{}, {} samples", row.model, row.batch);
@@ -228,7 +228,7 @@ std::vector<ElasticQuestion> ask_of_groups(const ElasticRow& row, const ElasticI
     const bool strided = row.note.starts_with("strided") || row.note.starts_with("one a node");
     question.job = {
         row.id, [&system, ranks, size = row.gpus, strided](const JobProgress& progress) {
-            return bus_bandwidth(ranks, size, strided, system, progress);
+            return value_bytes(bus_bandwidth(ranks, size, strided, system, progress));
         }};
     question.beside = question.c.group;
     if (row.gpus == ranks)

@@ -3,6 +3,7 @@
 
 #include "core/byte_codec.h"
 #include "core/error.h"
+#include "sim/kinds/trace/trace_params.h"
 #include "sim/pool/pool.h"
 #include "validation/harness/data.h"
 #include "workloads/readers/read_traces.h"
@@ -135,6 +136,33 @@ FolderTrace read_folder(const TraceFolder& folder) {
     trace.id = all ? folder.name + "/all ranks"
                    : fmt::format("{}/rank{}", folder.name, part_of_rank.begin()->first);
     return trace;
+}
+
+ReplayedFolder replay_folder(
+    const TraceFolder& folder, const FolderTrace& trace, const Machines& machines,
+    const CollectivePolicy& policy, const JobProgress& progress) {
+    const MachineMatch& match = machines.find({trace.gpu_name, "", trace.world, std::nullopt});
+    if (!match.machine)
+        throw ConfigError(folder.path.string(), "", match.why);
+    ReplayedFolder replayed;
+    replayed.system = match.machine->system;
+    if (trace.nccl_version)
+        replayed.system.collectives->nccl_version = *trace.nccl_version;
+    TraceWorkloadParams workload;
+    workload.kernel_times = TracedTimes::kAsTraced;
+    for (const auto& file : trace.files)
+        workload.files.push_back(std::filesystem::absolute(file).string());
+    workload.ranks = trace.world;
+    Experiment experiment;
+    experiment.name = folder.name;
+    experiment.system.value = replayed.system;
+    experiment.workload = workload;
+    experiment.scenarios = {{"as traced", true, policy}};
+    replayed.prepared = prepare_workload(complete_experiment(std::move(experiment), folder.path));
+    SimulateOptions options;
+    options.progress = progress;
+    replayed.run = simulate(replayed.system, replayed.prepared.graph, policy, options);
+    return replayed;
 }
 
 SuiteResult run_folders(

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/machine/simulate.h"
 #include "sim/pool/progress.h"
+#include "sim/workload/workload.h"
 #include "validation/harness/suite.h"
 #include "validation/machines/machines.h"
 
@@ -50,6 +52,22 @@ struct FolderTrace {
 
 /// Reads the folder's traces. Throws ConfigError with a reason per file if none can be read.
 [[nodiscard]] FolderTrace read_folder(const TraceFolder& folder);
+
+/// The traces as they are replayed on their own machine, as far as it is known.
+struct ReplayedFolder {
+    SystemParams system;
+    PreparedWorkload prepared;  ///< as `run` makes it of the traces
+    Outcome run;
+
+    /// Of the simulation.
+    [[nodiscard]] double iteration_us() const {
+        return to_microseconds(Time(run.end_ps)) / prepared.graph.steps;
+    }
+};
+/// Simulates the traced schedule. Throws ConfigError if there is no such machine.
+[[nodiscard]] ReplayedFolder replay_folder(
+    const TraceFolder& folder, const FolderTrace& trace, const Machines& machines,
+    const CollectivePolicy& policy, const JobProgress& progress);
 
 /// Compares one folder. Throws ConfigError if its traces cannot be used.
 using CompareFolder = std::function<SuiteResult(

@@ -3,7 +3,7 @@
 
 #include "core/json.h"
 #include "core/tests/temporary_folder.h"
-#include "validation/harness/number_jobs.h"
+#include "validation/harness/suite_jobs.h"
 
 #include <gtest/gtest.h>
 
@@ -48,16 +48,16 @@ std::set<std::string> keys(const Json& object) {
 TEST(Suite, LongJobsRunFirstAndNumbersKeepTheirOrder) {
     const TemporaryFolder folder;
     const auto log = folder.path() / "log";
-    std::vector<NumberJob> jobs;
+    std::vector<Job> jobs;
     for (const double work : {1.0, 3.0, 2.0})
         jobs.push_back(
             {"job",
              [&log, work](const JobProgress&) {
                  std::ofstream(log, std::ios::app) << work;
-                 return work;
+                 return value_bytes(work);
              },
              work});
-    EXPECT_EQ(run_number_jobs(jobs, {}), (std::vector<double>{1, 3, 2}));
+    EXPECT_EQ(values_of_suite<double>(jobs, SuiteOptions()), (std::vector<double>{1, 3, 2}));
     std::string ran;
     std::ifstream(log) >> ran;
     EXPECT_EQ(ran, "321");

@@ -3,9 +3,9 @@
 
 #include "core/json.h"
 #include "sim/config/load.h"
-#include "sim/pool/value_jobs.h"
 #include "sim/runner.h"
 #include "sim/sweep/run_record.h"
+#include "validation/harness/suite_jobs.h"
 
 #include <fmt/format.h>
 
@@ -100,10 +100,7 @@ learnt(const std::set<std::uint32_t>& stages, const SuiteOptions& options) {
              [&loaded = entry.second](const JobProgress& progress) {
                  return value_bytes(losses(loaded, progress));
              }});
-    const auto all = values_of<std::vector<double>>(
-        jobs, [&](std::span<const Job> started, const JobEnded& ended) {
-            run_jobs(started, options.jobs, options.progress, ended);
-        });
+    const auto all = values_of_suite<std::vector<double>>(jobs, options);
     std::map<std::uint32_t, LossByMethod> found;
     std::size_t job = 0;
     for (const auto& [count, loaded] : experiments) {

@@ -10,7 +10,7 @@
 #include "sim/workload/training_workload.h"
 #include "training/plan/step/plan_step.h"
 #include "training/plan/step/planner_layers.h"
-#include "validation/harness/number_jobs.h"
+#include "validation/harness/suite_jobs.h"
 
 #include <fmt/format.h>
 
@@ -173,13 +173,13 @@ void compare_speedups(
         read_plan(row.record["note"], r);
         all.push_back(compared(std::move(r), system));
     }
-    std::vector<NumberJob> jobs;
+    std::vector<Job> jobs;
     for (const ComparedSpeedup& c : all)
         for (const auto& step : {c.step, c.baseline})
             jobs.push_back({c.row.row->id, [&c, step](const JobProgress& progress) {
-                                return pace(*step, *c.system, progress);
+                                return value_bytes(pace(*step, *c.system, progress));
                             }});
-    const std::vector<double> paces = run_number_jobs(jobs, options);
+    const std::vector<double> paces = values_of_suite<double>(jobs, options);
     const std::size_t from = result.cases.size();
     double plans = 0;
     double others = 0;
