@@ -1,165 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_loops.h"
 
-#include "core/error.h"
-#include "sim/config/load.h"
-#include "sim/kinds/kernel_beside/kernel_beside_params.h"
+#include "core/csv.h"
+#include "core/tests/temporary_folder.h"
 #include "sim/runner.h"
+#include "validation/experiments/mapped_suite.h"
 #include "validation/harness/data.h"
-#include "validation/machines/machines.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
-#include <variant>
 
 namespace switchfold::validation::overlap_loops_test {
 namespace {
 
-const std::filesystem::path kRepository = SWITCHFOLD_SOURCE_DIR;
-
-CsvTable shipped() {
-    return read_csv(kRepository / kShippedData / "reference/hopper_contention.csv");
+SuiteOptions of_repository() {
+    SuiteOptions options;
+    options.root = SWITCHFOLD_SOURCE_DIR;
+    return options;
 }
 
-ContentionLoop mesh() {
-    std::string why;
-    return read_loop(shipped().records.at(0), "table", why).value();
+std::vector<MeasuredExperiment> rows_of(const std::filesystem::path& table) {
+    SuiteResult unread;
+    return mapped_rows(table, "validation/maps/overlap_loops.json", of_repository(), unread);
 }
 
-TEST(ContentionLoops, ARowIsReadWhole) {
-    const ContentionLoop loop = mesh();
-    EXPECT_EQ(loop.id, "simllm_a100_mesh4");
-    EXPECT_EQ(loop.gpus, 4U);
-    EXPECT_EQ(loop.kind, CollectiveKind::kAllReduce);
-    EXPECT_EQ(loop.datatype, Datatype::kFloat32);
-    EXPECT_EQ(loop.bytes, mebibytes(256));
-    EXPECT_EQ(loop.blocks, 24U);
-    EXPECT_EQ(loop.collectives, 20U);
-    EXPECT_EQ(loop.products, 8U);
-    EXPECT_EQ(loop.product_together, 4313.98);
+std::filesystem::path shipped() {
+    return of_repository().root / kShippedData / "reference/hopper_contention.csv";
 }
 
 TEST(ContentionLoops, WhatSaysTooLittleSaysWhy) {
-    std::map<std::string, std::string> reasons;
-    for (const CsvRecord& row : shipped().records) {
-        std::string why;
-        if (!read_loop(row, "table", why))
-            reasons[row["id"]] = why;
-    }
-    ASSERT_EQ(reasons.size(), 1U);
-    EXPECT_NE(reasons["fuser5742_h100_2g"].find("does not say how large"), std::string::npos);
+    const TemporaryFolder folder;
+    const std::filesystem::path table = folder.path() / "loops.csv";
+    const std::string header =
+        "id,gpu,n_gpus,interconnect,collective,mode,comm_bytes,n_comm,gemm_m,"
+        "gemm_n,gemm_k,n_gemm,comm_together_us,gemm_alone_us,gemm_together_us,"
+        "makespan_us,sequential_us\n";
+    std::ofstream(table)
+        << header
+        << "small,NVIDIA H100,8,HGX NVSwitch,all_reduce,ring,,1,8192,8192,8192,1,,,,2,3\n"
+           "untimed,NVIDIA H100,8,HGX NVSwitch,all_reduce,ring,64,1,8192,8192,8192,1,,,,2,\n"
+           "reduced,NVIDIA H100,8,HGX NVSwitch,all_reduce,copy "
+           "engines,64,1,8192,8192,8192,1,,,,2,3\n"
+           "other,NVIDIA H100,8,HGX NVSwitch,all_reduce,ring,64,1,4096,8192,8192,1,,,,2,3\n"
+           "many,NVIDIA H100,8,HGX NVSwitch,all_reduce,ring,64,1,8192,8192,8192,1,,,,soon,3\n";
+    std::map<std::string, std::string> why;
+    for (const MeasuredExperiment& row : rows_of(table))
+        why[row.id] = why_without_line(row);
+    EXPECT_EQ(why["small"], "does not say how large the product or the collective is");
+    EXPECT_EQ(why["untimed"], "times neither the product alone nor both one after the other");
+    EXPECT_NE(why["reduced"].find("is no all-gather"), std::string::npos);
+    EXPECT_NE(why["other"].find("no launch is stated"), std::string::npos);
+    EXPECT_NE(why["many"].find("makespan_us is \"soon\""), std::string::npos);
 }
 
-TEST(ContentionLoops, WhatIsNoNumberIsTold) {
-    CsvRecord row = shipped().records.at(0);
-    row.fields["n_comm"] = "many";
-    row.fields["gemm_alone_us"] = "-1";
-    std::string why;
-    try {
-        static_cast<void>(read_loop(row, "table.csv", why));
-        FAIL() << "read";
-    } catch (const ConfigError& error) {
-        EXPECT_EQ(error.problems().size(), 2U);
-        EXPECT_EQ(
-            error.problems().at(0).text(),
-            "table.csv: line 2: n_comm is \"many\"; expected a number from 0 to 4000000000, or "
-            "nothing");
-    }
-}
-
-TEST(ContentionLoops, EachLoopHasAStreamAndTheirPartsAreThoseOfBoth) {
-    const ContentionLoop loop = mesh();
-    const KernelOperation product = product_kernel(loop, 3715.84);
-    const auto counts = [&](LoopParts parts) {
-        const ExecutionGraph graph = loop_graph(loop, product, parts);
-        check(graph);
-        EXPECT_EQ(graph.ranks.size(), 4U);
-        std::pair<std::size_t, std::size_t> found;
-        for (const Operation& operation : graph.ranks.front()->operations) {
-            const bool kernel = std::holds_alternative<KernelOperation>(operation.body);
-            EXPECT_EQ(operation.stream, kernel ? 0U : 1U);
-            ++(kernel ? found.first : found.second);
-        }
-        return found;
-    };
-    EXPECT_EQ(counts(LoopParts::kBoth), std::pair(std::size_t{8}, std::size_t{20}));
-    EXPECT_EQ(counts(LoopParts::kProducts), std::pair(std::size_t{8}, std::size_t{0}));
-    EXPECT_EQ(counts(LoopParts::kCollectives), std::pair(std::size_t{0}, std::size_t{20}));
-}
-
-TEST(ContentionLoops, AProductIsTiledAndMovesItsMatricesOnce) {
-    const KernelOperation product = product_kernel(mesh(), 3715.84);
-    EXPECT_EQ(product.grid.count(), 2048U);
-    EXPECT_EQ(product.shared_memory, kibibytes(144));
-    EXPECT_EQ(product.bytes_read, mebibytes(256));
-    EXPECT_EQ(product.bytes_written, mebibytes(128));
-    EXPECT_EQ(product.isolated, Time(3'715'840'000));
-}
-
-/// The loops of a row as an experiment, which anybody can run with sizes of their own.
-ScenarioResult ran_as_workload(const ContentionLoop& loop, const SystemParams& system) {
-    const KernelOperation product = product_kernel(loop, *loop.product_alone);
-    LaunchedKernelParams kernel;
-    kernel.grid = {product.grid.x, product.grid.y};
-    kernel.block = {product.block.x};
-    kernel.registers_per_thread = product.registers_per_thread;
-    kernel.shared_memory = product.shared_memory;
-    kernel.bytes_read = product.bytes_read;
-    kernel.bytes_written = product.bytes_written;
-    kernel.time = product.isolated;
-    KernelBesideCollectiveParams workload;
-    workload.kernel = kernel;
-    workload.collective = loop.kind;
-    workload.size = loop.bytes;
-    workload.datatype = loop.datatype;
-    workload.ranks = loop.gpus;
-    workload.kernels = loop.products;
-    workload.collectives = loop.collectives;
-    Experiment experiment;
-    experiment.name = loop.id;
-    experiment.system.value = system;
-    experiment.workload = workload;
-    experiment.causes = false;
-    ScenarioParams ring{"ring", true, ring_policy()};
-    ring.all_reduce.channels = loop.blocks;
-    experiment.scenarios = {ring};
-    RunOptions options;
-    options.jobs = 2;
-    return run_experiment(complete_experiment(experiment, "loops.json"), options).scenarios.at(0);
-}
-
-TEST(ContentionLoops, TheWorkloadOfAKernelBesideACollectiveSaysTheSame) {
-    const ContentionLoop loop = mesh();
-    const Machines machines(kRepository);
-    const MachineMatch match =
-        machines.find({loop.gpu, loop.interconnect, loop.gpus, std::nullopt});
-    ASSERT_TRUE(match.machine);
-    const ScenarioResult ring = ran_as_workload(loop, match.machine->system);
-    SuiteOptions options;
-    options.root = kRepository;
+/// The loops of a row are an experiment, which anybody can run with sizes of their own.
+TEST(ContentionLoops, TheExperimentOfARowSaysTheSame) {
     SuiteResult suite;
-    add_loops(options, suite);
+    add_loops(of_repository(), suite);
     std::map<std::string, double> simulated;
     for (const Case& c : suite.cases)
         simulated[c.id] = c.simulated;
+    const MeasuredExperiment row = rows_of(shipped()).at(0);
+    RunOptions options;
+    options.jobs = 2;
+    const ScenarioResult ran = run_experiment(load_row(row), options).scenarios.at(0);
     constexpr double kHalfAPoint = 0.005;
-    EXPECT_NEAR(*ring.kernel_slowdown + 1, simulated.at(loop.id + "/product"), kHalfAPoint);
-    EXPECT_NEAR(*ring.collective_slowdown + 1, simulated.at(loop.id + "/collective"), kHalfAPoint);
+    EXPECT_NEAR(*ran.kernel_slowdown + 1, simulated.at(row.id + "/product"), kHalfAPoint);
+    EXPECT_NEAR(*ran.collective_slowdown + 1, simulated.at(row.id + "/collective"), kHalfAPoint);
     EXPECT_NEAR(
-        1 / *ring.speedup, simulated.at(loop.id + "/together over one after the other"),
-        kHalfAPoint);
+        1 / *ran.speedup, simulated.at(row.id + "/together over one after the other"), kHalfAPoint);
 }
 
 /// Two effects of the measurement: products lose SMs only while a collective runs, and a collective
 /// waits until the product before it has launched all its thread blocks.
 TEST(ContentionLoops, BothSidesAreAsMeasured) {
-    SuiteOptions options;
-    options.root = kRepository;
     SuiteResult suite;
-    add_loops(options, suite);
+    add_loops(of_repository(), suite);
     std::map<std::string, Case> cases;
     for (const Case& c : suite.cases)
         cases[c.id] = c;
