@@ -47,7 +47,8 @@ public:
             return;
         }
         set_type(shape, *row.datatype);
-        if (std::string why = impossible(shape, row.seconds); !why.empty())
+        if (std::string why = why_impossible(shape, rates_, memory_bandwidth_, row.seconds);
+            !why.empty())
             return refuse(std::move(why));
         CalibrationPoint point;
         point.group = fmt::format("{} in {}", kind, row.dtype);
@@ -66,13 +67,6 @@ public:
     }
 
 private:
-    [[nodiscard]] std::string impossible(const MatrixProduct& product, double seconds) const {
-        return why_impossible(product, rates_, memory_bandwidth_, seconds);
-    }
-    [[nodiscard]] std::string impossible(const Attention& attention, double seconds) const {
-        return why_impossible(attention, rates_, seconds);
-    }
-
     const std::filesystem::path& file_;
     Observations& out_;
     GpuRates rates_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/collectives/collective_plan.h"
 
+#include "sim/config/workload_names.h"
 #include "sim/machine/graph_run.h"
 #include "sim/machine/likeness.h"
 #include "sim/machine/system_queries.h"
@@ -16,19 +17,19 @@ namespace switchfold::validation {
 
 namespace {
 
-std::optional<Datatype> datatype_of(const std::string& text) {
-    static const std::map<std::string, Datatype, std::less<>> kTypes{
-        {"", Datatype::kFloat32},        {"float", Datatype::kFloat32},
-        {"float32", Datatype::kFloat32}, {"fp32", Datatype::kFloat32},
-        {"half", Datatype::kFloat16},    {"float16", Datatype::kFloat16},
-        {"fp16", Datatype::kFloat16},    {"bfloat16", Datatype::kBfloat16},
-        {"bf16", Datatype::kBfloat16},   {"double", Datatype::kFloat64},
-        {"float64", Datatype::kFloat64}, {"int8", Datatype::kInt8},
-        {"uint8", Datatype::kUint8},     {"int32", Datatype::kInt32},
-        {"int64", Datatype::kInt64},     {"fp8", Datatype::kFloat8},
-        {"f8e4m3", Datatype::kFloat8},   {"f8e5m2", Datatype::kFloat8}};
-    const auto at = kTypes.find(text);
-    return at == kTypes.end() ? std::nullopt : std::optional(at->second);
+/// By its name, or as nccl-tests and PyTorch name it.
+std::optional<Datatype> datatype_of(std::string_view text) {
+    static const std::map<std::string_view, Datatype> kOthers{
+        {"", Datatype::kFloat32},       {"float", Datatype::kFloat32},
+        {"fp32", Datatype::kFloat32},   {"half", Datatype::kFloat16},
+        {"fp16", Datatype::kFloat16},   {"bf16", Datatype::kBfloat16},
+        {"double", Datatype::kFloat64}, {"fp8", Datatype::kFloat8},
+        {"f8e4m3", Datatype::kFloat8},  {"f8e5m2", Datatype::kFloat8}};
+    for (const auto& [type, name] : EnumNames<Datatype>::kNames)
+        if (name == text)
+            return type;
+    const auto at = kOthers.find(text);
+    return at == kOthers.end() ? std::nullopt : std::optional(at->second);
 }
 
 constexpr std::uint64_t kPairsFrom = 4 << 20;

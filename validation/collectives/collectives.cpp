@@ -237,10 +237,6 @@ std::vector<std::string> suspects(const CollectivePlan& plan, const std::vector<
     return notes;
 }
 
-}  // namespace
-
-namespace {
-
 /// The measurements: nccl-tests logs or a table, whichever the user named; otherwise both tables of
 /// a folder of measurements.
 std::vector<MeasuredRow> measured_rows(

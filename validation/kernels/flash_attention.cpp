@@ -17,13 +17,6 @@ namespace switchfold::validation {
 
 namespace {
 
-struct Row {
-    std::string gpu;
-    std::string kernel;
-    Attention attention{};
-    double tflops = 0;
-};
-
 /// Which of two words the field is; true: the first.
 bool is_first(
     CsvNumbers& numbers, const CsvRecord& record, const char* column, std::string_view first,
@@ -33,32 +26,21 @@ bool is_first(
     return record[column] == first;
 }
 
-std::vector<Row> read_rows(const std::filesystem::path& path) {
-    CsvNumbers numbers(path.string());
-    std::vector<Row> rows;
-    for (const CsvRecord& record : read_csv(path).records) {
-        const auto count = [&](const char* column) {
-            return numbers.needed<std::uint64_t>(record, column, 1, "a whole number from 1")
-                .value_or(1);
-        };
-        Row row{record["gpu"], record["kernel"]};
-        Attention& a = row.attention;
-        a.batch = count("batch");
-        a.queries = a.keys = count("sequence");
-        a.heads = a.kv_heads = count("heads");
-        a.head_width = count("head_dim");
-        a.causal = is_first(numbers, record, "causal", "yes", "no");
-        a.newest = is_first(numbers, record, "kernel", "fused", "flash_2");
-        a.datatype = is_first(numbers, record, "dtype", "float16", "bfloat16")
-                         ? Datatype::kFloat16
-                         : Datatype::kBfloat16;
-        constexpr double kAboveZero = std::numeric_limits<double>::min();
-        row.tflops =
-            numbers.needed<double>(record, "tflops", kAboveZero, "a number above 0").value_or(1);
-        rows.push_back(std::move(row));
-    }
-    numbers.throw_if_failed();
-    return rows;
+Attention attention_of(CsvNumbers& numbers, const CsvRecord& record) {
+    const auto count = [&](const char* column) {
+        return numbers.needed<std::uint64_t>(record, column, 1, "a whole number from 1")
+            .value_or(1);
+    };
+    Attention a{};
+    a.batch = count("batch");
+    a.queries = a.keys = count("sequence");
+    a.heads = a.kv_heads = count("heads");
+    a.head_width = count("head_dim");
+    a.causal = is_first(numbers, record, "causal", "yes", "no");
+    a.newest = is_first(numbers, record, "kernel", "fused", "flash_2");
+    a.datatype = is_first(numbers, record, "dtype", "float16", "bfloat16") ? Datatype::kFloat16
+                                                                           : Datatype::kBfloat16;
+    return a;
 }
 
 }  // namespace
@@ -68,28 +50,34 @@ void compare_flash_attention(
     const auto path = find_data(options, "reference/flash_attention.csv");
     if (!path)
         return;
-    for (const Row& row : read_rows(*path)) {
-        const Attention& a = row.attention;
+    CsvNumbers numbers(path->string());
+    for (const CsvRecord& record : read_csv(*path).records) {
+        constexpr double kAboveZero = std::numeric_limits<double>::min();
+        const std::string& gpu = record["gpu"];
+        const Attention a = attention_of(numbers, record);
+        const auto tflops =
+            numbers.needed<double>(record, "tflops", kAboveZero, "a number above 0");
         const std::string kind = a.causal ? "causal" : "all scores";
         Case c;
         c.id = fmt::format(
-            "{}/{}/{}x{}, {} heads of {}, {}", row.gpu, row.kernel, a.batch, a.queries, a.heads,
+            "{}/{}/{}x{}, {} heads of {}, {}", gpu, record["kernel"], a.batch, a.queries, a.heads,
             a.head_width, kind);
-        const KernelGpus::Match match = gpus.find(row.gpu);
+        c.measured = tflops.value_or(1);
+        const KernelGpus::Match match = gpus.find(gpu);
         if (match.gpu == nullptr) {
             result.unmatched.push_back({c.id, match.why});
             continue;
         }
-        c.group = fmt::format("{} {}, {}", row.gpu, row.kernel, kind);
+        c.group = fmt::format("{} {}, {}", gpu, record["kernel"], kind);
         c.quantity = "rate";
         c.unit = "TFLOP/s";
-        c.measured = row.tflops;
         const double seconds = to_seconds(estimate(a, *match.gpu).kernel.isolated);
         c.simulated = operations_of(a) / seconds * 1e-12;
-        c.like = kernel_likeness(row.gpu, "attention", seconds * 1e6);
-        c.machine = row.gpu;
+        c.like = kernel_likeness(gpu, "attention", seconds * 1e6);
+        c.machine = gpu;
         result.cases.push_back(std::move(c));
     }
+    numbers.throw_if_failed();
 }
 
 }  // namespace switchfold::validation

@@ -55,17 +55,6 @@ public:
     [[nodiscard]] const std::vector<KernelOnGpu>& on_gpus() const { return on_gpus_; }
 
 private:
-    static std::string impossible(
-        const MeasuredKernel& row, const GpuRates& gpu, double memory_bandwidth,
-        const MatrixProduct& product) {
-        return why_impossible(product, gpu, memory_bandwidth, row.seconds);
-    }
-    static std::string impossible(
-        const MeasuredKernel& row, const GpuRates& gpu, double /*memory_bandwidth*/,
-        const Attention& attention) {
-        return why_impossible(attention, gpu, row.seconds);
-    }
-
     template <class Shape>
     void
     add(const MeasuredKernel& row, const char* kind, const std::string& size, const Shape& shape) {
@@ -80,7 +69,8 @@ private:
             result_.unmatched.push_back({id, match.why});
             return;
         }
-        if (std::string why = impossible(row, *match.gpu, match.memory_bandwidth, shape);
+        if (std::string why =
+                why_impossible(shape, *match.gpu, match.memory_bandwidth, row.seconds);
             !why.empty()) {
             result_.unmatched.push_back({id, fmt::format("line {}: {}", row.line, why)});
             return;

@@ -159,7 +159,8 @@ std::string why_impossible(
         moved / seconds / kGigabytes, memory_bandwidth / kGigabytes, gpu.name);
 }
 
-std::string why_impossible(const Attention& a, const GpuRates& gpu, double seconds) {
+std::string why_impossible(
+    const Attention& a, const GpuRates& gpu, double /*memory_bandwidth*/, double seconds) {
     return why_impossible_rate(operations_of(a) / seconds, gpu, a.datatype);
 }
 

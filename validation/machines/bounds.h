@@ -34,8 +34,8 @@ namespace switchfold::validation {
     double seconds);
 [[nodiscard]] std::string why_impossible(
     const MatrixProduct& product, const GpuRates& gpu, double memory_bandwidth, double seconds);
-[[nodiscard]] std::string
-why_impossible(const Attention& attention, const GpuRates& gpu, double seconds);
+[[nodiscard]] std::string why_impossible(
+    const Attention& attention, const GpuRates& gpu, double memory_bandwidth, double seconds);
 /// The same of `flops` operations a second.
 [[nodiscard]] std::string why_impossible_rate(double flops, const GpuRates& gpu, Datatype datatype);
 

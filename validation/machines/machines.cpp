@@ -45,13 +45,8 @@ std::string spaced(std::string text) {
     return text;
 }
 
-/// With the content of referenced files in place.
-Json as_json(const SystemParams& system) {
-    return system_json(system);
-}
-
 KnownMachine known_machine(const std::filesystem::path& file, const SystemParams& system) {
-    const Json json = as_json(system);
+    const Json json = system_json(system);  // with the content of referenced files
     KnownMachine machine;
     machine.file = file;
     machine.name = system.name;
@@ -173,7 +168,7 @@ MachineMatch matched(const KnownMachine& known, const WantedMachine& wanted, std
 
 SystemParams without_reduction(const MatchedMachine& machine) {
     std::vector<Override> overrides = machine.overrides;
-    const Json flat = as_json(machine.system).at("topology").flatten();
+    const Json flat = Json(system_json(machine.system)).at("topology").flatten();
     std::set<std::string> units;
     for (const auto& [pointer, value] : flat.items()) {
         constexpr std::string_view kKey = "/reduction";

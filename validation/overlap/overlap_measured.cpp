@@ -95,23 +95,21 @@ SimulatedSetting simulate_setting(const Setting& setting, const SystemParams& sy
     const auto peak = static_cast<double>(system.gpu->memory.hbm.peak.count());
     const std::vector<CommunicationPhase> phases{phase_of(*setting.run)};
     double alone = 0;
-    double measured = 0;
-    double low = 0;
-    double high = 0;
-    double simulated = 0;
-    std::vector<double> errors;
+    SimulatedSetting sum;
     for (const KernelBeside& beside : setting.run->kernels) {
         const KernelAlone& kernel = setting.network->kernels[beside.kernel];
         const double us =
             to_microseconds(simulate_beside(*system.gpu, operation_of(kernel, peak), phases));
         alone += kernel.alone_us * kernel.places;
-        measured += beside.us * kernel.places;
-        low += beside.low_us * kernel.places;
-        high += beside.high_us * kernel.places;
-        simulated += us * kernel.places;
-        errors.push_back(std::abs(us / beside.us - 1));
+        sum.measured += beside.us * kernel.places;
+        sum.low += beside.low_us * kernel.places;
+        sum.high += beside.high_us * kernel.places;
+        sum.simulated += us * kernel.places;
+        sum.errors.push_back(std::abs(us / beside.us - 1));
     }
-    return {measured / alone, low / alone, high / alone, simulated / alone, std::move(errors)};
+    for (double* us : {&sum.measured, &sum.low, &sum.high, &sum.simulated})
+        *us /= alone;
+    return sum;
 }
 
 Case overlap_case(

@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -106,28 +106,16 @@ struct Range {
     double high = 0;
     double rounding = 0;
 };
-std::optional<Range> parse_ms(std::string_view text) {
-    Range range;
-    const auto read = [&](std::string_view part) -> std::optional<double> {
-        double value = 0;
-        const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-        if (error != std::errc{})
-            return std::nullopt;
-        const std::string_view digits(part.data(), end);
-        const std::size_t point = digits.find('.');
-        const std::size_t decimals =
-            point == std::string_view::npos ? 0 : digits.size() - point - 1;
-        range.rounding = 500 * std::pow(10.0, -static_cast<double>(decimals));
-        return value * 1e3;
-    };
-    const std::size_t tilde = text.find('~');
-    const auto low = read(text);
-    const auto high = tilde == std::string_view::npos ? low : read(text.substr(tilde + 1));
-    if (!low || !high || text.find("ms") == std::string_view::npos)
+std::optional<Range> parse_ms(const std::string& text) {
+    static const std::regex kTimes(R"(\s*(\d+(?:\.(\d+))?)(?:~(\d+(?:\.(\d+))?))?[^~]*ms.*)");
+    std::smatch found;
+    if (!std::regex_match(text, found, kTimes))
         return std::nullopt;
-    range.low = *low;
-    range.high = *high;
-    return range;
+    const bool two = found[3].matched;
+    const auto decimals = static_cast<double>(found.length(two ? 4 : 2));
+    return Range{
+        std::stod(found[1].str()) * 1e3, std::stod(found[two ? 3 : 1].str()) * 1e3,
+        500 * std::pow(10.0, -decimals)};
 }
 
 SystemParams system_of(const Scene& scene, const std::filesystem::path& root) {

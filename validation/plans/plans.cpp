@@ -28,7 +28,7 @@ JudgedPlan judged_plan(const MeasuredExperiment& row, const Case& c) {
         return value == nullptr ? 1 : value->get<std::uint32_t>();
     };
     if (count("data") == row.gpus)
-        plan.rule = count("micro_batch");
+        plan.rule = -static_cast<double>(count("micro_batch"));
     return plan;
 }
 
@@ -39,9 +39,10 @@ void judge_plans(const std::vector<JudgedPlan>& plans, SuiteResult& result) {
             with_rule.insert(plan.task);
     std::vector<JudgedPlan> without = plans;
     std::erase_if(without, [&](const JudgedPlan& plan) { return with_rule.contains(plan.task); });
-    const Regret chosen = regret_of_simulation(plans);
-    const Regret hard = regret_of_simulation(without);
-    const Regret rule = regret_of_rule(plans);
+    const auto simulated = [](const JudgedPlan& plan) { return std::optional(plan.simulated); };
+    const Regret chosen = regret_of(plans, simulated);
+    const Regret hard = regret_of(without, simulated);
+    const Regret rule = regret_of(plans, [](const JudgedPlan& plan) { return plan.rule; });
     result.verdicts.push_back(
         {fmt::format("regret of the chosen plan, mean of {} tasks", chosen.tasks), chosen.mean,
          kMeanRegret});

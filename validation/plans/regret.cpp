@@ -2,63 +2,38 @@
 #include "validation/plans/regret.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace switchfold::validation {
 
-namespace {
-
-using Plans = std::vector<const JudgedPlan*>;
-
-std::map<std::string, Plans> by_task(const std::vector<JudgedPlan>& plans) {
-    std::map<std::string, Plans> tasks;
-    for (const JudgedPlan& plan : plans)
-        tasks[plan.task].push_back(&plan);
-    return tasks;
-}
-
-/// `choose` returns nothing for a task that does not count.
 Regret regret_of(
     const std::vector<JudgedPlan>& plans,
-    const std::function<const JudgedPlan*(const Plans&)>& choose) {
+    const std::function<std::optional<double>(const JudgedPlan&)>& cost) {
+    struct Task {
+        double best = 0;
+        const JudgedPlan* chosen = nullptr;
+    };
+    std::map<std::string, Task> tasks;
+    for (const JudgedPlan& plan : plans) {
+        const auto [at, fresh] = tasks.try_emplace(plan.task, Task{plan.measured});
+        Task& task = at->second;
+        task.best = std::min(task.best, plan.measured);
+        if (cost(plan) && (task.chosen == nullptr || *cost(plan) < *cost(*task.chosen)))
+            task.chosen = &plan;
+    }
     Regret regret;
-    for (const auto& [task, all] : by_task(plans)) {
-        const JudgedPlan* chosen = choose(all);
-        if (chosen == nullptr)
+    for (const auto& [name, task] : tasks) {
+        if (task.chosen == nullptr)
             continue;
-        double best = all.front()->measured;
-        for (const JudgedPlan* plan : all)
-            best = std::min(best, plan->measured);
-        const double lost = chosen->measured / best - 1;
+        const double lost = task.chosen->measured / task.best - 1;
         ++regret.tasks;
         regret.right += lost == 0 ? 1 : 0;
         regret.mean += lost;
         regret.worst = std::max(regret.worst, lost);
-        regret.by_task[task] = lost;
+        regret.by_task[name] = lost;
     }
     if (regret.tasks > 0)
         regret.mean /= static_cast<double>(regret.tasks);
     return regret;
-}
-
-}  // namespace
-
-Regret regret_of_simulation(const std::vector<JudgedPlan>& plans) {
-    return regret_of(plans, [](const Plans& all) {
-        return *std::min_element(
-            all.begin(), all.end(),
-            [](const JudgedPlan* a, const JudgedPlan* b) { return a->simulated < b->simulated; });
-    });
-}
-
-Regret regret_of_rule(const std::vector<JudgedPlan>& plans) {
-    return regret_of(plans, [](const Plans& all) {
-        const JudgedPlan* most = nullptr;
-        for (const JudgedPlan* plan : all)
-            if (plan->rule && (most == nullptr || *plan->rule > *most->rule))
-                most = plan;
-        return most;
-    });
 }
 
 }  // namespace switchfold::validation

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,8 +15,7 @@ struct JudgedPlan {
     std::string task;
     double measured = 0;  ///< seconds
     double simulated = 0;
-    std::optional<double>
-        rule;  ///< quantity that a rule of thumb maximises; none: the rule excludes the plan
+    std::optional<double> rule;  ///< cost by a rule of thumb; none: the rule excludes the plan
 };
 
 /// Quality of the choice of plans.
@@ -30,9 +30,9 @@ struct Regret {
     }
 };
 
-/// Chooses the plan with the least simulated time; ties go to the first.
-[[nodiscard]] Regret regret_of_simulation(const std::vector<JudgedPlan>& plans);
-/// Chooses the plan that maximises the rule, over tasks with such a plan.
-[[nodiscard]] Regret regret_of_rule(const std::vector<JudgedPlan>& plans);
+/// Chooses the plan of least cost among those of a task that have one; ties go to the first.
+[[nodiscard]] Regret regret_of(
+    const std::vector<JudgedPlan>& plans,
+    const std::function<std::optional<double>(const JudgedPlan&)>& cost);
 
 }  // namespace switchfold::validation

@@ -294,8 +294,8 @@ TEST(Bounds, ArithmeticAndMemoryHaveTheirPeaks) {
     attention.heads = 10;
     attention.head_width = 100;
     // Half of 4 G operations.
-    expect_part(why_impossible(attention, gpu, 2e9 / 120e12), "120 TFLOP/s");
-    expect_part(why_impossible(attention, gpu, 2e9 / 100e12), "");
+    expect_part(why_impossible(attention, gpu, 0, 2e9 / 120e12), "120 TFLOP/s");
+    expect_part(why_impossible(attention, gpu, 0, 2e9 / 100e12), "");
 }
 
 class KeptResultsTest : public ::testing::Test {

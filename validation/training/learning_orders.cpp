@@ -112,14 +112,6 @@ learnt(const std::set<std::uint32_t>& stages, const SuiteOptions& options) {
     return found;
 }
 
-std::set<std::string> known_methods(const std::filesystem::path& root) {
-    std::set<std::string> names;
-    const Json methods = load_json(root / kMethods);
-    for (const Json& scenario : methods.at("scenarios"))
-        names.insert(scenario.at("name").get<std::string>());
-    return names;
-}
-
 Case order_case(const Pair& pair, const LossByMethod& loss) {
     const double better = loss.at(pair.better->method);
     const double worse = loss.at(pair.worse->method);
@@ -164,7 +156,9 @@ void compare_learning(
     }
     if (rows.empty())
         return;
-    const std::set<std::string> known = known_methods(options.root);
+    std::set<std::string> known;
+    for (const ScenarioParams& scenario : experiment_of(options.root, 2).experiment.scenarios)
+        known.insert(scenario.name);
     std::erase_if(rows, [&](const Trained& row) {
         const bool changes = !known.contains(row.method);
         if (changes)

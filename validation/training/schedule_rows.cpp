@@ -77,21 +77,21 @@ private:
         shape.devices = count(record, "stages", 1);
         shape.micro_batches = count(record, "micro_batches", 1);
         shape.chunks = std::max(1U, count(record, "chunks", 1));
-        shape.forward = number(record, "t_f_ms").value_or(0);
-        shape.input_gradient = number(record, "t_b_ms").value_or(0);
-        shape.weight_gradient = number(record, "t_w_ms").value_or(0);
-        shape.message = number(record, "t_comm_ms").value_or(0);
+        const auto ms = [&](const char* column) { return number(record, column).value_or(0); };
+        shape.forward = ms("t_f_ms");
+        shape.input_gradient = ms("t_b_ms");
+        shape.weight_gradient = ms("t_w_ms");
+        shape.message = ms("t_comm_ms");
         if (const std::string refusal = generator->refusal(shape); !refusal.empty())
             return refusal;
         const PipelineSchedule schedule = generator->make(shape);
         const double parts = static_cast<double>(schedule.stages()) / shape.devices;
         StageTimes times;
-        times.forward = number(record, "t_f_ms").value_or(0) / parts;
-        times.input_gradient = number(record, "t_b_ms").value_or(0) / parts;
-        times.weight_gradient = number(record, "t_w_ms").value_or(0) / parts;
-        const Replay replayed = replay(
-            schedule, {std::vector<StageTimes>(schedule.stages(), times),
-                       number(record, "t_comm_ms").value_or(0)});
+        times.forward = shape.forward / parts;
+        times.input_gradient = shape.input_gradient / parts;
+        times.weight_gradient = shape.weight_gradient / parts;
+        const Replay replayed =
+            replay(schedule, {std::vector<StageTimes>(schedule.stages(), times), shape.message});
         c.group = fmt::format("bubble share, {}", generator->name);
         c.simulated = replayed.bubble_share;
         constexpr double kRounding = 0.5e-4;  // shares are published with four digits
