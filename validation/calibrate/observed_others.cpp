@@ -5,6 +5,7 @@
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/kernels/timed_kernels.h"
 #include "validation/machines/bounds.h"
+#include "validation/machines/machine_words.h"
 #include "workloads/readers/read_traces.h"
 
 #include <fmt/format.h>
@@ -31,7 +32,7 @@ public:
         out_(out),
         rates_(gpu_rates(*system.gpu)),
         memory_bandwidth_(static_cast<double>(system.gpu->memory.hbm.peak.count())),
-        model_(gpu_words(system.gpu->name).model),
+        model_(machine_words(system.gpu->name).gpu),
         merger_(out.points) {}
 
     template <class Shape>
@@ -42,7 +43,7 @@ public:
         if (!row.datatype)
             return refuse(fmt::format("the datatype \"{}\" is not modelled", row.dtype));
         // Rows of other GPUs in a table of many say nothing about this one.
-        if (!row.gpu.empty() && gpu_words(row.gpu).model != model_) {
+        if (!row.gpu.empty() && machine_words(row.gpu).gpu != model_) {
             others_.insert(row.gpu);
             return;
         }
@@ -227,8 +228,8 @@ void observe_traces(
     ReadOptions options;
     options.files = traces;
     const TraceWorkload workload = read_traces(options);
-    const std::string traced = gpu_words(workload.graph.provenance.gpu_name).model;
-    const std::string own = gpu_words(system.gpu->name).model;
+    const std::string traced = machine_words(workload.graph.provenance.gpu_name).gpu;
+    const std::string own = machine_words(system.gpu->name).gpu;
     if (!traced.empty() && traced != own)
         throw ConfigError(
             traces.front().string(), "",

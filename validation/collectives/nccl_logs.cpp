@@ -2,10 +2,12 @@
 #include "validation/collectives/nccl_logs.h"
 
 #include "core/error.h"
+#include "validation/harness/data.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace switchfold::validation {
 
@@ -35,6 +37,31 @@ MeasuredRow row_of(
     return row;
 }
 
+constexpr const char* kLogColumns[] = {"id",           "operation", "size_bytes", "type",
+                                       "placement",    "n_gpus",    "n_nodes",    "gpu",
+                                       "nccl_version", "time_us",   "unusable"};
+
+CsvRecord record_of(const MeasuredRow& row) {
+    CsvRecord record;
+    record.line = row.line;
+    const auto version = library_version(row.library_version);
+    const double us = row.time_us.value_or(0);
+    record.fields = {
+        {"id", fmt::format("{}/{}", row.bytes.value_or(0), row.placement)},
+        {"operation", row.collective_name},
+        {"size_bytes", fmt::format("{}", row.bytes.value_or(0))},
+        {"type", row.datatype},
+        {"placement", row.placement},
+        {"n_gpus", fmt::format("{}", row.gpus)},
+        {"n_nodes", fmt::format("{}", row.nodes.value_or(1))},
+        {"gpu", row.gpu},
+        {"nccl_version", version ? fmt::format("{}", *version) : ""},
+        // Programs that time the host's calls print no time of the collective.
+        {"time_us", us > 0 ? fmt::format("{}", us) : ""},
+        {"unusable", row.unusable}};
+    return record;
+}
+
 }  // namespace
 
 bool is_nccl_log(const std::filesystem::path& file) {
@@ -52,6 +79,14 @@ std::vector<MeasuredRow> rows_of_log(const NcclTestsLog& log, const std::filesys
     return rows;
 }
 
+CsvTable log_table(const std::filesystem::path& file) {
+    CsvTable table;
+    table.columns.assign(std::begin(kLogColumns), std::end(kLogColumns));
+    for (const MeasuredRow& row : rows_of_log(read_nccl_log(file), file))
+        table.records.push_back(record_of(row));
+    return table;
+}
+
 std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
     const NcclTestsLog log = read_nccl_log(file);
     if (!log.whole)
@@ -64,11 +99,7 @@ std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
 }
 
 std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folder) {
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(folder))
-        if (entry.is_regular_file())
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
+    const std::vector<std::filesystem::path> files = files_in(folder, "");
     if (std::none_of(files.begin(), files.end(), is_nccl_log))
         throw ConfigError(
             folder.string(), "",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/csv.h"
 #include "validation/collectives/collective_tables.h"
 #include "workloads/readers/nccl_tests/log.h"
 
@@ -15,6 +16,10 @@ namespace switchfold::validation {
 /// What each row of a log measured, out of place and in place, as a table named after the file.
 [[nodiscard]] std::vector<MeasuredRow>
 rows_of_log(const NcclTestsLog& log, const std::filesystem::path& file);
+
+/// The same as a table: id, line, operation, size_bytes, type, placement, n_gpus, n_nodes, gpu,
+/// nccl_version, time_us, unusable. validation/maps/nccl_tests.json maps it. Throws ConfigError.
+[[nodiscard]] CsvTable log_table(const std::filesystem::path& file);
 
 /// The rows of a log, out of place and in place, as a table named after the file. Throws
 /// ConfigError (line) if the log is incomplete.

@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/params_reader.h"
 #include "validation/collectives/nccl_logs.h"
-#include "validation/experiments/log_table.h"
 #include "validation/experiments/mapped_suite.h"
 #include "validation/experiments/measured_experiments.h"
 #include "validation/experiments/simulated_rows.h"
@@ -53,11 +52,7 @@ std::vector<TableAndMap> tables_of(const std::filesystem::path& data, const Suit
     std::error_code ignored;
     if (!std::filesystem::is_directory(data, ignored))
         return {with_map(data, options)};
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(data))
-        if (entry.path().extension() == ".csv")
-            files.push_back(entry.path());
-    std::ranges::sort(files);
+    const std::vector<std::filesystem::path> files = files_in(data, ".csv");
     if (files.empty())
         throw ConfigError(data.string(), "", "holds no table; expected files NAME.csv");
     std::vector<TableAndMap> tables;

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/named_path.h"
 #include "core/text_cells.h"
+#include "validation/harness/data.h"
 
 #include <fmt/format.h>
 
@@ -64,11 +65,8 @@ std::string NamedPlaces::system(const std::string& text, const std::filesystem::
     if (const auto path = folder / (text + ".json"); is_a_file(path))
         return path.string();
     std::vector<std::string> names;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
-        if (entry.path().extension() == ".json")
-            names.push_back(entry.path().stem().string());
-    std::ranges::sort(names);
+    for (const auto& known : files_in(folder, ".json"))
+        names.push_back(known.stem().string());
     const std::vector<std::string_view> views(names.begin(), names.end());
     throw ConfigError(
         from.string(), "/system",

@@ -140,15 +140,13 @@ private:
                     return {{}, std::move(why), {}};
             std::string digest = digests_.of(loaded);
             const auto [at, fresh] = index_.try_emplace(digest, runs_.size());
-            if (fresh)
-                runs_.push_back(
-                    {std::move(loaded),
-                     std::move(digest),
-                     row.id,
-                     static_cast<double>(row.gpus),
-                     {},
-                     {},
-                     {}});
+            if (fresh) {
+                RowRun& run = runs_.emplace_back();
+                run.loaded = std::move(loaded);
+                run.digest = std::move(digest);
+                run.label = row.id;
+                run.work = static_cast<double>(row.gpus);
+            }
             return {at->second, {}, {}};
         } catch (const ConfigError& error) {
             return {{}, {}, error.problems()};

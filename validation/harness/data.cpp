@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace switchfold::validation {
@@ -40,6 +41,17 @@ find_data(const SuiteOptions& options, std::string_view relative) {
         if (!folder.empty() && std::filesystem::exists(folder / relative, ignored))
             return folder / relative;
     return std::nullopt;
+}
+
+std::vector<std::filesystem::path>
+files_in(const std::filesystem::path& folder, std::string_view ending) {
+    std::vector<std::filesystem::path> files;
+    std::error_code error;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, error))
+        if (entry.is_regular_file(error) && entry.path().filename().string().ends_with(ending))
+            files.push_back(entry.path());
+    std::ranges::sort(files);
+    return files;
 }
 
 std::optional<std::filesystem::path> data_of(const Suite& suite, const SuiteOptions& options) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace switchfold::validation {
 
@@ -20,6 +21,10 @@ inline constexpr std::string_view kShippedData = "validation/data";
 /// the repository's own. Empty if none does.
 [[nodiscard]] std::optional<std::filesystem::path>
 find_data(const SuiteOptions& options, std::string_view relative);
+
+/// Files of a folder whose names end so, sorted; none if there is no such folder.
+[[nodiscard]] std::vector<std::filesystem::path>
+files_in(const std::filesystem::path& folder, std::string_view ending);
 
 /// The suite's input: SuiteOptions::data itself unless it is a folder of measurements, otherwise
 /// the result of find_data(). Empty if nothing is found and the user named nothing: the suite is

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "validation/machines/machine_words.h"
 #include "workloads/kernels/gpu_rates.h"
 
-#include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace switchfold::validation {
-
-/// Properties stated by a GPU's name.
-struct GpuWords {
-    std::string model;         ///< "A100"
-    std::optional<bool> pcie;  ///< a PCIe card, not a module
-    std::optional<std::uint32_t> gigabytes;
-    bool operator==(const GpuWords&) const = default;
-};
-[[nodiscard]] GpuWords gpu_words(std::string_view name);
 
 /// The GPUs of configs/systems, for kernels on a single GPU.
 class KernelGpus {
@@ -39,7 +29,7 @@ public:
 
 private:
     struct Known {
-        GpuWords words;
+        MachineWords words;
         GpuRates rates;
         std::string lacks;
         double memory_bandwidth = 0;

@@ -35,8 +35,8 @@ std::string band(double seconds) {
 /// Whether constants may have been fitted to the row: an A100 or H100 module, bfloat16, and a size
 /// in the fitted half.
 bool is_fitted(const MeasuredKernel& row, const std::string& size) {
-    const GpuWords gpu = gpu_words(row.gpu);
-    return (gpu.model == "A100" || gpu.model == "H100") && !gpu.pcie.value_or(false) &&
+    const MachineWords words = machine_words(row.gpu);
+    return (words.gpu == "A100" || words.gpu == "H100") && !words.pcie.value_or(false) &&
            row.datatype == Datatype::kBfloat16 && in_fitted_half(size);
 }
 

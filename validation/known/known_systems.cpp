@@ -6,6 +6,7 @@
 #include "validation/collectives/collective_tables.h"
 #include "validation/harness/data.h"
 #include "validation/kernels/kernel_gpus.h"
+#include "validation/machines/machine_words.h"
 
 #include <algorithm>
 #include <array>
@@ -124,7 +125,7 @@ void KnownSystems::read(const std::filesystem::path& table, const std::string& k
         if (of_gpu) {
             const auto [model, fresh] = models.try_emplace(record["gpu"]);
             if (fresh)
-                model->second = gpu_words(record["gpu"]).model;
+                model->second = machine_words(record["gpu"]).gpu;
             note_row(record, stem, versions, kernels_[model->second]);
             continue;
         }
@@ -151,7 +152,7 @@ const std::map<std::string, KnownKind>& KnownSystems::of_system(const std::strin
 
 const KnownKind& KnownSystems::kernels_of(const std::string& gpu) const {
     static const KnownKind kNone;
-    const auto at = kernels_.find(gpu_words(gpu).model);
+    const auto at = kernels_.find(machine_words(gpu).gpu);
     return at == kernels_.end() ? kNone : at->second;
 }
 

@@ -2,6 +2,7 @@
 #include "sim/config/load.h"
 #include "validation/kernels/kernel_gpus.h"
 #include "validation/known/known_systems.h"
+#include "validation/machines/machine_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -45,7 +46,7 @@ std::string known_kind_text(const KnownKind& kind) {
 std::vector<std::pair<std::size_t, std::string>>
 of_same_gpu(const SystemParams& system, const KnownSystems& known) {
     std::vector<std::pair<std::size_t, std::string>> found;
-    const std::string model = gpu_words(system.gpu->name).model;
+    const std::string model = machine_words(system.gpu->name).gpu;
     for (const KnownMachine& other : known.systems()) {
         const std::size_t rows = known.rows_of(other.name);
         if (rows == 0 || other.name == system.name || model.empty())
@@ -80,7 +81,7 @@ std::string describe_known(const SystemParams& system, const KnownSystems& known
     }
     if (const KnownKind& kernels = known.kernels_of(system.gpu->name); kernels.rows > 0)
         out += fmt::format(
-            "  {:<28} {}\n", fmt::format("kernels of {}", gpu_words(system.gpu->name).model),
+            "  {:<28} {}\n", fmt::format("kernels of {}", machine_words(system.gpu->name).gpu),
             known_kind_text(kernels));
     else
         out += "  its GPU's kernels were not measured\n";

@@ -4,10 +4,12 @@
 #include "sim/config/load.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/system_queries.h"
+#include "validation/harness/data.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace switchfold::validation {
 
@@ -17,17 +19,6 @@ constexpr const char* kNodes = "/topology/nodes";
 constexpr const char* kGpusPointer = "/topology/node/gpus";
 constexpr const char* kNics = "/topology/nics/count";
 constexpr const char* kPcieSwitches = "/topology/nics/pcie_switches";
-
-template <class Iterator>
-std::vector<std::filesystem::path> json_files(const std::filesystem::path& folder) {
-    std::vector<std::filesystem::path> files;
-    std::error_code error;
-    for (const auto& entry : Iterator(folder, error))
-        if (entry.path().extension() == ".json")
-            files.push_back(entry.path());
-    std::sort(files.begin(), files.end());
-    return files;
-}
 
 /// Whether there is a number at the pointer: clusters count machines, graphs list their nodes.
 bool has(const Json& json, const char* pointer) {
@@ -216,13 +207,15 @@ bool names_table(std::string_view text, std::string_view table) {
 
 Machines::Machines(const std::filesystem::path& root) {
     const auto folder = root / "configs/systems";
-    for (const auto& file : json_files<std::filesystem::directory_iterator>(folder))
+    for (const auto& file : files_in(folder, ".json"))
         if (const SystemParams system = load_any_system(file, {}); system.has_gpus())
             known_.push_back(known_machine(file, system));
     // Subfolders hold what systems share (GPUs, constants of collectives).
-    for (const auto& file : json_files<std::filesystem::recursive_directory_iterator>(folder))
-        for (std::string& text : fitted_sources(load_json(file)))
-            fitted_sources_.push_back(std::move(text));
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, ignored))
+        if (entry.path().extension() == ".json")
+            std::ranges::move(
+                fitted_sources(load_json(entry.path())), std::back_inserter(fitted_sources_));
     if (known_.empty())
         throw ConfigError(
             folder.string(), "", "holds no system; expected JSON files that describe machines");

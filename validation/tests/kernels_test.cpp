@@ -21,14 +21,6 @@
 namespace switchfold::validation::kernels_test {
 namespace {
 
-TEST(KernelGpus, ANameSaysModelFormAndMemory) {
-    EXPECT_EQ(gpu_words("NVIDIA A100-SXM4-80GB"), (GpuWords{"A100", false, 80}));
-    EXPECT_EQ(gpu_words("NVIDIA H100 80GB HBM3"), (GpuWords{"H100", std::nullopt, 80}));
-    EXPECT_EQ(gpu_words("NVIDIA H100 PCIe"), (GpuWords{"H100", true, std::nullopt}));
-    EXPECT_EQ(gpu_words("NVIDIA L40S").model, "L40S");
-    EXPECT_EQ(gpu_words("NVIDIA GB200").model, "GB200");
-}
-
 TEST(FlashAttention, RowsThatSayNothingUsableAreRefused) {
     const TemporaryFolder folder;
     std::filesystem::create_directories(folder.path() / "reference");

@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "validation/collectives/collective_plan.h"
-#include "validation/experiments/log_table.h"
 #include "validation/harness/suite.h"
 #include "workloads/tests/temporary_file.h"
 
