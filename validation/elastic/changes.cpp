@@ -51,7 +51,7 @@ Bytes state_of(const ElasticRow& row) {
         {"ResNet-50", {"resnet50", 8}},
         {"Inception-v3", {"inception_v3", 8}},
         {"BERT", {"bert_large", 12}}};
-    const auto found = kModels.find(row.model);
+    const auto found = kModels.find(row["model"]);
     if (found == kModels.end())
         throw RowProblem{"is not a change's time"};
     const auto& [name, bytes] = found->second;
@@ -64,18 +64,18 @@ change_question(const ElasticRow& row, std::string group, double seconds, std::s
     Case c;
     c.id = row.id;
     c.group = std::move(group);
-    c.quantity = row.quantity;
-    c.unit = row.unit;
+    c.quantity = row["quantity"];
+    c.unit = row["unit"];
     c.measured = row.value;
     c.simulated = seconds;
     c.how = std::move(how);
     c.like.kind = "change";
-    c.like.operation = row.quantity;
-    c.like.ranks = std::max({1U, row.gpus, row.to_gpus});
-    c.like.machines = std::max(1U, row.nodes);
-    c.like.generation = intervals::generation_of(row.gpu);
+    c.like.operation = row["quantity"];
+    c.like.ranks = std::max({1U, row.count("n_gpus"), row.count("to_gpus")});
+    c.like.machines = std::max(1U, row.count("n_nodes"));
+    c.like.generation = intervals::generation_of(row["gpu"]);
     // Sources do not name their machines; each has its own.
-    c.machine = row.source.substr(0, row.source.find(','));
+    c.machine = row["source"].substr(0, row["source"].find_first_of(":@,"));
     return {std::move(c)};
 }
 
@@ -86,18 +86,18 @@ elastic::Placement placement_of(std::uint32_t ranks, std::uint32_t nodes) {
 
 /// Bytes, stated in a note such as "18 GB", over the storage bandwidth that the row states.
 std::vector<ElasticQuestion> ask_of_checkpoint(const ElasticRow& row, HostCosts costs) {
-    const double gigabytes = std::strtod(row.note.c_str(), nullptr);
-    if (!(gigabytes > 0) || row.interconnect.find("100 MB/s") == std::string::npos)
+    const double gigabytes = std::strtod(row["note"].c_str(), nullptr);
+    if (!(gigabytes > 0) || row["interconnect"].find("100 MB/s") == std::string::npos)
         throw RowProblem{"is not a change's time"};
     const Bytes bytes(static_cast<std::uint64_t>(gigabytes * 1e9));
     costs.storage_read = costs.storage_write = costs.client = Bandwidth(100'000'000);
     costs.readers = elastic::Readers::kOne;  // the shards together form the state
-    const std::uint32_t ranks = std::max(1U, row.gpus);
-    const Time time =
-        row.quantity == "checkpoint_save_time"
-            ? elastic::write_time(costs, bytes, ranks)
-            : elastic::last_of(elastic::read_ends(
-                  costs, bytes, placement_of(ranks, row.nodes), std::vector<Time>(ranks)));
+    const std::uint32_t ranks = std::max(1U, row.count("n_gpus"));
+    const Time time = row["quantity"] == "checkpoint_save_time"
+                          ? elastic::write_time(costs, bytes, ranks)
+                          : elastic::last_of(elastic::read_ends(
+                                costs, bytes, placement_of(ranks, row.count("n_nodes")),
+                                std::vector<Time>(ranks)));
     return {change_question(
         row, "checkpoints, bytes over bandwidth", to_seconds(time), "storage of 100 MB/s")};
 }
@@ -125,18 +125,19 @@ double bootstrap_of(const ElasticRow& total, const std::vector<ElasticRow>& rows
 std::vector<ElasticQuestion>
 ask_of_shrunk_communicator(const ElasticRow& row, const HostCosts& costs) {
     constexpr const char* kGroup = "communicators, shrink";
-    const double shrink = to_seconds(elastic::init_time(costs, Communicator::kShrink, row.to_gpus));
+    const double shrink =
+        to_seconds(elastic::init_time(costs, Communicator::kShrink, row.count("to_gpus")));
     std::vector<ElasticQuestion> questions{
         change_question(row, kGroup, shrink, "no kernels, buffers, bootstrap, connections")};
     // The row's note states the init time of the shrunk communicator's parent.
     constexpr std::string_view kWords = "InitRank took ";
-    if (const std::size_t at = row.note.find(kWords); at != std::string::npos) {
-        ElasticRow parent = row;
-        parent.id += "/parent";
-        parent.value = std::strtod(row.note.c_str() + at + kWords.size(), nullptr);
-        questions.push_back(change_question(
-            parent, kGroup, first_communicator(costs, row.from_gpus, row.nodes),
-            "its parent's init"));
+    if (const std::size_t at = row["note"].find(kWords); at != std::string::npos) {
+        ElasticQuestion parent = change_question(
+            row, kGroup, first_communicator(costs, row.count("from_gpus"), row.count("n_nodes")),
+            "its parent's init");
+        parent.c.id += "/parent";
+        parent.c.measured = std::strtod(row["note"].c_str() + at + kWords.size(), nullptr);
+        questions.push_back(std::move(parent));
     }
     return questions;
 }
@@ -145,16 +146,17 @@ ask_of_shrunk_communicator(const ElasticRow& row, const HostCosts& costs) {
 
 std::vector<ElasticQuestion> ask_of_costs(const ElasticRow& row, const ElasticInputs& inputs) {
     const HostCosts costs = shipped_costs(inputs, "default.json");
-    if (row.quantity != "communicator_time")
+    if (row["quantity"] != "communicator_time")
         return ask_of_checkpoint(row, costs);
-    if (row.phase != "total")
+    if (row["phase"] != "total")
         throw RowProblem{"is not a change's time"};
-    if (row.change == "shrink")
+    if (row["change"] == "shrink")
         return ask_of_shrunk_communicator(row, costs);
-    const bool network = row.gpus > kGpusOfChangeNode;
+    const bool network = row.count("n_gpus") > kGpusOfChangeNode;
     ElasticQuestion question = change_question(
         row, "communicators, machines that are not stated",
-        first_communicator(costs, row.gpus, network ? row.gpus / kGpusOfChangeNode : 1),
+        first_communicator(
+            costs, row.count("n_gpus"), network ? row.count("n_gpus") / kGpusOfChangeNode : 1),
         network ? "over a network" : "in a machine");
     const double waiting = bootstrap_of(row, inputs.rows);
     question.c.measured -= waiting;
@@ -164,25 +166,26 @@ std::vector<ElasticQuestion> ask_of_costs(const ElasticRow& row, const ElasticIn
 }
 
 std::vector<ElasticQuestion> ask_of_reconnect(const ElasticRow& row, const ElasticInputs& inputs) {
-    const std::uint32_t nodes = (row.to_gpus + kGpusOfChangeNode - 1) / kGpusOfChangeNode;
-    const SystemParams& system = inputs.a100s(row.to_gpus, nodes);
+    const std::uint32_t nodes = (row.count("to_gpus") + kGpusOfChangeNode - 1) / kGpusOfChangeNode;
+    const SystemParams& system = inputs.a100s(row.count("to_gpus"), nodes);
     elastic::ChangeFacts facts;
     facts.method = elastic::Method::kReconnect;
-    facts.placement =
-        elastic::even_placement(row.to_gpus, std::max(1U, nodes), system.collectives->channels);
-    facts.ranks_before = std::max(1U, row.from_gpus);
-    facts.added = row.change == "shrink" ? 0
-                  : row.change == "grow" ? row.to_gpus - row.from_gpus
-                                         : row.to_gpus;
+    facts.placement = elastic::even_placement(
+        row.count("to_gpus"), std::max(1U, nodes), system.collectives->channels);
+    facts.ranks_before = std::max(1U, row.count("from_gpus"));
+    facts.added = row["change"] == "shrink" ? 0
+                  : row["change"] == "grow" ? row.count("to_gpus") - row.count("from_gpus")
+                                            : row.count("to_gpus");
     const Bytes state = state_of(row);
     facts.state = state;
-    const bool doubtful = row.note.starts_with("doubtful");
+    const bool doubtful = row["note"].starts_with("doubtful");
     ElasticQuestion question = change_question(
         row, doubtful ? "ElasticFlow, doubtful rows" : "ElasticFlow, processes kept alive", 0, "");
-    if (row.to_gpus > 1)
-        question.job = {row.id, [&system, ranks = row.to_gpus, state](const JobProgress& progress) {
-                            return value_bytes(simulated_broadcast(system, ranks, state, progress));
-                        }};
+    if (row.count("to_gpus") > 1)
+        question.job = {
+            row.id, [&system, ranks = row.count("to_gpus"), state](const JobProgress& progress) {
+                return value_bytes(simulated_broadcast(system, ranks, state, progress));
+            }};
     question.answer = [facts, costs = shipped_costs(inputs, "elasticflow.json")](
                           double broadcast, Case& c) mutable {
         constexpr double kPicoseconds = 1e12;  // per second

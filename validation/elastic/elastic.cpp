@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/params_reader.h"
+#include "core/text_cells.h"
 #include "validation/elastic/division.h"
 #include "validation/elastic/elastic_row.h"
+#include "validation/experiments/mapped_suite.h"
 #include "validation/experiments/row_values.h"
 #include "validation/harness/data.h"
 
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,7 +19,7 @@ namespace switchfold::validation {
 
 namespace {
 
-constexpr std::string_view kReasons = "validation/maps/elastic.json";
+constexpr std::string_view kElasticMap = "validation/maps/elastic.json";
 constexpr std::string_view kOneGpu = "step_time";
 
 struct AskedQuantities {
@@ -32,7 +34,7 @@ constexpr AskedQuantities kAsked[]{
     {"all_reduce_bus_bandwidth", ask_of_groups}};
 
 bool is_asked(const AskedQuantities& asked, const ElasticRow& row) {
-    return row.why.empty() && meets(asked.quantities, row.quantity);
+    return row.why.empty() && meets(asked.quantities, row["quantity"]);
 }
 
 /// Simulates what is to be simulated, equal jobs once.
@@ -81,6 +83,22 @@ void tell_answers(std::vector<ElasticQuestion> questions, SuiteResult& result) {
 
 }  // namespace
 
+ElasticRow::ElasticRow(const MeasuredExperiment& row) :
+    id(row.id),
+    record(row.record),
+    value(plain_number(row.record["value"]).value_or(0)),
+    why(why_without_line(row)) {}
+
+std::uint32_t ElasticRow::count(std::string_view column) const {
+    if (record[column].empty())
+        return 0;
+    const auto number = parse_count(record[column]);
+    if (!number || *number == 0 || *number > std::numeric_limits<std::uint32_t>::max())
+        throw RowProblem{
+            fmt::format("{} is \"{}\"; expected a number from 1", column, record[column])};
+    return static_cast<std::uint32_t>(*number);
+}
+
 const SystemParams& ElasticInputs::system(const WantedMachine& wanted) const {
     const MachineMatch& match = machines.find(wanted);
     if (!match.machine)
@@ -119,19 +137,19 @@ SuiteResult run_elastic(const SuiteOptions& options) {
         return skipped(suite);
     SuiteResult result;
     result.name = suite.name;
-    const std::vector<ElasticRow> rows = read_elastic_rows(
-        *data, read_params_file<TableMap>(options.root / kReasons), &result.unmatched);
+    const auto read = mapped_rows(*data, kElasticMap, options, result);
+    const std::vector<ElasticRow> rows(read.begin(), read.end());
     compare_elastic_rows(rows, options, result);
     std::vector<OneGpuStep> one_gpu;
     for (const ElasticRow& row : rows)
-        if (row.quantity == kOneGpu)
-            one_gpu.push_back({row.gpu, row.batch, row.value});
+        if (row["quantity"] == kOneGpu)
+            one_gpu.push_back({row["gpu"], row.count("batch"), row.value});
     if (!one_gpu.empty())
         add_division(one_gpu, result);
     for (const ElasticRow& row : rows)
         if (!row.why.empty())
             result.unmatched.push_back({row.id, row.why});
-        else if (row.quantity != kOneGpu && std::ranges::none_of(kAsked, [&](const auto& one) {
+        else if (row["quantity"] != kOneGpu && std::ranges::none_of(kAsked, [&](const auto& one) {
                      return is_asked(one, row);
                  }))
             result.unmatched.push_back({row.id, "is of a quantity that no simulation answers"});

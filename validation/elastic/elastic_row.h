@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "validation/experiments/table_map.h"
+#include "validation/experiments/measured_experiments.h"
 #include "validation/harness/suite_jobs.h"
 #include "validation/machines/machines.h"
 
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -16,32 +15,18 @@ namespace switchfold::validation {
 
 /// A row of elastic.csv (docs/validation.md lists the columns read).
 struct ElasticRow {
-    std::string id;
-    std::string source;
-    std::string gpu;
-    std::string interconnect;
-    std::string model;
-    std::string change;
-    std::string placement;
-    std::string phase;
-    std::string quantity;
-    std::string unit;
-    std::string kind;
-    std::string note;
-    std::uint32_t gpus = 0;  ///< 0: not stated
-    std::uint32_t nodes = 0;
-    std::uint32_t from_gpus = 0;
-    std::uint32_t to_gpus = 0;
-    std::uint32_t batch = 0;
-    double value = 0;  ///< NaN if it is not a number
-    std::string why;   ///< reason why it is left out; empty if it is not
-};
+    // NOLINTNEXTLINE(google-explicit-constructor): a row of the map validation/maps/elastic.json
+    ElasticRow(const MeasuredExperiment& row);
 
-/// Rows, with the reasons by the rules of `map` why some are left out. Throws ConfigError "file:
-/// line N: ..." with all problems.
-[[nodiscard]] std::vector<ElasticRow> read_elastic_rows(
-    const std::filesystem::path& path, const TableMap& map = {},
-    std::vector<Unmatched>* unread = nullptr);
+    const std::string& operator[](std::string_view column) const { return record[column]; }
+    /// 0: not stated. Throws RowProblem for what is no number from 1.
+    [[nodiscard]] std::uint32_t count(std::string_view column) const;
+
+    std::string id;
+    CsvRecord record;
+    double value = 0;
+    std::string why;  ///< reason why it is left out; empty if it is not
+};
 
 /// What is asked of a row: a case, and how it is answered.
 struct ElasticQuestion {

@@ -63,7 +63,7 @@ std::string built_in_network_of(const ElasticRow& row) {
         {"Inception-v3", "inception_v3"},
         {"ResNet-50 (ImageNet)", "resnet50"},
         {"ResNet-18 (CIFAR-10)", "resnet18_cifar10"}};
-    const auto found = kNetworks.find(row.model);
+    const auto found = kNetworks.find(row["model"]);
     return found == kNetworks.end() ? "" : found->second;
 }
 
@@ -81,7 +81,7 @@ set_question(const ElasticRow& row, std::string group, const char* quantity, std
 }
 
 void set_scaling(const SystemParams& system, const ElasticRow& row, Case& c) {
-    c.like = likeness_on(system, "step", row.gpus);
+    c.like = likeness_on(system, "step", row.count("n_gpus"));
     c.like.operation = "scaling";
     c.machine = system.name;
 }
@@ -90,14 +90,16 @@ void set_scaling(const SystemParams& system, const ElasticRow& row, Case& c) {
 /// "1/3/4"; without a placement, the row's GPUs evenly. Empty if the numbers do not match.
 std::vector<std::uint32_t> gpus_by_machine(const ElasticRow& row) {
     std::vector<std::uint32_t> all;
-    if (row.placement.empty())
-        for (std::uint32_t i = 0; i < row.nodes; ++i)
-            all.push_back(row.gpus / row.nodes + (i < row.gpus % row.nodes ? 1 : 0));
+    if (row["placement"].empty())
+        for (std::uint32_t i = 0; i < row.count("n_nodes"); ++i)
+            all.push_back(
+                row.count("n_gpus") / row.count("n_nodes") +
+                (i < row.count("n_gpus") % row.count("n_nodes") ? 1 : 0));
     else
-        for (const std::string& here : split_text(row.placement, '/'))
+        for (const std::string& here : split_text(row["placement"], '/'))
             all.push_back(static_cast<std::uint32_t>(parse_count(here).value_or(0)));
-    if (std::accumulate(all.begin(), all.end(), 0U) != row.gpus || all.size() != row.nodes ||
-        std::ranges::find(all, 0U) != all.end())
+    if (std::accumulate(all.begin(), all.end(), 0U) != row.count("n_gpus") ||
+        all.size() != row.count("n_nodes") || std::ranges::find(all, 0U) != all.end())
         return {};
     std::ranges::sort(all, std::greater<>());
     return all;
@@ -128,56 +130,58 @@ double bus_bandwidth(
 
 ElasticQuestion ask_of_all_reduce(const ElasticRow& row, const ElasticInputs& inputs) {
     // "4 MiB fp32, ..."
-    const auto mebi = parse_count(row.note.substr(0, row.note.find(" MiB")));
+    const auto mebi = parse_count(row["note"].substr(0, row["note"].find(" MiB")));
     if (!mebi)
         throw RowProblem{"names no machine that there is"};
-    const bool a100 = row.gpu.find("A100") != std::string::npos;
-    const SystemParams& system = a100 ? inputs.a100s(row.gpus, 1)
-                                      : inputs.system(
-                                            {"Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh",
-                                             row.gpus, std::max(1U, row.nodes)});
+    const bool a100 = row["gpu"].find("A100") != std::string::npos;
+    const SystemParams& system =
+        a100 ? inputs.a100s(row.count("n_gpus"), 1)
+             : inputs.system(
+                   {"Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh", row.count("n_gpus"),
+                    std::max(1U, row.count("n_nodes"))});
     ElasticQuestion question =
-        set_question(row, "all-reduces, vTrain, " + row.gpu, "time", system.name);
-    question.c.unit = row.unit;
+        set_question(row, "all-reduces, vTrain, " + row["gpu"], "time", system.name);
+    question.c.unit = row["unit"];
     question.c.machine = system.name;
     question.job = {
         row.id,
-        [&system, bytes = mebibytes(*mebi), gpus = row.gpus](const JobProgress& progress) {
+        [&system, bytes = mebibytes(*mebi),
+         gpus = row.count("n_gpus")](const JobProgress& progress) {
             constexpr double kMicroseconds = 1e6;  // per second
             const ExecutionGraph graph =
                 single_collective(CollectiveKind::kAllReduce, bytes, Datatype::kFloat32, gpus);
             return value_bytes(seconds_of(graph, system, {}, progress) * kMicroseconds);
         },
-        static_cast<double>(row.gpus)};
+        static_cast<double>(row.count("n_gpus"))};
     return question;
 }
 
 }  // namespace
 
 std::vector<ElasticQuestion> ask_of_set(const ElasticRow& row, const ElasticInputs& inputs) {
-    if (row.quantity == "all_reduce_time")
+    if (row["quantity"] == "all_reduce_time")
         return {ask_of_all_reduce(row, inputs)};
     const std::string network = built_in_network_of(row);
-    if (network.empty() || row.batch < row.gpus)
+    if (network.empty() || row.count("batch") < row.count("n_gpus"))
         throw RowProblem{"names no machine that there is"};
-    const SystemParams& system = inputs.a100s(row.gpus, row.nodes);
+    const SystemParams& system = inputs.a100s(row.count("n_gpus"), row.count("n_nodes"));
     ParallelPlan plan;
-    plan.micro_batch = (row.batch + row.gpus - 1) / row.gpus;
+    plan.micro_batch = (row.count("batch") + row.count("n_gpus") - 1) / row.count("n_gpus");
     plan.tf32 = true;
     plan.launch_times = read_params_file<LaunchParams>(inputs.options.root / kEager);
     ElasticQuestion question = set_question(
-        row, "strong scaling, ElasticFlow, " + row.model, "speed-up over one GPU", system.name);
+        row, "strong scaling, ElasticFlow, " + row["model"], "speed-up over one GPU", system.name);
     set_scaling(system, row, question.c);
     question.job = {
         row.id,
-        [&system, network, plan, gpus = row.gpus](const JobProgress& progress) {
+        [&system, network, plan, gpus = row.count("n_gpus")](const JobProgress& progress) {
             std::vector<std::uint32_t> all(gpus);
             std::iota(all.begin(), all.end(), 0U);
             return value_bytes(1 / step_seconds(network, plan, all, system, progress));
         },
-        static_cast<double>(row.gpus)};
-    question.beside = fmt::format("{}, batch {}", row.model, row.batch);
-    if (row.gpus == 1)
+        static_cast<double>(row.count("n_gpus"))};
+    question.beside = fmt::format("{}, batch {}", row["model"], row.count("batch"));
+    if (row.count("n_gpus") == 1)
         question.base = question.beside + " on one GPU, steps/s";
     return {std::move(question)};
 }
@@ -185,16 +189,16 @@ std::vector<ElasticQuestion> ask_of_set(const ElasticRow& row, const ElasticInpu
 std::vector<ElasticQuestion> ask_of_placement(const ElasticRow& row, const ElasticInputs& inputs) {
     const std::string network = built_in_network_of(row);
     const std::vector<std::uint32_t> gpus = gpus_by_machine(row);
-    if (gpus.empty() || network.empty() || row.batch == 0 || gpus.front() > kGpusOfPlaced)
+    if (gpus.empty() || network.empty() || row.count("batch") == 0 || gpus.front() > kGpusOfPlaced)
         throw RowProblem{"has a placement that does not fit its GPUs and machines"};
     const auto machines = static_cast<std::uint32_t>(gpus.size());
     const SystemParams& system =
-        inputs.system({row.gpu, "PCIe, 50 Gb/s Ethernet", machines * kGpusOfPlaced, machines});
+        inputs.system({row["gpu"], "PCIe, 50 Gb/s Ethernet", machines * kGpusOfPlaced, machines});
     ElasticQuestion question = set_question(
-        row, "placements, AdaptDL, " + row.model, "step over one GPU's",
+        row, "placements, AdaptDL, " + row["model"], "step over one GPU's",
         fmt::format(
             "{} of {} GPUs each{}", fmt::join(gpus, "/"), kGpusOfPlaced,
-            row.placement.empty() ? ", placement not stated: even" : ""));
+            row["placement"].empty() ? ", placement not stated: even" : ""));
     set_scaling(system, row, question.c);
     question.c.like.machines = machines;
     std::vector<std::uint32_t> members;
@@ -202,40 +206,44 @@ std::vector<ElasticQuestion> ask_of_placement(const ElasticRow& row, const Elast
         for (std::uint32_t i = 0; i < gpus[machine]; ++i)
             members.push_back(machine * kGpusOfPlaced + i);
     ParallelPlan plan;
-    plan.micro_batch = row.batch;
+    plan.micro_batch = row.count("batch");
     question.job = {
-        fmt::format("{}, {} samples on {}", network, row.batch, fmt::join(gpus, "/")),
+        fmt::format("{}, {} samples on {}", network, row.count("batch"), fmt::join(gpus, "/")),
         [&system, network, plan, members](const JobProgress& progress) {
             return value_bytes(step_seconds(network, plan, members, system, progress));
         },
-        static_cast<double>(row.gpus)};
-    question.beside = fmt::format("{}, {} samples", row.model, row.batch);
-    if (row.gpus == 1)
+        static_cast<double>(row.count("n_gpus"))};
+    question.beside = fmt::format("{}, {} samples", row["model"], row.count("batch"));
+    if (row.count("n_gpus") == 1)
         question.base = fmt::format(
-            "{} on one GPU, measured over itself, simulated in s ({})", question.beside, row.note);
+            "{} on one GPU, measured over itself, simulated in s ({})", question.beside,
+            row["note"]);
     return {std::move(question)};
 }
 
 std::vector<ElasticQuestion> ask_of_groups(const ElasticRow& row, const ElasticInputs& inputs) {
-    const std::uint32_t ranks = row.nodes * kGpusOfGroupNode;
-    if (row.gpus < 2 || ranks % row.gpus != 0)
+    const std::uint32_t ranks = row.count("n_nodes") * kGpusOfGroupNode;
+    if (row.count("n_gpus") < 2 || ranks % row.count("n_gpus") != 0)
         throw RowProblem{"has groups that do not share out its machines"};
-    const SystemParams& system = inputs.a100s(ranks, row.nodes);
+    const SystemParams& system = inputs.a100s(ranks, row.count("n_nodes"));
     ElasticQuestion question = set_question(
-        row, row.nodes > 1 ? "groups, Galvatron, two machines" : "groups, Galvatron, a machine",
+        row,
+        row.count("n_nodes") > 1 ? "groups, Galvatron, two machines"
+                                 : "groups, Galvatron, a machine",
         "bus bandwidth over that of all GPUs",
-        fmt::format("{} GPUs a group, {}; all groups at once", row.gpus, row.note));
-    const bool strided = row.note.starts_with("strided") || row.note.starts_with("one a node");
+        fmt::format("{} GPUs a group, {}; all groups at once", row.count("n_gpus"), row["note"]));
+    const bool strided =
+        row["note"].starts_with("strided") || row["note"].starts_with("one a node");
     question.job = {
-        row.id, [&system, ranks, size = row.gpus, strided](const JobProgress& progress) {
+        row.id, [&system, ranks, size = row.count("n_gpus"), strided](const JobProgress& progress) {
             return value_bytes(bus_bandwidth(ranks, size, strided, system, progress));
         }};
     question.beside = question.c.group;
-    if (row.gpus == ranks)
+    if (row.count("n_gpus") == ranks)
         question.base = fmt::format(
             "{}, {} GPUs together, GB/s (on a machine and with a size that are not stated; "
             "simulated: A100, {})",
-            question.c.group, row.gpus, to_string(kGroupMessage));
+            question.c.group, row.count("n_gpus"), to_string(kGroupMessage));
     return {std::move(question)};
 }
 
