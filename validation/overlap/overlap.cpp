@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/likeness.h"
 #include "validation/harness/data.h"
-#include "validation/harness/suite_jobs.h"
 #include "validation/machines/machines.h"
 #include "validation/overlap/overlap_loops.h"
 #include "validation/overlap/overlap_measured.h"
@@ -26,17 +25,9 @@ constexpr std::size_t kOften = 5;  ///< pairs of a kernel that is judged apart
 /// Excludes execution traces, which lie beside some traces and hold no times.
 bool holds_times(const std::filesystem::path& path) {
     const std::string name = path.filename().string();
-    return !name.starts_with("et_") && name.find("_et") == std::string::npos;
+    return may_be_kineto(path) && !name.starts_with("et_") && name.find("_et") == std::string::npos;
 }
-
-/// Folders of runs, with the files that hold times.
-std::vector<TraceFolder> timed_folders(const std::filesystem::path& data) {
-    std::vector<TraceFolder> folders = trace_folders(data, kKinetoFiles);
-    for (TraceFolder& folder : folders)
-        std::erase_if(folder.files, [](const auto& file) { return !holds_times(file); });
-    std::erase_if(folders, [](const TraceFolder& folder) { return folder.files.empty(); });
-    return folders;
-}
+constexpr FileKind kTimedFiles{holds_times, kKinetoFiles.what};
 
 std::string_view class_group(KernelClass kernel_class) {
     switch (kernel_class) {
@@ -186,19 +177,16 @@ private:
 SuiteResult run_overlap(const SuiteOptions& options) {
     const Suite& asked = suite_named("overlap");
     const auto data = data_of(asked, options);
-    const Machines machines(options.root);
-    const std::vector<TraceFolder> sets = data ? timed_folders(*data) : std::vector<TraceFolder>{};
     SuiteResult suite;
-    suite.name = asked.name;
-    if (!data)
+    if (data)
+        suite = run_folders(
+            asked, options, kTimedFiles,
+            [](const TraceFolder& set, const Machines& machines, const JobProgress&) {
+                return TraceComparison(set, machines).run();
+            });
+    else
         suite.unmatched.push_back({std::string(asked.data), "skipped: " + why_skipped(asked.data)});
-    std::vector<Job> jobs;
-    for (const TraceFolder& set : sets)
-        jobs.push_back({set.name, [&set, &machines](const JobProgress&) {
-                            return value_bytes(TraceComparison(set, machines).run());
-                        }});
-    for (SuiteResult& part : values_of_suite<SuiteResult>(jobs, options))
-        append(std::move(part), suite);
+    suite.name = asked.name;
     add_published(options, suite);
     add_loops(options, suite);
     // Steps of which the abstract alone is public.

@@ -56,12 +56,9 @@ private:
         const BuiltRank built = build_rank(raw, names, shared);
         if (file == 0)
             trace_.gpu_name = raw.report.gpu_name;
-        trace_.world_size = std::max(trace_.world_size, raw.report.world_size);
         for (const Group& group : shared.groups)
             trace_.group_size =
                 std::max(trace_.group_size, static_cast<std::uint32_t>(group.ranks.size()));
-        for (const std::string& warning : raw.report.warnings)
-            trace_.warnings.push_back(warning);
         add_events(raw, *built.graph, file);
     }
 

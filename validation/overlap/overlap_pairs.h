@@ -49,11 +49,9 @@ struct KernelGroup {
 
 struct OverlapTrace {
     std::string gpu_name;
-    std::uint32_t world_size = 1;
     std::uint32_t group_size = 1;  ///< ranks of the largest group of any collective
     std::vector<CommunicationKernelSeen> communication;
     std::vector<KernelGroup> groups;
-    std::vector<std::string> warnings;
 };
 
 /// Pairs each kernel's runs beside communication with its runs alone at the same place of other
