@@ -24,102 +24,82 @@ std::optional<CollectiveKind> collective_of(std::string_view name) {
     return at == kCollectiveKinds.end() ? std::nullopt : std::optional(*at);
 }
 
-class CollectiveTableReader {
-public:
-    CollectiveTableReader(
-        const CsvTable& table, const std::string& label, std::vector<Unmatched>* unread = nullptr) :
-        table_(table), label_(label), numbers_(label, unread) {}
+/// Value of the last digit of a decimal text.
+double step_of(const std::string& text) {
+    const auto point = text.find('.');
+    return point == std::string::npos
+               ? 1.0
+               : std::pow(10.0, -static_cast<double>(text.size() - point - 1));
+}
 
-    std::vector<MeasuredRow> run() {
-        check_columns();
-        std::vector<MeasuredRow> rows;
-        for (const CsvRecord& record : table_.records) {
-            rows.push_back(row(record));
-            if (!numbers_.end_row(record))
-                rows.pop_back();
-        }
-        numbers_.throw_if_failed();
-        if (rows.empty())
-            throw ConfigError(label_, "line 2", "does not exist; expected at least one row");
-        return rows;
-    }
-
-private:
-    void check_columns() {
-        for (const char* column : {"id", "n_gpus", "size_bytes"})
-            if (!table_.has(column))
-                numbers_.fail_header(
-                    fmt::format("names no column {}; expected id, n_gpus, size_bytes", column));
-        if (!table_.has("time_us") && !table_.has("algbw_GBps") && !table_.has("busbw_GBps"))
-            numbers_.fail_header(
-                "names no measured column; expected time_us, algbw_GBps or busbw_GBps");
-        numbers_.throw_if_failed();
-    }
-
-    template <class T>
-    std::optional<T> whole(const CsvRecord& record, std::string_view column, T least) {
-        return numbers_.read<T>(
+MeasuredRow row_of_table(const CsvRecord& record, CsvNumbers& numbers) {
+    const auto whole = [&](std::string_view column, std::uint32_t least) {
+        return numbers.read<std::uint32_t>(
             record, column, least, fmt::format("a whole number from {}", least));
-    }
+    };
+    const auto positive = [&](std::string_view column) {
+        return numbers.read<double>(record, column, 0, "a number from 0");
+    };
+    MeasuredRow r;
+    r.line = record.line;
+    r.table = record["id"];
+    if (r.table.empty())
+        numbers.fail(record, "id", "the name of a table");
+    r.collective_name = record["collective"];
+    if (!r.collective_name.empty())
+        r.collective = collective_of(r.collective_name);
+    r.gpu = record["gpu"];
+    constexpr std::uint32_t kFewest = 2;
+    if (record["n_gpus"].empty())
+        numbers.fail(record, "n_gpus", "how many GPUs took part");
+    r.gpus = whole("n_gpus", kFewest).value_or(0);
+    r.nodes = whole("n_nodes", 1);
+    r.interconnect = record["interconnect"];
+    r.algorithm = record["algo"];
+    r.channels = whole("channels", 1);
+    r.library_version = record["nccl_version"];
+    r.datatype = record["dtype"];
+    r.placement = record["placement"];
+    r.bytes = numbers.read<std::uint64_t>(record, "size_bytes", 1, "a whole number from 1");
+    r.time_us = positive("time_us");
+    r.algorithm_bandwidth = positive("algbw_GBps");
+    r.algorithm_bandwidth_step = step_of(record["algbw_GBps"]);
+    r.bus_bandwidth = positive("busbw_GBps");
+    r.bus_bandwidth_step = step_of(record["busbw_GBps"]);
+    return r;
+}
 
-    std::optional<double> positive(const CsvRecord& record, std::string_view column) {
-        return numbers_.read<double>(record, column, 0, "a number from 0");
+std::vector<MeasuredRow> rows_of_table(
+    const CsvTable& table, const std::string& label, std::vector<Unmatched>* unread = nullptr) {
+    CsvNumbers numbers(label, unread);
+    for (const char* column : {"id", "n_gpus", "size_bytes"})
+        if (!table.has(column))
+            numbers.fail_header(
+                fmt::format("names no column {}; expected id, n_gpus, size_bytes", column));
+    if (!table.has("time_us") && !table.has("algbw_GBps") && !table.has("busbw_GBps"))
+        numbers.fail_header("names no measured column; expected time_us, algbw_GBps or busbw_GBps");
+    numbers.throw_if_failed();
+    std::vector<MeasuredRow> rows;
+    for (const CsvRecord& record : table.records) {
+        rows.push_back(row_of_table(record, numbers));
+        if (!numbers.end_row(record))
+            rows.pop_back();
     }
-
-    /// Value of the last digit of a decimal text.
-    static double step_of(const std::string& text) {
-        const auto point = text.find('.');
-        return point == std::string::npos
-                   ? 1.0
-                   : std::pow(10.0, -static_cast<double>(text.size() - point - 1));
-    }
-
-    MeasuredRow row(const CsvRecord& record) {
-        MeasuredRow r;
-        r.line = record.line;
-        r.table = record["id"];
-        if (r.table.empty())
-            numbers_.fail(record, "id", "the name of a table");
-        r.collective_name = record["collective"];
-        if (!r.collective_name.empty())
-            r.collective = collective_of(r.collective_name);
-        r.gpu = record["gpu"];
-        constexpr std::uint32_t kFewest = 2;
-        if (record["n_gpus"].empty())
-            numbers_.fail(record, "n_gpus", "how many GPUs took part");
-        r.gpus = whole<std::uint32_t>(record, "n_gpus", kFewest).value_or(0);
-        r.nodes = whole<std::uint32_t>(record, "n_nodes", 1);
-        r.interconnect = record["interconnect"];
-        r.algorithm = record["algo"];
-        r.channels = whole<std::uint32_t>(record, "channels", 1);
-        r.library_version = record["nccl_version"];
-        r.datatype = record["dtype"];
-        r.placement = record["placement"];
-        r.bytes = whole<std::uint64_t>(record, "size_bytes", 1);
-        r.time_us = positive(record, "time_us");
-        r.algorithm_bandwidth = positive(record, "algbw_GBps");
-        r.algorithm_bandwidth_step = step_of(record["algbw_GBps"]);
-        r.bus_bandwidth = positive(record, "busbw_GBps");
-        r.bus_bandwidth_step = step_of(record["busbw_GBps"]);
-        return r;
-    }
-
-    const CsvTable& table_;
-    const std::string& label_;
-    CsvNumbers numbers_;
-};
+    numbers.throw_if_failed();
+    if (rows.empty())
+        throw ConfigError(label, "line 2", "does not exist; expected at least one row");
+    return rows;
+}
 
 }  // namespace
 
 std::vector<MeasuredRow> parse_collective_tables(std::string_view text, const std::string& label) {
-    const CsvTable table = parse_csv(text, label);
-    return CollectiveTableReader(table, label).run();
+    return rows_of_table(parse_csv(text, label), label);
 }
 
 std::vector<MeasuredRow>
 read_collective_tables(const std::filesystem::path& path, std::vector<Unmatched>* unread) {
-    const CsvTable table = read_csv(path);
-    return CollectiveTableReader(table, path.string(), unread).run();
+    return rows_of_table(read_csv(path), path.string(), unread);
 }
 
 double bus_bandwidth_GBps(CollectiveKind kind, std::uint64_t bytes, std::uint32_t gpus, double us) {

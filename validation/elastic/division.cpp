@@ -2,7 +2,6 @@
 #include "validation/elastic/division.h"
 
 #include "training/plan/division/batch_division.h"
-#include "training/plan/division/step_table.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -22,10 +21,7 @@ constexpr double kPublishedRatio = 1.89;
 
 }  // namespace
 
-void add_division(const std::vector<OneGpuStep>& rows, SuiteResult& result) {
-    StepTable table;
-    for (const OneGpuStep& row : rows)
-        table[row.gpu][row.batch] = row.seconds;
+void add_division(const StepTable& table, SuiteResult& result) {
     if (table.size() < kGpuKinds) {
         result.unmatched.push_back(
             {"division/300", fmt::format("has steps of {} GPUs; expected three", table.size())});

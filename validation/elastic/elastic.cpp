@@ -140,10 +140,14 @@ SuiteResult run_elastic(const SuiteOptions& options) {
     const auto read = mapped_rows(*data, kElasticMap, options, result);
     const std::vector<ElasticRow> rows(read.begin(), read.end());
     compare_elastic_rows(rows, options, result);
-    std::vector<OneGpuStep> one_gpu;
+    StepTable one_gpu;
     for (const ElasticRow& row : rows)
-        if (row["quantity"] == kOneGpu)
-            one_gpu.push_back({row["gpu"], row.count("batch"), row.value});
+        if (row["quantity"] == kOneGpu && row.why.empty())
+            try {
+                one_gpu[row["gpu"]][row.count("batch")] = row.value;
+            } catch (const RowProblem& problem) {
+                result.unmatched.push_back({row.id, problem.why});
+            }
     if (!one_gpu.empty())
         add_division(one_gpu, result);
     for (const ElasticRow& row : rows)
