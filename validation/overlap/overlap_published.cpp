@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_published.h"
 
+#include "core/any_value.h"
 #include "core/csv.h"
 #include "core/params_reader.h"
-#include "sim/config/load.h"
-#include "sim/config/workload_names.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
+#include "sim/workload/workload.h"
+#include "validation/experiments/measured_experiments.h"
+#include "validation/experiments/named_places.h"
 #include "validation/harness/data.h"
 #include "validation/harness/suite_jobs.h"
 
@@ -14,6 +16,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <regex>
 #include <set>
@@ -30,43 +33,19 @@ constexpr std::string_view kPublishedTable = "reference/published_overlap.csv";
 
 constexpr std::string_view kScenes = "validation/maps/published_overlap.json";
 
-/// The launch of a published kernel.
-struct PublishedLaunch {
-    std::uint32_t grid = 1;
-    std::uint32_t block = 128;
-    std::uint32_t registers_per_thread = 32;
-    Bytes shared_memory;
-
-    static constexpr auto fields() {
-        using L = PublishedLaunch;
-        return list_of(
-            field("grid", &L::grid, "Thread blocks.", 1U, 1U << 20U).required(),
-            field("block", &L::block, "Threads of a block.", 1U, 1024U).required(),
-            field("registers_per_thread", &L::registers_per_thread, "Registers.", 1U, 255U)
-                .required(),
-            field(
-                "shared_memory", &L::shared_memory, "Shared memory of a block.", Bytes(0),
-                mebibytes(1)));
-    }
-};
-
 /// A kernel as published, with assumptions on it and on the collective.
 struct Scene {
     std::string id;
     std::string source;
     std::string alone;
     std::string beside;
-    std::string system;
-    std::string gpu;
-    CollectiveKind collective = CollectiveKind::kAllReduce;
+    std::map<std::string, AnyValue> set;
     std::uint32_t blocks = 24;
-    PublishedLaunch kernel;
     double share = 0;
-    double isolated_us = 0;
+    double isolated_us = 0;  ///< by its rows; 0: by its experiment
     double slowdown = 0;
     std::optional<double> low;
     std::optional<double> high;
-    double power_drop = 0;
     std::string assumed;
 
     static constexpr auto fields() {
@@ -77,26 +56,24 @@ struct Scene {
             field("source", &S::source, "Part of the cell of its rows; empty: no rows are of it."),
             field("alone", &S::alone, "Metric of the row with its time alone."),
             field("beside", &S::beside, "Metric of the row with its time beside a collective."),
-            field("system", &S::system, "Its machine, from the repository.").required(),
-            field("gpu", &S::gpu, "Replaces the machine's."),
-            field("collective", &S::collective, "What runs beside it."),
+            field("set", &S::set, "What its experiment is, by JSON pointer.").required(),
             field("blocks", &S::blocks, "Thread blocks of the collective."),
-            field("kernel", &S::kernel, "Its launch.").required(),
             field("share", &S::share, "Of the memory's peak that it uses alone.", 0.0, 1.0)
                 .required(),
-            field("isolated_us", &S::isolated_us, "Without rows: its time alone.", 0.0, kMost),
             field("slowdown", &S::slowdown, "Without rows: as measured.", 0.0, kMost),
             field("low", &S::low, "Lower end of that.", 0.0, kMost),
             field("high", &S::high, "Upper end.", 0.0, kMost),
-            field("power_drop", &S::power_drop, "The machine's gpu/power_drop.", 0.0, 1.0),
             field("assumed", &S::assumed, "What of this the source does not state.").required());
     }
 };
 
 struct Scenes {
+    AnyValue experiment;
     std::vector<Scene> scenes;
     static constexpr auto fields() {
-        return list_of(field("scenes", &Scenes::scenes, "Published kernels.").required());
+        return list_of(
+            field("experiment", &Scenes::experiment, "What all scenes begin from.").required(),
+            field("scenes", &Scenes::scenes, "Published kernels.").required());
     }
 };
 
@@ -118,33 +95,32 @@ std::optional<Range> parse_ms(const std::string& text) {
         500 * std::pow(10.0, -decimals)};
 }
 
-SystemParams system_of(const Scene& scene, const std::filesystem::path& root) {
-    std::vector<Override> overrides;
-    if (!scene.gpu.empty())
-        overrides.push_back({"/gpu", scene.gpu});
-    if (scene.power_drop > 0)
-        overrides.push_back({"/gpu/power_drop", scene.power_drop});
-    return load_system(root / scene.system, overrides);
+LoadedExperiment
+experiment_of(const Scene& scene, const Json& base, const std::filesystem::path& root) {
+    const NamedPlaces places(root, {});
+    MeasuredExperiment row;
+    row.base = base;
+    row.file = root / kScenes;
+    for (const auto& [pointer, value] : scene.set)
+        row.values.set(pointer, places.placed(value.json), scene.id);
+    return load_row(row);
 }
 
 constexpr std::uint32_t kRanks = 8;
 
 /// Slowdown of the scene's kernel on its machine while the collective moves data throughout.
-double simulate_scene(const Scene& scene, const SystemParams& system) {
-    CollectiveOperation operation;
-    operation.kind = scene.collective;
-    operation.bytes = mebibytes(256);
+double simulate_scene(const Scene& scene, const LoadedExperiment& loaded) {
+    const SystemParams& system = *loaded.experiment.system;
+    const Loops loops = prepare_workload(loaded).loops.value();
+    CollectiveOperation operation = loops.collective;
     operation.thread_blocks = scene.blocks;
     operation.protocol = "simple";
     const CollectiveTraffic traffic = traffic_of(system, operation, kRanks);
-    KernelOperation kernel;
-    kernel.grid = {scene.kernel.grid, 1, 1};
-    kernel.block = {scene.kernel.block, 1, 1};
-    kernel.registers_per_thread = scene.kernel.registers_per_thread;
-    kernel.shared_memory = scene.kernel.shared_memory;
-    kernel.isolated = Time(static_cast<std::uint64_t>(scene.isolated_us * 1e6));
+    KernelOperation kernel = loops.kernel.front();
+    if (scene.isolated_us > 0)
+        kernel.isolated = Time(static_cast<std::uint64_t>(scene.isolated_us * 1e6));
     const double bytes = scene.share * static_cast<double>(system.gpu->memory.hbm.peak.count()) *
-                         scene.isolated_us * 1e-6;
+                         to_seconds(kernel.isolated);
     kernel.bytes_read = Bytes(static_cast<std::uint64_t>(bytes * 2 / 3));
     kernel.bytes_written = Bytes(static_cast<std::uint64_t>(bytes / 3));
     CommunicationPhase phase;
@@ -156,7 +132,8 @@ double simulate_scene(const Scene& scene, const SystemParams& system) {
     phase.shared_memory = system.collectives->shared_memory;
     phase.footprint = traffic.footprint;
     phase.bytes_per_second = traffic.bytes_per_second;
-    return to_microseconds(simulate_beside(*system.gpu, kernel, {phase})) / scene.isolated_us;
+    return to_microseconds(simulate_beside(*system.gpu, kernel, {phase})) /
+           to_microseconds(kernel.isolated);
 }
 
 /// Scenes whose rows are in the table, with the measured values, and those without rows; all other
@@ -210,15 +187,15 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
             {std::string(kPublishedTable), "skipped: " + why_skipped(kPublishedTable)});
         return;
     }
-    const std::vector<Scene> scenes =
-        scenes_of(read_csv(*file), read_params_file<Scenes>(options.root / kScenes).scenes, suite);
-    std::vector<SystemParams> systems;
+    auto known = read_params_file<Scenes>(options.root / kScenes);
+    const std::vector<Scene> scenes = scenes_of(read_csv(*file), std::move(known.scenes), suite);
+    std::vector<LoadedExperiment> experiments;
     for (const Scene& scene : scenes)
-        systems.push_back(system_of(scene, options.root));
+        experiments.push_back(experiment_of(scene, known.experiment.json, options.root));
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < scenes.size(); ++i)
-        jobs.push_back({scenes[i].id, [&scenes, &systems, i](const JobProgress&) {
-                            return value_bytes(simulate_scene(scenes[i], systems[i]));
+        jobs.push_back({scenes[i].id, [&scenes, &experiments, i](const JobProgress&) {
+                            return value_bytes(simulate_scene(scenes[i], experiments[i]));
                         }});
     const auto simulated = values_of_suite<double>(jobs, options);
     for (std::size_t i = 0; i < scenes.size(); ++i) {
@@ -232,9 +209,10 @@ void add_published(const SuiteOptions& options, SuiteResult& suite) {
         c.low = scenes[i].low;
         c.high = scenes[i].high;
         c.simulated = simulated[i];
-        c.like = likeness_on(systems[i], "overlap", kRanks);
+        const SystemParams& system = *experiments[i].experiment.system;
+        c.like = likeness_on(system, "overlap", kRanks);
         c.like.operation = "kernels";
-        c.machine = systems[i].name;
+        c.machine = system.name;
         suite.cases.push_back(std::move(c));
         suite.notes.push_back(fmt::format("{}: assumed {}", scenes[i].id, scenes[i].assumed));
     }
