@@ -89,17 +89,17 @@ void set_scaling(const SystemParams& system, const ElasticRow& row, Case& c) {
 /// GPUs that a step uses on each machine, descending, since the machines are equal: of AdaptDL's
 /// "1/3/4"; without a placement, the row's GPUs evenly. Empty if the numbers do not match.
 std::vector<std::uint32_t> gpus_by_machine(const ElasticRow& row) {
+    const std::uint32_t gpus = row.count("n_gpus");
+    const std::uint32_t nodes = row.count("n_nodes");
     std::vector<std::uint32_t> all;
     if (row["placement"].empty())
-        for (std::uint32_t i = 0; i < row.count("n_nodes"); ++i)
-            all.push_back(
-                row.count("n_gpus") / row.count("n_nodes") +
-                (i < row.count("n_gpus") % row.count("n_nodes") ? 1 : 0));
+        for (std::uint32_t i = 0; i < nodes; ++i)
+            all.push_back(gpus / nodes + (i < gpus % nodes ? 1 : 0));
     else
         for (const std::string& here : split_text(row["placement"], '/'))
             all.push_back(static_cast<std::uint32_t>(parse_count(here).value_or(0)));
-    if (std::accumulate(all.begin(), all.end(), 0U) != row.count("n_gpus") ||
-        all.size() != row.count("n_nodes") || std::ranges::find(all, 0U) != all.end())
+    if (std::accumulate(all.begin(), all.end(), 0U) != gpus || all.size() != nodes ||
+        std::ranges::find(all, 0U) != all.end())
         return {};
     std::ranges::sort(all, std::greater<>());
     return all;
@@ -129,30 +129,29 @@ double bus_bandwidth(
 }
 
 ElasticQuestion ask_of_all_reduce(const ElasticRow& row, const ElasticInputs& inputs) {
+    const std::uint32_t gpus = row.count("n_gpus");
     // "4 MiB fp32, ..."
     const auto mebi = parse_count(row["note"].substr(0, row["note"].find(" MiB")));
     if (!mebi)
         throw RowProblem{"names no machine that there is"};
     const bool a100 = row["gpu"].find("A100") != std::string::npos;
-    const SystemParams& system =
-        a100 ? inputs.a100s(row.count("n_gpus"), 1)
-             : inputs.system(
-                   {"Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh", row.count("n_gpus"),
-                    std::max(1U, row.count("n_nodes"))});
+    const SystemParams& system = a100 ? inputs.a100s(gpus, 1)
+                                      : inputs.system(
+                                            {"Tesla V100-SXM2-16GB", "NVLink hybrid cube mesh",
+                                             gpus, std::max(1U, row.count("n_nodes"))});
     ElasticQuestion question =
         set_question(row, "all-reduces, vTrain, " + row["gpu"], "time", system.name);
     question.c.unit = row["unit"];
     question.c.machine = system.name;
     question.job = {
         row.id,
-        [&system, bytes = mebibytes(*mebi),
-         gpus = row.count("n_gpus")](const JobProgress& progress) {
+        [&system, bytes = mebibytes(*mebi), gpus](const JobProgress& progress) {
             constexpr double kMicroseconds = 1e6;  // per second
             const ExecutionGraph graph =
                 single_collective(CollectiveKind::kAllReduce, bytes, Datatype::kFloat32, gpus);
             return value_bytes(seconds_of(graph, system, {}, progress) * kMicroseconds);
         },
-        static_cast<double>(row.count("n_gpus"))};
+        static_cast<double>(gpus)};
     return question;
 }
 
@@ -161,12 +160,14 @@ ElasticQuestion ask_of_all_reduce(const ElasticRow& row, const ElasticInputs& in
 std::vector<ElasticQuestion> ask_of_set(const ElasticRow& row, const ElasticInputs& inputs) {
     if (row["quantity"] == "all_reduce_time")
         return {ask_of_all_reduce(row, inputs)};
+    const std::uint32_t gpus = row.count("n_gpus");
+    const std::uint32_t batch = row.count("batch");
     const std::string network = built_in_network_of(row);
-    if (network.empty() || row.count("batch") < row.count("n_gpus"))
+    if (network.empty() || gpus == 0 || batch < gpus)
         throw RowProblem{"names no machine that there is"};
-    const SystemParams& system = inputs.a100s(row.count("n_gpus"), row.count("n_nodes"));
+    const SystemParams& system = inputs.a100s(gpus, row.count("n_nodes"));
     ParallelPlan plan;
-    plan.micro_batch = (row.count("batch") + row.count("n_gpus") - 1) / row.count("n_gpus");
+    plan.micro_batch = (batch + gpus - 1) / gpus;
     plan.tf32 = true;
     plan.launch_times = read_params_file<LaunchParams>(inputs.options.root / kEager);
     ElasticQuestion question = set_question(
@@ -174,14 +175,14 @@ std::vector<ElasticQuestion> ask_of_set(const ElasticRow& row, const ElasticInpu
     set_scaling(system, row, question.c);
     question.job = {
         row.id,
-        [&system, network, plan, gpus = row.count("n_gpus")](const JobProgress& progress) {
+        [&system, network, plan, gpus](const JobProgress& progress) {
             std::vector<std::uint32_t> all(gpus);
             std::iota(all.begin(), all.end(), 0U);
             return value_bytes(1 / step_seconds(network, plan, all, system, progress));
         },
-        static_cast<double>(row.count("n_gpus"))};
-    question.beside = fmt::format("{}, batch {}", row["model"], row.count("batch"));
-    if (row.count("n_gpus") == 1)
+        static_cast<double>(gpus)};
+    question.beside = fmt::format("{}, batch {}", row["model"], batch);
+    if (gpus == 1)
         question.base = question.beside + " on one GPU, steps/s";
     return {std::move(question)};
 }
@@ -222,28 +223,27 @@ std::vector<ElasticQuestion> ask_of_placement(const ElasticRow& row, const Elast
 }
 
 std::vector<ElasticQuestion> ask_of_groups(const ElasticRow& row, const ElasticInputs& inputs) {
-    const std::uint32_t ranks = row.count("n_nodes") * kGpusOfGroupNode;
-    if (row.count("n_gpus") < 2 || ranks % row.count("n_gpus") != 0)
+    const std::uint32_t nodes = row.count("n_nodes");
+    const std::uint32_t size = row.count("n_gpus");
+    const std::uint32_t ranks = nodes * kGpusOfGroupNode;
+    if (size < 2 || ranks % size != 0)
         throw RowProblem{"has groups that do not share out its machines"};
-    const SystemParams& system = inputs.a100s(ranks, row.count("n_nodes"));
+    const SystemParams& system = inputs.a100s(ranks, nodes);
     ElasticQuestion question = set_question(
-        row,
-        row.count("n_nodes") > 1 ? "groups, Galvatron, two machines"
-                                 : "groups, Galvatron, a machine",
+        row, nodes > 1 ? "groups, Galvatron, two machines" : "groups, Galvatron, a machine",
         "bus bandwidth over that of all GPUs",
-        fmt::format("{} GPUs a group, {}; all groups at once", row.count("n_gpus"), row["note"]));
+        fmt::format("{} GPUs a group, {}; all groups at once", size, row["note"]));
     const bool strided =
         row["note"].starts_with("strided") || row["note"].starts_with("one a node");
-    question.job = {
-        row.id, [&system, ranks, size = row.count("n_gpus"), strided](const JobProgress& progress) {
-            return value_bytes(bus_bandwidth(ranks, size, strided, system, progress));
-        }};
+    question.job = {row.id, [&system, ranks, size, strided](const JobProgress& progress) {
+                        return value_bytes(bus_bandwidth(ranks, size, strided, system, progress));
+                    }};
     question.beside = question.c.group;
-    if (row.count("n_gpus") == ranks)
+    if (size == ranks)
         question.base = fmt::format(
             "{}, {} GPUs together, GB/s (on a machine and with a size that are not stated; "
             "simulated: A100, {})",
-            question.c.group, row.count("n_gpus"), to_string(kGroupMessage));
+            question.c.group, size, to_string(kGroupMessage));
     return {std::move(question)};
 }
 
