@@ -65,39 +65,17 @@ bool add_head(std::vector<UpdateLayer>& layers, const Network& network) {
     return true;
 }
 
-constexpr std::string_view kOneBuffer = "delayed, one buffer of the largest layer";
-constexpr std::string_view kSharedEmbedding =
-    "delayed, one buffer, the shared embedding's gradient alive from the head to the last backward";
-
-struct Policy {
-    std::string_view words;
-    UpdatePolicy policy;
-    std::uint32_t fixed_buffers;
-    bool buckets;
-    bool pair;  ///< a ring for two neighbours
-};
-constexpr Policy kPolicies[]{
-    {kOneBuffer, UpdatePolicy::kDelayed, 0, false, false},
-    {"overlapped, two fixed buffers of the largest layer", UpdatePolicy::kOverlapped, 2, false,
-     false},
-    {"overlapped, ring of two neighbouring layers", UpdatePolicy::kOverlapped, 0, false, true},
-    {"buckets of 1 then 25 MiB fp32, one in flight", UpdatePolicy::kDelayed, 0, true, false},
-    {"buckets of 1 then 25 MiB fp32, two in flight", UpdatePolicy::kDelayed, 0, true, true},
-    {kSharedEmbedding, UpdatePolicy::kDelayed, 0, false, false},
-    {"delayed, one buffer a bottleneck block", UpdatePolicy::kDelayed, 0, false, false}};
+/// Whether the row's map sets a value.
+bool is_set(const MemoryRow& row, const char* pointer) {
+    return row.values.find(pointer) != nullptr;
+}
 
 }  // namespace
 
 MemoryAnswer gradient_memory(const MemoryRow& row, const SuiteOptions& suite) {
-    const auto* const found =
-        std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const Policy& policy) {
-            return row.policy == policy.words;
-        });
-    if (found == std::end(kPolicies))
-        return {{}, fmt::format("policy {} is not known", row.policy)};
     MemoryAnswer answer{{}, "", "gradients by update policy", MemoryVerdict::kGradients};
-    const bool shared = row.policy.find("shared") != std::string::npos;
-    const bool block = row.policy.find("block") != std::string::npos;
+    const bool shared = is_set(row, "/shared");
+    const bool block = is_set(row, "/blocks");
     std::vector<UpdateLayer> layers;
     if (shared || block) {
         // Only built-in networks state which layers share weights or form a block.
@@ -113,28 +91,30 @@ MemoryAnswer gradient_memory(const MemoryRow& row, const SuiteOptions& suite) {
             return {{}, fmt::format("no table models/{}.csv", row.network)};
         layers = layers_of(read_network_table(*table));
     }
-    const auto groups =
-        found->buckets ? bucket_groups(layers, kFirstBucket, kBucket) : layer_groups(layers);
+    const auto groups = is_set(row, "/buckets") ? bucket_groups(layers, kFirstBucket, kBucket)
+                                                : layer_groups(layers);
+    const Json* const buffers = row.values.find("/fixed_buffers");
     UpdateOptions options;
-    options.policy = found->policy;
-    options.fixed_buffers = found->fixed_buffers;
-    options.ring = found->pair ? largest_pair(groups) : 0;
+    options.policy =
+        is_set(row, "/overlapped") ? UpdatePolicy::kOverlapped : UpdatePolicy::kDelayed;
+    options.fixed_buffers = buffers == nullptr ? 0 : buffers->get<std::uint32_t>();
+    options.ring = is_set(row, "/pair") ? largest_pair(groups) : 0;
     const UpdateReplay replay = replay_update(layers, groups, options);
     // Fixed-size buffers count in full, whatever they hold.
-    const std::uint64_t bytes = found->fixed_buffers > 0 ? replay.reserved : replay.peak;
+    const std::uint64_t bytes = buffers != nullptr ? replay.reserved : replay.peak;
     answer.value =
         100 * (1 - static_cast<double>(bytes) / static_cast<double>(sum_of_bytes(groups)));
     return answer;
 }
 
 bool simulates_gradients(const MemoryRow& row) {
-    const bool shared = row.policy == kSharedEmbedding;
-    if (!row.known || (!shared && row.policy != kOneBuffer))
+    if (!row.known || !is_set(row, "/one_buffer"))
         return false;
     const auto network = find_network(row.network);
-    return network && shared == std::ranges::any_of(network->layers, [](const Layer& layer) {
-                          return layer.shares.has_value();
-                      });
+    return network &&
+           is_set(row, "/shared") == std::ranges::any_of(network->layers, [](const Layer& layer) {
+               return layer.shares.has_value();
+           });
 }
 
 MemoryAnswer simulated_gradients(const MemoryRow& row, const SuiteOptions& suite) {
