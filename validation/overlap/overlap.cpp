@@ -178,14 +178,14 @@ SuiteResult run_overlap(const SuiteOptions& options) {
     const Suite& asked = suite_named("overlap");
     const auto data = data_of(asked, options);
     SuiteResult suite;
-    if (data)
+    if (!data)
+        suite.unmatched.push_back({std::string(asked.data), "skipped: " + why_skipped(asked.data)});
+    else if (!trace_folders(*data, kTimedFiles).empty())
         suite = run_folders(
             asked, options, kTimedFiles,
             [](const TraceFolder& set, const Machines& machines, const JobProgress&) {
                 return TraceComparison(set, machines).run();
             });
-    else
-        suite.unmatched.push_back({std::string(asked.data), "skipped: " + why_skipped(asked.data)});
     suite.name = asked.name;
     add_published(options, suite);
     add_loops(options, suite);
