@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace switchfold {
 
 std::vector<SlowRank> slow_ranks(
@@ -32,11 +34,15 @@ std::vector<SlowRank> slow_ranks(const WorkloadContext& context, std::size_t all
     return slow_ranks(context, all, [&](std::uint32_t rank) { return rank < all; });
 }
 
-std::vector<std::uint32_t> numbers_of(const std::vector<SlowRank>& slow) {
-    std::vector<std::uint32_t> ranks;
+std::map<std::uint32_t, std::uint32_t> kinds_of(const std::vector<SlowRank>& slow) {
+    std::map<std::uint32_t, std::uint32_t> kinds;
+    std::map<std::pair<double, Time>, std::uint32_t> known;
     for (const SlowRank& one : slow)
-        ranks.push_back(one.rank);
-    return ranks;
+        kinds[one.rank] =
+            known
+                .try_emplace({one.compute, one.delay}, static_cast<std::uint32_t>(known.size() + 1))
+                .first->second;
+    return kinds;
 }
 
 }  // namespace switchfold

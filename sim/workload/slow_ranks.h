@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <vector>
 
 namespace switchfold {
@@ -20,6 +21,7 @@ class WorkloadContext;
 /// Where all ranks do.
 [[nodiscard]] std::vector<SlowRank> slow_ranks(const WorkloadContext& context, std::size_t all);
 
-[[nodiscard]] std::vector<std::uint32_t> numbers_of(const std::vector<SlowRank>& slow);
+/// Their ranks, with a number above 0 that those share which are as slow and as late.
+[[nodiscard]] std::map<std::uint32_t, std::uint32_t> kinds_of(const std::vector<SlowRank>& slow);
 
 }  // namespace switchfold

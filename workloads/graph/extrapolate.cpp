@@ -74,9 +74,10 @@ UnevenExchange repeated(const UnevenExchange& exchange, std::uint32_t times) {
 /// By rank, how many its rank in other copies it stands for. Copies with a rank of `unlike` stand
 /// for themselves, and the first without for all others.
 std::vector<std::uint32_t> copies_represented(
-    std::uint32_t traced, std::uint32_t copies, const std::vector<std::uint32_t>& unlike) {
+    std::uint32_t traced, std::uint32_t copies,
+    const std::map<std::uint32_t, std::uint32_t>& unlike) {
     std::vector<std::uint32_t> of_copy(copies, 0);
-    for (const std::uint32_t rank : unlike)
+    for (const auto& [rank, kind] : unlike)
         of_copy[rank / traced] = 1;
     const auto alike = static_cast<std::uint32_t>(std::count(of_copy.begin(), of_copy.end(), 0U));
     if (alike > 0)

@@ -2,9 +2,9 @@
 #include "workloads/graph/spread.h"
 
 #include "core/first_ranks.h"
-#include "workloads/fold/rank_classes.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/graph/rank_box.h"
+#include "workloads/graph/rank_classes.h"
 #include "workloads/graph/uneven_parts.h"
 
 #include <fmt/format.h>
@@ -219,8 +219,8 @@ private:
                 own.push_back(graph_.groups[group].ranks);
         }
         std::vector<std::uint32_t> first(ranks_, 0);
-        for (std::uint32_t i = 0; i < fold_.unlike.size(); ++i)
-            first[fold_.unlike[i]] = 1 + i;
+        for (const auto& [rank, kind] : fold_.unlike)
+            first[rank] = kind;
         graph_.represents = class_sizes(rank_classes(groups, std::move(first)));
     }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ enum class SpreadMessages : std::uint8_t {
 /// Whether ranks may stand for others.
 struct AskedFold {
     bool fold = false;
-    std::vector<std::uint32_t> unlike;  ///< ranks that do what no other does
+    /// Ranks that do what most others do not, with a number above 0 that those alike share.
+    std::map<std::uint32_t, std::uint32_t> unlike;
 };
 
 /// How one traced rank was made to stand for all.

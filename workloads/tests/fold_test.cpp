@@ -129,6 +129,17 @@ TEST(FoldAlike, OneRankStandsForAllAndItsCollectivesAreMeasuredOnTheirGroups) {
     EXPECT_EQ(body(step, 2).given_traffic, kibibytes(3));
 }
 
+TEST(FoldAlike, UnlikeRanksOfOneKindAreRepresentedByTheFirst) {
+    ExecutionGraph graph = trace_of_one(4);
+    const Spread spread = spread_over_ranks(
+        graph, 0, 4, 8, [](std::size_t) { return Time(); }, SpreadMessages::kMatch,
+        {true, {{2, 1}, {3, 1}, {7, 2}}});
+    EXPECT_TRUE(spread.problems.empty());
+    // The rest; the slow pair; the pair of the other slow one, and this.
+    EXPECT_EQ(graph.represents, (Ranks{4, 0, 2, 0, 0, 0, 1, 1}));
+    EXPECT_EQ(ranks_at_work(graph), 4U);
+}
+
 TEST(FoldAlike, TracedRanksStandForTheirCopies) {
     ExecutionGraph graph = trace_of_one(2);
     graph.ranks.push_back(graph.ranks.front());

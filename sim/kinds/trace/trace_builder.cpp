@@ -162,7 +162,7 @@ private:
         const bool folds = is_to_fold(w_, context().experiment());
         slow_ = slow_ranks(context(), ranks_);
         WholeRun run = complete_run(
-            trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), numbers_of(slow_)});
+            trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), kinds_of(slow_)});
         orbits_ = std::move(run.orbits);
         if (folds && trace_.graph.represents.empty() && run.problems.empty())
             out().report.notes.push_back(fmt::format(

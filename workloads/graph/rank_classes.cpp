@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/fold/rank_classes.h"
+#include "workloads/graph/rank_classes.h"
 
 #include <algorithm>
 #include <cstddef>
