@@ -59,7 +59,8 @@ struct MapMeasured {
                 "numbers."),
             field(
                 "like", &MapMeasured::like,
-                "What its answers are like. Default: other collectives, of a collective."));
+                "What its answers are like. Default: other collectives, of a collective; other "
+                "steps, of a step."));
     }
 };
 

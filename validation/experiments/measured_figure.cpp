@@ -133,6 +133,12 @@ std::optional<double> value_of(const MeasuredFigure& figure, const RecordedScena
     return std::nullopt;
 }
 
+bool is_of_step(const MeasuredFigure& figure) {
+    static constexpr std::array<std::string_view, 4> kSteps{
+        kTime, "iteration_us", "samples_per_s", "tflops_per_gpu"};
+    return std::ranges::find(kSteps, figure.key) != kSteps.end();
+}
+
 bool is_of_one_scenario(const MeasuredFigure& figure) {
     static constexpr std::array<std::string_view, 8> kAlone{
         kTime,          "time_us",       "algorithm_bandwidth_GBps", "bus_bandwidth_GBps",

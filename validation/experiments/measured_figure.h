@@ -29,4 +29,7 @@ value_of(const MeasuredFigure& figure, const RecordedScenario& scenario);
 /// Whether the figure is of one scenario alone; others are relative to another scenario.
 [[nodiscard]] bool is_of_one_scenario(const MeasuredFigure& figure);
 
+/// Whether it is what a step takes, or a rate of whole steps.
+[[nodiscard]] bool is_of_step(const MeasuredFigure& figure);
+
 }  // namespace switchfold::validation

@@ -6,7 +6,9 @@
 #include "sim/config/training_params.h"
 #include "sim/kinds/collective/collective_params.h"
 #include "sim/kinds/experts/experts_params.h"
+#include "sim/kinds/kinds.h"
 #include "sim/machine/likeness.h"
+#include "sim/machine/system_queries.h"
 #include "sim/pool/pool.h"
 #include "sim/runner.h"
 #include "sim/sweep/digest.h"
@@ -297,7 +299,7 @@ private:
         c.machine = run.loaded.experiment.system->name;
         c.how = c.machine;
         c.like = number.like ? likeness_of(*number.like, row, *run.loaded.experiment.system)
-                             : likeness_of(run.loaded.experiment, scenario);
+                             : likeness_of(run.loaded.experiment, number.figure, scenario);
         if (scenario.collective)
             c.how += fmt::format(
                 ", {} {} {}", scenario.collective->algorithm, scenario.collective->protocol,
@@ -313,11 +315,12 @@ private:
         return like;
     }
 
-    /// Of collectives alone: what others are like, their map says.
-    static intervals::Likeness
-    likeness_of(const Experiment& experiment, const RecordedScenario& scenario) {
+    /// Of collectives alone, and of steps: what others are like, their map says.
+    static intervals::Likeness likeness_of(
+        const Experiment& experiment, const MeasuredFigure& figure,
+        const RecordedScenario& scenario) {
         if (!scenario.collective)
-            return {};
+            return is_of_step(figure) ? likeness_of_step(experiment) : intervals::Likeness();
         intervals::Likeness like =
             likeness_on(*experiment.system, "collective", scenario.collective->ranks);
         if (const auto* one = workload_of<CollectiveWorkloadParams>(experiment))
@@ -328,6 +331,21 @@ private:
                                                                  : CollectiveKind::kMoeDispatch);
         like.algorithm = scenario.collective->algorithm;
         like.bytes = static_cast<double>(scenario.collective->size_bytes);
+        return like;
+    }
+
+    /// Of a plan's ranks, or of a workload on all GPUs of its machine.
+    static intervals::Likeness likeness_of_step(const Experiment& experiment) {
+        const std::string_view measured_as = kind_of(*experiment.workload).facts().measured_as;
+        if (measured_as.empty() || !experiment.system->has_gpus())
+            return {};
+        const PlanParams* const plan = plan_of(experiment);
+        const std::uint32_t ranks =
+            plan == nullptr ? gpus_of(*experiment.system)
+                            : plan->tensor * plan->context * plan->pipeline * plan->data;
+        intervals::Likeness like = likeness_on(*experiment.system, "step", ranks);
+        like.operation = measured_as;
+        like.machines = machines_of(like.ranks, gpus_of_machine(*experiment.system));
         return like;
     }
 

@@ -3,6 +3,7 @@
 #include "core/params_reader.h"
 #include "sim/kinds/collective/collective_params.h"
 #include "validation/experiments/measured_experiments.h"
+#include "validation/experiments/simulated_rows.h"
 #include "validation/harness/kept_results.h"
 #include "validation/harness/kept_suites.h"
 #include "validation/machines/bounds.h"
@@ -246,6 +247,27 @@ TEST(MeasuredExperiments, TheMachineOfTheTableIsFittedToItsRanks) {
     const LoadedExperiment loaded = load_row(read.at(0));
     EXPECT_EQ(build_topology(loaded.experiment.system->topology).gpus(), 16U);
     expect_part(read.at(1).why, "line 3: ");
+}
+
+TEST(MeasuredExperiments, AStepIsLikeOtherStepsOfAsManyRanks) {
+    SuiteOptions options;
+    options.root = repository();
+    SuiteResult result;
+    std::vector<Problem> problems;
+    compare_rows(
+        rows(
+            "id,/workload/type,/workload/network,/workload/plan/data,/workload/plan/micro_batch,"
+            "measured/iteration_ms\n"
+            "a,training,resnet50,2,8,40\n",
+            "{}", system_file("hgx_h100.json")),
+        options, result, problems);
+    ASSERT_EQ(result.cases.size(), 1U) << (problems.empty() ? "" : problems.front().text());
+    EXPECT_EQ(result.cases[0].like.kind, "step");
+    EXPECT_EQ(result.cases[0].like.operation, "training");
+    EXPECT_EQ(result.cases[0].like.ranks, 2U);
+    EXPECT_EQ(result.cases[0].like.machines, 1U);
+    EXPECT_TRUE(is_of_step(measured_figure("tflops_per_gpu", "")));
+    EXPECT_FALSE(is_of_step(measured_figure("peak_memory_gib", "")));
 }
 
 TEST(Bounds, LinksCarryWhatTheyCarry) {
