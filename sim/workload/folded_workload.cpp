@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/folded_workload.h"
 
+#include "interconnect/topology_builder.h"
 #include "sim/pool/outcome_codec.h"
 #include "sim/pool/pool.h"
 #include "sim/workload/folded_probes.h"
+#include "sim/workload/workload_context.h"
 #include "workloads/graph/jitter.h"
 
 #include <algorithm>
@@ -12,6 +14,14 @@
 #include <vector>
 
 namespace switchfold {
+
+std::string why_all_are_met(const WorkloadContext& context) {
+    if (context.is_placed())
+        return "other workloads share the machine, which the ranks that are left out would meet";
+    if (minds_congestion(*context.system().topology))
+        return "queues of the network are made by all of them (topology/congestion)";
+    return {};
+}
 
 bool whole_passes(const SimulateOptions& options) {
     return options.fidelity == Fidelity::kExact || options.jitter.kernels > 0;

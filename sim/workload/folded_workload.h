@@ -5,7 +5,15 @@
 #include "sim/pool/pool.h"
 #include "workloads/fold/folded_graph.h"
 
+#include <string>
+
 namespace switchfold {
+
+class WorkloadContext;
+
+/// Why something on the machine meets every rank, so that none may be left out; empty: nothing
+/// does.
+[[nodiscard]] std::string why_all_are_met(const WorkloadContext& context);
 
 /// Whether passes are run with all their blocks: those whose kernels' times are drawn need them.
 [[nodiscard]] bool whole_passes(const SimulateOptions& options);

@@ -12,6 +12,7 @@
 #include "sim/pool/pool.h"
 #include "sim/runner.h"
 #include "sim/sweep/digest.h"
+#include "sim/uncertainty/part_kinds.h"
 #include "sim/workload/kernel_model.h"
 #include "validation/harness/longest_first.h"
 #include "validation/machines/bounds.h"
@@ -343,10 +344,7 @@ private:
         const std::uint32_t ranks =
             plan == nullptr ? gpus_of(*experiment.system)
                             : plan->tensor * plan->context * plan->pipeline * plan->data;
-        intervals::Likeness like = likeness_on(*experiment.system, "step", ranks);
-        like.operation = measured_as;
-        like.machines = machines_of(like.ranks, gpus_of_machine(*experiment.system));
-        return like;
+        return PartKinds(*experiment.system).of_step(std::string(measured_as), ranks).like;
     }
 
     /// The model's arithmetic in the measured time, beside what the GPU has at most.

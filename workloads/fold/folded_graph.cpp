@@ -87,9 +87,7 @@ FoldedGraph::FoldedGraph(Parts parts) : parts_(std::move(parts)) {
     for (std::size_t family = 0; family < families_.size(); ++family) {
         std::vector<std::size_t> all(families_[family].calls.size());
         std::iota(all.begin(), all.end(), std::size_t{0});
-        append(
-            probe_, parts_.orbits.probe(
-                        families_[family], all, orbits().at(families_[family].orbit).ranks));
+        append(probe_, family_probe(family, all, orbits().at(families_[family].orbit).ranks));
     }
 }
 

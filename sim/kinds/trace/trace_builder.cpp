@@ -2,13 +2,13 @@
 #include "sim/kinds/trace/trace_builder.h"
 
 #include "core/named_path.h"
-#include "interconnect/topology_builder.h"
 #include "sim/kinds/trace/collective_sizes.h"
 #include "sim/kinds/trace/counted_kernels.h"
 #include "sim/kinds/trace/late_peers.h"
 #include "sim/kinds/trace/traced_kernels.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/buffer_check.h"
+#include "sim/workload/folded_workload.h"
 #include "sim/workload/slow_ranks.h"
 #include "sim/workload/workload_context.h"
 #include "workloads/fold/fold_alike.h"
@@ -161,8 +161,8 @@ private:
         const std::string whole = why_whole();
         const bool folds = is_to_fold(w_, context().experiment());
         slow_ = slow_ranks(context(), ranks_);
-        WholeRun run = complete_run(
-            trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), kinds_of(slow_)});
+        WholeRun run =
+            complete_run(trace_, ranks_, w_.ranks != 0, {folds && whole.empty(), kinds_of(slow_)});
         orbits_ = std::move(run.orbits);
         if (folds && trace_.graph.represents.empty() && run.problems.empty())
             out().report.notes.push_back(fmt::format(
@@ -180,18 +180,13 @@ private:
     [[nodiscard]] std::string why_whole() const {
         const Experiment& experiment = context().experiment();
         const SystemParams& system = context().system();
-        if (context().is_placed())
-            return "other workloads share the machine, which the ranks that are left out would "
-                   "meet";
         if (context().rank_gpus().used(ranks_).size() > 1)
             return "they have different GPUs";
         if (!experiment.faults.empty() || !system.faults.empty())
             return "faults of the machine meet some of them";
         if (experiment.functional)
             return "the numbers of all are reduced (/functional)";
-        if (minds_congestion(*system.topology))
-            return "queues of the network are made by all of them (topology/congestion)";
-        return {};
+        return why_all_are_met(context());
     }
 
     /// Ranks that are not like others are simulated beside those that stand for others.

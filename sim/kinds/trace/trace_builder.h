@@ -8,10 +8,10 @@
 
 namespace switchfold {
 
-/// Reads traces and completes what they leave open: ranks, sizes, lateness, times on another GPU.
 /// Whether ranks that do what traced ones do are not to be simulated.
 [[nodiscard]] bool is_to_fold(const TraceWorkloadParams& w, const Experiment& experiment);
 
+/// Reads traces and completes what they leave open: ranks, sizes, lateness, times on another GPU.
 [[nodiscard]] std::unique_ptr<WorkloadBuilder>
 trace_builder(const TraceWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out);
 

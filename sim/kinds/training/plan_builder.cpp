@@ -16,6 +16,7 @@
 #include "training/memory/step/step_alone.h"
 #include "training/placement/placed_step.h"
 #include "training/plan/fold/folded_step.h"
+#include "training/plan/fold/kept_places.h"
 #include "training/plan/step/plan_memory.h"
 
 #include <fmt/format.h>
@@ -232,11 +233,8 @@ private:
     /// Why no rank stands for others; empty if some do.
     [[nodiscard]] std::string why_whole(const PreparedPlan& prepared) const {
         const Experiment& experiment = context().experiment();
-        if (context().is_placed())
-            return "other workloads share the machine, which the ranks that are left out would "
-                   "meet";
-        if (minds_congestion(*context().system().topology))
-            return "queues of the network are made by all of them (topology/congestion)";
+        if (std::string why = why_all_are_met(context()); !why.empty())
+            return why;
         if (experiment.run)
             return "its members change";
         if (prepared.cut)
@@ -292,10 +290,9 @@ private:
         if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
             !out().folded->whole().pieces.empty())
             how += "; what messages slow beside them is left out";
-        const auto kept = ranks_at_work(out().folded->graph(out().folded->each(Time(1))));
         out().report.notes.push_back(fmt::format(
             "folded: {} of each device {} for {}{}{}",
-            slow.empty() ? "one rank" : fmt::format("{} ranks", kept / plan.pipeline),
+            slow.empty() ? "one rank" : fmt::format("{} ranks", kept_places(plan, slow).size()),
             slow.empty() ? "stands" : "stand", plan.tensor * plan.context * plan.data,
             slow.empty() ? "" : ", one of each kind that waits in another way for slow ranks",
             how));

@@ -160,9 +160,9 @@ FoldedGraph folded_step(
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::vector<std::uint32_t> represents(map.ranks(), 0);
+    const std::vector<KeptPlace> kept = kept_places(step.plan(), slow);
     for (std::uint32_t device = 0; device < step.plan().pipeline; ++device)
-        for (const auto& [first, stands_for] : kept_places(step.plan(), slow)) {
-            RankPlace place = first;
+        for (auto [place, stands_for] : kept) {
             place.device = device;
             const std::uint32_t rank = map.rank(place);
             ranks[rank] = RankWriter(parts, rank, groups, names).write();
