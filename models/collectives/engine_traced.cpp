@@ -66,11 +66,13 @@ void CollectiveEngine::specify_exchange(
     CollectiveSpec& spec) {
     if (policy.channels == 0 && traced_with_rings(collective))
         policy.channels = collective.thread_blocks;
+    const std::vector<std::uint32_t> whole =
+        spec.stands_for != 0 ? first_ranks(spec.stands_for) : spec.ranks;
     if (collective.exchange == 0)
         spec.choice = library_for(spec.kind, policy)
                           .choose(
                               params_, policy, {spec.kind, spec.bytes, spec.datatype},
-                              CallGroup(fabric_.topology(), spec.ranks, machine));
+                              CallGroup(fabric_.topology(), whole, machine));
     else
         specify_parts(exchange_of(collective), policy, machine, spec);
     take_traced_kernel(collective, spec);

@@ -152,10 +152,22 @@ std::size_t place_of_sum(std::uint64_t S::*member) {
     return place;
 }
 
-SwitchStatistics times(const SwitchStatistics& counted, std::uint32_t factor) {
-    SwitchStatistics all = counted;
-    all.packets *= factor;
-    all.multicast_copies *= factor;
+/// What grows with the data that pass, so many times.
+template <class S>
+S times(const S& counted, double factor) {
+    S all = counted;
+    const auto scale = [&](const auto& statistic) {
+        if (statistic.peak)
+            return;
+        auto& value = all.*(statistic.member);
+        using Value = std::remove_cvref_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Time>)
+            value = Time(static_cast<std::uint64_t>(
+                std::llround(static_cast<double>(value.count()) * factor)));
+        else
+            value = static_cast<Value>(std::llround(static_cast<double>(value) * factor));
+    };
+    for_each_of(S::statistics(), scale);
     return all;
 }
 
@@ -176,6 +188,8 @@ void unfold(TrafficStatistics& all, Machine& machine, const RankSymmetry& fold) 
     for (std::size_t hop = 0; hop < all.links.size(); ++hop) {
         const std::uint32_t image = fold.image_of_hop[hop];
         all.links[hop] = image == RankSymmetry::kIdle ? LinkStatistics() : simulated.links[image];
+        if (!fold.times_of_hop.empty())
+            all.links[hop] = times(all.links[hop], fold.times_of_hop[hop]);
     }
     const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
     for (std::size_t i = 0; i < all.switches.size(); ++i) {

@@ -51,7 +51,8 @@ std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGr
     std::set<std::tuple<CollectiveKind, Bytes, Datatype>> known;
     for (const Operation& operation : graph.ranks.front()->operations) {
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
-            if (!covers_all(graph.groups[collective->group], graph.ranks.size()))
+            if (!covers_all(graph.groups[collective->group], graph.ranks.size()) ||
+                collective->exchange != 0)
                 return std::nullopt;
             if (known.emplace(collective->kind, collective->bytes, collective->datatype).second)
                 found.push_back(*collective);
@@ -227,6 +228,10 @@ std::optional<RankSymmetry> fold_of(
     const auto if_near = [&](std::optional<RankSymmetry> fold) {
         return fast || (fold && fold->typical <= kAutoError) ? fold : std::nullopt;
     };
+    if (many && only(Pattern::kExchanges, *all))
+        return if_near(fold_exchange(topology, choices.group().layout, Reach::kAll));
+    if (many && only(Pattern::kShifts, *all))
+        return if_near(fold_exchange(topology, choices.group().layout, Reach::kNext));
     if (only_trees(*all, choices.group().trees.size()))
         return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
     if (!admits_all(topology, graph, choices.group().layout))

@@ -133,11 +133,12 @@ LinkLoads LoadRecorder::loads(Time end, const std::optional<RankSymmetry>& fold)
             continue;
         const double most =
             static_cast<double>(links[image]->bandwidth().count()) * to_seconds(bytes_.bin());
+        const double times = fold && !fold->times_of_hop.empty() ? fold->times_of_hop[hop] : 1;
         std::vector<std::uint32_t> shares;
         // A link counts a packet when it is given to the wire, which may be busy until later.
         double due = 0;
         for (std::size_t bin = 0; bin < bins; ++bin) {
-            due += bytes_.at(image, bin);
+            due += times * bytes_.at(image, bin);
             const double carried = std::min(due, most);
             due -= carried;
             shares.push_back(static_cast<std::uint32_t>(std::lround(1000 * carried / most)));

@@ -97,6 +97,68 @@ TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
         32, 16);
 }
 
+std::string exchange(
+    const std::string& system, std::uint32_t machines, const std::string& kind,
+    std::uint64_t bytes) {
+    return fmt::format(
+               R"("system": {{"$base": "../systems/{}.json", "topology": {{"nodes": {}}}}}, )",
+               system, machines) +
+           collective(kind, bytes);
+}
+
+TEST(FoldedRanks, OfExchangesOverMachinesKeepTwoMachines) {
+    const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
+    expect_same(exchange("p5_efa", 5, "all_to_all", 30'000'000), 40, 16, direct);
+    expect_same(exchange("p5_efa", 5, "send_receive", 3'000'000), 40, 16, direct);
+    // Spines between the leaves of rails.
+    expect_same(exchange("dgx_h100_ndr", 6, "all_to_all", 6'000'000), 48, 16, direct);
+    // Machines whose GPUs are not linked to each other alike.
+    expect_same(exchange("dgx1_v100_edr", 5, "send_receive", 3'000'000), 40, 16, direct);
+    // Leaves of four machines: two below each of two leaves are kept.
+    expect_same(exchange("h100_roce_clos", 16, "all_to_all", 2'000'000), 128, 32, direct);
+}
+
+TEST(FoldedRanks, OfExchangesNeedEqualMachinesAndLinksWithRoom) {
+    const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
+    // The rails' spines would be the limit of the whole: 16 flows from one leaf to another.
+    EXPECT_EQ(
+        scenario(exchange("dgx_h100_ndr", 16, "send_receive", 1'000'000), direct, false)
+            .folded_ranks,
+        0);
+    EXPECT_EQ(
+        scenario(exchange("p5_efa", 3, "all_to_all", 1'000'000), direct, false).folded_ranks, 0);
+}
+
+TEST(FoldedRanks, OfLongExchangesTakeTheTimeOfEveryStep) {
+    const std::string members =
+        R"("system": {"$base": "../systems/h100_4gpu_ndr.json", "topology": {"nodes": 8},
+                      "collectives": {"transfer_unit": "16 KiB"}}, )" +
+        collective("all_to_all", 512ULL << 20);
+    const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
+    const ScenarioResult folded = scenario(members, direct, false);
+    EXPECT_GT(folded.jumped_us, 0.3 * folded.iteration_us);
+    EXPECT_NEAR(folded.iteration_us / scenario(members, direct, true).iteration_us, 1, 0.005);
+    ASSERT_FALSE(folded.notes.empty());
+    EXPECT_NE(folded.notes.front().find("up to 1.5 % off"), std::string::npos)
+        << folded.notes.front();
+}
+
+TEST(FoldedRanks, OfExchangesOfAnySizeTakeTheTimeOfWholeOnes) {
+    const std::vector<std::string> systems = {"dgx_h100_ndr",  "p5_efa",      "mi300x_roce",
+                                              "hgx_b200_ndr",  "a4_b200_gib", "hgx_h800_ndr",
+                                              "dgx_h100_roce", "p6_b300_efa"};
+    ASSERT_TRUE(rc::check([&] {
+        const std::string members = exchange(
+            *rc::gen::elementOf(systems), *rc::gen::inRange<std::uint32_t>(4, 9), "all_to_all",
+            4096 * *rc::gen::inRange<std::uint64_t>(1, 1'500));
+        const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
+        const ScenarioResult every = scenario(members, direct, true);
+        const ScenarioResult folded = scenario(members, direct, false);
+        RC_ASSERT(folded.folded_ranks > 0);
+        RC_ASSERT(std::abs(folded.iteration_us / every.iteration_us - 1) < 0.015);
+    }));
+}
+
 // Small chunks, so that a short transfer has many loops.
 std::string many_loops(std::uint32_t ranks) {
     return fmt::format(

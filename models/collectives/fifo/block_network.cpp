@@ -17,9 +17,7 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kSmallestSliceShare = 32;  // prims_simple.h: at least sliceSize / 32
-/// Large pieces travel in larger units: such that the pipeline is still this many units deep, up to
-/// this multiple of the configured unit.
-constexpr std::uint64_t kUnitsInPiece = 32;
+/// Large pieces travel in larger units, up to this multiple of the configured unit.
 constexpr std::uint64_t kLargestUnit = 16;
 /// Threads hand on lines by rounds: those of LL's 512 threads, of 8 B each. What they hand on
 /// together travels together, whatever the model's packets are.
@@ -37,8 +35,7 @@ std::uint32_t at_least_one(std::uint64_t value) {
 std::uint32_t stores_at_once(const CollectiveSpec& spec) {
     if (spec.kind == CollectiveKind::kSendReceive)
         return 1;
-    return at_least_one(
-        peers_at_once(spec.choice, static_cast<std::uint32_t>(spec.ranks.size() - 1)));
+    return at_least_one(peers_at_once(spec.choice, spec.size() - 1));
 }
 
 /// Bytes of an element as the kernel sees it: kinds that add nothing move bytes.
@@ -152,7 +149,7 @@ BlockNetwork::BlockNetwork(
                 static_cast<std::uint32_t>(p.threads * kLlBytesOfThread * share * (1 - missing))) *
             bundle;
     t.host_store_rate = params_.host_store_rate * bundle / stores_at_once(spec);
-    t.unit = unit_for(chunk, shape.largest_unit);
+    t.unit = unit_for(chunk, shape);
     // At least two units; otherwise a block would wait for each to leave before creating the next.
     const auto window = [&](Bytes bytes) {
         return std::max(static_cast<std::uint32_t>(bytes.count()) * bundle, 2 * t.unit);
@@ -184,7 +181,8 @@ BlockNetwork::BlockNetwork(
     t.delays[1].credit = p.network_overhead.count();
 }
 
-std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) const {
+std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, ChunkShape shape) const {
+    const std::uint32_t most = shape.largest_unit;
     const std::uint64_t smallest = std::min<std::uint64_t>(
         most, protocol_ == Protocol::kSimple ? params_.transfer_unit.count() : kLineRound);
     if (bundle_ > 1)
@@ -198,7 +196,7 @@ std::uint32_t BlockNetwork::unit_for(std::uint64_t chunk, std::uint32_t most) co
     // Two units must fit a link's input buffer; otherwise credits would throttle them unlike a real
     // train of packets.
     const std::uint64_t buffer = context_.fabric->smallest_buffer().count();
-    while (unit < smallest * kLargestUnit && unit * 2 * kUnitsInPiece <= chunk &&
+    while (unit < smallest * kLargestUnit && unit * 2 * shape.units_in_chunk <= chunk &&
            unit * 4 <= buffer && unit * 2 <= most)
         unit *= 2;
     return static_cast<std::uint32_t>(unit);
@@ -230,13 +228,14 @@ NetworkProxy& BlockNetwork::proxy_of(std::uint32_t member) {
 
 void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first) {
     std::unordered_map<std::uint64_t, std::uint32_t> index;
-    const auto key = [](std::uint32_t from, std::uint32_t to) {
-        return std::uint64_t{from} << 32U | to;
+    // Of one pair a folded exchange has a FIFO for each of the pairs that it stands for.
+    const auto key = [](std::uint32_t from, std::uint32_t to, std::uint32_t round) {
+        return std::uint64_t{from} << 42U | std::uint64_t{to} << 20U | round;
     };
     for (const BlockPlan& plan : plans)
         for (const std::uint32_t from : plan.receive_from) {
             const std::uint32_t fifo = add_fifo(stand_of(from), stand_of(plan.rank), first++);
-            index.emplace(key(from, plan.rank), fifo);
+            index.emplace(key(from, plan.rank, plan.round), fifo);
             // A block loads from a single peer; if it combines several, their data are pushed to
             // it.
             fifos_[fifo]->read = protocol_ == Protocol::kSimple && params_.read_over_link &&
@@ -251,12 +250,12 @@ void BlockNetwork::add_channel(std::vector<BlockPlan> plans, std::uint32_t first
             context_, *ports_[ranks_[stand_of(plan.rank)]], *rounds_[plan.round], sm_of(plan),
             plan);
         for (const std::uint32_t from : plan.receive_from) {
-            const std::uint32_t fifo = index.at(key(from, plan.rank));
+            const std::uint32_t fifo = index.at(key(from, plan.rank, plan.round));
             receivers_[fifo] = fifos_[fifo]->receiver = block.get();
             block->add_receive(*fifos_[fifo]);
         }
         for (const std::uint32_t to : plan.send_to) {
-            const std::uint32_t fifo = index.at(key(plan.rank, to));
+            const std::uint32_t fifo = index.at(key(plan.rank, to, plan.round));
             fifos_[fifo]->sender = block.get();
             block->add_send(*fifos_[fifo]);
         }

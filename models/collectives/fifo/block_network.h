@@ -24,6 +24,7 @@ struct ChunkShape {
     std::uint32_t steps_per_chunk = 1;
     std::uint32_t steps_per_slice = 1;
     std::uint32_t largest_unit = UINT32_MAX;  ///< limit on bytes that travel together
+    std::uint32_t units_in_chunk = 32;        ///< that deep a long chunk's pipeline still is
 
     /// The shape for a FIFO of `steps` (>= 3) steps, which must hold two chunks and more than two
     /// slices: with less room, all blocks of a ring would wait for a free slot at the same time.
@@ -132,7 +133,7 @@ private:
     [[nodiscard]] static std::uint64_t slice_bytes(const CollectiveParams& params, ChunkShape cut);
     /// The SM on which a plan's block runs.
     BlockSm& sm_of(const BlockPlan& plan);
-    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, std::uint32_t most) const;
+    [[nodiscard]] std::uint32_t unit_for(std::uint64_t chunk, ChunkShape shape) const;
 
     const CollectiveParams& params_;
     const std::vector<RankPort*>& ports_;

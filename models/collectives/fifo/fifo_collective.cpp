@@ -64,6 +64,10 @@ WarpSplit split_of(Protocol protocol) {
                                          : WarpSplit{kAllWarps * 7 / 10, kAllWarps * 3 / 10};
 }
 
+/// Steps of each pair from which on a folded exchange leaves some out and travels in larger
+/// packets.
+constexpr std::uint64_t kManyOfFold = 32;
+
 /// Ring, tree and direct exchange for a group on any machines.
 class FifoCollective final : public RunningCollective, public Repeating, public Functional {
 public:
@@ -101,6 +105,8 @@ private:
         const std::uint32_t for_a_peer = channels_for_a_peer(spec.choice);
         return for_a_peer != 0 ? for_a_peer : spec.choice.channels;
     }
+    /// Of the blocks' data; packets of a long folded exchange may be large.
+    [[nodiscard]] static ChunkShape shape_in(const CollectiveSpec& spec, std::uint64_t chunk);
     [[nodiscard]] bool out_of_place() const { return channels_for_a_peer(spec_.choice) != 0; }
     /// Adds all channels; of a folded collective those that are simulated.
     void add_channels(bool may_jump);
@@ -111,6 +117,11 @@ private:
     /// Bytes that one channel processes at a time.
     [[nodiscard]] std::uint64_t usual_chunk() const;
     [[nodiscard]] std::vector<BlockPlan> plan(std::uint32_t channel, std::uint32_t channels) const;
+    /// Those of a folded exchange.
+    [[nodiscard]] KeptMachines kept_machines() const {
+        const auto members = static_cast<std::uint32_t>(spec_.layout.machines.front().size());
+        return {spec_.ranks, spec_.size(), members};
+    }
     /// Makes a shorter ring of the simulated ranks.
     void shorten(std::vector<BlockPlan>& plans) const;
 
@@ -136,6 +147,16 @@ std::uint64_t FifoCollective::usual_chunk() const {
     return std::min<std::uint64_t>(max_chunk_, whole ? per_channel : per_channel / spec_.size());
 }
 
+ChunkShape FifoCollective::shape_in(const CollectiveSpec& spec, std::uint64_t chunk) {
+    ChunkShape shape = shape_of(spec);
+    const std::uint64_t part =
+        spec.kind == CollectiveKind::kSendReceive ? spec.bytes.count() : spec.share();
+    if (spec.stands_for != 0 && is_exchange(spec.kind) &&
+        part / channels_of(spec) >= kManyOfFold * chunk)
+        shape.units_in_chunk = 8;
+    return shape;
+}
+
 FifoCollective::FifoCollective(
     const CollectiveEnvironment& environment, const CollectiveSpec& spec,
     MemberListener& listener) :
@@ -147,8 +168,8 @@ FifoCollective::FifoCollective(
         orders_of(spec), channels_of(spec), usual_chunk(),
         environment.params.transfer_unit.count())),
     network_(
-        environment, spec, spec.choice.protocol, shape_of(spec), std::max(usual_chunk(), kGrain),
-        bundle_, listener) {
+        environment, spec, spec.choice.protocol, shape_in(spec, max_chunk_),
+        std::max(usual_chunk(), kGrain), bundle_, listener) {
     if (environment.functional) {
         buffers_.resize(spec.ranks.size());
         results_.resize(spec.ranks.size());
@@ -162,13 +183,15 @@ FifoCollective::FifoCollective(
 }
 
 std::uint32_t FifoCollective::lane_of_exchange(const BlockPlan& plan) const {
-    const std::vector<std::uint32_t>& machine = spec_.layout.machine_of;
+    const auto machine_of = [&](std::uint32_t member) {
+        return spec_.layout.machine_of[spec_.stands_for != 0 ? spec_.ranks[member] : member];
+    };
     const std::vector<std::uint32_t>& peers =
         plan.send_to.empty() ? plan.receive_from : plan.send_to;
     const std::uint32_t several = spec_.layout.machines.size() > 1 ? 1 : 0;
     if (peers.empty())
         return several + 1;
-    return machine[peers.front()] == machine[plan.rank] ? several : 0;
+    return machine_of(peers.front()) == machine_of(plan.rank) ? several : 0;
 }
 
 void FifoCollective::add_channels(bool may_jump) {
@@ -190,7 +213,7 @@ void FifoCollective::add_channels(bool may_jump) {
             const std::size_t tree = channel % trees.image.size();
             if (trees.image[tree] != tree)
                 continue;
-        } else if (spec_.stands_for != 0) {
+        } else if (spec_.stands_for != 0 && !is_exchange(spec_.kind)) {
             shorten(plans);
         }
         for (BlockPlan& plan : plans) {
@@ -215,8 +238,12 @@ void FifoCollective::count_turns(const Program& first, std::size_t blocks) {
     constexpr std::uint64_t kManySteps = 96;
     constexpr std::uint32_t kManyChannels = 8;
     constexpr std::size_t kMostOfExchange = 1 << 15;  // blocks, each a part of the log
-    constexpr std::uint64_t kLongLoop = 32;           // steps
-    constexpr std::uint64_t kMostOfSection = 8;       // steps per window
+    // Kept ranks of an exchange do the same at the same time, and are few.
+    constexpr std::uint64_t kWindowOfFold = 4;  // steps
+    constexpr double kSettled = 0.1;
+    constexpr double kDriftOfFold = 0.0025;
+    constexpr std::uint64_t kLongLoop = 32;      // steps
+    constexpr std::uint64_t kMostOfSection = 8;  // steps per window
     const std::uint64_t cycle = first.cycle();
     const std::uint64_t loops = first.skippable(cycle, {}) / cycle;
     if (cycle >= kLongLoop && loops < 2 * kManyLoops) {
@@ -227,14 +254,17 @@ void FifoCollective::count_turns(const Program& first, std::size_t blocks) {
     } else if (loops < kManyLoops) {
         return;
     } else if (cycle == 1) {
+        const bool exchange = is_exchange(spec_.kind);
+        const bool folded = exchange && spec_.stands_for != 0;
         // Where few pairs or steps are, the end of each weighs.
-        if (is_exchange(spec_.kind) &&
-            (loops < kManySteps || spec_.choice.channels < kManyChannels ||
-             blocks > kMostOfExchange))
+        if (exchange && (loops < (folded ? kManyOfFold : kManySteps) ||
+                         spec_.choice.channels < kManyChannels || blocks > kMostOfExchange))
             return;
-        turns_.emplace(1, 1, kMostSteps);
-        if (is_exchange(spec_.kind))
+        turns_.emplace(1, folded ? kWindowOfFold : 1, kMostSteps);
+        if (exchange)
             turns_->set_fewest(kFewestOfExchange);
+        if (folded)
+            turns_->set_settled(kSettled, kDriftOfFold);
     } else {
         turns_.emplace(cycle, cycle, cycle * kMostLoops);
     }
@@ -259,6 +289,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kReduce:
         return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
     case CollectiveKind::kSendReceive:
+        if (spec_.stands_for != 0)
+            return plan_kept_shift(kept_machines(), n, channel, whole, chunk);
         if (spec_.root == CollectiveSpec::kEveryRank)
             return plan_shift(n, channel, whole, chunk);
         return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);
@@ -267,6 +299,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
         return plan_gather(
             n, spec_.root, spec_.kind == CollectiveKind::kScatter, channel, share, stride, chunk);
     case CollectiveKind::kAllToAll:
+        if (spec_.stands_for != 0)
+            return plan_kept_all_to_all(kept_machines(), n, channel, share, stride, chunk);
         return plan_all_to_all(
             n, channel, [&](std::uint32_t, std::uint32_t) { return std::optional(share); }, stride,
             chunk);

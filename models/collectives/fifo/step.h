@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/units.h"
+#include "models/collectives/shortcuts/kept_machines.h"
 
 #include <algorithm>
 #include <array>
@@ -183,6 +184,12 @@ using PartOfPair = std::function<std::optional<Part>(std::uint32_t from, std::ui
     std::uint32_t ranks, std::uint32_t channel, const PartOfPair& part_of, std::uint64_t stride,
     std::uint64_t max_chunk);
 
+/// The same of equal parts, on the kept ranks of a folded exchange: each serves all `ranks`, in as
+/// many rounds, by means of those that stand for them.
+[[nodiscard]] std::vector<BlockPlan> plan_kept_all_to_all(
+    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
+    std::uint64_t stride, std::uint64_t max_chunk);
+
 /// One rank sends, another receives (positions).
 [[nodiscard]] std::vector<BlockPlan> plan_send_receive(
     std::uint32_t sender, std::uint32_t receiver, std::uint32_t channel, Part part,
@@ -191,6 +198,10 @@ using PartOfPair = std::function<std::optional<Part>(std::uint32_t from, std::ui
 /// Every rank sends the part to the next rank.
 [[nodiscard]] std::vector<BlockPlan>
 plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk);
+/// The same on the kept ranks of a folded exchange.
+[[nodiscard]] std::vector<BlockPlan> plan_kept_shift(
+    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk);
 
 /// Block r of `stride` bytes goes from rank r to the root, or with `scatter` from the root to rank
 /// r.

@@ -144,6 +144,24 @@ std::vector<BlockPlan> plan_all_to_all(
     return plans;
 }
 
+std::vector<BlockPlan> plan_kept_all_to_all(
+    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
+    std::uint64_t stride, std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t kept = 0; kept < machines.kept(); ++kept) {
+        const std::uint32_t rank = machines.rank_of(kept);
+        const Part own{rank * stride + part.begin, part.bytes};
+        plans.push_back(copy_plan(kept, channel, own, max_chunk));
+        for (std::uint32_t shift = 1; shift < ranks; ++shift) {
+            const std::uint32_t to = (rank + shift) % ranks;
+            add_pair(
+                plans, kept, machines.image(kept, to), channel, shift,
+                {to * stride + part.begin, part.bytes}, own, max_chunk);
+        }
+    }
+    return plans;
+}
+
 std::vector<BlockPlan> plan_send_receive(
     std::uint32_t sender, std::uint32_t receiver, std::uint32_t channel, Part part,
     std::uint64_t max_chunk) {
@@ -159,6 +177,17 @@ plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t 
         plans.push_back(copy_plan(0, channel, part, max_chunk));
     for (std::uint32_t rank = 0; rank < ranks && ranks > 1; ++rank)
         add_pair(plans, rank, (rank + 1) % ranks, channel, 0, part, part, max_chunk);
+    return plans;
+}
+
+std::vector<BlockPlan> plan_kept_shift(
+    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
+    std::uint64_t max_chunk) {
+    std::vector<BlockPlan> plans;
+    for (std::uint32_t kept = 0; kept < machines.kept(); ++kept) {
+        const std::uint32_t to = (machines.rank_of(kept) + 1) % ranks;
+        add_pair(plans, kept, machines.image(kept, to), channel, 0, part, part, max_chunk);
+    }
     return plans;
 }
 

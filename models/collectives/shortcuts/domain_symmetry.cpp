@@ -45,7 +45,7 @@ bool fold_into_first(
     }
     for (const ReductionTree& tree : trees) {
         const ReductionTreeNode& root = tree.nodes.front();
-        fold.image_of_node[root.node] = {root.node, static_cast<std::uint32_t>(root.down.size())};
+        fold.image_of_node[root.node] = {root.node, static_cast<double>(root.down.size())};
         for (const std::uint32_t hop : root.down)
             if (!fold.set_hop(hop, root.down.front()))
                 return false;

@@ -158,7 +158,9 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     };
     const double fewest =
         rests_early_ && known_to(like.known / 3) ? kFewestTurns / 3 : kFewestTurns;
-    if (all.mean < fewest_ || (all.spread > kAtRest && all.mean < fewest) ||
+    const bool settled = all.spread < settled_;
+    if (all.mean < (settled ? fewest_ / 3 : fewest_) ||
+        (!settled && all.spread > kAtRest && all.mean < fewest) ||
         (beside_ && all.mean < kFewestBeside) || (section_ != 0 && all.mean < kFewestInSection))
         return std::nullopt;
     const double early = pace(moved(first, middle), first, middle);
@@ -182,8 +184,9 @@ std::optional<Repetition> PeriodDetector::repetition() const {
     for (const double turns : all.lane)
         found.turns.push_back(
             section_ != 0 ? window : (same(turns) ? all.mean : turns) / found.seen);
-    const double drift = section_ == 0 ? std::max(like.drift, like.drift_of_all * all_)
-                                       : kSectionDrift * static_cast<double>(section_);
+    const double drift = section_ == 0
+                             ? std::max(like.drift, std::max(like.drift_of_all, drift_) * all_)
+                             : kSectionDrift * static_cast<double>(section_);
     double periods = kTrust * (found.seen + skipped_);
     const double grown = (all.spread - kJitterGrows * half.spread) / (all.mean - half.mean);
     if (grown > 0)

@@ -84,6 +84,13 @@ public:
     [[nodiscard]] Motion motion() const { return motion_; }
     /// For parts that start unevenly and hand each other nothing: no stretch is shorter.
     void set_fewest(double turns) { fewest_ = turns; }
+    /// For the same parts where ranks stand for others: those that move against each other by fewer
+    /// turns than `settled` have started, so a third of the fewest will do. Over everything skipped
+    /// they may move apart by `drift`, a share of all turns, by which some then end too early.
+    void set_settled(double settled, double drift) {
+        settled_ = settled;
+        drift_ = drift;
+    }
     /// Every `length` turns another motion begins, so no stretch crosses such a boundary. Turns
     /// count from 1.
     void set_section(std::uint64_t length) { section_ = length; }
@@ -154,6 +161,8 @@ private:
     double all_ = 0;  ///< turns of a part; 0: unknown
     bool beside_ = false;
     double fewest_ = 0;  ///< turns of a stretch
+    double settled_ = 0;
+    double drift_ = 0;
     std::uint32_t lanes_ = 0;
     std::vector<Counter> counters_;
     std::uint32_t first_ = UINT32_MAX;  ///< counter of the first lane's first part

@@ -16,19 +16,21 @@ inline constexpr double kSmallFoldError = 0.005;
 
 /// A collective simulated on a few of its ranks: if ranks do the same at the same time, one stands
 /// for them. That is exact in so far as every link carries what one of the kept ranks' links
-/// carries.
+/// carries, or is far from its limit.
 struct RankSymmetry {
     static constexpr std::uint32_t kIdle = UINT32_MAX;
     /// The simulated node that a node resembles, and how many times its traffic passes through it.
     struct NodeImage {
         std::uint32_t node = kIdle;
-        std::uint32_t times = 0;
+        double times = 0;
     };
     std::vector<std::uint32_t> image_of_rank;  ///< the kept rank that does the same
     std::vector<std::uint32_t> image_of_hop;   ///< by hop (hop.h): that with its traffic, or kIdle
-    std::vector<NodeImage> image_of_node;      ///< by node; GPUs stand at their rank
-    double error = kSmallFoldError;            ///< share by which times may differ, as measured
-    double typical = kSmallFoldError;          ///< mean of that share over sizes and machines
+    /// By hop: how many times that traffic passes over it; empty: once over each.
+    std::vector<double> times_of_hop;
+    std::vector<NodeImage> image_of_node;  ///< by node; GPUs stand at their rank
+    double error = kSmallFoldError;        ///< share by which times may differ, as measured
+    double typical = kSmallFoldError;      ///< mean of that share over sizes and machines
 
     /// Every rank stands for itself, and all links and nodes are idle.
     RankSymmetry(const Topology& topology, std::uint32_t ranks);
@@ -74,6 +76,18 @@ fold_domain(const Topology& topology, std::uint32_t ranks);
 [[nodiscard]] std::optional<RankSymmetry> fold_heads(
     const Topology& topology, const GroupLayout& layout,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between, Bytes bytes);
+
+/// To whom each rank sends.
+enum class Reach : std::uint8_t {
+    kAll,   ///< all-to-all
+    kNext,  ///< the next rank, the last one to the first
+};
+/// Exchanges of equal parts among all GPUs of machines of one kind: a few machines are kept
+/// (kept_machines.h), as few as the ways between machines allow. Links that fewer of them share
+/// than share it in the whole, as those to the spines, have room to spare. Nothing if machines, or
+/// ways between them, are not alike.
+[[nodiscard]] std::optional<RankSymmetry>
+fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach);
 
 /// Whether one NIC is nearest to each GPU.
 [[nodiscard]] bool one_nic_each(const Topology& topology);

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "interconnect/hop.h"
+#include "interconnect/node_kinds.h"
+#include "interconnect/path_finder.h"
+#include "models/collectives/shortcuts/kept_machines.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+constexpr double kSameLoad = 0.01;
+constexpr std::uint32_t kFewestMachines = 4;
+
+/// The ways between ranks in terms of kinds of hops.
+class Ways {
+public:
+    explicit Ways(const Topology& topology) :
+        topology_(topology), finder_(topology), kinds_(kinds_of_nodes(topology)) {
+        std::map<std::vector<std::uint32_t>, std::uint32_t> known;
+        for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
+            const TopologyEdge& edge = topology.edges[edge_of(hop)];
+            const std::vector<std::uint32_t> key{
+                kinds_[topology.end_of(reversed(hop))], kinds_[topology.end_of(hop)],
+                edge.link_class, edge.lanes};
+            const auto number = static_cast<std::uint32_t>(known.size());
+            kind_of_hop_.push_back(known.emplace(key, number).first->second);
+        }
+        hops_.resize(known.size());
+        for (const std::uint32_t kind : kind_of_hop_)
+            ++hops_[kind];
+        nodes_.resize(kinds_.size());
+        for (const std::uint32_t kind : kinds_)
+            ++nodes_[kind];
+    }
+    [[nodiscard]] std::uint32_t kind_of_node(std::uint32_t node) const { return kinds_[node]; }
+    [[nodiscard]] std::uint32_t kind_of_hop(std::uint32_t hop) const { return kind_of_hop_[hop]; }
+    /// How many there are of each kind.
+    [[nodiscard]] const std::vector<std::uint32_t>& hops() const { return hops_; }
+    [[nodiscard]] const std::vector<std::uint32_t>& nodes() const { return nodes_; }
+    [[nodiscard]] std::vector<Path> between(std::uint32_t from, std::uint32_t to) {
+        return finder_.shortest(from, to);
+    }
+    /// A number, equal for ways that go over the same kinds of hops.
+    [[nodiscard]] std::uint32_t kind_of(const std::vector<Path>& ways) {
+        std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>> profile;
+        for (const Path& way : ways) {
+            std::vector<std::uint32_t> kinds;
+            for (const std::uint32_t hop : way.hops)
+                kinds.push_back(kind_of_hop_[hop]);
+            profile.emplace_back(std::move(kinds), way.weight);
+        }
+        std::ranges::sort(profile);
+        const auto next = static_cast<std::uint32_t>(known_.size() + 1);
+        return known_.emplace(std::move(profile), next).first->second;
+    }
+
+private:
+    const Topology& topology_;
+    PathFinder finder_;
+    std::vector<std::uint32_t> kinds_;
+    std::vector<std::uint32_t> kind_of_hop_;
+    std::vector<std::uint32_t> hops_;
+    std::vector<std::uint32_t> nodes_;
+    /// By way, sorted: its hops' kinds, and its weight.
+    std::map<std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>>, std::uint32_t>
+        known_;
+};
+
+/// Adds, for each hop of the ways, the share of a pair's bytes that goes over it, `times` times.
+template <class Add>
+void for_each_share(const std::vector<Path>& ways, double times, const Add& add) {
+    double all = 0;
+    for (const Path& way : ways)
+        all += way.weight;
+    for (const Path& way : ways)
+        for (const std::uint32_t hop : way.hops)
+            add(hop, times * way.weight / all);
+}
+
+/// Units of ranks whose numbers are digits of a machine's: machines alone, in groups of equally
+/// many, and these in larger ones; the fewest digits first.
+std::vector<std::vector<std::uint32_t>>
+units_to_try(std::uint32_t members, std::uint32_t machines) {
+    std::vector<std::vector<std::uint32_t>> all{{members}};
+    const auto divides = [&](std::uint32_t group) { return machines % group == 0; };
+    for (std::uint32_t group = 2; group <= machines / 2; ++group)
+        if (divides(group))
+            all.push_back({members, members * group});
+    for (std::uint32_t group = 2; group <= machines / 4; ++group)
+        for (std::uint32_t pod = 2 * group; pod <= machines / 2; pod += group)
+            if (divides(group) && divides(pod))
+                all.push_back({members, members * group, members * pod});
+    return all;
+}
+
+/// The kept ranks of such units, ascending.
+std::vector<std::uint32_t> kept_of(const std::vector<std::uint32_t>& units) {
+    std::vector<std::uint32_t> kept(units.front());
+    std::iota(kept.begin(), kept.end(), 0U);
+    for (const std::uint32_t unit : units) {
+        const std::size_t below = kept.size();
+        for (std::size_t i = 0; i < below; ++i)
+            kept.push_back(kept[i] + unit);
+    }
+    return kept;
+}
+
+/// The kinds of ways from ranks of the first machine to all ranks.
+class WaysOut {
+public:
+    /// Nothing to fold if not `alike()`: a rank of another machine differs from its like in the
+    /// first.
+    WaysOut(Ways& ways, std::uint32_t ranks, std::uint32_t members) : members_(members) {
+        for (std::uint32_t rank = members; rank < ranks; ++rank)
+            alike_ = alike_ && ways.kind_of_node(rank) == ways.kind_of_node(rank % members);
+        const std::uint32_t step = std::max(1U, members * ranks / kMostSearches);
+        for (std::uint32_t from = 0; from < members && alike_; from += step) {
+            std::vector<std::uint32_t>& kinds = kinds_[from];
+            for (std::uint32_t to = 0; to < ranks; ++to)
+                kinds.push_back(to == from ? 0 : ways.kind_of(ways.between(from, to)));
+        }
+    }
+    [[nodiscard]] bool alike() const { return alike_; }
+    /// Whether they depend on nothing but the two places in machines and which digits differ.
+    [[nodiscard]] bool fit(const KeptMachines& machines) const {
+        return std::ranges::all_of(kinds_, [&](const auto& out) {
+            for (std::uint32_t to = 0; to < out.second.size(); ++to)
+                if (out.second[to] != out.second[machines.rank_of(machines.image(out.first, to))])
+                    return false;
+            return true;
+        });
+    }
+    /// Whether the ways between two kept ranks are like those of the first machine that stand for
+    /// the same.
+    [[nodiscard]] bool like(
+        const KeptMachines& machines, std::uint32_t from, std::uint32_t to,
+        std::uint32_t kind) const {
+        const auto out = kinds_.find(from % members_);
+        const std::uint32_t differ = machines.differing(from, machines.rank_of(to));
+        return out == kinds_.end() ||
+               out->second[machines.rank_of(differ * members_ + to % members_)] == kind;
+    }
+
+private:
+    static constexpr std::uint32_t kMostSearches = 2048;
+    std::uint32_t members_;
+    bool alike_ = true;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> kinds_;  ///< by rank of the first machine
+};
+
+/// One way to fold the exchange.
+class ExchangeFold {
+public:
+    ExchangeFold(const Topology& topology, Ways& ways, const KeptMachines& machines, Reach reach) :
+        topology_(topology),
+        ways_(ways),
+        machines_(machines),
+        reach_(reach),
+        of_all_(ways.hops().size()),
+        of_kept_(2 * topology.edges.size()),
+        visits_(topology.nodes.size()) {}
+
+    /// Whether kept machines are as far from each other as those that they stand for, and links
+    /// that they use less than all would are not the limit.
+    [[nodiscard]] bool works(const WaysOut& out) {
+        return out.fit(machines_) && count(out) && loads_alike();
+    }
+    /// Nothing if machines have their parts in different orders.
+    [[nodiscard]] std::optional<RankSymmetry> fold() const;
+
+private:
+    /// How many of the kept ranks a rank stands for.
+    [[nodiscard]] double times() const {
+        return static_cast<double>(topology_.gpus()) / machines_.kept();
+    }
+    /// What of a kept rank's parts goes to another one, which stands for many.
+    [[nodiscard]] double parts_between(std::uint32_t from, std::uint32_t to) const {
+        if (from == to)
+            return 0;
+        if (reach_ == Reach::kAll)
+            return machines_.count(machines_.differing(from, machines_.rank_of(to)));
+        return machines_.image(from, (machines_.rank_of(from) + 1) % topology_.gpus()) == to ? 1
+                                                                                             : 0;
+    }
+    /// Counts bytes over links, in parts that one rank has for another.
+    [[nodiscard]] bool count(const WaysOut& out) {
+        for (std::uint32_t from = 0; from < machines_.kept(); ++from)
+            for (std::uint32_t to = 0; to < machines_.kept(); ++to) {
+                const double parts = parts_between(from, to);
+                if (parts == 0)
+                    continue;
+                const std::uint32_t rank = machines_.rank_of(to);
+                const std::vector<Path> ways = ways_.between(machines_.rank_of(from), rank);
+                if (!out.like(machines_, from, to, ways_.kind_of(ways)))
+                    return false;
+                for_each_share(ways, parts, [&](std::uint32_t hop, double share) {
+                    of_kept_[hop] += share;
+                    visits_[topology_.end_of(hop)] += share;
+                    of_all_[ways_.kind_of_hop(hop)] += share * times();
+                });
+            }
+        for (std::size_t kind = 0; kind < of_all_.size(); ++kind)
+            of_all_[kind] /= ways_.hops()[kind];
+        return true;
+    }
+    [[nodiscard]] double bandwidth(std::uint32_t hop) const {
+        const TopologyEdge& edge = topology_.edges[edge_of(hop)];
+        const LinkParams& link = topology_.links[edge.link_class];
+        return static_cast<double>(link.lane_bandwidth.count()) * edge.lanes;
+    }
+    [[nodiscard]] std::uint32_t machine_at(std::uint32_t hop) const {
+        return topology_.nodes[topology_.end_of(hop)].machine;
+    }
+    /// Whether the hop is of one machine, or leads to or from it, and so has its like at each.
+    [[nodiscard]] bool at_machine(std::uint32_t hop) const {
+        return machine_at(hop) != kNoMachine || machine_at(reversed(hop)) != kNoMachine;
+    }
+    /// Whether the hop carries nothing but one machine's parts, all of which are simulated.
+    [[nodiscard]] bool inside(std::uint32_t hop) const {
+        return machine_at(hop) != kNoMachine && machine_at(hop) == machine_at(reversed(hop));
+    }
+    /// What a hop of the network may carry of all ranks' parts. To the next ranks few of a kind
+    /// carry anything, at worst those alone that do for the kept ranks.
+    [[nodiscard]] std::vector<double> most_of_all() const {
+        if (reach_ == Reach::kAll)
+            return of_all_;
+        std::vector<double> used(of_all_.size(), 0);
+        for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
+            if (of_kept_[hop] > 0)
+                used[ways_.kind_of_hop(hop)] += at_machine(hop) ? times() : 1;
+        std::vector<double> most = of_all_;
+        for (std::size_t kind = 0; kind < most.size(); ++kind)
+            if (used[kind] > 0)
+                most[kind] *= ways_.hops()[kind] / used[kind];
+        return most;
+    }
+    [[nodiscard]] bool loads_alike() const {
+        const std::vector<double> of_all = most_of_all();
+        // Few flows meet on links of the network by chance, many evenly.
+        const double far = reach_ == Reach::kAll ? 0.95 : 0.25;
+        double most = 0;
+        for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
+            most = std::max(most, of_kept_[hop] / bandwidth(hop));
+        for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
+            const double all = of_all[ways_.kind_of_hop(hop)];
+            const bool same = std::abs(all - of_kept_[hop]) < kSameLoad * of_kept_[hop];
+            if (of_kept_[hop] > 0 && !inside(hop) && !same &&
+                std::max(of_kept_[hop], all) / bandwidth(hop) > far * most)
+                return false;
+        }
+        return true;
+    }
+    /// By machine: its links, and those that lead to and from it.
+    [[nodiscard]] std::vector<std::vector<std::uint32_t>> hops_of_machines() const;
+    [[nodiscard]] bool fold_links(RankSymmetry& fold) const;
+    [[nodiscard]] bool fold_nodes(RankSymmetry& fold) const;
+
+    const Topology& topology_;
+    Ways& ways_;
+    const KeptMachines& machines_;
+    Reach reach_;
+    std::vector<double> of_all_;   ///< by kind of hop: what one carries of all ranks' parts
+    std::vector<double> of_kept_;  ///< by hop: what it carries of the kept ranks' parts
+    std::vector<double> visits_;   ///< by node, of the kept ranks' parts
+};
+
+/// Members of each kind in turn.
+class InTurn {
+public:
+    void add(std::uint32_t kind, std::uint32_t member) { members_[kind].push_back(member); }
+    /// Nothing if there is none of the kind.
+    [[nodiscard]] std::optional<std::uint32_t> next(std::uint32_t kind) {
+        const auto found = members_.find(kind);
+        if (found == members_.end())
+            return std::nullopt;
+        return found->second[next_[kind]++ % found->second.size()];
+    }
+
+private:
+    std::map<std::uint32_t, std::vector<std::uint32_t>> members_;
+    std::map<std::uint32_t, std::size_t> next_;
+};
+
+std::vector<std::vector<std::uint32_t>> ExchangeFold::hops_of_machines() const {
+    std::vector<std::vector<std::uint32_t>> hops(topology_.machines());
+    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
+        if (const std::uint32_t machine = std::min(machine_at(hop), machine_at(reversed(hop)));
+            machine != kNoMachine)
+            hops[machine].push_back(hop);
+    return hops;
+}
+
+bool ExchangeFold::fold_links(RankSymmetry& fold) const {
+    // Machines of one kind have their links in one order.
+    const std::vector<std::vector<std::uint32_t>> hops = hops_of_machines();
+    for (std::uint32_t machine = 0; machine < hops.size(); ++machine) {
+        const std::uint32_t like =
+            fold.image_of_rank[machine * machines_.members()] / machines_.members();
+        if (hops[machine].size() != hops[like].size())
+            return false;
+        for (std::size_t i = 0; i < hops[machine].size(); ++i) {
+            const std::uint32_t hop = hops[machine][i];
+            const std::uint32_t image = hops[like][i];
+            if (ways_.kind_of_hop(hop) != ways_.kind_of_hop(image))
+                return false;
+            if (of_kept_[image] > 0)
+                fold.image_of_hop[hop] = image;
+        }
+    }
+    // Of the network, those of a kind share what they carry together.
+    InTurn kept;
+    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
+        if (of_kept_[hop] > 0)
+            kept.add(ways_.kind_of_hop(hop), hop);
+    fold.times_of_hop.assign(of_kept_.size(), 1);
+    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
+        if (at_machine(hop))
+            continue;
+        const std::optional<std::uint32_t> image =
+            of_kept_[hop] > 0 ? hop : kept.next(ways_.kind_of_hop(hop));
+        if (!image)
+            continue;
+        fold.image_of_hop[hop] = *image;
+        fold.times_of_hop[hop] = of_all_[ways_.kind_of_hop(hop)] / of_kept_[*image];
+    }
+    return true;
+}
+
+bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
+    std::vector<std::vector<std::uint32_t>> nodes(topology_.machines());
+    InTurn kept;
+    std::map<std::uint32_t, double> visits;  // by kind: mean over all nodes of it
+    for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node)
+        if (const std::uint32_t machine = topology_.nodes[node].machine; machine != kNoMachine) {
+            nodes[machine].push_back(node);
+        } else if (const std::uint32_t kind = ways_.kind_of_node(node); visits_[node] > 0) {
+            kept.add(kind, node);
+            visits[kind] += visits_[node] * times() / ways_.nodes()[kind];
+        }
+    for (std::uint32_t machine = 0; machine < nodes.size(); ++machine) {
+        const std::uint32_t like =
+            fold.image_of_rank[machine * machines_.members()] / machines_.members();
+        if (nodes[machine].size() != nodes[like].size())
+            return false;
+        for (std::size_t i = 0; i < nodes[machine].size(); ++i)
+            if (visits_[nodes[like][i]] > 0)
+                fold.image_of_node[nodes[machine][i]] = {nodes[like][i], 1};
+    }
+    for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node) {
+        if (topology_.nodes[node].machine != kNoMachine)
+            continue;
+        const std::uint32_t kind = ways_.kind_of_node(node);
+        const std::optional<std::uint32_t> image = visits_[node] > 0 ? node : kept.next(kind);
+        if (image)
+            fold.image_of_node[node] = {*image, visits[kind] / visits_[*image]};
+    }
+    return true;
+}
+
+std::optional<RankSymmetry> ExchangeFold::fold() const {
+    RankSymmetry fold(topology_, topology_.gpus());
+    // docs/notebook/performance.md
+    fold.error = 0.015;
+    fold.typical = 0.003;
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank) {
+        fold.image_of_rank[rank] = machines_.rank_of(machines_.like(rank));
+        fold.image_of_node[rank] = {fold.image_of_rank[rank], 1};
+    }
+    if (!fold_links(fold) || !fold_nodes(fold))
+        return std::nullopt;
+    return fold;
+}
+
+}  // namespace
+
+std::optional<RankSymmetry>
+fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach) {
+    const auto ranks = static_cast<std::uint32_t>(layout.machine_of.size());
+    const auto machines = static_cast<std::uint32_t>(layout.machines.size());
+    if (!layout.even() || ranks != topology.gpus() || machines < kFewestMachines)
+        return std::nullopt;
+    Ways ways(topology);
+    const std::uint32_t members = ranks / machines;
+    const WaysOut out(ways, ranks, members);
+    if (!out.alike())
+        return std::nullopt;
+    for (const auto& units : units_to_try(members, machines)) {
+        const KeptMachines kept(kept_of(units), ranks, members);
+        ExchangeFold fold(topology, ways, kept, reach);
+        if (kept.kept() <= ranks / 2 && fold.works(out))
+            return fold.fold();
+    }
+    return std::nullopt;
+}
+
+}  // namespace switchfold
