@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/hop.h"
-#include "interconnect/node_kinds.h"
 #include "interconnect/path_finder.h"
 #include "models/collectives/shortcuts/kept_machines.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
+#include "models/collectives/shortcuts/way_kinds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,61 +19,6 @@ namespace {
 
 constexpr double kSameLoad = 0.01;
 constexpr std::uint32_t kFewestMachines = 4;
-
-/// The ways between ranks in terms of kinds of hops.
-class Ways {
-public:
-    explicit Ways(const Topology& topology) :
-        topology_(topology), finder_(topology), kinds_(kinds_of_nodes(topology)) {
-        std::map<std::vector<std::uint32_t>, std::uint32_t> known;
-        for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
-            const TopologyEdge& edge = topology.edges[edge_of(hop)];
-            const std::vector<std::uint32_t> key{
-                kinds_[topology.end_of(reversed(hop))], kinds_[topology.end_of(hop)],
-                edge.link_class, edge.lanes};
-            const auto number = static_cast<std::uint32_t>(known.size());
-            kind_of_hop_.push_back(known.emplace(key, number).first->second);
-        }
-        hops_.resize(known.size());
-        for (const std::uint32_t kind : kind_of_hop_)
-            ++hops_[kind];
-        nodes_.resize(kinds_.size());
-        for (const std::uint32_t kind : kinds_)
-            ++nodes_[kind];
-    }
-    [[nodiscard]] std::uint32_t kind_of_node(std::uint32_t node) const { return kinds_[node]; }
-    [[nodiscard]] std::uint32_t kind_of_hop(std::uint32_t hop) const { return kind_of_hop_[hop]; }
-    /// How many there are of each kind.
-    [[nodiscard]] const std::vector<std::uint32_t>& hops() const { return hops_; }
-    [[nodiscard]] const std::vector<std::uint32_t>& nodes() const { return nodes_; }
-    [[nodiscard]] std::vector<Path> between(std::uint32_t from, std::uint32_t to) {
-        return finder_.shortest(from, to);
-    }
-    /// A number, equal for ways that go over the same kinds of hops.
-    [[nodiscard]] std::uint32_t kind_of(const std::vector<Path>& ways) {
-        std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>> profile;
-        for (const Path& way : ways) {
-            std::vector<std::uint32_t> kinds;
-            for (const std::uint32_t hop : way.hops)
-                kinds.push_back(kind_of_hop_[hop]);
-            profile.emplace_back(std::move(kinds), way.weight);
-        }
-        std::ranges::sort(profile);
-        const auto next = static_cast<std::uint32_t>(known_.size() + 1);
-        return known_.emplace(std::move(profile), next).first->second;
-    }
-
-private:
-    const Topology& topology_;
-    PathFinder finder_;
-    std::vector<std::uint32_t> kinds_;
-    std::vector<std::uint32_t> kind_of_hop_;
-    std::vector<std::uint32_t> hops_;
-    std::vector<std::uint32_t> nodes_;
-    /// By way, sorted: its hops' kinds, and its weight.
-    std::map<std::vector<std::pair<std::vector<std::uint32_t>, std::uint32_t>>, std::uint32_t>
-        known_;
-};
 
 /// Adds, for each hop of the ways, the share of a pair's bytes that goes over it, `times` times.
 template <class Add>
@@ -119,14 +64,14 @@ class WaysOut {
 public:
     /// Nothing to fold if not `alike()`: a rank of another machine differs from its like in the
     /// first.
-    WaysOut(Ways& ways, std::uint32_t ranks, std::uint32_t members) : members_(members) {
+    WaysOut(WayKinds& ways, std::uint32_t ranks, std::uint32_t members) : members_(members) {
         for (std::uint32_t rank = members; rank < ranks; ++rank)
-            alike_ = alike_ && ways.kind_of_node(rank) == ways.kind_of_node(rank % members);
+            alike_ = alike_ && ways.of_node(rank) == ways.of_node(rank % members);
         const std::uint32_t step = std::max(1U, members * ranks / kMostSearches);
         for (std::uint32_t from = 0; from < members && alike_; from += step) {
             std::vector<std::uint32_t>& kinds = kinds_[from];
             for (std::uint32_t to = 0; to < ranks; ++to)
-                kinds.push_back(to == from ? 0 : ways.kind_of(ways.between(from, to)));
+                kinds.push_back(to == from ? 0 : ways.of(ways.between(from, to)));
         }
     }
     [[nodiscard]] bool alike() const { return alike_; }
@@ -160,7 +105,8 @@ private:
 /// One way to fold the exchange.
 class ExchangeFold {
 public:
-    ExchangeFold(const Topology& topology, Ways& ways, const KeptMachines& machines, Reach reach) :
+    ExchangeFold(
+        const Topology& topology, WayKinds& ways, const KeptMachines& machines, Reach reach) :
         topology_(topology),
         ways_(ways),
         machines_(machines),
@@ -200,12 +146,12 @@ private:
                     continue;
                 const std::uint32_t rank = machines_.rank_of(to);
                 const std::vector<Path> ways = ways_.between(machines_.rank_of(from), rank);
-                if (!out.like(machines_, from, to, ways_.kind_of(ways)))
+                if (!out.like(machines_, from, to, ways_.of(ways)))
                     return false;
                 for_each_share(ways, parts, [&](std::uint32_t hop, double share) {
                     of_kept_[hop] += share;
                     visits_[topology_.end_of(hop)] += share;
-                    of_all_[ways_.kind_of_hop(hop)] += share * times();
+                    of_all_[ways_.of_hop(hop)] += share * times();
                 });
             }
         for (std::size_t kind = 0; kind < of_all_.size(); ++kind)
@@ -236,7 +182,7 @@ private:
         std::vector<double> used(of_all_.size(), 0);
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
             if (of_kept_[hop] > 0)
-                used[ways_.kind_of_hop(hop)] += at_machine(hop) ? times() : 1;
+                used[ways_.of_hop(hop)] += at_machine(hop) ? times() : 1;
         std::vector<double> most = of_all_;
         for (std::size_t kind = 0; kind < most.size(); ++kind)
             if (used[kind] > 0)
@@ -251,7 +197,7 @@ private:
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
             most = std::max(most, of_kept_[hop] / bandwidth(hop));
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
-            const double all = of_all[ways_.kind_of_hop(hop)];
+            const double all = of_all[ways_.of_hop(hop)];
             const bool same = std::abs(all - of_kept_[hop]) < kSameLoad * of_kept_[hop];
             if (of_kept_[hop] > 0 && !inside(hop) && !same &&
                 std::max(of_kept_[hop], all) / bandwidth(hop) > far * most)
@@ -265,7 +211,7 @@ private:
     [[nodiscard]] bool fold_nodes(RankSymmetry& fold) const;
 
     const Topology& topology_;
-    Ways& ways_;
+    WayKinds& ways_;
     const KeptMachines& machines_;
     Reach reach_;
     std::vector<double> of_all_;   ///< by kind of hop: what one carries of all ranks' parts
@@ -310,7 +256,7 @@ bool ExchangeFold::fold_links(RankSymmetry& fold) const {
         for (std::size_t i = 0; i < hops[machine].size(); ++i) {
             const std::uint32_t hop = hops[machine][i];
             const std::uint32_t image = hops[like][i];
-            if (ways_.kind_of_hop(hop) != ways_.kind_of_hop(image))
+            if (ways_.of_hop(hop) != ways_.of_hop(image))
                 return false;
             if (of_kept_[image] > 0)
                 fold.image_of_hop[hop] = image;
@@ -320,17 +266,17 @@ bool ExchangeFold::fold_links(RankSymmetry& fold) const {
     InTurn kept;
     for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
         if (of_kept_[hop] > 0)
-            kept.add(ways_.kind_of_hop(hop), hop);
+            kept.add(ways_.of_hop(hop), hop);
     fold.times_of_hop.assign(of_kept_.size(), 1);
     for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
         if (at_machine(hop))
             continue;
         const std::optional<std::uint32_t> image =
-            of_kept_[hop] > 0 ? hop : kept.next(ways_.kind_of_hop(hop));
+            of_kept_[hop] > 0 ? hop : kept.next(ways_.of_hop(hop));
         if (!image)
             continue;
         fold.image_of_hop[hop] = *image;
-        fold.times_of_hop[hop] = of_all_[ways_.kind_of_hop(hop)] / of_kept_[*image];
+        fold.times_of_hop[hop] = of_all_[ways_.of_hop(hop)] / of_kept_[*image];
     }
     return true;
 }
@@ -342,7 +288,7 @@ bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
     for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node)
         if (const std::uint32_t machine = topology_.nodes[node].machine; machine != kNoMachine) {
             nodes[machine].push_back(node);
-        } else if (const std::uint32_t kind = ways_.kind_of_node(node); visits_[node] > 0) {
+        } else if (const std::uint32_t kind = ways_.of_node(node); visits_[node] > 0) {
             kept.add(kind, node);
             visits[kind] += visits_[node] * times() / ways_.nodes()[kind];
         }
@@ -358,7 +304,7 @@ bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
     for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node) {
         if (topology_.nodes[node].machine != kNoMachine)
             continue;
-        const std::uint32_t kind = ways_.kind_of_node(node);
+        const std::uint32_t kind = ways_.of_node(node);
         const std::optional<std::uint32_t> image = visits_[node] > 0 ? node : kept.next(kind);
         if (image)
             fold.image_of_node[node] = {*image, visits[kind] / visits_[*image]};
@@ -369,7 +315,7 @@ bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
 std::optional<RankSymmetry> ExchangeFold::fold() const {
     RankSymmetry fold(topology_, topology_.gpus());
     // docs/notebook/performance.md
-    fold.error = 0.015;
+    fold.error = reach_ == Reach::kAll ? 0.015 : 0.025;
     fold.typical = 0.003;
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank) {
         fold.image_of_rank[rank] = machines_.rank_of(machines_.like(rank));
@@ -388,7 +334,7 @@ fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach) 
     const auto machines = static_cast<std::uint32_t>(layout.machines.size());
     if (!layout.even() || ranks != topology.gpus() || machines < kFewestMachines)
         return std::nullopt;
-    Ways ways(topology);
+    WayKinds ways(topology);
     const std::uint32_t members = ranks / machines;
     const WaysOut out(ways, ranks, members);
     if (!out.alike())
