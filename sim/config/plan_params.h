@@ -144,7 +144,7 @@ struct SchemaOf<PartitionParams> {
 /// How a network is trained on the ranks of a workload; docs/plans.md. Excludes settings that the
 /// workload has for all strategies (precision, buckets).
 struct PlanParams : ParallelPlan {
-    bool fold = false;  ///< equal ranks are simulated once
+    std::optional<bool> fold;  ///< equal ranks are simulated once; absent: of many
     PartitionParams partition;
     std::uint32_t global_batch = 0;
     DivisionParams division;
@@ -382,7 +382,8 @@ struct PlanParams : ParallelPlan {
             field(
                 "fold", &PlanParams::fold,
                 "Simulate ranks with identical work once: hundreds of GPUs in seconds; "
-                "docs/plans.md says when that is exact."));
+                "docs/plans.md says when that is exact. Default: true from 33 ranks on, unless "
+                "fidelity is exact."));
     }
 };
 

@@ -239,23 +239,27 @@ TEST(FoldedPlan, TakesWhatRandomPlansTakeOnTwoMachines) {
     }
 }
 
-TEST(FoldedPlan, SuggestsToFoldManyRanks) {
-    const auto suggested = [](std::uint32_t machines) {
+TEST(FoldedPlan, IsTheDefaultFrom33RanksOn) {
+    const auto told = [](std::uint32_t machines, const std::string& keys, const std::string& what) {
         const ExperimentResult result = run(
             fmt::format(
                 R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
                 machines),
             R"({"type": "gpt", "layers": 1, "hidden": 64, "heads": 1, "sequence": 64, "vocabulary": 64})",
-            fmt::format(R"("data": {}, "overlap_gradients": false)", 8 * machines),
+            fmt::format(R"("data": {}, "overlap_gradients": false{})", 8 * machines, keys),
             R"({"name": "all"})");
-        return std::any_of(
-            result.workload.notes.begin(), result.workload.notes.end(),
-            [](const std::string& note) {
-                return note.find("/workload/plan/fold true") != std::string::npos;
-            });
+        const WorkloadResult& workload =
+            result.scenarios.front().workload.value_or(result.workload);
+        return std::ranges::any_of(workload.notes, [&](const std::string& note) {
+            return note.find(what) != std::string::npos;
+        });
     };
-    EXPECT_FALSE(suggested(1));
-    EXPECT_TRUE(suggested(9));
+    const std::string folded = "folded: one rank of each device stands for";
+    EXPECT_FALSE(told(4, "", folded));
+    EXPECT_TRUE(told(5, "", folded));
+    EXPECT_FALSE(told(5, R"(, "fold": false)", folded));
+    // Who says so knows; who asks for every transfer hears what it costs.
+    EXPECT_FALSE(told(5, R"(, "fold": false)", "/workload/plan/fold true"));
 }
 
 TEST(FoldedPlan, WhatHasNoTwoThatDoTheSameIsSimulatedWholeAndSaysWhy) {

@@ -28,6 +28,9 @@ namespace switchfold {
 
 namespace {
 
+/// Ranks that take long to simulate each.
+constexpr std::uint32_t kMostRanksWhole = 32;
+
 class PlanBuilder final : public WorkloadBuilder {
 public:
     PlanBuilder(
@@ -67,20 +70,19 @@ public:
         if (prepared_.divided)
             refuse_unequal(*prepared_.divided);
     }
-    /// With fold, one rank stands for all that do the same, if some do.
+    /// Folded, one rank stands for all that do the same, if some do.
     void graph() override {
-        constexpr std::uint32_t kMany = 64;  // ranks that take long to simulate each
-        const bool fold_asked = w_.plan->fold;
-        const bool many = prepared_.ranks > kMany;
-        const std::string whole = fold_asked || many ? why_whole(prepared_) : std::string();
-        if (fold_asked && whole.empty())
+        const bool folds = is_to_fold(w_, context().experiment());
+        const bool many = prepared_.ranks > kMostRanksWhole;
+        const std::string whole = folds || many ? why_whole(prepared_) : std::string();
+        if (folds && whole.empty())
             fold(*prepared_.step);
         else
             out().graph = prepared_.graph();
-        if (fold_asked && !whole.empty())
+        if (w_.plan->fold.value_or(false) && !whole.empty())
             out().report.notes.push_back(
                 "every rank is simulated, although the plan says fold: " + whole);
-        if (!fold_asked && many && whole.empty())
+        if (!folds && !w_.plan->fold && many && whole.empty())
             suggest_fold(prepared_.ranks);
     }
     void machine() override {
@@ -326,6 +328,13 @@ private:
 };
 
 }  // namespace
+
+bool is_to_fold(const TrainingWorkloadParams& w, const Experiment& experiment) {
+    if (!w.plan)
+        return false;
+    const bool fold_many = !w.plan_of_strategy && experiment.may_leave_out() != Fidelity::kExact;
+    return w.plan->fold.value_or(fold_many && ranks_of(*w.plan) > kMostRanksWhole);
+}
 
 std::unique_ptr<WorkloadBuilder> plan_builder(
     const TrainingWorkloadParams& w, const WorkloadContext& context, PreparedWorkload& out) {

@@ -111,8 +111,7 @@ public:
     }
     /// Passes of a folded plan are measured beside their collectives.
     [[nodiscard]] bool follows_communication(const Experiment& experiment) const override {
-        const PlanParams* own = plan(*experiment.workload);
-        return own != nullptr && own->fold;
+        return is_to_fold(*experiment.workload->as<TrainingWorkloadParams>(), experiment);
     }
     [[nodiscard]] std::unique_ptr<WorkloadBuilder> builder(
         const Workload& workload, const WorkloadContext& context,
