@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -116,10 +117,8 @@ public:
         visits_(topology.nodes.size()) {}
 
     /// Whether kept machines are as far from each other as those that they stand for, and links
-    /// that they use less than all would are not the limit.
-    [[nodiscard]] bool works(const WaysOut& out) {
-        return out.fit(machines_) && count(out) && loads_alike();
-    }
+    /// that they use less than all would are not the limit. \pre Ways out fit the kept machines.
+    [[nodiscard]] bool works(const WaysOut& out) { return count(out) && loads_alike(); }
     /// Nothing if machines have their parts in different orders.
     [[nodiscard]] std::optional<RankSymmetry> fold() const;
 
@@ -258,8 +257,7 @@ bool ExchangeFold::fold_links(RankSymmetry& fold) const {
             const std::uint32_t image = hops[like][i];
             if (ways_.of_hop(hop) != ways_.of_hop(image))
                 return false;
-            if (of_kept_[image] > 0)
-                fold.image_of_hop[hop] = image;
+            fold.image_of_hop[hop] = image;
         }
     }
     // Of the network, those of a kind share what they carry together.
@@ -339,10 +337,16 @@ fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach) 
     const WaysOut out(ways, ranks, members);
     if (!out.alike())
         return std::nullopt;
+    std::size_t most = SIZE_MAX;  // digits: more than ways ask for make no link less busy
     for (const auto& units : units_to_try(members, machines)) {
         const KeptMachines kept(kept_of(units), ranks, members);
+        if (units.size() > most || kept.kept() > ranks / 2)
+            break;
+        if (!out.fit(kept))
+            continue;
+        most = units.size();
         ExchangeFold fold(topology, ways, kept, reach);
-        if (kept.kept() <= ranks / 2 && fold.works(out))
+        if (fold.works(out))
             return fold.fold();
     }
     return std::nullopt;
