@@ -229,9 +229,7 @@ std::optional<RankSymmetry> fold_of(
         return fast || (fold && fold->typical <= kAutoError) ? fold : std::nullopt;
     };
     if (many && only(Pattern::kExchanges, *all))
-        return if_near(fold_exchange(topology, choices.group().layout, Reach::kAll));
-    if (many && only(Pattern::kShifts, *all))
-        return if_near(fold_exchange(topology, choices.group().layout, Reach::kNext));
+        return if_near(fold_exchange(topology, choices.group().layout));
     if (only_trees(*all, choices.group().trees.size()))
         return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
     if (!admits_all(topology, graph, choices.group().layout))

@@ -109,22 +109,19 @@ std::string exchange(
 TEST(FoldedRanks, OfExchangesOverMachinesKeepTwoMachines) {
     const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
     expect_same(exchange("p5_efa", 5, "all_to_all", 30'000'000), 40, 16, direct);
-    expect_same(exchange("p5_efa", 5, "send_receive", 3'000'000), 40, 16, direct);
     // Spines between the leaves of rails.
     expect_same(exchange("dgx_h100_ndr", 6, "all_to_all", 6'000'000), 48, 16, direct);
-    // Machines whose GPUs are not linked to each other alike.
-    expect_same(exchange("dgx1_v100_edr", 5, "send_receive", 3'000'000), 40, 16, direct);
+    // Groups of a dragonfly.
+    expect_same(exchange("polaris_a100", 8, "all_to_all", 3'000'000), 32, 8, direct);
     // Leaves of four machines: two below each of two leaves are kept.
     expect_same(exchange("h100_roce_clos", 16, "all_to_all", 2'000'000), 128, 32, direct);
 }
 
 TEST(FoldedRanks, OfExchangesNeedEqualMachinesAndLinksWithRoom) {
     const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
-    // The rails' spines would be the limit of the whole: 16 flows from one leaf to another.
+    // The links between Slingshot's groups would be the limit of the whole.
     EXPECT_EQ(
-        scenario(exchange("dgx_h100_ndr", 16, "send_receive", 1'000'000), direct, false)
-            .folded_ranks,
-        0);
+        scenario(exchange("alps_a100", 8, "all_to_all", 1'000'000), direct, false).folded_ranks, 0);
     EXPECT_EQ(
         scenario(exchange("p5_efa", 3, "all_to_all", 1'000'000), direct, false).folded_ranks, 0);
 }

@@ -149,10 +149,8 @@ std::uint64_t FifoCollective::usual_chunk() const {
 
 ChunkShape FifoCollective::shape_in(const CollectiveSpec& spec, std::uint64_t chunk) {
     ChunkShape shape = shape_of(spec);
-    const std::uint64_t part =
-        spec.kind == CollectiveKind::kSendReceive ? spec.bytes.count() : spec.share();
     if (spec.stands_for != 0 && is_exchange(spec.kind) &&
-        part / channels_of(spec) >= kManyOfFold * chunk)
+        spec.share() / channels_of(spec) >= kManyOfFold * chunk)
         shape.units_in_chunk = 8;
     return shape;
 }
@@ -289,8 +287,6 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
     case CollectiveKind::kReduce:
         return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
     case CollectiveKind::kSendReceive:
-        if (spec_.stands_for != 0)
-            return plan_kept_shift(kept_machines(), n, channel, whole, chunk);
         if (spec_.root == CollectiveSpec::kEveryRank)
             return plan_shift(n, channel, whole, chunk);
         return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);

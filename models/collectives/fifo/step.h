@@ -198,10 +198,6 @@ using PartOfPair = std::function<std::optional<Part>(std::uint32_t from, std::ui
 /// Every rank sends the part to the next rank.
 [[nodiscard]] std::vector<BlockPlan>
 plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t max_chunk);
-/// The same on the kept ranks of a folded exchange.
-[[nodiscard]] std::vector<BlockPlan> plan_kept_shift(
-    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
-    std::uint64_t max_chunk);
 
 /// Block r of `stride` bytes goes from rank r to the root, or with `scatter` from the root to rank
 /// r.

@@ -180,17 +180,6 @@ plan_shift(std::uint32_t ranks, std::uint32_t channel, Part part, std::uint64_t 
     return plans;
 }
 
-std::vector<BlockPlan> plan_kept_shift(
-    const KeptMachines& machines, std::uint32_t ranks, std::uint32_t channel, Part part,
-    std::uint64_t max_chunk) {
-    std::vector<BlockPlan> plans;
-    for (std::uint32_t kept = 0; kept < machines.kept(); ++kept) {
-        const std::uint32_t to = (machines.rank_of(kept) + 1) % ranks;
-        add_pair(plans, kept, machines.image(kept, to), channel, 0, part, part, max_chunk);
-    }
-    return plans;
-}
-
 std::vector<BlockPlan> plan_gather(
     std::uint32_t ranks, std::uint32_t root, bool scatter, std::uint32_t channel, Part part,
     std::uint64_t stride, std::uint64_t max_chunk) {

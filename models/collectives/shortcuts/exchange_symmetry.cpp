@@ -18,6 +18,8 @@ namespace switchfold {
 
 namespace {
 
+/// Links that the kept ranks use less than all would must be this far from being the limit.
+constexpr double kFarFromLimit = 0.95;
 constexpr double kSameLoad = 0.01;
 constexpr std::uint32_t kFewestMachines = 4;
 
@@ -106,12 +108,10 @@ private:
 /// One way to fold the exchange.
 class ExchangeFold {
 public:
-    ExchangeFold(
-        const Topology& topology, WayKinds& ways, const KeptMachines& machines, Reach reach) :
+    ExchangeFold(const Topology& topology, WayKinds& ways, const KeptMachines& machines) :
         topology_(topology),
         ways_(ways),
         machines_(machines),
-        reach_(reach),
         of_all_(ways.hops().size()),
         of_kept_(2 * topology.edges.size()),
         visits_(topology.nodes.size()) {}
@@ -127,23 +127,14 @@ private:
     [[nodiscard]] double times() const {
         return static_cast<double>(topology_.gpus()) / machines_.kept();
     }
-    /// What of a kept rank's parts goes to another one, which stands for many.
-    [[nodiscard]] double parts_between(std::uint32_t from, std::uint32_t to) const {
-        if (from == to)
-            return 0;
-        if (reach_ == Reach::kAll)
-            return machines_.count(machines_.differing(from, machines_.rank_of(to)));
-        return machines_.image(from, (machines_.rank_of(from) + 1) % topology_.gpus()) == to ? 1
-                                                                                             : 0;
-    }
     /// Counts bytes over links, in parts that one rank has for another.
     [[nodiscard]] bool count(const WaysOut& out) {
         for (std::uint32_t from = 0; from < machines_.kept(); ++from)
             for (std::uint32_t to = 0; to < machines_.kept(); ++to) {
-                const double parts = parts_between(from, to);
-                if (parts == 0)
+                if (from == to)
                     continue;
                 const std::uint32_t rank = machines_.rank_of(to);
+                const double parts = machines_.count(machines_.differing(from, rank));
                 const std::vector<Path> ways = ways_.between(machines_.rank_of(from), rank);
                 if (!out.like(machines_, from, to, ways_.of(ways)))
                     return false;
@@ -173,33 +164,15 @@ private:
     [[nodiscard]] bool inside(std::uint32_t hop) const {
         return machine_at(hop) != kNoMachine && machine_at(hop) == machine_at(reversed(hop));
     }
-    /// What a hop of the network may carry of all ranks' parts. To the next ranks few of a kind
-    /// carry anything, at worst those alone that do for the kept ranks.
-    [[nodiscard]] std::vector<double> most_of_all() const {
-        if (reach_ == Reach::kAll)
-            return of_all_;
-        std::vector<double> used(of_all_.size(), 0);
-        for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
-            if (of_kept_[hop] > 0)
-                used[ways_.of_hop(hop)] += at_machine(hop) ? times() : 1;
-        std::vector<double> most = of_all_;
-        for (std::size_t kind = 0; kind < most.size(); ++kind)
-            if (used[kind] > 0)
-                most[kind] *= ways_.hops()[kind] / used[kind];
-        return most;
-    }
     [[nodiscard]] bool loads_alike() const {
-        const std::vector<double> of_all = most_of_all();
-        // Few flows meet on links of the network by chance, many evenly.
-        const double far = reach_ == Reach::kAll ? 0.95 : 0.25;
         double most = 0;
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
             most = std::max(most, of_kept_[hop] / bandwidth(hop));
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
-            const double all = of_all[ways_.of_hop(hop)];
+            const double all = of_all_[ways_.of_hop(hop)];
             const bool same = std::abs(all - of_kept_[hop]) < kSameLoad * of_kept_[hop];
             if (of_kept_[hop] > 0 && !inside(hop) && !same &&
-                std::max(of_kept_[hop], all) / bandwidth(hop) > far * most)
+                std::max(of_kept_[hop], all) / bandwidth(hop) > kFarFromLimit * most)
                 return false;
         }
         return true;
@@ -212,7 +185,6 @@ private:
     const Topology& topology_;
     WayKinds& ways_;
     const KeptMachines& machines_;
-    Reach reach_;
     std::vector<double> of_all_;   ///< by kind of hop: what one carries of all ranks' parts
     std::vector<double> of_kept_;  ///< by hop: what it carries of the kept ranks' parts
     std::vector<double> visits_;   ///< by node, of the kept ranks' parts
@@ -313,7 +285,7 @@ bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
 std::optional<RankSymmetry> ExchangeFold::fold() const {
     RankSymmetry fold(topology_, topology_.gpus());
     // docs/notebook/performance.md
-    fold.error = reach_ == Reach::kAll ? 0.015 : 0.025;
+    fold.error = 0.015;
     fold.typical = 0.003;
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank) {
         fold.image_of_rank[rank] = machines_.rank_of(machines_.like(rank));
@@ -326,8 +298,7 @@ std::optional<RankSymmetry> ExchangeFold::fold() const {
 
 }  // namespace
 
-std::optional<RankSymmetry>
-fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach) {
+std::optional<RankSymmetry> fold_exchange(const Topology& topology, const GroupLayout& layout) {
     const auto ranks = static_cast<std::uint32_t>(layout.machine_of.size());
     const auto machines = static_cast<std::uint32_t>(layout.machines.size());
     if (!layout.even() || ranks != topology.gpus() || machines < kFewestMachines)
@@ -345,7 +316,7 @@ fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach) 
         if (!out.fit(kept))
             continue;
         most = units.size();
-        ExchangeFold fold(topology, ways, kept, reach);
+        ExchangeFold fold(topology, ways, kept);
         if (fold.works(out))
             return fold.fold();
     }

@@ -9,10 +9,8 @@ Pattern pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfi
     const bool reduces = kind == CollectiveKind::kAllReduce;
     if (!choice.is<NcclConfig>())
         return Pattern::kNone;
-    if (channels_for_a_peer(choice) != 0)
-        return kind == CollectiveKind::kAllToAll      ? Pattern::kExchanges
-               : kind == CollectiveKind::kSendReceive ? Pattern::kShifts
-                                                      : Pattern::kNone;
+    if (kind == CollectiveKind::kAllToAll)
+        return channels_for_a_peer(choice) != 0 ? Pattern::kExchanges : Pattern::kNone;
     switch (choice.algorithm) {
     case Algorithm::kRing:
         return reduces || kind == CollectiveKind::kReduceScatter ||

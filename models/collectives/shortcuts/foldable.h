@@ -15,7 +15,6 @@ enum class Pattern : std::uint8_t {
     kSwitches,     ///< all-reduces through the switches of one domain
     kSwitchTrees,  ///< all-reduces through the switches of each machine, trees between them
     kExchanges,    ///< all-to-alls of equal parts
-    kShifts,       ///< each rank sends to the next
 };
 [[nodiscard]] Pattern
 pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfig& choice);

@@ -77,17 +77,12 @@ fold_domain(const Topology& topology, std::uint32_t ranks);
     const Topology& topology, const GroupLayout& layout,
     const std::vector<std::pair<std::uint32_t, std::uint32_t>>& between, Bytes bytes);
 
-/// To whom each rank sends.
-enum class Reach : std::uint8_t {
-    kAll,   ///< all-to-all
-    kNext,  ///< the next rank, the last one to the first
-};
-/// Exchanges of equal parts among all GPUs of machines of one kind: a few machines are kept
+/// All-to-alls of equal parts among all GPUs of machines of one kind: a few machines are kept
 /// (kept_machines.h), as few as the ways between machines allow. Links that fewer of them share
 /// than share it in the whole, as those to the spines, have room to spare. Nothing if machines, or
 /// ways between them, are not alike.
 [[nodiscard]] std::optional<RankSymmetry>
-fold_exchange(const Topology& topology, const GroupLayout& layout, Reach reach);
+fold_exchange(const Topology& topology, const GroupLayout& layout);
 
 /// Whether one NIC is nearest to each GPU.
 [[nodiscard]] bool one_nic_each(const Topology& topology);
