@@ -185,7 +185,7 @@ private:
         CollectiveSpec& spec) const;
     /// Algorithm, blocks and layout of an all-to-all, gather, scatter, or sends in a ring.
     void specify_exchange(
-        const CollectiveOperation& collective, CollectivePolicy policy, const MachineView& machine,
+        const CollectiveOperation& collective, CollectivePolicy policy, const CallGroup& group,
         CollectiveSpec& spec);
     /// The parts that it exchanges. Throws SimulationError if they are not its group's.
     [[nodiscard]] const UnevenExchange& exchange_of(const CollectiveOperation& collective) const;

@@ -119,7 +119,7 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     const CommunicationLibrary& library = library_for(spec.kind, policy);
     if (is_exchange(spec.kind) && policy.kernels == Kernels::kClassic &&
         policy.algorithm != Algorithm::kProgram) {
-        specify_exchange(collective, policy, group.machine, spec);
+        specify_exchange(collective, policy, there, spec);
         return spec;
     }
     spec.choice = library.choose(params_, policy, call, there);

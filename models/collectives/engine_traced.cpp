@@ -62,19 +62,15 @@ Bytes CollectiveEngine::most_sent(const CollectiveOperation& collective) const {
 }
 
 void CollectiveEngine::specify_exchange(
-    const CollectiveOperation& collective, CollectivePolicy policy, const MachineView& machine,
+    const CollectiveOperation& collective, CollectivePolicy policy, const CallGroup& group,
     CollectiveSpec& spec) {
     if (policy.channels == 0 && traced_with_rings(collective))
         policy.channels = collective.thread_blocks;
-    const std::vector<std::uint32_t> whole =
-        spec.stands_for != 0 ? first_ranks(spec.stands_for) : spec.ranks;
     if (collective.exchange == 0)
         spec.choice = library_for(spec.kind, policy)
-                          .choose(
-                              params_, policy, {spec.kind, spec.bytes, spec.datatype},
-                              CallGroup(fabric_.topology(), whole, machine));
+                          .choose(params_, policy, {spec.kind, spec.bytes, spec.datatype}, group);
     else
-        specify_parts(exchange_of(collective), policy, machine, spec);
+        specify_parts(exchange_of(collective), policy, group.machine(), spec);
     take_traced_kernel(collective, spec);
 }
 

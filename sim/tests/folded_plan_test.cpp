@@ -30,14 +30,14 @@ constexpr const char* kInSwitch =
 
 ExperimentResult
 run(const std::string& system, const std::string& network, const std::string& plan,
-    const std::string& scenarios) {
+    const std::string& scenarios, const std::string& fidelity = "auto") {
     const std::string text = fmt::format(
         R"({{
-          "name": "folded", "system": {}, "causes": false,
+          "name": "folded", "system": {}, "causes": false, "fidelity": "{}",
           "workload": {{"type": "training", "gradient": "bfloat16", "plan": {{{}}}, "network": {}}},
           "scenarios": [{}]
         }})",
-        system, plan, network, scenarios);
+        system, fidelity, plan, network, scenarios);
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), {});
 }
 
@@ -239,27 +239,37 @@ TEST(FoldedPlan, TakesWhatRandomPlansTakeOnTwoMachines) {
     }
 }
 
+/// Whether a note of a plan of data-parallel ranks says this. `keys`: more of the plan.
+bool told(
+    std::uint32_t machines, const std::string& what, const std::string& keys = "",
+    const std::string& fidelity = "auto") {
+    const ExperimentResult result = run(
+        fmt::format(
+            R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
+            machines),
+        R"({"type": "gpt", "layers": 1, "hidden": 64, "heads": 1, "sequence": 64, "vocabulary": 64})",
+        fmt::format(R"("data": {}, "overlap_gradients": false{})", 8 * machines, keys),
+        R"({"name": "all"})", fidelity);
+    const WorkloadResult& workload = result.scenarios.front().workload.value_or(result.workload);
+    return std::ranges::any_of(workload.notes, [&](const std::string& note) {
+        return note.find(what) != std::string::npos;
+    });
+}
+
 TEST(FoldedPlan, IsTheDefaultFrom33RanksOn) {
-    const auto told = [](std::uint32_t machines, const std::string& keys, const std::string& what) {
-        const ExperimentResult result = run(
-            fmt::format(
-                R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {{"nodes": {}}}}})",
-                machines),
-            R"({"type": "gpt", "layers": 1, "hidden": 64, "heads": 1, "sequence": 64, "vocabulary": 64})",
-            fmt::format(R"("data": {}, "overlap_gradients": false{})", 8 * machines, keys),
-            R"({"name": "all"})");
-        const WorkloadResult& workload =
-            result.scenarios.front().workload.value_or(result.workload);
-        return std::ranges::any_of(workload.notes, [&](const std::string& note) {
-            return note.find(what) != std::string::npos;
-        });
-    };
     const std::string folded = "folded: one rank of each device stands for";
-    EXPECT_FALSE(told(4, "", folded));
-    EXPECT_TRUE(told(5, "", folded));
-    EXPECT_FALSE(told(5, R"(, "fold": false)", folded));
-    // Who says so knows; who asks for every transfer hears what it costs.
-    EXPECT_FALSE(told(5, R"(, "fold": false)", "/workload/plan/fold true"));
+    EXPECT_FALSE(told(4, folded));
+    EXPECT_TRUE(told(5, folded));
+    EXPECT_FALSE(told(5, folded, R"(, "fold": false)"));
+    EXPECT_FALSE(told(5, folded, "", "exact"));
+    EXPECT_TRUE(told(1, folded, R"(, "fold": true)", "exact"));
+}
+
+TEST(FoldedPlan, IsSuggestedWhereManyRanksAreSimulatedAndNobodySaidSo) {
+    const std::string suggested = "/workload/plan/fold true";
+    EXPECT_FALSE(told(1, suggested, "", "exact"));
+    EXPECT_TRUE(told(9, suggested, "", "exact"));
+    EXPECT_FALSE(told(9, suggested, R"(, "fold": false)"));
 }
 
 TEST(FoldedPlan, WhatHasNoTwoThatDoTheSameIsSimulatedWholeAndSaysWhy) {

@@ -3,6 +3,7 @@
 #include "models/collectives/fifo/block_network.h"
 #include "models/collectives/fifo/bundle.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/shortcuts/kept_machines.h"
 #include "models/collectives/shortcuts/tree_symmetry.h"
 
 #include <algorithm>

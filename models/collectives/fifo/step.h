@@ -2,7 +2,6 @@
 #pragma once
 
 #include "core/units.h"
-#include "models/collectives/shortcuts/kept_machines.h"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 
 namespace switchfold {
 
+class KeptMachines;
 class ThreadBlock;
 struct Transport;
 

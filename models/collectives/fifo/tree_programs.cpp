@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/fifo/step.h"
+#include "models/collectives/shortcuts/kept_machines.h"
 
 #include <algorithm>
 

@@ -114,7 +114,8 @@ public:
         machines_(machines),
         of_all_(ways.hops().size()),
         of_kept_(2 * topology.edges.size()),
-        visits_(topology.nodes.size()) {}
+        visits_(topology.nodes.size()),
+        visits_of_all_(topology.nodes.size()) {}
 
     /// Whether kept machines are as far from each other as those that they stand for, and links
     /// that they use less than all would are not the limit. \pre Ways out fit the kept machines.
@@ -146,6 +147,10 @@ private:
             }
         for (std::size_t kind = 0; kind < of_all_.size(); ++kind)
             of_all_[kind] /= ways_.hops()[kind];
+        for (std::uint32_t node = 0; node < visits_.size(); ++node) {
+            const std::uint32_t kind = ways_.of_node(node);
+            visits_of_all_[kind] += visits_[node] * times() / ways_.nodes()[kind];
+        }
         return true;
     }
     [[nodiscard]] double bandwidth(std::uint32_t hop) const {
@@ -155,10 +160,6 @@ private:
     }
     [[nodiscard]] std::uint32_t machine_at(std::uint32_t hop) const {
         return topology_.nodes[topology_.end_of(hop)].machine;
-    }
-    /// Whether the hop is of one machine, or leads to or from it, and so has its like at each.
-    [[nodiscard]] bool at_machine(std::uint32_t hop) const {
-        return machine_at(hop) != kNoMachine || machine_at(reversed(hop)) != kNoMachine;
     }
     /// Whether the hop carries nothing but one machine's parts, all of which are simulated.
     [[nodiscard]] bool inside(std::uint32_t hop) const {
@@ -177,107 +178,54 @@ private:
         }
         return true;
     }
-    /// By machine: its links, and those that lead to and from it.
-    [[nodiscard]] std::vector<std::vector<std::uint32_t>> hops_of_machines() const;
-    [[nodiscard]] bool fold_links(RankSymmetry& fold) const;
-    [[nodiscard]] bool fold_nodes(RankSymmetry& fold) const;
-
     const Topology& topology_;
     WayKinds& ways_;
     const KeptMachines& machines_;
-    std::vector<double> of_all_;   ///< by kind of hop: what one carries of all ranks' parts
-    std::vector<double> of_kept_;  ///< by hop: what it carries of the kept ranks' parts
-    std::vector<double> visits_;   ///< by node, of the kept ranks' parts
+    std::vector<double> of_all_;         ///< by kind of hop: what one carries of all ranks' parts
+    std::vector<double> of_kept_;        ///< by hop: what it carries of the kept ranks' parts
+    std::vector<double> visits_;         ///< by node, of the kept ranks' parts
+    std::vector<double> visits_of_all_;  ///< by kind of node
 };
 
-/// Members of each kind in turn.
-class InTurn {
-public:
-    void add(std::uint32_t kind, std::uint32_t member) { members_[kind].push_back(member); }
-    /// Nothing if there is none of the kind.
-    [[nodiscard]] std::optional<std::uint32_t> next(std::uint32_t kind) {
-        const auto found = members_.find(kind);
-        if (found == members_.end())
-            return std::nullopt;
-        return found->second[next_[kind]++ % found->second.size()];
-    }
-
-private:
-    std::map<std::uint32_t, std::vector<std::uint32_t>> members_;
-    std::map<std::uint32_t, std::size_t> next_;
+/// Hops or nodes, and what passes them.
+struct Parts {
+    std::vector<std::uint32_t> machine;  ///< of each, or kNoMachine
+    std::vector<std::uint32_t> kind;
+    const std::vector<double>& of_kept;  ///< over each, of the kept ranks' parts
+    const std::vector<double>& of_all;   ///< by kind: over one, of all ranks' parts
 };
 
-std::vector<std::vector<std::uint32_t>> ExchangeFold::hops_of_machines() const {
-    std::vector<std::vector<std::uint32_t>> hops(topology_.machines());
-    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
-        if (const std::uint32_t machine = std::min(machine_at(hop), machine_at(reversed(hop)));
-            machine != kNoMachine)
-            hops[machine].push_back(hop);
-    return hops;
-}
-
-bool ExchangeFold::fold_links(RankSymmetry& fold) const {
-    // Machines of one kind have their links in one order.
-    const std::vector<std::vector<std::uint32_t>> hops = hops_of_machines();
-    for (std::uint32_t machine = 0; machine < hops.size(); ++machine) {
-        const std::uint32_t like =
-            fold.image_of_rank[machine * machines_.members()] / machines_.members();
-        if (hops[machine].size() != hops[like].size())
+/// Calls set(part, image, times) for each part that something passes. Machines of one kind have
+/// theirs in one order; of the network, those of a kind share what passes all of it. \returns
+/// whether that holds. `like`: the kept machine that a machine resembles.
+template <class Like, class Set>
+bool for_each_image(const Parts& parts, std::uint32_t machines, const Like& like, const Set& set) {
+    std::vector<std::vector<std::uint32_t>> at(machines);
+    std::map<std::uint32_t, std::vector<std::uint32_t>> used;  // of the network, by kind
+    for (std::uint32_t part = 0; part < parts.kind.size(); ++part)
+        if (parts.machine[part] != kNoMachine)
+            at[parts.machine[part]].push_back(part);
+        else if (parts.of_kept[part] > 0)
+            used[parts.kind[part]].push_back(part);
+    for (std::uint32_t machine = 0; machine < machines; ++machine) {
+        const std::vector<std::uint32_t>& images = at[like(machine)];
+        if (at[machine].size() != images.size())
             return false;
-        for (std::size_t i = 0; i < hops[machine].size(); ++i) {
-            const std::uint32_t hop = hops[machine][i];
-            const std::uint32_t image = hops[like][i];
-            if (ways_.of_hop(hop) != ways_.of_hop(image))
+        for (std::size_t i = 0; i < images.size(); ++i) {
+            if (parts.kind[at[machine][i]] != parts.kind[images[i]])
                 return false;
-            fold.image_of_hop[hop] = image;
+            set(at[machine][i], images[i], 1.0);
         }
     }
-    // Of the network, those of a kind share what they carry together.
-    InTurn kept;
-    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
-        if (of_kept_[hop] > 0)
-            kept.add(ways_.of_hop(hop), hop);
-    fold.times_of_hop.assign(of_kept_.size(), 1);
-    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
-        if (at_machine(hop))
+    std::map<std::uint32_t, std::size_t> next;
+    for (std::uint32_t part = 0; part < parts.kind.size(); ++part) {
+        const std::uint32_t kind = parts.kind[part];
+        const auto found = used.find(kind);
+        if (parts.machine[part] != kNoMachine || found == used.end())
             continue;
-        const std::optional<std::uint32_t> image =
-            of_kept_[hop] > 0 ? hop : kept.next(ways_.of_hop(hop));
-        if (!image)
-            continue;
-        fold.image_of_hop[hop] = *image;
-        fold.times_of_hop[hop] = of_all_[ways_.of_hop(hop)] / of_kept_[*image];
-    }
-    return true;
-}
-
-bool ExchangeFold::fold_nodes(RankSymmetry& fold) const {
-    std::vector<std::vector<std::uint32_t>> nodes(topology_.machines());
-    InTurn kept;
-    std::map<std::uint32_t, double> visits;  // by kind: mean over all nodes of it
-    for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node)
-        if (const std::uint32_t machine = topology_.nodes[node].machine; machine != kNoMachine) {
-            nodes[machine].push_back(node);
-        } else if (const std::uint32_t kind = ways_.of_node(node); visits_[node] > 0) {
-            kept.add(kind, node);
-            visits[kind] += visits_[node] * times() / ways_.nodes()[kind];
-        }
-    for (std::uint32_t machine = 0; machine < nodes.size(); ++machine) {
-        const std::uint32_t like =
-            fold.image_of_rank[machine * machines_.members()] / machines_.members();
-        if (nodes[machine].size() != nodes[like].size())
-            return false;
-        for (std::size_t i = 0; i < nodes[machine].size(); ++i)
-            if (visits_[nodes[like][i]] > 0)
-                fold.image_of_node[nodes[machine][i]] = {nodes[like][i], 1};
-    }
-    for (std::uint32_t node = topology_.gpus(); node < visits_.size(); ++node) {
-        if (topology_.nodes[node].machine != kNoMachine)
-            continue;
-        const std::uint32_t kind = ways_.of_node(node);
-        const std::optional<std::uint32_t> image = visits_[node] > 0 ? node : kept.next(kind);
-        if (image)
-            fold.image_of_node[node] = {*image, visits[kind] / visits_[*image]};
+        const std::uint32_t image =
+            parts.of_kept[part] > 0 ? part : found->second[next[kind]++ % found->second.size()];
+        set(part, image, parts.of_all[kind] / parts.of_kept[image]);
     }
     return true;
 }
@@ -287,11 +235,32 @@ std::optional<RankSymmetry> ExchangeFold::fold() const {
     // docs/notebook/performance.md
     fold.error = 0.015;
     fold.typical = 0.003;
-    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank) {
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
         fold.image_of_rank[rank] = machines_.rank_of(machines_.like(rank));
-        fold.image_of_node[rank] = {fold.image_of_rank[rank], 1};
+    const auto like = [&](std::uint32_t machine) {
+        return fold.image_of_rank[machine * machines_.members()] / machines_.members();
+    };
+    Parts hops{{}, {}, of_kept_, of_all_};
+    for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
+        hops.machine.push_back(std::min(machine_at(hop), machine_at(reversed(hop))));
+        hops.kind.push_back(ways_.of_hop(hop));
     }
-    if (!fold_links(fold) || !fold_nodes(fold))
+    fold.times_of_hop.assign(of_kept_.size(), 1);
+    Parts nodes{{}, {}, visits_, visits_of_all_};
+    for (std::uint32_t node = 0; node < visits_.size(); ++node) {
+        nodes.machine.push_back(topology_.nodes[node].machine);
+        nodes.kind.push_back(ways_.of_node(node));
+    }
+    const auto set_hop = [&](std::uint32_t hop, std::uint32_t image, double times) {
+        fold.image_of_hop[hop] = image;
+        fold.times_of_hop[hop] = times;
+    };
+    const auto set_node = [&](std::uint32_t node, std::uint32_t image, double times) {
+        fold.image_of_node[node] = {image, times};
+    };
+    const std::uint32_t machines = topology_.machines();
+    if (!for_each_image(hops, machines, like, set_hop) ||
+        !for_each_image(nodes, machines, like, set_node))
         return std::nullopt;
     return fold;
 }
