@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 namespace switchfold {
 
@@ -190,6 +191,34 @@ Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) c
     return path;
 }
 
+PathFinder::Nics PathFinder::nics_of(std::uint32_t from, const std::vector<Path>& paths) const {
+    std::set<std::uint32_t> out;
+    std::set<std::uint32_t> in;
+    for (const Path& path : paths)
+        for (const std::uint32_t hop : path.hops) {
+            const std::uint32_t node = topology_.end_of(hop);
+            if (topology_.nodes[node].kind == NodeKind::kNic)
+                (topology_.machine_of(node) == topology_.machine_of(from) ? out : in).insert(node);
+        }
+    return {std::max<std::uint64_t>(1, out.size()), std::max<std::uint64_t>(1, in.size())};
+}
+
+std::vector<Path> PathFinder::by_nics(
+    std::uint32_t from, std::uint32_t to, const Nics& nics, std::uint64_t count,
+    std::uint64_t seed) {
+    // A way's number says first which NIC it leaves by, and last by which it arrives.
+    const std::uint64_t each = ways_[from] / nics.out;
+    std::uint64_t stride = stride_of(count, each) / nics.in * nics.in + 1;
+    while (std::gcd(stride, each) != 1)
+        stride += nics.in;
+    std::vector<Path> found;
+    for (std::uint64_t k = 0; k < count; ++k) {
+        const std::uint64_t out = (k + k / each) % nics.out;
+        found.push_back(nth(from, to, out * each + (seed + k * stride) % each));
+    }
+    return found;
+}
+
 std::uint64_t PathFinder::stride_of(std::uint64_t count, std::uint64_t total) {
     const auto [at, fresh] = strides_.try_emplace({count, total});
     if (fresh)
@@ -212,6 +241,10 @@ std::vector<Path> PathFinder::paths(
             found.push_back(nth(from, to, rank));
             rank = (rank + stride) % total;
         }
+        const Nics nics = nics_of(from, found);
+        if (topology_.spread_paths && nics.out * nics.in > 1 && nics.out * nics.in < total &&
+            total % (nics.out * nics.in) == 0)
+            found = by_nics(from, to, nics, count, seed % total);
     }
     forget();
     return found;

@@ -31,7 +31,8 @@ class PathFinder {
 public:
     explicit PathFinder(const Topology& topology);
     /// At most `limit` shortest paths (0: the topology's limit), which use every node in the middle
-    /// nearly equally often, in a fixed order. Empty if there is none.
+    /// nearly equally often, and every NIC of an end equally often, in a fixed order. Empty if
+    /// there is none.
     [[nodiscard]] std::vector<Path>
     shortest(std::uint32_t from, std::uint32_t to, std::uint32_t limit = 0);
     /// Over all edges that were not down at construction.
@@ -52,6 +53,16 @@ private:
     void search_all(std::uint32_t to, const Rule& rule);
     void forget();
     [[nodiscard]] Path nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) const;
+    struct Nics {
+        std::uint64_t out = 1;  ///< of the sender
+        std::uint64_t in = 1;   ///< of the receiver
+    };
+    [[nodiscard]] Nics nics_of(std::uint32_t from, const std::vector<Path>& paths) const;
+    /// Paths that take the NICs of both ends in turn, packet by packet: NCCL's channels share them
+    /// equally. For NICs with several ways between each two.
+    [[nodiscard]] std::vector<Path> by_nics(
+        std::uint32_t from, std::uint32_t to, const Nics& nics, std::uint64_t count,
+        std::uint64_t seed);
     /// Between the ranks of the paths taken, `count` of `total`.
     [[nodiscard]] std::uint64_t stride_of(std::uint64_t count, std::uint64_t total);
     [[nodiscard]] std::vector<Path> paths(

@@ -207,25 +207,36 @@ RC_GTEST_PROP(Cluster, AllPairsAreJoinedAndPathsAreWalks, ()) {
     }
 }
 
-/// A GPU has two interfaces behind its PCIe switch, and so has its peer on other rails: data of a
-/// few of the many paths between them use all four alike.
-RC_GTEST_PROP(Cluster, FewOfManyPathsUseAllInterfacesAlike, ()) {
-    const Topology t = cluster(2, rail(2, *rc::gen::inRange<std::uint32_t>(4, 20))).build();
+/// A GPU has two interfaces behind its PCIe switch, and so has its peer, on the same rails or on
+/// others: of many paths few are taken, which use both interfaces of each equally, nearly always in
+/// turn.
+RC_GTEST_PROP(Cluster, FewOfManyPathsTakeInterfacesInTurn, ()) {
+    const auto spines = *rc::gen::inRange<std::uint32_t>(4, 20);
+    const Topology t = cluster(4, rail(2, spines)).build();
     PathFinder finder(t);
-    const auto from = *rc::gen::inRange<std::uint32_t>(0, 8);
-    const std::uint32_t other = (from / 2 + *rc::gen::inRange<std::uint32_t>(1, 4)) % 4;
-    const std::uint32_t peer = 2 * other + *rc::gen::inRange<std::uint32_t>(0, 2);
+    const auto from = *rc::gen::inRange<std::uint32_t>(0, 16);
+    const auto to = *rc::gen::inRange<std::uint32_t>(16, 32);
     const std::uint32_t limit = *rc::gen::element(8U, 12U, 16U);
     std::map<std::uint32_t, std::uint32_t> uses;
-    const std::vector<Path> paths = finder.shortest(from, 8 + peer, limit);
+    std::set<std::vector<std::uint32_t>> distinct;
+    std::vector<std::uint32_t> order;
+    const std::vector<Path> paths = finder.shortest(from, to, limit);
     RC_ASSERT(paths.size() == limit);
-    for (const Path& path : paths)
+    for (const Path& path : paths) {
+        RC_ASSERT(distinct.insert(path.hops).second);
         for (const std::uint32_t hop : path.hops)
-            if (const std::uint32_t node = t.end_of(hop); t.nodes[node].kind == NodeKind::kNic)
+            if (const std::uint32_t node = t.end_of(hop); t.nodes[node].kind == NodeKind::kNic) {
                 ++uses[node];
+                order.push_back(node);
+            }
+    }
     RC_ASSERT(uses.size() == 4U);
     for (const auto& [nic, count] : uses)
-        RC_ASSERT(count >= limit / 2 - 2 && count <= limit / 2 + 2);
+        RC_ASSERT(count == limit / 2);
+    std::uint32_t again = 0;
+    for (std::size_t i = 2; i < order.size(); ++i)
+        again += order[i] == order[i - 2] ? 1U : 0U;
+    RC_ASSERT(again <= 2 * (limit / (2 * spines)));
 }
 
 TEST(Cluster, RefusesNicsThatDoNotFit) {

@@ -38,7 +38,7 @@ std::vector<std::vector<std::uint32_t>> rings_of(const Topology& topology) {
 }
 
 std::optional<RankSymmetry> fold(const Topology& topology) {
-    return fold_rings(topology, rings_of(topology));
+    return fold_rings(topology, rings_of(topology), mebibytes(1));
 }
 
 TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
@@ -86,12 +86,13 @@ TEST(RingFold, RingsThatShareALinkUnevenlyPreventIt) {
     const Topology topology = switched(36);
     auto rings = rings_of(topology);
     rings.push_back(rings.front());
-    EXPECT_EQ(fold_rings(topology, rings)->kept().size(), 2U);
+    EXPECT_EQ(fold_rings(topology, rings, mebibytes(1))->kept().size(), 2U);
     std::swap(rings.back()[4], rings.back()[6]);
     EXPECT_EQ(
-        fold_rings(topology, rings)->kept().size(), 2U);  // ranks 4 and 6 map to the same rank
+        fold_rings(topology, rings, mebibytes(1))->kept().size(),
+        2U);  // ranks 4 and 6 map to the same rank
     std::swap(rings.back()[4], rings.back()[7]);
-    EXPECT_FALSE(fold_rings(topology, rings));
+    EXPECT_FALSE(fold_rings(topology, rings, mebibytes(1)));
 }
 
 // With two kept ranks, their links would carry data where the ring's links carry replies. With
@@ -101,7 +102,7 @@ TEST(RingFold, ARingOfDirectLinksDoesNotFold) {
     params.dimensions = {36};
     std::vector<std::uint32_t> order(36);
     std::iota(order.begin(), order.end(), 0U);
-    EXPECT_FALSE(fold_rings(params.build(), {order}));
+    EXPECT_FALSE(fold_rings(params.build(), {order}, mebibytes(1)));
 }
 
 TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {

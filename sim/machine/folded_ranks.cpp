@@ -190,6 +190,13 @@ bool only_switched_trees(const std::vector<Chosen>& all, const Choices& choices)
            });
 }
 
+Bytes shortest_of(const std::vector<Chosen>& all) {
+    Bytes shortest(UINT64_MAX);
+    for (const Chosen& chosen : all)
+        shortest = std::min(shortest, chosen.collective.bytes);
+    return shortest;
+}
+
 /// Machines that send to each other in either of the trees between them.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t machines) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -223,11 +230,12 @@ std::optional<RankSymmetry> fold_of(
     if (!all)
         return std::nullopt;
     const bool many = count >= kFewestRanks;
-    if (many && only(Pattern::kRings, *all))
-        return fold_rings(topology, choices.group().rings);
     const auto if_near = [&](std::optional<RankSymmetry> fold) {
         return fast || (fold && fold->typical <= kAutoError) ? fold : std::nullopt;
     };
+    const Bytes shortest = shortest_of(*all);
+    if (many && only(Pattern::kRings, *all))
+        return if_near(fold_rings(topology, choices.group().rings, shortest));
     if (many && only(Pattern::kExchanges, *all))
         return if_near(fold_exchange(topology, choices.group().layout));
     if (only_trees(*all, choices.group().trees.size()))
@@ -239,11 +247,9 @@ std::optional<RankSymmetry> fold_of(
     if (!only_switched_trees(*all, choices))
         return std::nullopt;
     const GroupLayout& layout = choices.group().layout;
-    const auto shortest =
-        std::ranges::min(*all, {}, [](const Chosen& chosen) { return chosen.collective.bytes; });
     return if_near(fold_heads(
         topology, layout, tree_edges(static_cast<std::uint32_t>(layout.machines.size())),
-        shortest.collective.bytes));
+        shortest));
 }
 
 ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold) {

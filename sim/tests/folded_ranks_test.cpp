@@ -97,6 +97,30 @@ TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
         32, 16);
 }
 
+// Two machines below one leaf stand for eight below two: what crosses the spines arrives later,
+// which is little beside long collectives and much beside short ones. NICs carry equally much on
+// both ways.
+TEST(FoldedRanks, OfLongRingsOverSpinesKeepTwoMachines) {
+    const std::string pods =
+        R"("system": {"$base": "../systems/dgx_a100_hdr.json",
+           "topology": {"nodes": 8, "network": {"machines_per_leaf": 4}}}, )";
+    for (const std::string kind : {"all_reduce", "all_gather"})
+        expect_same(pods + collective(kind, 400'000'000), 64, 16);
+    EXPECT_EQ(at("auto", pods + collective("all_gather", 100'000), kRing).folded_ranks, 0);
+}
+
+TEST(FoldedRanks, OfRingsOverSpinesNeedRoomOnTheirLinks) {
+    const auto kept = [](std::uint32_t spines) {
+        const std::string pods = fmt::format(
+            R"("system": {{"$base": "../systems/dgx_a100_hdr.json", "topology": {{"nodes": 8,
+               "network": {{"machines_per_leaf": 4, "spines": {}, "lanes_to_spine": 1}}}}}}, )",
+            spines);
+        return 64 - at("auto", pods + collective("all_gather", 400'000'000), kRing).folded_ranks;
+    };
+    EXPECT_EQ(kept(8), 16);
+    EXPECT_EQ(kept(1), 64);
+}
+
 std::string exchange(
     const std::string& system, std::uint32_t machines, const std::string& kind,
     std::uint64_t bytes) {

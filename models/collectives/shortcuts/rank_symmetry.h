@@ -49,10 +49,11 @@ struct RankSymmetry {
 
 /// Rings: the kept ranks, 0 to k - 1, form shorter rings on the same machine, and their blocks make
 /// as many steps as those of the whole rings. The fold with the fewest kept ranks, at least two and
-/// at most half of them; nothing if the rings cannot be folded. `rings`: orders of ranks 0 to n - 1
-/// (group_layout.h).
-[[nodiscard]] std::optional<RankSymmetry>
-fold_rings(const Topology& topology, const std::vector<std::vector<std::uint32_t>>& rings);
+/// at most half of them; nothing if the rings cannot be folded. Kept machines may be nearer to each
+/// other than others are, as below one leaf, where that is nothing to the time of the shortest
+/// collective, of `bytes`. `rings`: orders of ranks 0 to n - 1 (group_layout.h).
+[[nodiscard]] std::optional<RankSymmetry> fold_rings(
+    const Topology& topology, const std::vector<std::vector<std::uint32_t>>& rings, Bytes bytes);
 
 /// Trees over machines, with a chain in each (tree_fold.h): the first few members of each machine
 /// are kept, at least three, so that neighbours are distinct, and at most half of them; nothing if

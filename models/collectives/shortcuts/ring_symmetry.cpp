@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "interconnect/path_finder.h"
 #include "models/collectives/shortcuts/flow_images.h"
+#include "models/collectives/shortcuts/machine_flows.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,6 +13,10 @@ namespace {
 
 using Rings = std::vector<std::vector<std::uint32_t>>;
 using Paths = std::vector<Path>;
+
+// A step waits for the packet that comes last, over the slowest of its ways: 2.4 times the mean on
+// a fabric of three levels (docs/notebook/performance.md).
+constexpr double kSlowestWay = 3;
 
 /// Whether the ring, with its ranks taken modulo `kept`, goes round the same `kept` places again
 /// and again.
@@ -27,14 +32,12 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
     return true;
 }
 
-/// The fold onto ranks 0 to `kept` - 1. `paths`: by ring and place.
-std::optional<RankSymmetry> fold_onto(
-    const Topology& topology, PathFinder& finder, const Rings& rings,
-    const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
-    RankSymmetry fold(topology, static_cast<std::uint32_t>(rings.front().size()));
-    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
-        fold.image_of_rank[rank] = rank % kept;
-    FlowImages images(topology, fold);
+/// Calls add(ways, images, key) for each hop of the rings: what it resembles among ranks 0 to
+/// `kept` - 1. `paths`: by ring and place. \returns whether all calls did.
+template <class Add>
+bool for_each_image(
+    PathFinder& finder, const Rings& rings, const std::vector<std::vector<Paths>>& paths,
+    std::uint32_t kept, const Add& add) {
     for (std::size_t ring = 0; ring < rings.size(); ++ring) {
         const std::vector<std::uint32_t>& order = rings[ring];
         std::vector<Paths> shorter(kept);  // by sender
@@ -43,19 +46,73 @@ std::optional<RankSymmetry> fold_onto(
                 finder.shortest(order[place] % kept, order[(place + 1) % order.size()] % kept);
         for (std::size_t place = 0; place < order.size(); ++place) {
             const std::uint32_t from = order[place] % kept;
-            if (!images.add(paths[ring][place], shorter[from], ring * kept + from))
-                return std::nullopt;
+            if (!add(paths[ring][place], shorter[from], ring * kept + from))
+                return false;
         }
     }
-    if (!images.finish())
+    return true;
+}
+
+RankSymmetry onto_first(const Topology& topology, const Rings& rings, std::uint32_t kept) {
+    RankSymmetry fold(topology, static_cast<std::uint32_t>(rings.front().size()));
+    for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
+        fold.image_of_rank[rank] = rank % kept;
+    return fold;
+}
+
+/// Nothing if some link's image carries anything else.
+std::optional<RankSymmetry> fold_onto(
+    const Topology& topology, PathFinder& finder, const Rings& rings,
+    const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
+    RankSymmetry fold = onto_first(topology, rings, kept);
+    FlowImages images(topology, fold);
+    const auto add = [&](const Paths& ways, const Paths& others, std::uint64_t key) {
+        return images.add(ways, others, key);
+    };
+    if (!for_each_image(finder, rings, paths, kept, add) || !images.finish())
         return std::nullopt;
+    return fold;
+}
+
+/// Members of each machine, if all have equally many and the machines are those of the rings.
+std::uint32_t even_members(const Topology& topology, std::uint32_t ranks) {
+    const std::uint32_t machines = topology.machines();
+    if (ranks != topology.gpus() || ranks % machines != 0)
+        return 0;
+    const std::uint32_t members = ranks / machines;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank)
+        if (topology.machine_of(rank) != rank / members)
+            return 0;
+    return members;
+}
+
+/// Onto whole machines, whose ways between each other need not be those of all machines, unless
+/// that lets `bytes` arrive at another time.
+std::optional<RankSymmetry> fold_onto_machines(
+    const Topology& topology, PathFinder& finder, const Rings& rings,
+    const std::vector<std::vector<Paths>>& paths, std::uint32_t kept, Bytes bytes) {
+    RankSymmetry fold = onto_first(topology, rings, kept);
+    MachineFlows flows(topology, fold, topology.machine_of(kept));
+    const auto add = [&](const Paths& ways, const Paths& others, std::uint64_t key) {
+        flows.add(ways, others, key);
+        return true;
+    };
+    if (!for_each_image(finder, rings, paths, kept, add) || !flows.finish())
+        return std::nullopt;
+    const double part = static_cast<double>(bytes.count()) / static_cast<double>(rings.size());
+    const double later = kSlowestWay * fold.ranks() * flows.farther() / (flows.limit() * part);
+    if (later > kSmallFoldError)
+        return std::nullopt;
+    fold.error += later;
+    fold.typical += later;
     return fold;
 }
 
 }  // namespace
 
-std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& rings) {
+std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& rings, Bytes bytes) {
     const auto ranks = static_cast<std::uint32_t>(rings.front().size());
+    const std::uint32_t members = even_members(topology, ranks);
     PathFinder finder(topology);
     std::vector<std::vector<Paths>> paths;  // by ring and place; found when first needed
     for (std::uint32_t kept = 2; kept <= ranks / 2; ++kept) {
@@ -72,6 +129,9 @@ std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& ri
             }
         if (auto fold = fold_onto(topology, finder, rings, paths, kept))
             return fold;
+        if (members > 0 && kept % members == 0 && kept > members)
+            if (auto fold = fold_onto_machines(topology, finder, rings, paths, kept, bytes))
+                return fold;
     }
     return std::nullopt;
 }
