@@ -106,11 +106,13 @@ constexpr Bytes kLongTree = mebibytes(512);
 Motion CollectiveEngine::motion_of(const CollectiveSpec& spec) {
     const bool trees = spec.choice.algorithm == Algorithm::kTree ||
                        spec.choice.algorithm == Algorithm::kInSwitchTree;
-    if (!trees || spec.layout.machines.size() < 2 || spec.bytes < kLongTree)
+    const bool chains =
+        spec.kind == CollectiveKind::kBroadcast || spec.kind == CollectiveKind::kReduce;
+    if (!(trees || chains) || spec.layout.machines.size() < 2 || spec.bytes < kLongTree)
         return Motion::kClose;
     if (!one_nic_each_)
         one_nic_each_ = one_nic_each(fabric_.topology());
-    return *one_nic_each_ ? Motion::kWandering : Motion::kClose;
+    return chains || *one_nic_each_ ? Motion::kWandering : Motion::kClose;
 }
 
 bool CollectiveEngine::undisturbed(std::size_t collectives) const {

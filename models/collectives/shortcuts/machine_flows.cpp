@@ -51,24 +51,19 @@ void MachineFlows::count(const std::vector<Path>& ways, Traffic& traffic) const 
     double weights = 0;
     for (const Path& way : ways)
         weights += way.weight;
-    for (const Path& way : ways)
+    for (const Path& way : ways) {
+        Time latency;
         for (const std::uint32_t hop : way.hops) {
             const double share = way.weight / weights;
             const TopologyNode& end = topology_.nodes[topology_.end_of(hop)];
-            Time latency = topology_.links[topology_.edges[edge_of(hop)].link_class].latency;
+            latency += topology_.links[topology_.edges[edge_of(hop)].link_class].latency;
             if (end.kind != NodeKind::kGpu)
                 latency += topology_.switches[end.switch_class].latency;
-            traffic.latency += share * static_cast<double>(latency.count());
             traffic.over[hop] += share;
             traffic.into[topology_.end_of(hop)] += share;
         }
-    ++traffic.count;
-}
-
-double MachineFlows::farther() const {
-    return std::abs(
-        all_.latency / static_cast<double>(all_.count) -
-        of_kept_.latency / static_cast<double>(of_kept_.count));
+        traffic.longest = std::max(traffic.longest, latency);
+    }
 }
 
 double MachineFlows::busy(std::uint32_t hop, const Traffic& traffic) const {

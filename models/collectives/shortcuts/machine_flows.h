@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/units.h"
 #include "interconnect/path_finder.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
@@ -25,8 +27,10 @@ public:
     void add(const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key);
     /// Whether the kept machines stand for all.
     [[nodiscard]] bool finish() { return fold_machines() && fold_network(); }
-    /// ps by which the ways of all flows differ from those of the kept flows, on average.
-    [[nodiscard]] double farther() const;
+    /// By how much the longest way is longer than that of the kept flows.
+    [[nodiscard]] Time farther() const {
+        return std::max(all_.longest, of_kept_.longest) - of_kept_.longest;
+    }
     /// ps a byte of each flow, over the busiest link. \pre finish()
     [[nodiscard]] double limit() const { return busiest(hops_.front(), of_kept_); }
 
@@ -35,8 +39,7 @@ private:
     struct Traffic {
         std::vector<double> over;  ///< by hop
         std::vector<double> into;  ///< by node
-        double latency = 0;        ///< ps, of all flows together
-        std::uint64_t count = 0;   ///< flows
+        Time longest;              ///< latency of its longest way
     };
     void count(const std::vector<Path>& ways, Traffic& traffic) const;
     /// ps a byte of each flow.

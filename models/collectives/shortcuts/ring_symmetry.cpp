@@ -14,9 +14,10 @@ namespace {
 using Rings = std::vector<std::vector<std::uint32_t>>;
 using Paths = std::vector<Path>;
 
-// A step waits for the packet that comes last, over the slowest of its ways: 2.4 times the mean on
-// a fabric of three levels (docs/notebook/performance.md).
-constexpr double kSlowestWay = 3;
+// Where a step is one slice, it waits for what the longest way adds, thrice. Where it lasts this
+// many times as long, it has many slices, which hide it (docs/notebook/performance.md).
+constexpr double kLongStep = 100;
+constexpr double kErrorOverSpines = 0.015;
 
 /// Whether the ring, with its ranks taken modulo `kept`, goes round the same `kept` places again
 /// and again.
@@ -100,11 +101,10 @@ std::optional<RankSymmetry> fold_onto_machines(
     if (!for_each_image(finder, rings, paths, kept, add) || !flows.finish())
         return std::nullopt;
     const double part = static_cast<double>(bytes.count()) / static_cast<double>(rings.size());
-    const double later = kSlowestWay * fold.ranks() * flows.farther() / (flows.limit() * part);
-    if (later > kSmallFoldError)
+    const double step = flows.limit() * part / fold.ranks();
+    if (step < kLongStep * static_cast<double>(flows.farther().count()))
         return std::nullopt;
-    fold.error += later;
-    fold.typical += later;
+    fold.error = kErrorOverSpines;
     return fold;
 }
 
