@@ -236,6 +236,8 @@ std::optional<RankSymmetry> fold_of(
     const Bytes shortest = shortest_of(*all);
     if (many && only(Pattern::kRings, *all))
         return if_near(fold_rings(topology, choices.group().rings, shortest));
+    if (many && only(Pattern::kShifts, *all))
+        return if_near(fold_shift(topology, count, shortest));
     if (many && only(Pattern::kExchanges, *all))
         return if_near(fold_exchange(topology, choices.group().layout));
     if (only_trees(*all, choices.group().trees.size()))

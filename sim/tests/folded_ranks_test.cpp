@@ -97,28 +97,28 @@ TEST(FoldedRanks, OverMachinesKeepTwoMachines) {
         32, 16);
 }
 
-// Two machines below one leaf stand for eight below two: what crosses the spines arrives later,
+// Two machines below one leaf stand for four below two: what crosses the spines arrives later,
 // which is little beside long collectives and much beside short ones. NICs carry equally much on
 // both ways.
 TEST(FoldedRanks, OfLongRingsOverSpinesKeepTwoMachines) {
     const std::string pods =
         R"("system": {"$base": "../systems/dgx_a100_hdr.json",
-           "topology": {"nodes": 8, "network": {"machines_per_leaf": 4}}}, )";
+           "topology": {"nodes": 4, "network": {"machines_per_leaf": 2}}}, )";
     for (const std::string kind : {"all_reduce", "all_gather"})
-        expect_same(pods + collective(kind, 400'000'000), 64, 16);
+        expect_same(pods + collective(kind, 400'000'000), 32, 16);
     EXPECT_EQ(at("auto", pods + collective("all_gather", 100'000), kRing).folded_ranks, 0);
 }
 
 TEST(FoldedRanks, OfRingsOverSpinesNeedRoomOnTheirLinks) {
     const auto kept = [](std::uint32_t spines) {
         const std::string pods = fmt::format(
-            R"("system": {{"$base": "../systems/dgx_a100_hdr.json", "topology": {{"nodes": 8,
-               "network": {{"machines_per_leaf": 4, "spines": {}, "lanes_to_spine": 1}}}}}}, )",
+            R"("system": {{"$base": "../systems/dgx_a100_hdr.json", "topology": {{"nodes": 4,
+               "network": {{"machines_per_leaf": 2, "spines": {}, "lanes_to_spine": 1}}}}}}, )",
             spines);
-        return 64 - at("auto", pods + collective("all_gather", 400'000'000), kRing).folded_ranks;
+        return 32 - at("auto", pods + collective("all_gather", 400'000'000), kRing).folded_ranks;
     };
     EXPECT_EQ(kept(8), 16);
-    EXPECT_EQ(kept(1), 64);
+    EXPECT_EQ(kept(1), 32);
 }
 
 std::string exchange(
@@ -128,6 +128,15 @@ std::string exchange(
                R"("system": {{"$base": "../systems/{}.json", "topology": {{"nodes": {}}}}}, )",
                system, machines) +
            collective(kind, bytes);
+}
+
+// Every rank sends to the next one.
+TEST(FoldedRanks, OfShiftsKeepTwoMachinesWhereEachGpuHasItsNic) {
+    const std::string direct = R"("all_reduce": {"algorithm": "auto"})";
+    for (const std::uint64_t bytes : {1'000'000ULL, 60'000'000ULL})
+        expect_same(exchange("dgx_h100_ndr", 4, "send_receive", bytes), 32, 16, direct);
+    EXPECT_EQ(
+        at("auto", exchange("p5_efa", 4, "send_receive", 60'000'000), direct).folded_ranks, 0);
 }
 
 TEST(FoldedRanks, OfExchangesOverMachinesKeepTwoMachines) {

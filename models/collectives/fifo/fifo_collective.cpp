@@ -289,7 +289,8 @@ std::vector<BlockPlan> FifoCollective::plan(std::uint32_t channel, std::uint32_t
         return plan_ring_reduce(order, spec_.root, channel, whole, chunk);
     case CollectiveKind::kSendReceive:
         if (spec_.root == CollectiveSpec::kEveryRank)
-            return plan_shift(n, channel, whole, chunk);
+            return plan_shift(
+                static_cast<std::uint32_t>(spec_.ranks.size()), channel, whole, chunk);
         return plan_send_receive(spec_.root, 1 - spec_.root, channel, whole, chunk);
     case CollectiveKind::kGather:
     case CollectiveKind::kScatter:

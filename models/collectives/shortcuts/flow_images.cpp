@@ -41,7 +41,7 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
     for (std::size_t i = 0; i < path.hops.size(); ++i) {
         const std::uint32_t hop = path.hops[i];
         const std::uint32_t other = image.hops[i];
-        if (!alike(hop, other) || !fold_.set_hop(hop, other) ||
+        if (!alike(topology_, hop, other) || !fold_.set_hop(hop, other) ||
             !RankSymmetry::set(
                 fold_.image_of_node[topology_.end_of(hop)].node, topology_.end_of(other)))
             return false;
@@ -49,13 +49,6 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
         ++visits_[topology_.end_of(hop)];
     }
     return true;
-}
-
-bool FlowImages::alike(std::uint32_t hop, std::uint32_t other) const {
-    const TopologyNode& end = topology_.nodes[topology_.end_of(hop)];
-    const TopologyNode& other_end = topology_.nodes[topology_.end_of(other)];
-    return same_link(topology_, hop, other) && end.kind == other_end.kind &&
-           end.switch_class == other_end.switch_class;
 }
 
 /// A hop without any flow carries replies, and so must its image.

@@ -25,7 +25,6 @@ public:
 
 private:
     [[nodiscard]] bool add(const Path& path, const Path& image, std::uint64_t use);
-    [[nodiscard]] bool alike(std::uint32_t hop, std::uint32_t other) const;
     [[nodiscard]] bool same_uses(std::uint32_t hop);
 
     const Topology& topology_;

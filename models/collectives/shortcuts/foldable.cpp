@@ -9,8 +9,10 @@ Pattern pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfi
     const bool reduces = kind == CollectiveKind::kAllReduce;
     if (!choice.is<NcclConfig>())
         return Pattern::kNone;
-    if (kind == CollectiveKind::kAllToAll)
-        return channels_for_a_peer(choice) != 0 ? Pattern::kExchanges : Pattern::kNone;
+    if (channels_for_a_peer(choice) != 0 && kind == CollectiveKind::kAllToAll)
+        return Pattern::kExchanges;
+    if (channels_for_a_peer(choice) != 0 && kind == CollectiveKind::kSendReceive)
+        return Pattern::kShifts;
     switch (choice.algorithm) {
     case Algorithm::kRing:
         return reduces || kind == CollectiveKind::kReduceScatter ||

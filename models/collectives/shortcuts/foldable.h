@@ -15,6 +15,7 @@ enum class Pattern : std::uint8_t {
     kSwitches,     ///< all-reduces through the switches of one domain
     kSwitchTrees,  ///< all-reduces through the switches of each machine, trees between them
     kExchanges,    ///< all-to-alls of equal parts
+    kShifts,       ///< every rank sends to the next one
 };
 [[nodiscard]] Pattern
 pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfig& choice);

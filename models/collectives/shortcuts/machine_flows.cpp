@@ -80,13 +80,6 @@ double MachineFlows::busiest(const std::vector<std::uint32_t>& hops, const Traff
     return most;
 }
 
-bool MachineFlows::alike(std::uint32_t hop, std::uint32_t other) const {
-    const TopologyNode& end = topology_.nodes[topology_.end_of(hop)];
-    const TopologyNode& other_end = topology_.nodes[topology_.end_of(other)];
-    return same_link(topology_, hop, other) && end.kind == other_end.kind &&
-           end.switch_class == other_end.switch_class;
-}
-
 void MachineFlows::set(std::uint32_t hop, std::uint32_t image) {
     const double times = all_.over[hop] / of_kept_.over[image];
     fold_.image_of_hop[hop] = image;
@@ -108,16 +101,17 @@ bool MachineFlows::fold_machines() {
             std::abs(busiest(hops, all_) - most) > kAsBusy * most)
             return false;
         for (std::size_t i = 0; i < hops.size(); ++i) {
-            if (!alike(hops[i], images[i]))
+            if (!alike(topology_, hops[i], images[i]))
                 return false;
             if (all_.over[hops[i]] == 0)
                 continue;
             // Which switch planes a pair's few ways use differs from pair to pair.
-            const auto used = of_kept_.over[images[i]] > 0
-                                  ? images.begin() + static_cast<std::ptrdiff_t>(i)
-                                  : std::ranges::find_if(images, [&](std::uint32_t other) {
-                                        return of_kept_.over[other] > 0 && alike(hops[i], other);
-                                    });
+            const auto used =
+                of_kept_.over[images[i]] > 0
+                    ? images.begin() + static_cast<std::ptrdiff_t>(i)
+                    : std::ranges::find_if(images, [&](std::uint32_t other) {
+                          return of_kept_.over[other] > 0 && alike(topology_, hops[i], other);
+                      });
             if (used == images.end())
                 return false;
             set(hops[i], *used);

@@ -46,7 +46,6 @@ private:
     [[nodiscard]] double busy(std::uint32_t hop, const Traffic& traffic) const;
     [[nodiscard]] double
     busiest(const std::vector<std::uint32_t>& hops, const Traffic& traffic) const;
-    [[nodiscard]] bool alike(std::uint32_t hop, std::uint32_t other) const;
     /// A hop that flows go over resembles one of kept flows.
     void set(std::uint32_t hop, std::uint32_t image);
     [[nodiscard]] bool fold_machines();

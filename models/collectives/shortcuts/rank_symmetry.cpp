@@ -39,6 +39,13 @@ bool same_link(const Topology& topology, std::uint32_t hop, std::uint32_t other)
     return a.lanes == b.lanes && a.link_class == b.link_class;
 }
 
+bool alike(const Topology& topology, std::uint32_t hop, std::uint32_t other) {
+    const TopologyNode& end = topology.nodes[topology.end_of(hop)];
+    const TopologyNode& other_end = topology.nodes[topology.end_of(other)];
+    return same_link(topology, hop, other) && end.kind == other_end.kind &&
+           end.switch_class == other_end.switch_class;
+}
+
 bool one_nic_each(const Topology& topology) {
     return std::ranges::all_of(
         nearest_nics(topology), [](const auto& nics) { return nics.size() == 1; });

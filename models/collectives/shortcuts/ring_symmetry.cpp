@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace switchfold {
@@ -134,6 +135,14 @@ std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& ri
                 return fold;
     }
     return std::nullopt;
+}
+
+std::optional<RankSymmetry> fold_shift(const Topology& topology, std::uint32_t ranks, Bytes bytes) {
+    if (!one_nic_each(topology))
+        return std::nullopt;
+    std::vector<std::uint32_t> order(ranks);
+    std::iota(order.begin(), order.end(), 0U);
+    return fold_rings(topology, {std::move(order)}, bytes);
 }
 
 }  // namespace switchfold
