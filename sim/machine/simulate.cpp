@@ -339,7 +339,8 @@ Outcome simulate(
                                    "times may be up to 4 % off (fidelity fast)");
     else if (const double us = to_microseconds(machine.collectives().at_mean_pace()); us > 0)
         outcome.notes.push_back(fmt::format(
-            "{:.0f} us of all-reduces along trees were skipped at their mean pace, known to 0.6 %: "
+            "{:.0f} us of collectives along trees or chains were skipped at their mean pace, known "
+            "to 0.6 %: "
             "times may be up to 1.5 % off (fidelity exact simulates all)",
             us));
     outcome.coarse_bytes = static_cast<double>(machine.collectives().coarse().count());
