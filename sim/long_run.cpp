@@ -57,7 +57,7 @@ std::string LongRunNotice::remedies() const {
         all.emplace_back(
             "with /fidelity fast packets are larger and more ranks stand for others, at up to 9 %");
     const PlanParams* plan = plan_of(experiment_);
-    if (plan != nullptr && !plan->fold)
+    if (plan != nullptr && !kind_of(experiment_).follows_communication(experiment_))
         all.emplace_back(
             "with /workload/plan/fold (a strategy's plan: docs/plans.md) equal replicas are "
             "simulated once");
@@ -69,7 +69,7 @@ std::string LongRunNotice::remedies() const {
         all.push_back(fmt::format(
             "fewer micro-batches (/workload/plan/accumulate, {}) show the same steady state",
             plan->accumulate));
-    if (experiment_.causes)
+    if (experiment_.causes && kind_of(experiment_).facts().computes)
         all.emplace_back("without /causes each scenario runs once");
     if (all.empty())
         return "a smaller workload ends sooner";

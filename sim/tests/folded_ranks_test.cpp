@@ -349,6 +349,20 @@ TEST(FoldedRanks, ALongApproximateTreeTakesTheTimeOfTheWholeWhereLinksInMachines
     EXPECT_NEAR(few.iteration_us / every.iteration_us, 1, 0.09);  // what the note says
 }
 
+// The blocks of a chain never keep their distance, since FIFOs fill and empty; their pace is known.
+TEST(FoldedRanks, LongChainsLeaveOutTheirMiddle) {
+    for (const std::string kind : {"broadcast", "reduce"}) {
+        const std::string chain = exchange("dgx_h100_ndr", 3, kind, 3'000'000'000);
+        const ScenarioResult every = at("exact", chain, kRing);
+        const ScenarioResult some = at("auto", chain, kRing);
+        EXPECT_EQ(every.jumped_us, 0);
+        EXPECT_GT(some.jumped_us, 0.3 * every.iteration_us) << kind;
+        EXPECT_NEAR(some.iteration_us / every.iteration_us, 1, 0.01) << kind;
+        ASSERT_FALSE(some.notes.empty());
+        EXPECT_NE(some.notes.front().find("mean pace"), std::string::npos);
+    }
+}
+
 TEST(FoldedRanks, FastTakesLargerPacketsForStepsAndSaysSo) {
     const std::string step =
         R"("system": "../systems/hgx_h100.json",

@@ -4,6 +4,7 @@
 #include "core/json.h"
 #include "sim/config/plan_params.h"
 #include "sim/config/training_params.h"
+#include "sim/kinds/collective/collective_params.h"
 #include "sim/runner.h"
 
 #include <fmt/format.h>
@@ -80,6 +81,11 @@ TEST(LongRunNotice, WhatPlansCanDo) {
     EXPECT_NE(all.find("/workload/plan/fold"), std::string::npos) << all;
     EXPECT_NE(all.find("/workload/plan/accumulate, 64"), std::string::npos) << all;
     EXPECT_NE(all.find("transfer_unit, 4 KiB"), std::string::npos) << all;
+    training.plan->fold = false;
+    experiment.workload = training;
+    EXPECT_NE(
+        LongRunNotice(experiment).of(at(20, 0.01)).value().find("/workload/plan/fold"),
+        std::string::npos);
     training.plan->fold = true;
     training.plan->accumulate = 8;
     experiment.workload = training;
@@ -87,6 +93,14 @@ TEST(LongRunNotice, WhatPlansCanDo) {
     const std::string few = folded.of(at(20, 0.01)).value();
     EXPECT_EQ(few.find("/workload/plan/fold"), std::string::npos) << few;
     EXPECT_EQ(few.find("accumulate"), std::string::npos) << few;
+}
+
+TEST(LongRunNotice, ACollectiveAloneHasNoCauses) {
+    Experiment experiment;
+    experiment.workload = CollectiveWorkloadParams{};
+    experiment.causes = true;
+    const std::string all = LongRunNotice(experiment).of(at(20, 0.01)).value();
+    EXPECT_EQ(all.find("/causes"), std::string::npos) << all;
 }
 
 // One collective is one operation of each rank.
