@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <set>
 
 namespace switchfold {
 
@@ -192,13 +191,16 @@ Path PathFinder::nth(std::uint32_t from, std::uint32_t to, std::uint64_t rank) c
 }
 
 PathFinder::Nics PathFinder::nics_of(std::uint32_t from, const std::vector<Path>& paths) const {
-    std::set<std::uint32_t> out;
-    std::set<std::uint32_t> in;
+    std::vector<std::uint32_t> out;
+    std::vector<std::uint32_t> in;
     for (const Path& path : paths)
         for (const std::uint32_t hop : path.hops) {
             const std::uint32_t node = topology_.end_of(hop);
-            if (topology_.nodes[node].kind == NodeKind::kNic)
-                (topology_.machine_of(node) == topology_.machine_of(from) ? out : in).insert(node);
+            if (topology_.nodes[node].kind != NodeKind::kNic)
+                continue;
+            auto& nics = topology_.machine_of(node) == topology_.machine_of(from) ? out : in;
+            if (std::ranges::find(nics, node) == nics.end())
+                nics.push_back(node);
         }
     return {std::max<std::uint64_t>(1, out.size()), std::max<std::uint64_t>(1, in.size())};
 }
@@ -241,7 +243,7 @@ std::vector<Path> PathFinder::paths(
             found.push_back(nth(from, to, rank));
             rank = (rank + stride) % total;
         }
-        const Nics nics = nics_of(from, found);
+        const Nics nics = rule.network ? nics_of(from, found) : Nics{};
         if (topology_.spread_paths && nics.out * nics.in > 1 && nics.out * nics.in < total &&
             total % (nics.out * nics.in) == 0)
             found = by_nics(from, to, nics, count, seed % total);
