@@ -4,6 +4,7 @@
 #include "models/collectives/shortcuts/kept_machines.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
 #include "models/collectives/shortcuts/way_kinds.h"
+#include "models/collectives/shortcuts/way_shares.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,21 +19,8 @@ namespace switchfold {
 
 namespace {
 
-/// Links that the kept ranks use less than all would must be this far from being the limit.
-constexpr double kFarFromLimit = 0.95;
 constexpr double kSameLoad = 0.01;
 constexpr std::uint32_t kFewestMachines = 4;
-
-/// Adds, for each hop of the ways, the share of a pair's bytes that goes over it, `times` times.
-template <class Add>
-void for_each_share(const std::vector<Path>& ways, double times, const Add& add) {
-    double all = 0;
-    for (const Path& way : ways)
-        all += way.weight;
-    for (const Path& way : ways)
-        for (const std::uint32_t hop : way.hops)
-            add(hop, times * way.weight / all);
-}
 
 /// Units of ranks whose numbers are digits of a machine's: machines alone, in groups of equally
 /// many, and these in larger ones; the fewest digits first.
@@ -153,11 +141,6 @@ private:
         }
         return true;
     }
-    [[nodiscard]] double bandwidth(std::uint32_t hop) const {
-        const TopologyEdge& edge = topology_.edges[edge_of(hop)];
-        const LinkParams& link = topology_.links[edge.link_class];
-        return static_cast<double>(link.lane_bandwidth.count()) * edge.lanes;
-    }
     [[nodiscard]] std::uint32_t machine_at(std::uint32_t hop) const {
         return topology_.nodes[topology_.end_of(hop)].machine;
     }
@@ -168,12 +151,12 @@ private:
     [[nodiscard]] bool loads_alike() const {
         double most = 0;
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop)
-            most = std::max(most, of_kept_[hop] / bandwidth(hop));
+            most = std::max(most, of_kept_[hop] / bandwidth_of(topology_, hop));
         for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
             const double all = of_all_[ways_.of_hop(hop)];
             const bool same = std::abs(all - of_kept_[hop]) < kSameLoad * of_kept_[hop];
             if (of_kept_[hop] > 0 && !inside(hop) && !same &&
-                std::max(of_kept_[hop], all) / bandwidth(hop) > kFarFromLimit * most)
+                std::max(of_kept_[hop], all) / bandwidth_of(topology_, hop) > kRoomToSpare * most)
                 return false;
         }
         return true;

@@ -2,6 +2,7 @@
 #include "models/collectives/shortcuts/machine_flows.h"
 
 #include "interconnect/hop.h"
+#include "models/collectives/shortcuts/way_shares.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,66 +12,60 @@ namespace switchfold {
 
 namespace {
 
-/// Links of the network must be this far from being the limit.
-constexpr double kRoomToSpare = 0.95;
 /// By this share the busiest links of machines may differ.
 constexpr double kAsBusy = 0.01;
 
 }  // namespace
 
-MachineFlows::MachineFlows(const Topology& topology, RankSymmetry& fold, std::uint32_t kept) :
+MachineFlows::MachineFlows(const Topology& topology) :
     topology_(topology),
-    fold_(fold),
-    kept_(kept),
     hops_(topology.machines() + 1),
-    nodes_(topology.machines() + 1) {
-    const auto hops = static_cast<std::uint32_t>(2 * topology.edges.size());
+    nodes_(topology.machines() + 1),
+    all_(none()) {
     const std::uint32_t network = topology.machines();
     for (std::uint32_t node = 0; node < topology.nodes.size(); ++node)
         nodes_[std::min(network, topology.nodes[node].machine)].push_back(node);
-    for (std::uint32_t hop = 0; hop < hops; ++hop) {
+    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
         const std::uint32_t from = topology.nodes[topology.end_of(reversed(hop))].machine;
         const std::uint32_t to = topology.nodes[topology.end_of(hop)].machine;
         hops_[std::min({network, from, to})].push_back(hop);
     }
-    for (Traffic* traffic : {&all_, &of_kept_}) {
-        traffic->over.resize(hops);
-        traffic->into.resize(topology.nodes.size());
-    }
-    fold.times_of_hop.assign(hops, 1);
 }
 
-void MachineFlows::add(
-    const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key) {
-    count(ways, all_);
-    if (keys_.insert(key).second)
-        count(images, of_kept_);
+MachineFlows::Traffic MachineFlows::none() const {
+    return {
+        std::vector<double>(2 * topology_.edges.size()),
+        std::vector<double>(topology_.nodes.size()), Time()};
 }
 
 void MachineFlows::count(const std::vector<Path>& ways, Traffic& traffic) const {
-    double weights = 0;
-    for (const Path& way : ways)
-        weights += way.weight;
+    for_each_share(ways, 1, [&](std::uint32_t hop, double share) {
+        traffic.over[hop] += share;
+        traffic.into[topology_.end_of(hop)] += share;
+    });
     for (const Path& way : ways) {
         Time latency;
         for (const std::uint32_t hop : way.hops) {
-            const double share = way.weight / weights;
             const TopologyNode& end = topology_.nodes[topology_.end_of(hop)];
             latency += topology_.links[topology_.edges[edge_of(hop)].link_class].latency;
             if (end.kind != NodeKind::kGpu)
                 latency += topology_.switches[end.switch_class].latency;
-            traffic.over[hop] += share;
-            traffic.into[topology_.end_of(hop)] += share;
         }
         traffic.longest = std::max(traffic.longest, latency);
     }
 }
 
+bool MachineFlows::fold_onto(
+    std::uint32_t kept, const std::vector<std::vector<Path>>& images, RankSymmetry& fold) {
+    of_kept_ = none();
+    for (const std::vector<Path>& ways : images)
+        count(ways, of_kept_);
+    fold.times_of_hop.assign(of_kept_.over.size(), 1);
+    return fold_machines(kept, fold) && fold_network(fold);
+}
+
 double MachineFlows::busy(std::uint32_t hop, const Traffic& traffic) const {
-    const TopologyEdge& edge = topology_.edges[edge_of(hop)];
-    const LinkParams& link = topology_.links[edge.link_class];
-    return 1e12 * traffic.over[hop] /
-           (static_cast<double>(link.lane_bandwidth.count()) * edge.lanes);
+    return 1e12 * traffic.over[hop] / bandwidth_of(topology_, hop);
 }
 
 double MachineFlows::busiest(const std::vector<std::uint32_t>& hops, const Traffic& traffic) const {
@@ -80,24 +75,24 @@ double MachineFlows::busiest(const std::vector<std::uint32_t>& hops, const Traff
     return most;
 }
 
-void MachineFlows::set(std::uint32_t hop, std::uint32_t image) {
+void MachineFlows::set(std::uint32_t hop, std::uint32_t image, RankSymmetry& fold) const {
     const double times = all_.over[hop] / of_kept_.over[image];
-    fold_.image_of_hop[hop] = image;
-    fold_.times_of_hop[hop] = times;
+    fold.image_of_hop[hop] = image;
+    fold.times_of_hop[hop] = times;
     // Nothing but replies, if the image's other direction carries nothing else either.
     if (all_.over[reversed(hop)] == 0 && of_kept_.over[reversed(image)] == 0) {
-        fold_.image_of_hop[reversed(hop)] = reversed(image);
-        fold_.times_of_hop[reversed(hop)] = times;
+        fold.image_of_hop[reversed(hop)] = reversed(image);
+        fold.times_of_hop[reversed(hop)] = times;
     }
 }
 
-bool MachineFlows::fold_machines() {
+bool MachineFlows::fold_machines(std::uint32_t kept, RankSymmetry& fold) const {
     for (std::uint32_t machine = 0; machine + 1 < hops_.size(); ++machine) {
         const auto& hops = hops_[machine];
         const auto& nodes = nodes_[machine];
-        const auto& images = hops_[machine % kept_];
+        const auto& images = hops_[machine % kept];
         const double most = busiest(images, of_kept_);
-        if (hops.size() != images.size() || nodes.size() != nodes_[machine % kept_].size() ||
+        if (hops.size() != images.size() || nodes.size() != nodes_[machine % kept].size() ||
             std::abs(busiest(hops, all_) - most) > kAsBusy * most)
             return false;
         for (std::size_t i = 0; i < hops.size(); ++i) {
@@ -114,19 +109,18 @@ bool MachineFlows::fold_machines() {
                       });
             if (used == images.end())
                 return false;
-            set(hops[i], *used);
+            set(hops[i], *used, fold);
         }
         for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const std::uint32_t image = nodes_[machine % kept_][i];
+            const std::uint32_t image = nodes_[machine % kept][i];
             const double of_kept = of_kept_.into[image];
-            fold_.image_of_node[nodes[i]] = {
-                image, of_kept > 0 ? all_.into[nodes[i]] / of_kept : 1};
+            fold.image_of_node[nodes[i]] = {image, of_kept > 0 ? all_.into[nodes[i]] / of_kept : 1};
         }
     }
     return true;
 }
 
-bool MachineFlows::fold_network() {
+bool MachineFlows::fold_network(RankSymmetry& fold) const {
     std::uint32_t entry = RankSymmetry::kIdle;  // the busiest hop into the network
     for (const std::uint32_t hop : hops_.front())
         if (topology_.nodes[topology_.end_of(hop)].machine == kNoMachine &&
@@ -142,12 +136,12 @@ bool MachineFlows::fold_network() {
     // What the kept machines' flows never pass has the traffic of where they enter.
     for (const std::uint32_t hop : hops)
         if (all_.over[hop] > 0)
-            set(hop, of_kept_.over[hop] > 0 ? hop : entry);
+            set(hop, of_kept_.over[hop] > 0 ? hop : entry, fold);
     const std::uint32_t first = topology_.end_of(entry);
     for (const std::uint32_t node : nodes_.back()) {
         const std::uint32_t image = of_kept_.into[node] > 0 ? node : first;
         if (all_.into[node] > 0)
-            fold_.image_of_node[node] = {image, all_.into[node] / of_kept_.into[image]};
+            fold.image_of_node[node] = {image, all_.into[node] / of_kept_.into[image]};
     }
     return true;
 }

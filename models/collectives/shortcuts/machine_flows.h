@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <set>
 #include <vector>
 
 namespace switchfold {
@@ -19,19 +18,19 @@ namespace switchfold {
 /// below one leaf then stand for machines below many.
 class MachineFlows {
 public:
-    /// `fold`: has its images of ranks. `kept`: machines.
-    MachineFlows(const Topology& topology, RankSymmetry& fold, std::uint32_t kept);
+    explicit MachineFlows(const Topology& topology);
 
-    /// A flow along `ways` resembles that of kept ranks along `images`. `key` names the latter:
-    /// several flows of the whole have the same.
-    void add(const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key);
-    /// Whether the kept machines stand for all.
-    [[nodiscard]] bool finish() { return fold_machines() && fold_network(); }
-    /// By how much the longest way is longer than that of the kept flows.
+    /// A flow of the whole.
+    void add(const std::vector<Path>& ways) { count(ways, all_); }
+    /// Whether the first `kept` machines, whose flows go along `images`, stand for all. `fold`: has
+    /// its images of ranks.
+    [[nodiscard]] bool
+    fold_onto(std::uint32_t kept, const std::vector<std::vector<Path>>& images, RankSymmetry& fold);
+    /// By how much the longest way is longer than that of the kept flows. \pre fold_onto()
     [[nodiscard]] Time farther() const {
         return std::max(all_.longest, of_kept_.longest) - of_kept_.longest;
     }
-    /// ps a byte of each flow, over the busiest link. \pre finish()
+    /// ps a byte of each flow, over the busiest link. \pre fold_onto()
     [[nodiscard]] double limit() const { return busiest(hops_.front(), of_kept_); }
 
 private:
@@ -41,24 +40,22 @@ private:
         std::vector<double> into;  ///< by node
         Time longest;              ///< latency of its longest way
     };
+    [[nodiscard]] Traffic none() const;
     void count(const std::vector<Path>& ways, Traffic& traffic) const;
     /// ps a byte of each flow.
     [[nodiscard]] double busy(std::uint32_t hop, const Traffic& traffic) const;
     [[nodiscard]] double
     busiest(const std::vector<std::uint32_t>& hops, const Traffic& traffic) const;
     /// A hop that flows go over resembles one of kept flows.
-    void set(std::uint32_t hop, std::uint32_t image);
-    [[nodiscard]] bool fold_machines();
-    [[nodiscard]] bool fold_network();
+    void set(std::uint32_t hop, std::uint32_t image, RankSymmetry& fold) const;
+    [[nodiscard]] bool fold_machines(std::uint32_t kept, RankSymmetry& fold) const;
+    [[nodiscard]] bool fold_network(RankSymmetry& fold) const;
 
     const Topology& topology_;
-    RankSymmetry& fold_;
-    std::uint32_t kept_;
     std::vector<std::vector<std::uint32_t>> hops_;   ///< by machine; last: of the network
     std::vector<std::vector<std::uint32_t>> nodes_;  ///< likewise
     Traffic all_;
     Traffic of_kept_;
-    std::set<std::uint64_t> keys_;  ///< of the kept ranks' flows
 };
 
 }  // namespace switchfold

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace switchfold {
@@ -34,25 +36,14 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
     return true;
 }
 
-/// Calls add(ways, images, key) for each hop of the rings: what it resembles among ranks 0 to
-/// `kept` - 1. `paths`: by ring and place. \returns whether all calls did.
-template <class Add>
-bool for_each_image(
-    PathFinder& finder, const Rings& rings, const std::vector<std::vector<Paths>>& paths,
-    std::uint32_t kept, const Add& add) {
-    for (std::size_t ring = 0; ring < rings.size(); ++ring) {
-        const std::vector<std::uint32_t>& order = rings[ring];
-        std::vector<Paths> shorter(kept);  // by sender
-        for (std::uint32_t place = 0; place < kept; ++place)
-            shorter[order[place] % kept] =
-                finder.shortest(order[place] % kept, order[(place + 1) % order.size()] % kept);
-        for (std::size_t place = 0; place < order.size(); ++place) {
-            const std::uint32_t from = order[place] % kept;
-            if (!add(paths[ring][place], shorter[from], ring * kept + from))
-                return false;
-        }
-    }
-    return true;
+/// The ways of a ring among ranks 0 to `kept` - 1, by place.
+std::vector<Paths>
+shorter(PathFinder& finder, const std::vector<std::uint32_t>& order, std::uint32_t kept) {
+    std::vector<Paths> ways;
+    for (std::uint32_t place = 0; place < kept; ++place)
+        ways.push_back(
+            finder.shortest(order[place] % kept, order[(place + 1) % order.size()] % kept));
+    return ways;
 }
 
 RankSymmetry onto_first(const Topology& topology, const Rings& rings, std::uint32_t kept) {
@@ -62,16 +53,22 @@ RankSymmetry onto_first(const Topology& topology, const Rings& rings, std::uint3
     return fold;
 }
 
-/// Nothing if some link's image carries anything else.
+/// The fold onto ranks 0 to `kept` - 1; nothing if some link's image carries anything else.
+/// `paths`: by ring and place.
 std::optional<RankSymmetry> fold_onto(
     const Topology& topology, PathFinder& finder, const Rings& rings,
     const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
     RankSymmetry fold = onto_first(topology, rings, kept);
     FlowImages images(topology, fold);
-    const auto add = [&](const Paths& ways, const Paths& others, std::uint64_t key) {
-        return images.add(ways, others, key);
-    };
-    if (!for_each_image(finder, rings, paths, kept, add) || !images.finish())
+    for (std::size_t ring = 0; ring < rings.size(); ++ring) {
+        const std::vector<Paths> ways = shorter(finder, rings[ring], kept);
+        for (std::size_t place = 0; place < rings[ring].size(); ++place) {
+            const std::size_t image = place % kept;
+            if (!images.add(paths[ring][place], ways[image], ring * kept + image))
+                return std::nullopt;
+        }
+    }
+    if (!images.finish())
         return std::nullopt;
     return fold;
 }
@@ -89,17 +86,15 @@ std::uint32_t even_members(const Topology& topology, std::uint32_t ranks) {
 }
 
 /// Onto whole machines, whose ways between each other need not be those of all machines, unless
-/// that lets `bytes` arrive at another time.
+/// that lets `bytes` arrive at another time. `flows`: of the whole rings.
 std::optional<RankSymmetry> fold_onto_machines(
-    const Topology& topology, PathFinder& finder, const Rings& rings,
-    const std::vector<std::vector<Paths>>& paths, std::uint32_t kept, Bytes bytes) {
+    const Topology& topology, PathFinder& finder, const Rings& rings, MachineFlows& flows,
+    std::uint32_t kept, Bytes bytes) {
     RankSymmetry fold = onto_first(topology, rings, kept);
-    MachineFlows flows(topology, fold, topology.machine_of(kept));
-    const auto add = [&](const Paths& ways, const Paths& others, std::uint64_t key) {
-        flows.add(ways, others, key);
-        return true;
-    };
-    if (!for_each_image(finder, rings, paths, kept, add) || !flows.finish())
+    std::vector<Paths> images;
+    for (const auto& order : rings)
+        std::ranges::move(shorter(finder, order, kept), std::back_inserter(images));
+    if (!flows.fold_onto(topology.machine_of(kept), images, fold))
         return std::nullopt;
     const double part = static_cast<double>(bytes.count()) / static_cast<double>(rings.size());
     const double step = flows.limit() * part / fold.ranks();
@@ -116,6 +111,7 @@ std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& ri
     const std::uint32_t members = even_members(topology, ranks);
     PathFinder finder(topology);
     std::vector<std::vector<Paths>> paths;  // by ring and place; found when first needed
+    std::optional<MachineFlows> flows;      // likewise
     for (std::uint32_t kept = 2; kept <= ranks / 2; ++kept) {
         if (ranks % kept != 0 || !std::all_of(rings.begin(), rings.end(), [&](const auto& ring) {
                 return repeats(ring, kept);
@@ -130,9 +126,15 @@ std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& ri
             }
         if (auto fold = fold_onto(topology, finder, rings, paths, kept))
             return fold;
-        if (members > 0 && kept % members == 0 && kept > members)
-            if (auto fold = fold_onto_machines(topology, finder, rings, paths, kept, bytes))
-                return fold;
+        if (members == 0 || kept % members != 0 || kept == members)
+            continue;
+        if (!flows) {
+            flows.emplace(topology);
+            for (const auto& ring : paths)
+                std::ranges::for_each(ring, [&](const Paths& ways) { flows->add(ways); });
+        }
+        if (auto fold = fold_onto_machines(topology, finder, rings, *flows, kept, bytes))
+            return fold;
     }
     return std::nullopt;
 }
