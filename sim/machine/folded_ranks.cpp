@@ -27,6 +27,9 @@ constexpr std::size_t kFewestRanks = 32;
 constexpr std::uint64_t kFewestLoopsOfTrees = 2;
 /// The last loop's pieces of an in-switch all-reduce are not equal: enough loops make that small.
 constexpr std::uint64_t kFewestLoops = 8;
+/// Of gathers and reduce-scatters all pieces are equal; in short ones heads meet in another order.
+constexpr std::uint64_t kFewestLoopsOfHalves = 2;
+constexpr double kUnequalHeads = 0.015;
 
 bool all_alike(const ExecutionGraph& graph) {
     return std::all_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
@@ -99,11 +102,13 @@ public:
         return all;
     }
 
-    /// Loops of a choice in which heads pass sums on to other machines.
+    /// Loops of a choice in which each head has pieces of its own, or passes sums on to other
+    /// machines.
     [[nodiscard]] std::uint64_t head_loops(const Chosen& chosen) const {
         CollectiveSpec spec;
         spec.kind = chosen.collective.kind;
         spec.bytes = chosen.collective.bytes;
+        spec.ranks = ranks_;
         spec.layout = group_.layout;
         spec.choice = chosen.choice;
         return nvls_chunks_of(params_, spec).loops(0);
@@ -131,6 +136,10 @@ private:
     std::vector<std::uint32_t> ranks_;
     GroupView group_;
 };
+
+bool reduces_all(const Chosen& chosen) {
+    return chosen.collective.kind == CollectiveKind::kAllReduce;
+}
 
 bool only(Pattern pattern, const std::vector<Chosen>& all) {
     return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
@@ -169,14 +178,18 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, const Gro
                });
 }
 
-/// Whether all collectives are all-reduces through the switches, each of enough loops.
-bool only_long_pulls(const std::vector<Chosen>& all, const Choices& choices) {
+/// Whether all collectives are through the switches, each of enough loops or of a long share a
+/// rank.
+bool only_long_in_switch(const std::vector<Chosen>& all, const Choices& choices) {
+    const std::uint32_t ranks = choices.group().machine.ranks;
     return only(Pattern::kSwitches, all) &&
            std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
+               if (!reduces_all(chosen))
+                   return choices.head_loops(chosen) >= kFewestLoopsOfHalves;
                const bool registered = chosen.choice.of<NcclConfig>().registered;
                const InSwitchShape shape = in_switch_shape(
-                   choices.params(), choices.group().machine.ranks, chosen.choice.channels,
-                   chosen.collective.bytes.count(), registered);
+                   choices.params(), ranks, chosen.choice.channels, chosen.collective.bytes.count(),
+                   registered);
                // The few blocks of registered buffers are out of step with each other.
                return !registered && shape.pieces.loops(0) >= kFewestLoops;
            });
@@ -244,8 +257,12 @@ std::optional<RankSymmetry> fold_of(
         return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
     if (!admits_all(topology, graph, choices.group().layout))
         return std::nullopt;
-    if (many && only_long_pulls(*all, choices))
-        return fold_domain(topology, count);
+    if (many && only_long_in_switch(*all, choices)) {
+        auto fold = fold_domain(topology, count);
+        if (fold && !std::ranges::all_of(*all, reduces_all))
+            fold->error = kUnequalHeads;
+        return fold;
+    }
     if (!only_switched_trees(*all, choices))
         return std::nullopt;
     const GroupLayout& layout = choices.group().layout;

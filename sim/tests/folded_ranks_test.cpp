@@ -216,6 +216,32 @@ TEST(FoldedRanks, OfAnySwitchDomainTakeItsTime) {
     }));
 }
 
+const std::string kHalves =
+    R"("collectives": {"all_gather": {"algorithm": "in_switch", "channels": 2},
+                       "reduce_scatter": {"algorithm": "in_switch", "channels": 2}})";
+
+TEST(FoldedRanks, OfLongHalvesInASwitchDomainKeepOne) {
+    for (const std::string kind : {"all_gather", "reduce_scatter"}) {
+        expect_same(many_loops(36) + ", " + collective(kind, 18'000'000), 36, 1, kHalves);
+        const std::string one_loop = many_loops(36) + ", " + collective(kind, 360'000);
+        EXPECT_EQ(at("auto", one_loop, kHalves).folded_ranks, 0);
+    }
+}
+
+// Where a head's piece begins decides which links its packets take first.
+TEST(FoldedRanks, OfLongHalvesOfAnySizeTakeTheTimeOfWholeOnes) {
+    ASSERT_TRUE(rc::check([] {
+        const auto ranks = *rc::gen::inRange<std::uint32_t>(32, 73);
+        const auto kind = *rc::gen::element<std::string>("all_gather", "reduce_scatter");
+        const std::uint64_t share = 4 * *rc::gen::inRange<std::uint64_t>(4'200, 60'000);
+        const std::string members = many_loops(ranks) + ", " + collective(kind, ranks * share);
+        const ScenarioResult every = scenario(members, kHalves, true);
+        const ScenarioResult folded = scenario(members, kHalves, false);
+        RC_ASSERT(folded.folded_ranks == ranks - 1);
+        RC_ASSERT(std::abs(folded.iteration_us / every.iteration_us - 1) < 0.015);
+    }));
+}
+
 TEST(FoldedRanks, HoldBesideKernels) {
     const std::string step = nvl72(32) + R"(, "workload": {
         "type": "training", "strategy": "data_parallel", "batch": 1, "gradient": "bfloat16",

@@ -11,7 +11,8 @@ DomainGroups create_folded_groups(
     // Each head's piece begins so many stripes further than the first's.
     std::vector<std::uint32_t> turns;
     for (std::uint32_t head = 0; head < pieces.heads(); ++head)
-        turns.push_back(static_cast<std::uint32_t>(head * pieces.piece(0, 0, 0).bytes / unit));
+        turns.push_back(static_cast<std::uint32_t>(
+            (pieces.piece(0, 0, head).begin - pieces.piece(0, 0, 0).begin) / unit));
     DomainGroups groups;
     groups.all = fabric.create_folded_group(first, turns, element, refused);
     if (!groups.all)

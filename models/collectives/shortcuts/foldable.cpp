@@ -22,7 +22,9 @@ Pattern pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfi
     case Algorithm::kTree:
         return reduces ? Pattern::kTrees : Pattern::kNone;
     case Algorithm::kInSwitch:
-        return reduces && reducible_in_switch(datatype) ? Pattern::kSwitches : Pattern::kNone;
+        return kind == CollectiveKind::kAllGather || reducible_in_switch(datatype)
+                   ? Pattern::kSwitches
+                   : Pattern::kNone;
     case Algorithm::kInSwitchTree:
         return reduces && reducible_in_switch(datatype) ? Pattern::kSwitchTrees : Pattern::kNone;
     default:
@@ -35,7 +37,7 @@ bool may_fold(CollectiveKind kind, const CollectivePolicy& policy) {
     return policy.kernels == Kernels::kClassic && mode_of(policy).folds() &&
            !policy.quantised.used() &&
            (reduces || policy.algorithm == Algorithm::kRing ||
-            policy.algorithm == Algorithm::kAuto);
+            policy.algorithm == Algorithm::kInSwitch || policy.algorithm == Algorithm::kAuto);
 }
 
 }  // namespace switchfold

@@ -12,7 +12,7 @@ enum class Pattern : std::uint8_t {
     kNone,  ///< nothing that folds
     kRings,
     kTrees,        ///< all-reduces along trees between machines
-    kSwitches,     ///< all-reduces through the switches of one domain
+    kSwitches,     ///< through the switches of one domain
     kSwitchTrees,  ///< all-reduces through the switches of each machine, trees between them
     kExchanges,    ///< all-to-alls of equal parts
     kShifts,       ///< every rank sends to the next one
