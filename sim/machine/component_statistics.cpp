@@ -171,6 +171,14 @@ S times(const S& counted, double factor) {
     return all;
 }
 
+/// By node, the packets that come to it over links.
+std::vector<double> entering(const Topology& topology, const std::vector<LinkStatistics>& links) {
+    std::vector<double> packets(topology.nodes.size());
+    for (std::uint32_t hop = 0; hop < links.size(); ++hop)
+        packets[topology.end_of(hop)] += static_cast<double>(links[hop].packets);
+    return packets;
+}
+
 /// Gives the parts that were not simulated the counts of those that they resemble.
 void unfold(TrafficStatistics& all, Machine& machine, const RankSymmetry& fold) {
     const TrafficStatistics simulated = all;
@@ -191,12 +199,16 @@ void unfold(TrafficStatistics& all, Machine& machine, const RankSymmetry& fold) 
         if (!fold.times_of_hop.empty())
             all.links[hop] = times(all.links[hop], fold.times_of_hop[hop]);
     }
+    const Topology& topology = machine.fabric().topology();
+    const std::vector<double> kept = entering(topology, simulated.links);
+    const std::vector<double> whole = entering(topology, all.links);
     const std::size_t gpus = fold.image_of_node.size() - all.switches.size();
     for (std::size_t i = 0; i < all.switches.size(); ++i) {
-        const RankSymmetry::NodeImage& image = fold.image_of_node[gpus + i];
+        const std::uint32_t image = fold.image_of_node[gpus + i];
         all.switches[i] = SwitchStatistics();
-        if (image.node != RankSymmetry::kIdle)
-            all.switches[i] = times(simulated.switches[image.node - gpus], image.times);
+        if (image != RankSymmetry::kIdle && kept[image] > 0)
+            all.switches[i] =
+                times(simulated.switches[image - gpus], whole[gpus + i] / kept[image]);
     }
     all.memory.resize(fold.ranks());
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)

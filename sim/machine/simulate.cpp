@@ -6,6 +6,7 @@
 #include "core/kernel/modules.h"
 #include "models/probe.h"
 #include "models/replay/rank_replay.h"
+#include "sim/machine/alike_sets.h"
 #include "sim/machine/component_statistics.h"
 #include "sim/machine/folded_ranks.h"
 #include "sim/machine/load_recorder.h"
@@ -229,9 +230,17 @@ Outcome simulate(
     const std::optional<SystemParams> coarser = with_larger_packets(given, whole, options);
     const SystemParams& system = coarser ? *coarser : given;
     std::optional<RankSymmetry> fold;
-    if (options.functional_seed == 0)
+    std::optional<AlikeSets> sets;
+    ExecutionGraph folded;
+    if (options.functional_seed == 0) {
         fold = fold_of(system, whole, policies, options.fidelity);
-    const ExecutionGraph folded = fold ? folded_graph(whole, *fold) : ExecutionGraph();
+        if (fold) {
+            folded = folded_graph(whole, *fold);
+        } else if ((sets = alike_sets_of(system, whole, options.fidelity))) {
+            folded = sets->kept(whole);
+            fold = sets->symmetry;
+        }
+    }
     const ExecutionGraph& graph = fold ? folded : whole;
     Simulation simulation;
     Outcome outcome;
@@ -325,6 +334,8 @@ Outcome simulate(
     outcome.folded_ranks = static_cast<double>(whole.ranks.size() - simulated.size());
     outcome.end_ps = last;
     outcome.collectives = machine.collectives().records();
+    if (sets)
+        outcome.collectives = sets->all(outcome.collectives);
     outcome.notes = machine.collectives().notes();
     outcome.events = simulation.scheduler().events();
     outcome.statistics = collect_statistics(machine, counts, Time(last), fold);

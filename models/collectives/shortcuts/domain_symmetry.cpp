@@ -40,12 +40,12 @@ bool fold_into_first(
     const std::vector<ReductionTree> trees = equal_trees(topology, planner, ranks);
     for (const std::uint32_t rank : ranks) {
         fold.image_of_rank[rank] = ranks.front();
-        if (!RankSymmetry::set(fold.image_of_node[rank].node, ranks.front()))
+        if (!RankSymmetry::set(fold.image_of_node[rank], ranks.front()))
             return false;
     }
     for (const ReductionTree& tree : trees) {
         const ReductionTreeNode& root = tree.nodes.front();
-        fold.image_of_node[root.node] = {root.node, static_cast<double>(root.down.size())};
+        fold.image_of_node[root.node] = root.node;
         for (const std::uint32_t hop : root.down)
             if (!fold.set_hop(hop, root.down.front()))
                 return false;

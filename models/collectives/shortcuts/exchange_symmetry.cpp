@@ -102,8 +102,7 @@ public:
         machines_(machines),
         of_all_(ways.hops().size()),
         of_kept_(2 * topology.edges.size()),
-        visits_(topology.nodes.size()),
-        visits_of_all_(topology.nodes.size()) {}
+        visits_(topology.nodes.size()) {}
 
     /// Whether kept machines are as far from each other as those that they stand for, and links
     /// that they use less than all would are not the limit. \pre Ways out fit the kept machines.
@@ -135,10 +134,6 @@ private:
             }
         for (std::size_t kind = 0; kind < of_all_.size(); ++kind)
             of_all_[kind] /= ways_.hops()[kind];
-        for (std::uint32_t node = 0; node < visits_.size(); ++node) {
-            const std::uint32_t kind = ways_.of_node(node);
-            visits_of_all_[kind] += visits_[node] * times() / ways_.nodes()[kind];
-        }
         return true;
     }
     [[nodiscard]] std::uint32_t machine_at(std::uint32_t hop) const {
@@ -164,10 +159,9 @@ private:
     const Topology& topology_;
     WayKinds& ways_;
     const KeptMachines& machines_;
-    std::vector<double> of_all_;         ///< by kind of hop: what one carries of all ranks' parts
-    std::vector<double> of_kept_;        ///< by hop: what it carries of the kept ranks' parts
-    std::vector<double> visits_;         ///< by node, of the kept ranks' parts
-    std::vector<double> visits_of_all_;  ///< by kind of node
+    std::vector<double> of_all_;   ///< by kind of hop: what one carries of all ranks' parts
+    std::vector<double> of_kept_;  ///< by hop: what it carries of the kept ranks' parts
+    std::vector<double> visits_;   ///< by node, of the kept ranks' parts
 };
 
 /// Hops or nodes, and what passes them.
@@ -175,10 +169,9 @@ struct Parts {
     std::vector<std::uint32_t> machine;  ///< of each, or kNoMachine
     std::vector<std::uint32_t> kind;
     const std::vector<double>& of_kept;  ///< over each, of the kept ranks' parts
-    const std::vector<double>& of_all;   ///< by kind: over one, of all ranks' parts
 };
 
-/// Calls set(part, image, times) for each part that something passes. Machines of one kind have
+/// Calls set(part, image) for each part that something passes. Machines of one kind have
 /// theirs in one order; of the network, those of a kind share what passes all of it. \returns
 /// whether that holds. `like`: the kept machine that a machine resembles.
 template <class Like, class Set>
@@ -197,7 +190,7 @@ bool for_each_image(const Parts& parts, std::uint32_t machines, const Like& like
         for (std::size_t i = 0; i < images.size(); ++i) {
             if (parts.kind[at[machine][i]] != parts.kind[images[i]])
                 return false;
-            set(at[machine][i], images[i], 1.0);
+            set(at[machine][i], images[i]);
         }
     }
     std::map<std::uint32_t, std::size_t> next;
@@ -206,9 +199,8 @@ bool for_each_image(const Parts& parts, std::uint32_t machines, const Like& like
         const auto found = used.find(kind);
         if (parts.machine[part] != kNoMachine || found == used.end())
             continue;
-        const std::uint32_t image =
-            parts.of_kept[part] > 0 ? part : found->second[next[kind]++ % found->second.size()];
-        set(part, image, parts.of_all[kind] / parts.of_kept[image]);
+        set(part,
+            parts.of_kept[part] > 0 ? part : found->second[next[kind]++ % found->second.size()]);
     }
     return true;
 }
@@ -223,23 +215,24 @@ std::optional<RankSymmetry> ExchangeFold::fold() const {
     const auto like = [&](std::uint32_t machine) {
         return fold.image_of_rank[machine * machines_.members()] / machines_.members();
     };
-    Parts hops{{}, {}, of_kept_, of_all_};
+    Parts hops{{}, {}, of_kept_};
     for (std::uint32_t hop = 0; hop < of_kept_.size(); ++hop) {
         hops.machine.push_back(std::min(machine_at(hop), machine_at(reversed(hop))));
         hops.kind.push_back(ways_.of_hop(hop));
     }
     fold.times_of_hop.assign(of_kept_.size(), 1);
-    Parts nodes{{}, {}, visits_, visits_of_all_};
+    Parts nodes{{}, {}, visits_};
     for (std::uint32_t node = 0; node < visits_.size(); ++node) {
         nodes.machine.push_back(topology_.nodes[node].machine);
         nodes.kind.push_back(ways_.of_node(node));
     }
-    const auto set_hop = [&](std::uint32_t hop, std::uint32_t image, double times) {
+    const auto set_hop = [&](std::uint32_t hop, std::uint32_t image) {
         fold.image_of_hop[hop] = image;
-        fold.times_of_hop[hop] = times;
+        if (hops.machine[hop] == kNoMachine)
+            fold.times_of_hop[hop] = of_all_[hops.kind[hop]] / of_kept_[image];
     };
-    const auto set_node = [&](std::uint32_t node, std::uint32_t image, double times) {
-        fold.image_of_node[node] = {image, times};
+    const auto set_node = [&](std::uint32_t node, std::uint32_t image) {
+        fold.image_of_node[node] = image;
     };
     const std::uint32_t machines = topology_.machines();
     if (!for_each_image(hops, machines, like, set_hop) ||

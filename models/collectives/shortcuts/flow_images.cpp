@@ -11,9 +11,7 @@ FlowImages::FlowImages(const Topology& topology, RankSymmetry& fold) :
     topology_(topology),
     fold_(fold),
     uses_(2 * topology.edges.size()),
-    uses_by_kept_(2 * topology.edges.size()),
-    visits_(topology.nodes.size(), 0),
-    visits_of_kept_(topology.nodes.size(), 0) {}
+    uses_by_kept_(2 * topology.edges.size()) {}
 
 bool FlowImages::add(
     const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key) {
@@ -24,10 +22,8 @@ bool FlowImages::add(
     if (at == keys_.end() || *at != key) {
         keys_.insert(at, key);
         for (std::size_t way = 0; way < images.size(); ++way)
-            for (const std::uint32_t hop : images[way].hops) {
+            for (const std::uint32_t hop : images[way].hops)
                 uses_by_kept_[hop].push_back(first_use + way);
-                ++visits_of_kept_[topology_.end_of(hop)];
-            }
     }
     for (std::size_t way = 0; way < ways.size(); ++way)
         if (!add(ways[way], images[way], first_use + way))
@@ -42,11 +38,9 @@ bool FlowImages::add(const Path& path, const Path& image, std::uint64_t use) {
         const std::uint32_t hop = path.hops[i];
         const std::uint32_t other = image.hops[i];
         if (!alike(topology_, hop, other) || !fold_.set_hop(hop, other) ||
-            !RankSymmetry::set(
-                fold_.image_of_node[topology_.end_of(hop)].node, topology_.end_of(other)))
+            !RankSymmetry::set(fold_.image_of_node[topology_.end_of(hop)], topology_.end_of(other)))
             return false;
         uses_[hop].push_back(use);
-        ++visits_[topology_.end_of(hop)];
     }
     return true;
 }
@@ -64,14 +58,6 @@ bool FlowImages::finish() {
     for (std::uint32_t hop = 0; hop < uses_.size(); ++hop)
         if (fold_.image_of_hop[hop] != RankSymmetry::kIdle && !same_uses(hop))
             return false;
-    for (std::uint32_t node = 0; node < visits_.size(); ++node) {
-        if (visits_[node] == 0)
-            continue;
-        const std::uint32_t of_kept = visits_of_kept_[fold_.image_of_node[node].node];
-        if (visits_[node] % of_kept != 0)
-            return false;
-        fold_.image_of_node[node].times = visits_[node] / of_kept;
-    }
     return true;
 }
 

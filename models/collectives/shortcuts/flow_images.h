@@ -20,7 +20,7 @@ public:
     /// other.
     [[nodiscard]] bool
     add(const std::vector<Path>& ways, const std::vector<Path>& images, std::uint64_t key);
-    /// Whether every link carries exactly what its image carries. Counts the nodes' visits.
+    /// Whether every link carries exactly what its image carries.
     [[nodiscard]] bool finish();
 
 private:
@@ -31,9 +31,7 @@ private:
     RankSymmetry& fold_;
     std::vector<std::vector<std::uint64_t>> uses_;          ///< by hop: flows and their ways
     std::vector<std::vector<std::uint64_t>> uses_by_kept_;  ///< likewise
-    std::vector<std::uint32_t> visits_;                     ///< by node: paths into it
-    std::vector<std::uint32_t> visits_of_kept_;
-    std::vector<std::uint64_t> keys_;  ///< of kept ranks' flows, ascending
+    std::vector<std::uint64_t> keys_;                       ///< of kept ranks' flows, ascending
 };
 
 }  // namespace switchfold

@@ -111,11 +111,8 @@ bool MachineFlows::fold_machines(std::uint32_t kept, RankSymmetry& fold) const {
                 return false;
             set(hops[i], *used, fold);
         }
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            const std::uint32_t image = nodes_[machine % kept][i];
-            const double of_kept = of_kept_.into[image];
-            fold.image_of_node[nodes[i]] = {image, of_kept > 0 ? all_.into[nodes[i]] / of_kept : 1};
-        }
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            fold.image_of_node[nodes[i]] = nodes_[machine % kept][i];
     }
     return true;
 }
@@ -138,11 +135,9 @@ bool MachineFlows::fold_network(RankSymmetry& fold) const {
         if (all_.over[hop] > 0)
             set(hop, of_kept_.over[hop] > 0 ? hop : entry, fold);
     const std::uint32_t first = topology_.end_of(entry);
-    for (const std::uint32_t node : nodes_.back()) {
-        const std::uint32_t image = of_kept_.into[node] > 0 ? node : first;
+    for (const std::uint32_t node : nodes_.back())
         if (all_.into[node] > 0)
-            fold.image_of_node[node] = {image, all_.into[node] / of_kept_.into[image]};
-    }
+            fold.image_of_node[node] = of_kept_.into[node] > 0 ? node : first;
     return true;
 }
 

@@ -11,7 +11,7 @@ namespace switchfold {
 RankSymmetry::RankSymmetry(const Topology& topology, std::uint32_t ranks) :
     image_of_rank(ranks),
     image_of_hop(2 * topology.edges.size(), kIdle),
-    image_of_node(topology.nodes.size()) {
+    image_of_node(topology.nodes.size(), kIdle) {
     std::iota(image_of_rank.begin(), image_of_rank.end(), 0U);
 }
 

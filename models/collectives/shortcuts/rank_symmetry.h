@@ -19,18 +19,15 @@ inline constexpr double kSmallFoldError = 0.005;
 /// carries, or is far from its limit.
 struct RankSymmetry {
     static constexpr std::uint32_t kIdle = UINT32_MAX;
-    /// The simulated node that a node resembles, and how many times its traffic passes through it.
-    struct NodeImage {
-        std::uint32_t node = kIdle;
-        double times = 0;
-    };
     std::vector<std::uint32_t> image_of_rank;  ///< the kept rank that does the same
     std::vector<std::uint32_t> image_of_hop;   ///< by hop (hop.h): that with its traffic, or kIdle
     /// By hop: how many times that traffic passes over it; empty: once over each.
     std::vector<double> times_of_hop;
-    std::vector<NodeImage> image_of_node;  ///< by node; GPUs stand at their rank
-    double error = kSmallFoldError;        ///< share by which times may differ, as measured
-    double typical = kSmallFoldError;      ///< mean of that share over sizes and machines
+    /// By node, GPUs at their rank: the simulated one that it resembles, or kIdle. It does as much
+    /// more as enters it over links.
+    std::vector<std::uint32_t> image_of_node;
+    double error = kSmallFoldError;    ///< share by which times may differ, as measured
+    double typical = kSmallFoldError;  ///< mean of that share over sizes and machines
 
     /// Every rank stands for itself, and all links and nodes are idle.
     RankSymmetry(const Topology& topology, std::uint32_t ranks);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "interconnect/path_finder.h"
+#include "interconnect/reduction_planner.h"
+#include "models/collectives/shortcuts/rank_symmetry.h"
+#include "workloads/graph/rank_sets.h"
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace switchfold {
+
+/// The ways of data between ranks that communicate, and of their sums through switches.
+class WaysOfRanks {
+public:
+    /// `groups`: among each, every rank may send to every other. `messages`: pairs of sender and
+    /// receiver.
+    WaysOfRanks(
+        const Topology& topology, std::vector<std::vector<std::uint32_t>> groups,
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> messages);
+    /// Joins sets whose ways share a link.
+    void join(RankSets& sets) const;
+    /// Notes in the fold, whose ranks have their images, those of links and nodes. \returns whether
+    /// every link carries what its image does.
+    [[nodiscard]] bool resemble(RankSymmetry& fold) const;
+    /// Whether switches can reduce for one of the groups.
+    [[nodiscard]] bool through_switches() const { return !trees_.empty(); }
+
+    /// So many pairs cost a tenth of a second.
+    static constexpr std::size_t kMostPairs = 20'000;
+    [[nodiscard]] static std::size_t
+    pairs_of(const std::vector<std::vector<std::uint32_t>>& groups);
+
+private:
+    /// By sender and receiver.
+    using Flow = std::pair<std::pair<std::uint32_t, std::uint32_t>, std::vector<Path>>;
+    /// By ranks: a single hop each.
+    using Tree = std::pair<std::vector<std::uint32_t>, std::vector<Path>>;
+
+    const Topology& topology_;
+    std::vector<Flow> flows_;  ///< ascending
+    std::vector<Tree> trees_;  ///< ascending
+};
+
+}  // namespace switchfold

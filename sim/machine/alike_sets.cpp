@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/machine/alike_sets.h"
+
+#include "models/collectives/shortcuts/set_symmetry.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/machine/system_queries.h"
+#include "workloads/graph/rank_sets.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+namespace switchfold {
+
+namespace {
+
+/// A group may still be held by a switch when the next collective of its stream begins.
+constexpr std::size_t kHeldAtOnce = 2;
+
+/// Whether a group of the graph ties all ranks at work together.
+bool is_one_set(const ExecutionGraph& graph) {
+    const std::size_t at_work = ranks_at_work(graph);
+    return at_work < 2 || std::ranges::any_of(graph.groups, [&](const Group& group) {
+               return group.ranks.size() >= at_work;
+           });
+}
+
+/// Whether each switch takes all groups at once, so that it does not matter how many there are.
+bool admits(const Topology& topology, std::size_t groups) {
+    return std::ranges::all_of(topology.switches, [&](const SwitchParams& node) {
+        return !node.reduction ||
+               (node.reduction->when_full != WhenFull::kRefuse && !node.reduction->tenants &&
+                node.reduction->max_groups >= groups);
+    });
+}
+
+std::vector<std::vector<std::uint32_t>>
+ranks_of(const ExecutionGraph& graph, const std::vector<std::uint32_t>& groups) {
+    std::vector<std::vector<std::uint32_t>> ranks;
+    for (const std::uint32_t group : groups)
+        if (graph.groups[group].ranks.size() > 1)
+            ranks.push_back(graph.groups[group].ranks);
+    return ranks;
+}
+
+/// Finds for each set the first one that it is like.
+class Images {
+public:
+    Images(const SystemParams& system, const ExecutionGraph& graph) :
+        graph_(graph), gpus_(system), work_(graph) {}
+
+    void add(const std::vector<std::uint32_t>& set, AlikeSets& found) {
+        const auto like = std::ranges::find_if(kept_, [&](const auto* other) {
+            return on_like_gpus(set, *other) && work_.of(set, *other);
+        });
+        if (like == kept_.end()) {
+            kept_.push_back(&set);
+            return;
+        }
+        for (std::size_t i = 0; i < set.size(); ++i) {
+            found.symmetry.image_of_rank[set[i]] = (**like)[i];
+            found.represented[(**like)[i]].push_back(set[i]);
+        }
+        for (const auto& [group, image] : work_.group_images())
+            found.image_of_group[group] = image;
+    }
+
+private:
+    [[nodiscard]] bool on_like_gpus(
+        const std::vector<std::uint32_t>& set, const std::vector<std::uint32_t>& other) const {
+        return std::ranges::equal(set, other, [&](std::uint32_t a, std::uint32_t b) {
+            return gpus_.kind(a) == gpus_.kind(b);
+        });
+    }
+    const ExecutionGraph& graph_;
+    RankGpus gpus_;
+    SameWork work_;
+    std::vector<const std::vector<std::uint32_t>*> kept_;
+};
+
+}  // namespace
+
+std::optional<AlikeSets>
+alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity fidelity) {
+    if (fidelity == Fidelity::kExact || !system.faults.empty() || !system.has_gpus() ||
+        minds_congestion(*system.topology) || is_one_set(graph))
+        return std::nullopt;
+    const auto communication = communication_of(graph);
+    if (!communication)
+        return std::nullopt;
+    auto groups = ranks_of(graph, communication->groups);
+    const std::size_t held = kHeldAtOnce * communication->streams * groups.size();
+    if (WaysOfRanks::pairs_of(groups) + communication->messages.size() > WaysOfRanks::kMostPairs)
+        return std::nullopt;
+    RankSets sets(graph.ranks.size());
+    for (const auto& group : groups)
+        for (const std::uint32_t rank : group)
+            sets.join(group.front(), rank);
+    for (const auto& [sender, receiver] : communication->messages)
+        sets.join(sender, receiver);
+    const Topology topology = build_topology(system.topology);
+    const WaysOfRanks ways(topology, std::move(groups), communication->messages);
+    if (ways.through_switches() && !admits(topology, held))
+        return std::nullopt;
+    ways.join(sets);
+    const auto all = sets.all();
+    AlikeSets found{RankSymmetry(topology, static_cast<std::uint32_t>(graph.ranks.size())), {}, {}};
+    found.image_of_group.resize(graph.groups.size());
+    std::iota(found.image_of_group.begin(), found.image_of_group.end(), 0U);
+    found.represented.resize(graph.ranks.size());
+    Images images(system, graph);
+    for (const auto& set : all)
+        images.add(set, found);
+    if (found.symmetry.kept().size() == graph.ranks.size() || !ways.resemble(found.symmetry))
+        return std::nullopt;
+    return found;
+}
+
+ExecutionGraph AlikeSets::kept(const ExecutionGraph& graph) const {
+    ExecutionGraph few = graph;
+    few.ranks.resize(symmetry.kept().back() + 1);
+    const auto idle = std::make_shared<const RankGraph>();
+    for (std::uint32_t rank = 0; rank < few.ranks.size(); ++rank)
+        if (symmetry.image_of_rank[rank] != rank)
+            few.ranks[rank] = idle;
+    for (std::uint32_t group = 0; group < few.groups.size(); ++group)
+        std::erase_if(few.groups[group].ranks, [&](std::uint32_t rank) {
+            return symmetry.image_of_rank[rank] != rank;
+        });
+    return few;
+}
+
+std::vector<CollectiveRecord> AlikeSets::all(const std::vector<CollectiveRecord>& records) const {
+    std::vector<CollectiveRecord> every;
+    for (const CollectiveRecord& record : records) {
+        every.push_back(record);
+        const bool message = record.sender != record.receiver;
+        if (message) {
+            for (std::size_t i = 0; i < represented[record.sender].size(); ++i) {
+                every.push_back(record);
+                every.back().sender = represented[record.sender][i];
+                every.back().receiver = represented[record.receiver][i];
+            }
+            continue;
+        }
+        for (std::uint32_t group = 0; group < image_of_group.size(); ++group)
+            if (image_of_group[group] == record.group && group != record.group) {
+                every.push_back(record);
+                every.back().group = group;
+            }
+    }
+    return every;
+}
+
+}  // namespace switchfold
