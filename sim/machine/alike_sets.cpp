@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/alike_sets.h"
 
+#include "interconnect/faults.h"
 #include "models/collectives/shortcuts/set_symmetry.h"
 #include "sim/config/rank_gpus.h"
 #include "sim/machine/system_queries.h"
@@ -9,7 +10,9 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <utility>
+#include <variant>
 
 namespace switchfold {
 
@@ -44,13 +47,31 @@ ranks_of(const ExecutionGraph& graph, const std::vector<std::uint32_t>& groups) 
     return ranks;
 }
 
+/// Links that are slower or make errors; nothing where others would take the traffic of one that is
+/// down, or a switch fails.
+std::optional<std::vector<std::uint32_t>>
+unlike_edges(const Topology& topology, const std::vector<FaultParams>& faults) {
+    std::vector<std::uint32_t> unlike;
+    for (const FaultParams& fault : faults) {
+        if (!std::holds_alternative<LinkDegradedFault>(fault) &&
+            !std::holds_alternative<BitErrorsFault>(fault))
+            return std::nullopt;
+        for (const std::uint32_t edge : edges_named(topology, component_of(fault)))
+            unlike.push_back(edge);
+    }
+    return unlike;
+}
+
 /// Finds for each set the first one that it is like.
 class Images {
 public:
-    Images(const SystemParams& system, const ExecutionGraph& graph) :
-        graph_(graph), gpus_(system), work_(graph) {}
+    /// `apart`: first ranks of sets that are like no other.
+    Images(const SystemParams& system, const ExecutionGraph& graph, std::set<std::uint32_t> apart) :
+        gpus_(system), work_(graph), apart_(std::move(apart)) {}
 
     void add(const std::vector<std::uint32_t>& set, AlikeSets& found) {
+        if (apart_.contains(set.front()))
+            return;
         const auto like = std::ranges::find_if(kept_, [&](const auto* other) {
             return on_like_gpus(set, *other) && work_.of(set, *other);
         });
@@ -73,9 +94,9 @@ private:
             return gpus_.kind(a) == gpus_.kind(b);
         });
     }
-    const ExecutionGraph& graph_;
     RankGpus gpus_;
     SameWork work_;
+    std::set<std::uint32_t> apart_;
     std::vector<const std::vector<std::uint32_t>*> kept_;
 };
 
@@ -83,8 +104,8 @@ private:
 
 std::optional<AlikeSets>
 alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity fidelity) {
-    if (fidelity == Fidelity::kExact || !system.faults.empty() || !system.has_gpus() ||
-        minds_congestion(*system.topology) || is_one_set(graph))
+    if (fidelity == Fidelity::kExact || !system.has_gpus() || minds_congestion(*system.topology) ||
+        is_one_set(graph))
         return std::nullopt;
     const auto communication = communication_of(graph);
     if (!communication)
@@ -100,16 +121,23 @@ alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity 
     for (const auto& [sender, receiver] : communication->messages)
         sets.join(sender, receiver);
     const Topology topology = build_topology(system.topology);
+    const auto unlike = unlike_edges(topology, system.faults);
+    if (!unlike)
+        return std::nullopt;
     const WaysOfRanks ways(topology, std::move(groups), communication->messages);
     if (ways.through_switches() && !admits(topology, held))
         return std::nullopt;
     ways.join(sets);
     const auto all = sets.all();
+    std::set<std::uint32_t> apart;
+    for (const std::uint32_t edge : *unlike)
+        if (ways.user_of(edge) != RankSymmetry::kIdle)
+            apart.insert(sets.first_of(ways.user_of(edge)));
     AlikeSets found{RankSymmetry(topology, static_cast<std::uint32_t>(graph.ranks.size())), {}, {}};
     found.image_of_group.resize(graph.groups.size());
     std::iota(found.image_of_group.begin(), found.image_of_group.end(), 0U);
     found.represented.resize(graph.ranks.size());
-    Images images(system, graph);
+    Images images(system, graph, std::move(apart));
     for (const auto& set : all)
         images.add(set, found);
     if (found.symmetry.kept().size() == graph.ranks.size() || !ways.resemble(found.symmetry))

@@ -27,8 +27,9 @@ struct AlikeSets {
     all(const std::vector<CollectiveRecord>& records) const;
 };
 
+/// A set with a link that is slower than its equals, or that makes errors, is simulated itself.
 /// Nothing where no set stands for another, where sets may disturb each other in the tables of
-/// switches or over a host's memory, and with faults.
+/// switches or over a host's memory, and where a link goes down or a switch fails.
 [[nodiscard]] std::optional<AlikeSets>
 alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity fidelity);
 

@@ -184,6 +184,24 @@ TEST(AlikeSets, OnOtherGpusAreSimulated) {
     EXPECT_EQ(expect_same(machine, graph_of(consecutive(4, 2), kCalls), ring_policy()), 4);
 }
 
+TEST(AlikeSets, WithAnUnlikeLinkAreSimulated) {
+    const std::string slow = R"([{"type": "link_degraded", "component": "gpu3_to_switch0_e3",
+                                   "bandwidth_ppm": 300000}])";
+    const std::string errors = R"([{"type": "bit_errors", "component": "gpu3_to_switch1",
+                                     "bit_error_rate": 1e-6}])";
+    const ExecutionGraph pairs = graph_of(consecutive(4, 2), kCalls);
+    for (const std::string& faults : {slow, errors}) {
+        const SystemParams machine = system_of("hgx_h100", {{"/faults", Json::parse(faults)}});
+        EXPECT_EQ(expect_same(machine, pairs, ring_policy()), 4);
+        const Outcome few = outcome_of(machine, pairs, ring_policy(), Fidelity::kAuto);
+        EXPECT_GT(end_of(few.times[2]), end_of(few.times[0]));
+    }
+    const SystemParams down = system_of(
+        "hgx_h100",
+        {{"/faults", Json::parse(R"([{"type": "link_down", "component": "gpu3_to_switch1"}])")}});
+    EXPECT_EQ(outcome_of(down, pairs, ring_policy(), Fidelity::kAuto).folded_ranks, 0);
+}
+
 TEST(AlikeSets, MessagesTieRanks) {
     const SystemParams machine = system_of("hgx_h100");
     ExecutionGraph graph = graph_of(consecutive(8, 1), {{CollectiveKind::kAllReduce, 1000}});

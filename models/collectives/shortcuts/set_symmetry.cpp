@@ -43,10 +43,23 @@ std::size_t WaysOfRanks::pairs_of(const std::vector<std::vector<std::uint32_t>>&
     return pairs;
 }
 
+template <class Visit>
+void WaysOfRanks::for_each_use(const Visit& visit) const {
+    const auto all = [&](const std::vector<Path>& ways, std::uint32_t rank) {
+        for (const Path& way : ways)
+            for (const std::uint32_t hop : way.hops)
+                visit(edge_of(hop), rank);
+    };
+    for (const auto& [pair, ways] : flows_)
+        all(ways, pair.first);
+    for (const auto& [group, hops] : trees_)
+        all(hops, group.front());
+}
+
 WaysOfRanks::WaysOfRanks(
     const Topology& topology, std::vector<std::vector<std::uint32_t>> groups,
     std::vector<std::pair<std::uint32_t, std::uint32_t>> messages) :
-    topology_(topology) {
+    topology_(topology), user_(topology.edges.size(), RankSymmetry::kIdle) {
     for (const auto& group : groups)
         for (const std::uint32_t from : group)
             for (const std::uint32_t to : group)
@@ -65,22 +78,11 @@ WaysOfRanks::WaysOfRanks(
         if (!hops.empty())
             trees_.emplace_back(std::move(group), std::move(hops));
     }
+    for_each_use([&](std::uint32_t edge, std::uint32_t rank) { user_[edge] = rank; });
 }
 
 void WaysOfRanks::join(RankSets& sets) const {
-    std::vector<std::uint32_t> user(topology_.edges.size(), RankSymmetry::kIdle);
-    const auto use = [&](const std::vector<Path>& ways, std::uint32_t rank) {
-        for (const Path& way : ways)
-            for (const std::uint32_t hop : way.hops) {
-                if (user[edge_of(hop)] != RankSymmetry::kIdle)
-                    sets.join(user[edge_of(hop)], rank);
-                user[edge_of(hop)] = rank;
-            }
-    };
-    for (const auto& [pair, ways] : flows_)
-        use(ways, pair.first);
-    for (const auto& [group, hops] : trees_)
-        use(hops, group.front());
+    for_each_use([&](std::uint32_t edge, std::uint32_t rank) { sets.join(user_[edge], rank); });
 }
 
 bool WaysOfRanks::resemble(RankSymmetry& fold) const {

@@ -23,6 +23,8 @@ public:
         std::vector<std::pair<std::uint32_t, std::uint32_t>> messages);
     /// Joins sets whose ways share a link.
     void join(RankSets& sets) const;
+    /// A rank whose data use the edge; kIdle: none's do.
+    [[nodiscard]] std::uint32_t user_of(std::uint32_t edge) const { return user_[edge]; }
     /// Notes in the fold, whose ranks have their images, those of links and nodes. \returns whether
     /// every link carries what its image does.
     [[nodiscard]] bool resemble(RankSymmetry& fold) const;
@@ -40,9 +42,14 @@ private:
     /// By ranks: a single hop each.
     using Tree = std::pair<std::vector<std::uint32_t>, std::vector<Path>>;
 
+    /// Calls visit(edge, rank) for each edge on a rank's ways.
+    template <class Visit>
+    void for_each_use(const Visit& visit) const;
+
     const Topology& topology_;
-    std::vector<Flow> flows_;  ///< ascending
-    std::vector<Tree> trees_;  ///< ascending
+    std::vector<Flow> flows_;          ///< ascending
+    std::vector<Tree> trees_;          ///< ascending
+    std::vector<std::uint32_t> user_;  ///< by edge
 };
 
 }  // namespace switchfold
