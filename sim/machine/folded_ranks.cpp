@@ -24,17 +24,30 @@ namespace switchfold {
 namespace {
 
 constexpr std::size_t kFewestRanks = 32;
+/// Fewer ranks take little time to simulate, unless each has so much to tell the others.
+constexpr std::size_t kFewestOfLong = 8;
+/// Of registered buffers, few heads with several channels each stay in step (0.3 %).
+constexpr std::uint32_t kFewHeads = 8;
+constexpr std::uint32_t kSeveralChannels = 4;
+constexpr Bytes kLong = mebibytes(256);
 constexpr std::uint64_t kFewestLoopsOfTrees = 2;
-/// The last loop's pieces of an in-switch all-reduce are not equal: enough loops make that small.
-constexpr std::uint64_t kFewestLoops = 8;
-/// Of gathers and reduce-scatters all pieces are equal; in short ones heads meet in another order.
-constexpr std::uint64_t kFewestLoopsOfHalves = 2;
+/// Heads of short ones meet in another order, and the last loop's pieces are not equal.
+constexpr std::uint64_t kFewestLoops = 2;
 constexpr double kUnequalHeads = 0.015;
 
 bool all_alike(const ExecutionGraph& graph) {
     return std::all_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
         return rank == graph.ranks.front();
     });
+}
+
+/// Whether ranks have collectives of so many bytes that it takes long to simulate them.
+bool takes_long(const RankGraph& rank) {
+    Bytes bytes;
+    for (const Operation& operation : rank.operations)
+        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
+            bytes += collective->bytes;
+    return bytes >= kLong;
 }
 
 bool covers_all(const Group& group, std::size_t ranks) {
@@ -156,15 +169,19 @@ bool only_trees(const std::vector<Chosen>& all, std::size_t trees) {
            });
 }
 
-/// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
-/// follow each other, each has two groups, they may still be held when the next begins, and a
-/// folded group takes a place in the table for every stripe of the links.
-bool admits_all(const Topology& topology, const ExecutionGraph& graph, const GroupLayout& layout) {
-    constexpr std::size_t kAtOnce = 4;
+/// Over how many links in turn a member's packets travel to the switches.
+std::size_t stripes_of(const Topology& topology, const GroupLayout& layout) {
     std::vector<std::uint32_t> lanes;
     for (const ReductionTree& tree : plan_reduction(topology, layout.machines.front()).trees)
         lanes.push_back(tree.weight);
-    const std::size_t places = kAtOnce * stripe_order(lanes).size();
+    return stripe_order(lanes).size();
+}
+
+/// Whether a switch takes every group, so that none falls back to a ring: collectives of one stream
+/// follow each other, each has two groups, they may still be held when the next begins, and a
+/// folded group takes a place in the table for every stripe of the links.
+bool admits_all(const Topology& topology, const ExecutionGraph& graph, std::size_t stripes) {
+    constexpr std::size_t kAtOnce = 4;
     std::set<std::uint32_t> streams;
     for (const Operation& operation : graph.ranks.front()->operations)
         if (std::holds_alternative<CollectiveOperation>(operation.body))
@@ -172,26 +189,40 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, const Gro
     return streams.size() <= 1 &&
            std::all_of(
                topology.switches.begin(), topology.switches.end(), [&](const SwitchParams& node) {
-                   return !node.reduction ||
-                          (node.reduction->when_full != WhenFull::kRefuse &&
-                           !node.reduction->tenants && node.reduction->max_groups >= places);
+                   return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
+                                              !node.reduction->tenants &&
+                                              node.reduction->max_groups >= kAtOnce * stripes);
                });
 }
 
-/// Whether all collectives are through the switches, each of enough loops or of a long share a
-/// rank.
-bool only_long_in_switch(const std::vector<Chosen>& all, const Choices& choices) {
+/// Whether heads that pull in step pull over different links. Of registered buffers each has one
+/// long piece: heads that meet on one link come out of step, which those of a fold never do.
+bool apart(const InSwitchShape& shape, std::uint32_t heads, std::size_t stripes) {
+    std::set<std::uint64_t> met;
+    for (std::uint32_t head = 0; head < heads; ++head)
+        met.insert(shape.pieces.piece(0, 0, head).begin / shape.reduce_round % stripes);
+    return met.size() == heads;
+}
+
+/// Whether an all-reduce through the switches folds: of enough loops, or of few heads that pull
+/// from registered buffers.
+bool pulls_alike(const Chosen& chosen, const Choices& choices, std::size_t stripes) {
     const std::uint32_t ranks = choices.group().machine.ranks;
-    return only(Pattern::kSwitches, all) &&
-           std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
-               if (!reduces_all(chosen))
-                   return choices.head_loops(chosen) >= kFewestLoopsOfHalves;
-               const bool registered = chosen.choice.of<NcclConfig>().registered;
-               const InSwitchShape shape = in_switch_shape(
-                   choices.params(), ranks, chosen.choice.channels, chosen.collective.bytes.count(),
-                   registered);
-               // The few blocks of registered buffers are out of step with each other.
-               return !registered && shape.pieces.loops(0) >= kFewestLoops;
+    const std::uint32_t channels = chosen.choice.channels;
+    const bool registered = chosen.choice.of<NcclConfig>().registered;
+    const InSwitchShape shape = in_switch_shape(
+        choices.params(), ranks, channels, chosen.collective.bytes.count(), registered);
+    return registered
+               ? ranks <= kFewHeads && channels >= kSeveralChannels && apart(shape, ranks, stripes)
+               : shape.pieces.loops(0) >= kFewestLoops;
+}
+
+/// Whether all collectives are long ones through the switches.
+bool only_long_in_switch(
+    const std::vector<Chosen>& all, const Choices& choices, std::size_t stripes) {
+    return only(Pattern::kSwitches, all) && std::ranges::all_of(all, [&](const Chosen& chosen) {
+               return reduces_all(chosen) ? pulls_alike(chosen, choices, stripes)
+                                          : choices.head_loops(chosen) >= kFewestLoops;
            });
 }
 
@@ -229,20 +260,20 @@ std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     Fidelity fidelity) {
     const bool fast = fidelity == Fidelity::kFast;
-    if (fidelity == Fidelity::kExact || graph.ranks.size() < (fast ? 2 : kFewestRanks) ||
-        !system.faults.empty() || !system.gpus.empty() || minds_congestion(*system.topology) ||
-        !all_alike(graph))
+    const auto count = static_cast<std::uint32_t>(graph.ranks.size());
+    const bool many =
+        count >= kFewestRanks || (count >= kFewestOfLong && takes_long(*graph.ranks.front()));
+    if (fidelity == Fidelity::kExact || count < 2 || (!many && !fast) || !system.faults.empty() ||
+        !system.gpus.empty() || minds_congestion(*system.topology) || !all_alike(graph))
         return std::nullopt;
     const auto collectives = collectives_of(graph);
     if (!collectives)
         return std::nullopt;
     const Topology topology = build_topology(system.topology);
-    const auto count = static_cast<std::uint32_t>(graph.ranks.size());
     const Choices choices(system, topology, count, policies);
     const auto all = choices.of(*collectives);
     if (!all)
         return std::nullopt;
-    const bool many = count >= kFewestRanks;
     const auto if_near = [&](std::optional<RankSymmetry> fold) {
         return fast || (fold && fold->typical <= kAutoError) ? fold : std::nullopt;
     };
@@ -253,11 +284,14 @@ std::optional<RankSymmetry> fold_of(
         return if_near(fold_shift(topology, count, shortest));
     if (many && only(Pattern::kExchanges, *all))
         return if_near(fold_exchange(topology, choices.group().layout));
+    if (count < kFewestRanks && !fast && !only(Pattern::kSwitches, *all))
+        return std::nullopt;
     if (only_trees(*all, choices.group().trees.size()))
         return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
-    if (!admits_all(topology, graph, choices.group().layout))
+    const std::size_t stripes = stripes_of(topology, choices.group().layout);
+    if (!admits_all(topology, graph, stripes))
         return std::nullopt;
-    if (many && only_long_in_switch(*all, choices)) {
+    if (many && only_long_in_switch(*all, choices, stripes)) {
         auto fold = fold_domain(topology, count);
         if (fold && !std::ranges::all_of(*all, reduces_all))
             fold->error = kUnequalHeads;

@@ -12,10 +12,11 @@
 namespace switchfold {
 
 /// How a graph folds on a system. All ranks do the same, on equal GPUs without faults: nothing but
-/// kernels, and collectives over all of them. These are rings or long collectives through the
-/// switches of a domain, of at least 32 ranks; also trees over machines, with or without
-/// all-reduces in the switches of each, if `fidelity` is fast, or if it is auto, the fold is near
-/// enough and ranks are at least 32. Nothing if it does not fold.
+/// kernels, and collectives over all of them. These are rings, exchanges or long collectives
+/// through the switches of a domain, of at least 32 ranks, or of 8 with 256 MiB and more in all;
+/// also trees over machines, with or without all-reduces in the switches of each, if `fidelity` is
+/// fast, or if it is auto, the fold is near enough and ranks are at least 32. Nothing if it does
+/// not fold.
 [[nodiscard]] std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     Fidelity fidelity);

@@ -242,6 +242,56 @@ TEST(FoldedRanks, OfLongHalvesOfAnySizeTakeTheTimeOfWholeOnes) {
     }));
 }
 
+std::string on(const std::string& system) {
+    return fmt::format(R"("system": "../systems/{}.json")", system);
+}
+
+// Of a machine's eight ranks two or one stand for all in long steps, so that causes, each of which
+// takes several runs, come in seconds.
+TEST(FoldedRanks, OfLongStepsOnOneMachineTakeTheTimeOfWholeOnes) {
+    const std::string step = on("hgx_h100") + R"(, "workload": {
+        "type": "training", "strategy": "data_parallel", "batch": 2,
+        "transformer": {"blocks": 4, "hidden": 2048, "sequence": 1024}})";
+    const auto compare = [&](const std::string& policy, double kept) {
+        const ScenarioResult every = scenario(step, policy, true);
+        const ScenarioResult folded = scenario(step, policy, false);
+        EXPECT_EQ(folded.folded_ranks, 8 - kept) << policy;
+        EXPECT_NEAR(folded.iteration_us / every.iteration_us, 1, 0.005) << policy;
+        EXPECT_NEAR(*folded.backward_slowdown, *every.backward_slowdown, 0.002) << policy;
+        EXPECT_NEAR(folded.communication_blocks, every.communication_blocks, 0.1) << policy;
+        EXPECT_EQ(folded.collectives.size(), every.collectives.size());
+    };
+    compare(kRing, 2);
+    compare(R"("all_reduce": {"algorithm": "in_switch"})", 1);
+    compare(R"("all_reduce": {"algorithm": "in_switch", "registered": true})", 1);
+    const std::string short_step = on("hgx_h100") + R"(, "workload": {
+        "type": "training", "strategy": "data_parallel", "batch": 2,
+        "transformer": {"blocks": 1, "hidden": 512, "sequence": 512}})";
+    EXPECT_EQ(scenario(short_step, kRing, false).folded_ranks, 0);
+}
+
+TEST(FoldedRanks, OfRegisteredBuffersKeepOneWhereHeadsPullOverDifferentLinks) {
+    const std::string registered =
+        R"("all_reduce": {"algorithm": "in_switch", "registered": true})";
+    double folded_ranks = 0;
+    for (const char* const system : {"hgx_h100", "hgx_b200", "gb200_nvl72"})
+        for (const std::uint64_t bytes : {270'000'000ULL, 291'268'864ULL, 331'346'176ULL}) {
+            const std::string members =
+                on(system) + fmt::format(
+                                 R"(, "workload": {{"type": "collective", "ranks": 8,
+                                                 "collective": "all_reduce", "size": "{} B"}})",
+                                 bytes);
+            const ScenarioResult every = scenario(members, registered, true);
+            const ScenarioResult folded = scenario(members, registered, false);
+            folded_ranks += folded.folded_ranks;
+            EXPECT_NEAR(folded.iteration_us / every.iteration_us, 1, 0.005) << members;
+        }
+    EXPECT_GT(folded_ranks, 0);
+    const std::string met = on("hgx_h100") + R"(, "workload": {"type": "collective",
+        "collective": "all_reduce", "size": "288 MiB"})";  // pieces of whole turns of the links
+    EXPECT_EQ(scenario(met, registered, false).folded_ranks, 0);
+}
+
 TEST(FoldedRanks, HoldBesideKernels) {
     const std::string step = nvl72(32) + R"(, "workload": {
         "type": "training", "strategy": "data_parallel", "batch": 1, "gradient": "bfloat16",
