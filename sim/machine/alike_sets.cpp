@@ -107,27 +107,27 @@ alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity 
     if (fidelity == Fidelity::kExact || !system.has_gpus() || minds_congestion(*system.topology) ||
         is_one_set(graph))
         return std::nullopt;
-    const auto communication = communication_of(graph);
-    if (!communication)
+    const auto contacts = contacts_of(graph);
+    if (!contacts)
         return std::nullopt;
-    auto groups = ranks_of(graph, communication->groups);
-    const std::size_t held = kHeldAtOnce * communication->streams * groups.size();
-    if (WaysOfRanks::pairs_of(groups) + communication->messages.size() > WaysOfRanks::kMostPairs)
+    auto groups = ranks_of(graph, contacts->groups);
+    const std::size_t held = kHeldAtOnce * contacts->streams * groups.size();
+    if (WaysOfRanks::pairs_of(groups) + contacts->messages.size() > WaysOfRanks::kMostPairs)
         return std::nullopt;
     RankSets sets(graph.ranks.size());
     for (const auto& group : groups)
         for (const std::uint32_t rank : group)
             sets.join(group.front(), rank);
-    for (const auto& [sender, receiver] : communication->messages)
+    for (const auto& [sender, receiver] : contacts->messages)
         sets.join(sender, receiver);
     const Topology topology = build_topology(system.topology);
     const auto unlike = unlike_edges(topology, system.faults);
     if (!unlike)
         return std::nullopt;
-    const WaysOfRanks ways(topology, std::move(groups), communication->messages);
+    const WaysOfRanks ways(topology, std::move(groups), contacts->messages);
     if (ways.through_switches() && !admits(topology, held))
         return std::nullopt;
-    ways.join(sets);
+    ways.for_each_shared([&](std::uint32_t rank, std::uint32_t other) { sets.join(rank, other); });
     const auto all = sets.all();
     std::set<std::uint32_t> apart;
     for (const std::uint32_t edge : *unlike)

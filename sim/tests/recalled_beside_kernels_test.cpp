@@ -52,12 +52,14 @@ struct Step {
 };
 
 TEST(RecalledBesideKernels, AStepOfEqualBlocksTakesItsTimeForAFractionOfItsEvents) {
+    // One rank comes a little later, so that none stands for another.
+    const std::string apart = R"("ranks": [{"rank": 3, "delay": "1 ns"}], )";
     for (const std::string algorithm : {"ring", "in_switch"}) {
         Step step;
         step.algorithm = algorithm;
         step.blocks = 16;
-        const ScenarioResult every = run(step.members(), step.policy(), true);
-        const ScenarioResult recalled = run(step.members(), step.policy(), false);
+        const ScenarioResult every = run(apart + step.members(), step.policy(), true);
+        const ScenarioResult recalled = run(apart + step.members(), step.policy(), false);
         EXPECT_LT(static_cast<double>(recalled.events), 0.4 * static_cast<double>(every.events))
             << algorithm;
         EXPECT_NEAR(recalled.iteration_us / every.iteration_us, 1, 0.008) << algorithm;

@@ -42,9 +42,9 @@ bool is_between_host_and_device(const CopyOperation& copy) {
 }
 
 /// Notes what an operation communicates. \returns whether that is all that ties its rank to others.
-class CommunicationReader {
+class ContactsReader {
 public:
-    explicit CommunicationReader(const ExecutionGraph& graph) : graph_(graph) {}
+    explicit ContactsReader(const ExecutionGraph& graph) : graph_(graph) {}
 
     bool read(std::uint32_t rank) {
         streams_.clear();
@@ -57,7 +57,7 @@ public:
         }
         return true;
     }
-    Communication take() {
+    Contacts take() {
         found_.groups.assign(groups_.begin(), groups_.end());
         found_.messages.assign(messages_.begin(), messages_.end());
         return std::move(found_);
@@ -90,15 +90,15 @@ private:
     std::map<std::uint32_t, std::set<std::uint32_t>> streams_;  ///< of a rank, by group
     std::set<std::uint32_t> groups_;
     std::set<std::pair<std::uint32_t, std::uint32_t>> messages_;
-    Communication found_;
+    Contacts found_;
 };
 
 }  // namespace
 
-std::optional<Communication> communication_of(const ExecutionGraph& graph) {
+std::optional<Contacts> contacts_of(const ExecutionGraph& graph) {
     if (!graph.represents.empty())
         return std::nullopt;
-    CommunicationReader reader(graph);
+    ContactsReader reader(graph);
     for (std::uint32_t rank = 0; rank < graph.ranks.size(); ++rank)
         if (!reader.read(rank))
             return std::nullopt;

@@ -23,8 +23,8 @@ private:
     std::vector<std::uint32_t> joined_to_;  ///< by rank: a lower one of its set, or itself
 };
 
-/// What ranks of a graph tell each other.
-struct Communication {
+/// Who of a graph's ranks tells whom.
+struct Contacts {
     std::vector<std::uint32_t> groups;  ///< whose collectives move data or wait for their ranks
     std::vector<std::pair<std::uint32_t, std::uint32_t>> messages;  ///< sender and receiver
     /// Per rank and group at most so many streams have collectives of it.
@@ -32,7 +32,7 @@ struct Communication {
 };
 /// Nothing where ranks are tied by more than that: by a host thread or its memory, by exchanges of
 /// unequal parts or tokens, or where they stand for others.
-[[nodiscard]] std::optional<Communication> communication_of(const ExecutionGraph& graph);
+[[nodiscard]] std::optional<Contacts> contacts_of(const ExecutionGraph& graph);
 
 /// Compares what sets of ranks do, rank by rank in their order.
 class SameWork {

@@ -67,10 +67,10 @@ TEST(RankSets, GrowTogether) {
     EXPECT_EQ(sets.first_of(4), 1U);
 }
 
-TEST(RankSets, CommunicationIsWhatTiesRanks) {
+TEST(RankSets, ContactsAreWhatTiesRanks) {
     const ExecutionGraph graph = graph_of(
         {{reduce(0, 8), kernel(5)}, {reduce(0, 8), send(2)}, {receive(1)}}, {{0, 1}, {0, 2}});
-    const auto found = communication_of(graph);
+    const auto found = contacts_of(graph);
     ASSERT_TRUE(found);
     EXPECT_EQ(found->groups, Ranks{0});  // nothing runs in the other
     EXPECT_EQ(found->messages, (std::vector{std::pair(1U, 2U)}));
@@ -87,13 +87,13 @@ TEST(RankSets, HostsAndExchangesTieRanksInOtherWays) {
     Operation dispatch = reduce(0, 8);
     std::get<CollectiveOperation>(dispatch.body).kind = CollectiveKind::kMoeDispatch;
     for (const Operation& other : {copy, delay, uneven, dispatch})
-        EXPECT_FALSE(communication_of(graph_of({{reduce(0, 8), other}}, {{0}})));
+        EXPECT_FALSE(contacts_of(graph_of({{reduce(0, 8), other}}, {{0}})));
     Operation inside;
     inside.body = CopyOperation{CopyKind::kDeviceToDevice, Bytes(8), Time()};
-    EXPECT_TRUE(communication_of(graph_of({{inside}}, {{0}})));
+    EXPECT_TRUE(contacts_of(graph_of({{inside}}, {{0}})));
     ExecutionGraph few = graph_of({{kernel(1)}, {}}, {{0}});
     few.represents = {2, 0};
-    EXPECT_FALSE(communication_of(few));
+    EXPECT_FALSE(contacts_of(few));
 }
 
 TEST(RankSets, DoTheSameAmongThemselves) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/shortcuts/set_symmetry.h"
 
-#include "interconnect/hop.h"
 #include "models/collectives/shortcuts/flow_images.h"
 
 #include <algorithm>
@@ -43,19 +42,6 @@ std::size_t WaysOfRanks::pairs_of(const std::vector<std::vector<std::uint32_t>>&
     return pairs;
 }
 
-template <class Visit>
-void WaysOfRanks::for_each_use(const Visit& visit) const {
-    const auto all = [&](const std::vector<Path>& ways, std::uint32_t rank) {
-        for (const Path& way : ways)
-            for (const std::uint32_t hop : way.hops)
-                visit(edge_of(hop), rank);
-    };
-    for (const auto& [pair, ways] : flows_)
-        all(ways, pair.first);
-    for (const auto& [group, hops] : trees_)
-        all(hops, group.front());
-}
-
 WaysOfRanks::WaysOfRanks(
     const Topology& topology, std::vector<std::vector<std::uint32_t>> groups,
     std::vector<std::pair<std::uint32_t, std::uint32_t>> messages) :
@@ -79,10 +65,6 @@ WaysOfRanks::WaysOfRanks(
             trees_.emplace_back(std::move(group), std::move(hops));
     }
     for_each_use([&](std::uint32_t edge, std::uint32_t rank) { user_[edge] = rank; });
-}
-
-void WaysOfRanks::join(RankSets& sets) const {
-    for_each_use([&](std::uint32_t edge, std::uint32_t rank) { sets.join(user_[edge], rank); });
 }
 
 bool WaysOfRanks::resemble(RankSymmetry& fold) const {

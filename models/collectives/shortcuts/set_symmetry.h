@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/hop.h"
 #include "interconnect/path_finder.h"
 #include "interconnect/reduction_planner.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
-#include "workloads/graph/rank_sets.h"
 
 #include <cstdint>
 #include <optional>
@@ -21,8 +21,11 @@ public:
     WaysOfRanks(
         const Topology& topology, std::vector<std::vector<std::uint32_t>> groups,
         std::vector<std::pair<std::uint32_t, std::uint32_t>> messages);
-    /// Joins sets whose ways share a link.
-    void join(RankSets& sets) const;
+    /// Calls share(rank, other) for ranks whose ways share a link, so that all of a link are tied.
+    template <class Share>
+    void for_each_shared(const Share& share) const {
+        for_each_use([&](std::uint32_t edge, std::uint32_t rank) { share(user_[edge], rank); });
+    }
     /// A rank whose data use the edge; kIdle: none's do.
     [[nodiscard]] std::uint32_t user_of(std::uint32_t edge) const { return user_[edge]; }
     /// Notes in the fold, whose ranks have their images, those of links and nodes. \returns whether
@@ -44,7 +47,17 @@ private:
 
     /// Calls visit(edge, rank) for each edge on a rank's ways.
     template <class Visit>
-    void for_each_use(const Visit& visit) const;
+    void for_each_use(const Visit& visit) const {
+        const auto all = [&](const std::vector<Path>& ways, std::uint32_t rank) {
+            for (const Path& way : ways)
+                for (const std::uint32_t hop : way.hops)
+                    visit(edge_of(hop), rank);
+        };
+        for (const auto& [pair, ways] : flows_)
+            all(ways, pair.first);
+        for (const auto& [group, hops] : trees_)
+            all(hops, group.front());
+    }
 
     const Topology& topology_;
     std::vector<Flow> flows_;          ///< ascending
