@@ -99,8 +99,8 @@ inline constexpr Figure kFigures[] = {
      "Of the whole run, over all ranks: payload of long all-reduces through switches that "
      "travelled in packets of several rounds; 0 where every packet is one round."},
     {"folded_ranks", &ScenarioFigures::folded_ranks, Unit::kCount, "folded",
-     "Ranks that were not simulated, because each does what a simulated one does: in rings and "
-     "long all-reduces through the switches, of at least 32 ranks; 0 if every rank was simulated."},
+     "Ranks that were not simulated, because each does what a simulated one does "
+     "(docs/scenarios.md#fidelity); 0 if every rank was simulated."},
     {.key = "backward_slowdown",
      .member = &ScenarioFigures::backward_slowdown,
      .unit = Unit::kShare,

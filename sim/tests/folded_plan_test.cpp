@@ -315,6 +315,38 @@ TEST(FoldedPlan, TakesWhatAStepWithASlowRankTakes) {
     }
 }
 
+// One rank of each kind of GPU, and of those that wait for them in another way, stands for its
+// like.
+TEST(FoldedPlan, TakesWhatAStepOnUnequalGpusTakes) {
+    struct Mixed {
+        const char* others;
+        const char* plan;
+    };
+    for (const auto& [others, plan] :
+         {Mixed{"8-15", R"("data": 16, "micro_batch": 2)"},
+          Mixed{"0-3,8-11", R"("data": 16, "sharding": "optimizer", "micro_batch": 2)"},
+          Mixed{"3", R"("data": 16, "sharding": "parameters", "micro_batch": 2)"},
+          Mixed{"1,3,5", R"("tensor": 8, "data": 2, "micro_batch": 2)"},
+          Mixed{
+              "8-15",
+              R"("tensor": 2, "data": 4, "pipeline": 2, "micro_batch": 1, "accumulate": 4)"}}) {
+        const std::string system = fmt::format(
+            R"({{"$base": "../systems/dgx_h100_ndr.json", "name": "mixed", "topology": {{"nodes": 2}},
+                 "gpus": [{{"ranks": "{}", "gpu": "../systems/gpus/a100_80gb.json"}}]}})",
+            others);
+        const ExperimentResult result = run(system, kGpt, plan, kRings);
+        const ScenarioResult& all = result.scenarios[0];
+        const ScenarioResult& folded = result.scenarios[1];
+        EXPECT_NEAR(folded.iteration_us / all.iteration_us, 1, 0.02) << plan;
+        EXPECT_LT(folded.events, all.events) << plan;
+        const ScenarioResult equal =
+            run(R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx", "topology": {"nodes": 2}})",
+                kGpt, plan, kRings)
+                .scenarios[1];
+        EXPECT_GT(folded.iteration_us, 1.2 * equal.iteration_us) << plan;
+    }
+}
+
 TEST(FoldedPlan, RanksThatShareQueuesOfTheNetworkAreSimulatedWhole) {
     const ExperimentResult result =
         run(R"({"$base": "../systems/dgx_h100_ndr.json", "name": "dgx",

@@ -76,7 +76,7 @@ public:
         const bool many = prepared_.ranks > kMostRanksWhole;
         const std::string whole = folds || many ? why_whole(prepared_) : std::string();
         if (folds && whole.empty())
-            fold(*prepared_.step);
+            fold(steps_of(prepared_));
         else
             out().graph = prepared_.graph();
         if (w_.plan->fold.value_or(false) && !whole.empty())
@@ -232,6 +232,14 @@ private:
             Network(cut.network()), KernelTimes(cut.times()), std::move(whole));
     }
 
+    /// By rank.
+    static std::vector<const TrainingStep*> steps_of(const PreparedPlan& prepared) {
+        if (prepared.divided)
+            return prepared.divided->by_rank;
+        return std::vector<const TrainingStep*>(
+            ranks_of(prepared.step->plan()), prepared.step.get());
+    }
+
     /// Why no rank stands for others; empty if some do.
     [[nodiscard]] std::string why_whole(const PreparedPlan& prepared) const {
         const Experiment& experiment = context().experiment();
@@ -245,9 +253,12 @@ private:
             return "the memory of each is planned";
         if (prepared.average)
             return "averaged replicas exchange only now and then";
-        if (prepared.divided && prepared.divided->steps.size() > 1)
-            return "they have different GPUs or samples, and each does what it alone does";
-        return why_not_folded(*prepared.step, gpus_of_machine(context().system()));
+        const std::vector<const TrainingStep*> by_rank = steps_of(prepared);
+        if (std::ranges::find(by_rank, nullptr) != by_rank.end())
+            return "a replica has no samples";
+        if (prepared.divided && by_rank.front()->plan().expert > 1)
+            return "ranks of several kinds exchange tokens, and each waits for others";
+        return why_not_folded(*by_rank.front(), gpus_of_machine(context().system()));
     }
 
     /// Rejects settings that require equal ranks.
@@ -268,19 +279,22 @@ private:
                 "learning's shares");
     }
 
-    void fold(const TrainingStep& step) {
+    void fold(const std::vector<const TrainingStep*>& by_rank) {
+        const TrainingStep& step = *by_rank.front();
+        const std::vector<std::uint32_t> kinds = kinds_of(by_rank);
         const SystemParams& system = context().system();
         const std::vector<SlowRank> slow = slow_ranks(context(), ranks_of(step.plan()));
         out().unequal = out().unequal || !slow.empty();
         out().folded = std::make_shared<const FoldedGraph>(
-            folded_step(step, gpus_of_machine(system), ways_out(system), slow));
+            folded_step(by_rank, gpus_of_machine(system), ways_out(system), slow));
         out().graph = out().folded->probe();
         const ParallelPlan& plan = step.plan();
         std::string how;
         if (!out().folded->whole().pieces.empty())
             how = "; a pass is one kernel that takes as long as with its collectives on the ranks "
                   "of a machine";
-        if (!slow.empty() || !folds_by_passes(step))
+        const bool alike = slow.empty() && kinds.empty();
+        if (!alike || !folds_by_passes(step))
             how += fmt::format(
                 "; {}collectives take what they took alone and keep their thread blocks and memory "
                 "traffic beside kernels, and what they take from each other and from messages on "
@@ -292,12 +306,16 @@ private:
         if (plan.messages == Messages::kOverlapped && plan.pipeline > 1 &&
             !out().folded->whole().pieces.empty())
             how += "; what messages slow beside them is left out";
+        const std::size_t kept = kept_places(plan, slow, kinds).size();
+        std::string_view of_kinds;
+        if (!kinds.empty())
+            of_kinds = ", one of each kind that has other GPUs or waits for them in another way";
+        else if (!slow.empty())
+            of_kinds = ", one of each kind that waits in another way for slow ranks";
         out().report.notes.push_back(fmt::format(
             "folded: {} of each device {} for {}{}{}",
-            slow.empty() ? "one rank" : fmt::format("{} ranks", kept_places(plan, slow).size()),
-            slow.empty() ? "stands" : "stand", plan.tensor * plan.context * plan.data,
-            slow.empty() ? "" : ", one of each kind that waits in another way for slow ranks",
-            how));
+            kept == 1 ? "one rank" : fmt::format("{} ranks", kept), kept == 1 ? "stands" : "stand",
+            plan.tensor * plan.context * plan.data, of_kinds, how));
         const std::optional<RunParts> parts = run_parts(*out().folded);
         if (parts && !whole_passes(simulate_options(context().experiment())))
             out().report.notes.push_back(fmt::format(

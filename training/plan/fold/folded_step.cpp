@@ -140,39 +140,63 @@ ProbePieces write_passes(
         }
         ranks[rank] = writer.take();
     }
-    hold_all_along(step, ranks);
+    hold_all_along(std::vector<const TrainingStep*>(map.ranks(), &step), ranks);
     passes.graph = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
     return passes;
 }
 
 }  // namespace
 
+std::vector<std::uint32_t> kinds_of(const std::vector<const TrainingStep*>& by_rank) {
+    std::map<const TrainingStep*, std::uint32_t> known;
+    std::vector<std::uint32_t> kinds;
+    for (const TrainingStep* step : by_rank)
+        kinds.push_back(
+            known.try_emplace(step, static_cast<std::uint32_t>(known.size())).first->second);
+    if (known.size() == 1)
+        kinds.clear();
+    return kinds;
+}
+
 FoldedGraph folded_step(
     const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways,
     const std::vector<SlowRank>& slow) {
-    const std::string why = why_not_folded(step, machine);
+    return folded_step(
+        std::vector<const TrainingStep*>(ranks_of(step.plan()), &step), machine, std::move(ways),
+        slow);
+}
+
+FoldedGraph folded_step(
+    const std::vector<const TrainingStep*>& by_rank, std::uint32_t machine,
+    std::vector<std::uint32_t> ways, const std::vector<SlowRank>& slow) {
+    const TrainingStep& first = *by_rank.front();
+    const std::string why = why_not_folded(first, machine);
     SWITCHFOLD_CHECK(why.empty(), "a plan that cannot be folded: {}", why);
-    const RankMap map(step.plan());
+    const ParallelPlan& plan = first.plan();
+    const RankMap map(plan);
+    const std::vector<std::uint32_t> kinds = kinds_of(by_rank);
+    const bool alike = slow.empty() && kinds.empty();
     std::vector<FoldedGraph::Use> passes;
-    PassRecorder recorder(step, passes);
-    const StepParts parts(step, map, slow.empty() ? &recorder : nullptr);
+    PassRecorder recorder(first, passes);
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
     std::vector<std::uint32_t> represents(map.ranks(), 0);
-    const std::vector<KeptPlace> kept = kept_places(step.plan(), slow);
-    for (std::uint32_t device = 0; device < step.plan().pipeline; ++device)
+    const std::vector<KeptPlace> kept = kept_places(plan, slow, kinds);
+    for (std::uint32_t device = 0; device < plan.pipeline; ++device)
         for (auto [place, stands_for] : kept) {
             place.device = device;
             const std::uint32_t rank = map.rank(place);
+            const StepParts parts(*by_rank[rank], map, alike ? &recorder : nullptr);
             ranks[rank] = RankWriter(parts, rank, groups, names).write();
             represents[rank] = stands_for;
         }
-    hold_all_along(step, ranks);
-    ExecutionGraph skeleton = graph_of(step, std::move(ranks), std::move(groups), std::move(names));
+    hold_all_along(by_rank, ranks);
+    ExecutionGraph skeleton =
+        graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
     skeleton.represents = std::move(represents);
     slow_down(skeleton, slow);
-    PlanOrbits orbits(step.plan(), machine, std::move(ways));
+    PlanOrbits orbits(plan, machine, std::move(ways));
     std::vector<std::optional<std::uint32_t>> orbit_of;
     for (const Group& group : skeleton.groups)
         orbit_of.push_back(orbits.of(group.ranks));
@@ -180,10 +204,10 @@ FoldedGraph folded_step(
         {.skeleton = std::move(skeleton),
          .orbit_of = std::move(orbit_of),
          .orbits = orbits.take(),
-         .alone = slow.empty() && folds_by_passes(step),
+         .alone = alike && folds_by_passes(first),
          .pieces_of = std::move(passes),
-         .whole = write_passes(step, machine, recorder, false),
-         .shorter = write_passes(step, machine, recorder, true)});
+         .whole = write_passes(first, machine, recorder, false),
+         .shorter = write_passes(first, machine, recorder, true)});
 }
 
 std::optional<RunParts> run_parts(const FoldedGraph& folded) {

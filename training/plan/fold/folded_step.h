@@ -39,6 +39,13 @@ namespace switchfold {
 [[nodiscard]] FoldedGraph folded_step(
     const TrainingStep& step, std::uint32_t machine, std::vector<std::uint32_t> ways = {},
     const std::vector<SlowRank>& slow = {});
+/// The same of ranks that differ, as by their GPUs, each with a step (plan_step()): one of each
+/// kind is kept. Collectives take what they take in their first group.
+[[nodiscard]] FoldedGraph folded_step(
+    const std::vector<const TrainingStep*>& by_rank, std::uint32_t machine,
+    std::vector<std::uint32_t> ways, const std::vector<SlowRank>& slow);
+/// By rank, the number of its step; empty where all have one.
+[[nodiscard]] std::vector<std::uint32_t> kinds_of(const std::vector<const TrainingStep*>& by_rank);
 
 /// How many of a pass's equal parts a probe runs; none where no pass has many.
 struct RunParts {

@@ -18,8 +18,10 @@ struct KeptPlace {
 
 /// The ranks of a device that stand for all of it: slow ones, and one of each kind that waits for
 /// these in another way, as those of their tensor-parallel groups do and their replicas. All
-/// devices keep the same places, so that every message finds its peer.
-[[nodiscard]] std::vector<KeptPlace>
-kept_places(const ParallelPlan& plan, const std::vector<SlowRank>& slow);
+/// devices keep the same places, so that every message finds its peer. `kinds`: by rank, a number
+/// that is different for ranks that differ of themselves, as by their GPUs; empty: none do.
+[[nodiscard]] std::vector<KeptPlace> kept_places(
+    const ParallelPlan& plan, const std::vector<SlowRank>& slow,
+    const std::vector<std::uint32_t>& kinds = {});
 
 }  // namespace switchfold

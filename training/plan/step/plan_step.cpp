@@ -151,11 +151,16 @@ ExecutionGraph graph_of(
     return graph;
 }
 
-void hold_all_along(const TrainingStep& step, std::vector<RankGraph>& ranks) {
-    const RankMap map(step.plan());
-    const std::vector<MemoryBytes> held = held_all_along(step);
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
-        ranks[rank].held = held[map.place(rank).device];
+void hold_all_along(
+    const std::vector<const TrainingStep*>& by_rank, std::vector<RankGraph>& ranks) {
+    const RankMap map(by_rank.front()->plan());
+    std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+        const auto [at, fresh] = held.try_emplace(by_rank[rank]);
+        if (fresh)
+            at->second = held_all_along(*by_rank[rank]);
+        ranks[rank].held = at->second[map.place(rank).device];
+    }
 }
 
 ExecutionGraph graph_of(

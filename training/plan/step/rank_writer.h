@@ -46,7 +46,7 @@ struct StepParts {
 };
 
 /// Sets the memory that each rank's weights, gradients and moments take throughout.
-void hold_all_along(const TrainingStep& step, std::vector<RankGraph>& ranks);
+void hold_all_along(const std::vector<const TrainingStep*>& by_rank, std::vector<RankGraph>& ranks);
 
 /// Assembles the graph of a step from its ranks.
 [[nodiscard]] ExecutionGraph graph_of(

@@ -207,6 +207,28 @@ TEST(KeptPlaces, AreSlowRanksAndOneOfEachKindThatWaitsForThemInAnotherWay) {
         (Kept{{0, 9}, {2, 3}, {4, 3}, {6, 1}, {16, 9}, {18, 3}, {20, 3}, {22, 1}}));
 }
 
+TEST(KeptPlaces, AreOneOfEachKindOfGpu) {
+    ParallelPlan p;
+    p.tensor = 2;
+    p.data = 4;
+    p.pipeline = 2;
+    const auto kept = [&](const std::vector<std::uint32_t>& kinds) {
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> ranks;
+        for (const KeptPlace& one : kept_places(p, {}, kinds))
+            ranks.emplace_back(RankMap(p).rank(one.place), one.stands_for);
+        return ranks;
+    };
+    using Kept = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+    // Every second replica of the first device has other GPUs.
+    EXPECT_EQ(kept({0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0}), (Kept{{0, 4}, {2, 4}}));
+    // One rank of the second device: its replica's other one waits for it as well.
+    EXPECT_EQ(
+        kept({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0}),
+        (Kept{{0, 3}, {1, 3}, {2, 1}, {3, 1}}));
+    // The second device as a whole: no replica differs from another.
+    EXPECT_EQ(kept({0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1}), (Kept{{0, 8}}));
+}
+
 TEST(FoldedStep, WithASlowRankAllPassesAreWrittenForOneRankOfEachKind) {
     const TrainingStep step = step_of(plan());
     const FoldedGraph folded = folded_step(step, 8, {}, {{5, 1.5, {}}});
