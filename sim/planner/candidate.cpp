@@ -59,8 +59,6 @@ private:
         // A bound examines one rank per device, which represents all.
         if (!experiment_.system->gpus.empty())
             fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
-        if (!experiment_.ranks.empty())
-            fail("/ranks", "makes ranks unequal; expected none beside a planner");
         if (!experiment_.jitter->none())
             fail("/jitter", "makes ranks unequal; expected none beside a planner");
         if (const auto& plan = workload_of(experiment_).plan) {
@@ -103,7 +101,27 @@ private:
                 "/planner/gpus", fmt::format(
                                      "is {}, and {} has {} GPUs; expected at most those",
                                      space_.gpus, experiment_.system->name, there));
+        check_slow_ranks();
         choose_scenarios();
+    }
+
+    void check_slow_ranks() const {
+        for (std::size_t i = 0; i < experiment_.ranks.size(); ++i) {
+            const SlowRankParams& slow = experiment_.ranks[i];
+            if (slow.compute < 1)
+                fail(
+                    fmt::format("/ranks/{}/compute", i),
+                    fmt::format(
+                        "is {}, and no plan is faster than its bound on GPUs that are not; "
+                        "expected at least 1 beside a planner",
+                        slow.compute));
+            if (slow.rank >= space_.gpus)
+                fail(
+                    fmt::format("/ranks/{}/rank", i),
+                    fmt::format(
+                        "is {}, and plans are for {} GPUs; expected one of these", slow.rank,
+                        space_.gpus));
+        }
     }
 
     void choose_scenarios() {

@@ -54,8 +54,7 @@ double run_alone(const PlanCandidate& candidate, const LoadedExperiment& loaded)
            1e-6;
 }
 
-TEST(Planner, FindsWhatTryingAllFinds) {
-    const LoadedExperiment loaded = experiment(kSmall);
+void expect_what_trying_all_finds(const LoadedExperiment& loaded) {
     const PlannerResult result = search_plans(loaded, {});
     EXPECT_TRUE(result.proved());
     ASSERT_GT(result.space.candidates.size(), 8U);
@@ -73,6 +72,34 @@ TEST(Planner, FindsWhatTryingAllFinds) {
             EXPECT_GE(
                 *plan.alone_seconds, result.simulated[*result.alone_best].alone_seconds.value());
         }
+}
+
+TEST(Planner, FindsWhatTryingAllFinds) {
+    expect_what_trying_all_finds(experiment(kSmall));
+}
+
+TEST(Planner, FindsThePlanThatSuffersLeastFromASlowRank) {
+    const std::string slow = R"("ranks": [{"rank": 3, "compute": 1.4}],)";
+    expect_what_trying_all_finds(experiment(kSmall, "hgx_h100", slow));
+}
+
+TEST(Planner, RefusesRanksThatAreFasterOrTakeNoPart) {
+    const auto refused_ranks = [](const std::string& ranks) -> std::string {
+        try {
+            static_cast<void>(
+                search_plans(experiment(kSmall, "hgx_h100", R"("ranks": [)" + ranks + "],"), {}));
+        } catch (const ConfigError& error) {
+            return error.problems().front().pointer + " " + error.problems().front().message;
+        }
+        return "";
+    };
+    EXPECT_EQ(
+        refused_ranks(R"({"rank": 1, "compute": 0.9})"),
+        "/ranks/0/compute is 0.9, and no plan is faster than its bound on GPUs that are not; "
+        "expected at least 1 beside a planner");
+    EXPECT_EQ(
+        refused_ranks(R"({"rank": 1, "compute": 1.1}, {"rank": 6, "delay": "1 ms"})"),
+        "/ranks/1/rank is 6, and plans are for 4 GPUs; expected one of these");
 }
 
 TEST(Planner, GoesOnWhereABudgetEndedAndWritesAPlanThatRuns) {
