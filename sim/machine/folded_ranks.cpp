@@ -68,7 +68,7 @@ std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGr
     for (const Operation& operation : graph.ranks.front()->operations) {
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
             if (!covers_all(graph.groups[collective->group], graph.ranks.size()) ||
-                collective->exchange != 0)
+                collective->exchange != 0 || is_experts(collective->kind))
                 return std::nullopt;
             if (known.emplace(collective->kind, collective->bytes, collective->datatype).second)
                 found.push_back(*collective);

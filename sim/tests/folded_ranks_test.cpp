@@ -511,6 +511,10 @@ TEST(FoldedRanks, WhereRanksAreNotAlikeEveryOneIsSimulated) {
         folded(
             pull, R"("all_reduce": {"algorithm": "in_switch", "channels": 2, "registered": true})"),
         0);
+    // Tokens go where their experts are.
+    const std::string tokens = on("hgx_h100") + R"(, "workload": {"type": "experts",
+        "tokens": 4096, "hidden": 7168, "top_k": 8, "experts": 256})";
+    EXPECT_EQ(folded(tokens, R"("collectives": {"experts": {}})"), 0);
     EXPECT_EQ(folded(nvl72(36) + R"(, "functional": true, )" + reduce, kRing), 0);
     EXPECT_EQ(
         folded(

@@ -38,6 +38,11 @@ enum class CollectiveKind : std::uint8_t {
     kMoeCombine,   ///< expert outputs return and are added up
 };
 
+/// Whether a collective is a dispatch or a combine of a mixture-of-experts layer.
+[[nodiscard]] constexpr bool is_experts(CollectiveKind kind) {
+    return kind == CollectiveKind::kMoeDispatch || kind == CollectiveKind::kMoeCombine;
+}
+
 inline constexpr std::array kCollectiveKinds{
     CollectiveKind::kAllReduce,   CollectiveKind::kReduceScatter, CollectiveKind::kAllGather,
     CollectiveKind::kBroadcast,   CollectiveKind::kReduce,        CollectiveKind::kAllToAll,

@@ -66,7 +66,7 @@ public:
 private:
     bool read(std::uint32_t rank, const Operation& operation) {
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
-            if (collective->exchange != 0 || is_of_experts(collective->kind) ||
+            if (collective->exchange != 0 || is_experts(collective->kind) ||
                 graph_.groups[collective->group].stands_for != 0)
                 return false;
             if (collective->given == Time() || collective->holds_blocks)
@@ -81,9 +81,6 @@ private:
             return !delay->shared;
         }
         return true;
-    }
-    static bool is_of_experts(CollectiveKind kind) {
-        return kind == CollectiveKind::kMoeDispatch || kind == CollectiveKind::kMoeCombine;
     }
 
     const ExecutionGraph& graph_;

@@ -11,11 +11,6 @@
 
 namespace switchfold {
 
-/// Whether a collective is a dispatch or a combine of a mixture-of-experts layer.
-[[nodiscard]] constexpr bool is_experts(CollectiveKind kind) {
-    return kind == CollectiveKind::kMoeDispatch || kind == CollectiveKind::kMoeCombine;
-}
-
 /// Threads per block of DeepEP's low-latency kernels.
 inline constexpr std::uint32_t kLowLatencyThreads = 1024;
 inline constexpr std::uint32_t kLowLatencyRegisters =
