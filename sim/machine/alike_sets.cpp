@@ -29,15 +29,6 @@ bool is_one_set(const ExecutionGraph& graph) {
            });
 }
 
-/// Whether each switch takes all groups at once, so that it does not matter how many there are.
-bool admits(const Topology& topology, std::size_t groups) {
-    return std::ranges::all_of(topology.switches, [&](const SwitchParams& node) {
-        return !node.reduction ||
-               (node.reduction->when_full != WhenFull::kRefuse && !node.reduction->tenants &&
-                node.reduction->max_groups >= groups);
-    });
-}
-
 std::vector<std::vector<std::uint32_t>>
 ranks_of(const ExecutionGraph& graph, const std::vector<std::uint32_t>& groups) {
     std::vector<std::vector<std::uint32_t>> ranks;
@@ -120,12 +111,14 @@ alike_sets_of(const SystemParams& system, const ExecutionGraph& graph, Fidelity 
             sets.join(group.front(), rank);
     for (const auto& [sender, receiver] : contacts->messages)
         sets.join(sender, receiver);
+    if (sets.all().size() < 2)
+        return std::nullopt;
     const Topology topology = build_topology(system.topology);
     const auto unlike = unlike_edges(topology, system.faults);
     if (!unlike)
         return std::nullopt;
     const WaysOfRanks ways(topology, std::move(groups), contacts->messages);
-    if (ways.through_switches() && !admits(topology, held))
+    if (ways.through_switches() && !admits_groups(topology, held))
         return std::nullopt;
     ways.for_each_shared([&](std::uint32_t rank, std::uint32_t other) { sets.join(rank, other); });
     const auto all = sets.all();

@@ -10,6 +10,7 @@
 #include "models/collectives/library.h"
 #include "models/collectives/shortcuts/foldable.h"
 #include "sim/config/block_checks.h"
+#include "sim/machine/system_queries.h"
 
 #include <algorithm>
 #include <numeric>
@@ -186,13 +187,7 @@ bool admits_all(const Topology& topology, const ExecutionGraph& graph, std::size
     for (const Operation& operation : graph.ranks.front()->operations)
         if (std::holds_alternative<CollectiveOperation>(operation.body))
             streams.insert(operation.stream);
-    return streams.size() <= 1 &&
-           std::all_of(
-               topology.switches.begin(), topology.switches.end(), [&](const SwitchParams& node) {
-                   return !node.reduction || (node.reduction->when_full != WhenFull::kRefuse &&
-                                              !node.reduction->tenants &&
-                                              node.reduction->max_groups >= kAtOnce * stripes);
-               });
+    return streams.size() <= 1 && admits_groups(topology, kAtOnce * stripes);
 }
 
 /// Whether heads that pull in step pull over different links. Of registered buffers each has one

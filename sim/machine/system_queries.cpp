@@ -131,6 +131,14 @@ bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks) {
     return why_no_reduction(build_topology(system.topology), members).empty();
 }
 
+bool admits_groups(const Topology& topology, std::size_t groups) {
+    return std::ranges::all_of(topology.switches, [&](const SwitchParams& node) {
+        return !node.reduction ||
+               (node.reduction->when_full != WhenFull::kRefuse && !node.reduction->tenants &&
+                node.reduction->max_groups >= groups);
+    });
+}
+
 std::string why_refused(
     const SystemParams& system, const CollectivePolicy& policy, const CollectiveCall& call,
     std::uint32_t gpus) {

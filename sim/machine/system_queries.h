@@ -26,6 +26,9 @@ namespace switchfold {
 [[nodiscard]] std::vector<std::uint32_t> ways_out(const SystemParams& system);
 /// Whether the switches can reduce for the first `ranks` GPUs.
 [[nodiscard]] bool can_reduce_in_switch(const SystemParams& system, std::uint32_t ranks);
+/// Whether every switch that reduces takes so many groups at once, whatever others do, so that it
+/// does not matter how many there are.
+[[nodiscard]] bool admits_groups(const Topology& topology, std::size_t groups);
 
 /// Why a policy's library does not run a call over the first `gpus` GPUs; empty if it does.
 [[nodiscard]] std::string why_refused(

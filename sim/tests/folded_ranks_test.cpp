@@ -290,6 +290,13 @@ TEST(FoldedRanks, OfRegisteredBuffersKeepOneWhereHeadsPullOverDifferentLinks) {
     const std::string met = on("hgx_h100") + R"(, "workload": {"type": "collective",
         "collective": "all_reduce", "size": "288 MiB"})";  // pieces of whole turns of the links
     EXPECT_EQ(scenario(met, registered, false).folded_ranks, 0);
+    const std::string apart = on("hgx_h100") + R"(, "workload": {"type": "collective",
+        "collective": "all_reduce", "size": "291268864 B"})";
+    EXPECT_EQ(scenario(apart, registered, false).folded_ranks, 7);
+    // Few channels let heads come out of step.
+    const std::string few =
+        R"("all_reduce": {"algorithm": "in_switch", "registered": true, "channels": 2})";
+    EXPECT_EQ(scenario(apart, few, false).folded_ranks, 0);
 }
 
 TEST(FoldedRanks, HoldBesideKernels) {

@@ -36,6 +36,20 @@ TrainingFacts facts_of(const TrainingStep& step, double replicas) {
     return facts;
 }
 
+/// What devices hold all along, counted once for each step.
+class HeldBySteps {
+public:
+    [[nodiscard]] const MemoryBytes& of(const TrainingStep& step, std::uint32_t device) {
+        const auto [at, fresh] = held_.try_emplace(&step);
+        if (fresh)
+            at->second = held_all_along(step);
+        return at->second[device];
+    }
+
+private:
+    std::map<const TrainingStep*, std::vector<MemoryBytes>> held_;  ///< by device
+};
+
 }  // namespace
 
 std::uint32_t rounds_to_fill(const ParallelPlan& plan) {
@@ -97,7 +111,7 @@ plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* 
     Communicators groups;
     NameTable names;
     std::vector<RankGraph> ranks(map.ranks());
-    std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
+    HeldBySteps held;
     for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
         const TrainingStep* step = by_rank[rank];
         if (step == nullptr || (of_one_gpu && !written.try_emplace(step, rank).second))
@@ -105,12 +119,8 @@ plan_step(const std::vector<const TrainingStep*>& by_rank, const LayerMemories* 
         const RankPlace place = map.place(rank);
         const auto memory = memories ? memories->of(*step, place.device) : nullptr;
         ranks[rank] = RankWriter(StepParts(*step, map), rank, groups, names, memory.get()).write();
-        if (memory)
-            continue;
-        const auto [at, fresh] = held.try_emplace(step);
-        if (fresh)
-            at->second = held_all_along(*step);
-        ranks[rank].held = at->second[place.device];
+        if (!memory)
+            ranks[rank].held = held.of(*step, place.device);
     }
     ExecutionGraph graph = graph_of(by_rank, std::move(ranks), std::move(groups), std::move(names));
     for (std::uint32_t rank = 0; of_one_gpu && rank < map.ranks(); ++rank)
@@ -154,13 +164,9 @@ ExecutionGraph graph_of(
 void hold_all_along(
     const std::vector<const TrainingStep*>& by_rank, std::vector<RankGraph>& ranks) {
     const RankMap map(by_rank.front()->plan());
-    std::map<const TrainingStep*, std::vector<MemoryBytes>> held;  // by device
-    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-        const auto [at, fresh] = held.try_emplace(by_rank[rank]);
-        if (fresh)
-            at->second = held_all_along(*by_rank[rank]);
-        ranks[rank].held = at->second[map.place(rank).device];
-    }
+    HeldBySteps held;
+    for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
+        ranks[rank].held = held.of(*by_rank[rank], map.place(rank).device);
 }
 
 ExecutionGraph graph_of(
