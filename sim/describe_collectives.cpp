@@ -6,7 +6,6 @@
 #include "interconnect/topology_analysis.h"
 #include "models/collectives/library.h"
 #include "sim/machine/folded_ranks.h"
-#include "sim/machine/machine.h"
 #include "sim/machine/simulate.h"
 #include "sim/machine/system_queries.h"
 #include "sim/pool/value_jobs.h"
@@ -48,21 +47,20 @@ struct RanAllReduce {
 /// What auto chooses for each size, without simulating.
 std::vector<RanAllReduce>
 chosen_all_reduces(const SystemParams& system, const std::vector<std::uint64_t>& sizes) {
-    Simulation simulation;
-    MachineOptions options;
-    options.ranks = gpus_of(system);
-    Group world{"world", first_ranks(options.ranks)};
-    options.groups = {world};
-    Machine machine(simulation, system, options);
+    const std::vector<std::uint32_t> ranks = first_ranks(gpus_of(system));
+    const Topology topology = build_topology(system.topology);
+    const CollectiveParams& params = *system.collectives;
+    const CallGroup group(topology, ranks, params.transfer_unit);
+    const CollectivePolicy policy = CollectivePolicies().of(CollectiveKind::kAllReduce);
     std::vector<RanAllReduce> chosen;
     for (const std::uint64_t bytes : sizes) {
-        const CollectiveConfig choice = machine.collectives().choose(world.ranks, Bytes(bytes));
+        const CollectiveCall call{CollectiveKind::kAllReduce, Bytes(bytes), Datatype::kFloat32};
+        const CollectiveConfig choice =
+            library_for(call.kind, policy).choose(params, policy, call, group);
         const ChoiceWords words = library_of(choice).words(choice);
         chosen.push_back(
             {std::string(words.algorithm), std::string(words.mover), choice.channels, false, 0});
     }
-    // Only after a run a machine is destroyed fast (Simulation::run()).
-    simulation.run([](Time, std::uint64_t) { return false; });
     return chosen;
 }
 

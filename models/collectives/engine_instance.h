@@ -133,6 +133,9 @@ public:
         joining.spread = now - first_joined;
         joining.alone = joining.spread;
         joining.held = held;
+        joining.all_wait = spec.kind == CollectiveKind::kAllReduce ||
+                           spec.kind == CollectiveKind::kAllGather ||
+                           spec.kind == CollectiveKind::kReduceScatter;
         for (const Member& member : members) {
             joining.lags.push_back(now - member.joined_at);
             if (&member != &members[position])
@@ -167,6 +170,7 @@ public:
         return std::max(
             members[position].joined_at + before_work(), engine.fabric_.scheduler().now());
     }
+    void drop_begun() override { running->abandon(); }
     /// What is left of it is a collective of what is left of its data. What is done is whole pages
     /// of each rank's, so that the rest is as well aligned as the whole.
     void on_disturbed(double left) override {

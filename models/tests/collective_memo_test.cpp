@@ -261,6 +261,22 @@ TEST(CollectiveMemo, OneWithALateMemberIsAnExampleForSuchOnly) {
     EXPECT_GT(repeats.call(of(64 * kMiB), microseconds(20)).events, first.events / 2);
 }
 
+TEST(CollectiveMemo, WhoseMembersComeAsFarApartAsBeforePassesAlike) {
+    for (const Recall recall : {Recall::kAlone, Recall::kBesideKernels}) {
+        Repeats repeats(TestMachine::hgx(8).build(), Algorithm::kRing, recall);
+        const Time late = microseconds(30);
+        const auto first = repeats.call(of(256 * kMiB), late);
+        for (const Time nearly : {late, late + microseconds(1), late - microseconds(1)}) {
+            const auto again = repeats.call(of(256 * kMiB), nearly);
+            EXPECT_LT(again.events, first.events / 4);  // what the others had begun
+            EXPECT_NEAR(relative(again.time, first.time), 1, 0.001);
+            EXPECT_NEAR(again.bytes / first.bytes, 1, 0.001);
+        }
+        const auto later = repeats.call(of(256 * kMiB), late * 2);
+        EXPECT_GT(later.events, first.events / 2);
+    }
+}
+
 TEST(CollectiveMemo, OperandsThatWaitInSwitchesForALateMemberAreAdded) {
     // A network that reduces: what the others have pushed stays in its units until the last comes.
     ClusterTopology cluster = TestMachine::cluster_of(2, 4);

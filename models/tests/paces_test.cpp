@@ -2,6 +2,7 @@
 // What a recalled collective does beside kernels, and when its members end: the parts without a
 // clock.
 #include "models/collectives/shortcuts/carried_offsets.h"
+#include "models/collectives/shortcuts/joined_apart.h"
 #include "models/collectives/shortcuts/pace_beside_kernels.h"
 #include "models/collectives/shortcuts/passage.h"
 
@@ -142,6 +143,37 @@ TEST(CarriedOffsets, AreLearntFromMembersThatCameApart) {
         std::is_sorted(moved.told.begin(), moved.told.end(), [](const auto& a, const auto& b) {
             return a.at < b.at;
         }));
+}
+
+TEST(JoinedApart, TheNearestPassesAsItDid) {
+    RecordedCollective ring = run_of({960, 1000, 990, 930});
+    ring.joining.late = true;
+    ring.joining.lags = {microseconds(40), Time(), microseconds(10), microseconds(70)};
+    RecordedCollective other = run_of({800, 800, 800, 800});
+    other.joining.late = true;
+    other.joining.lags = {microseconds(100), Time(), microseconds(100), microseconds(100)};
+    JoinedApart apart;
+    EXPECT_FALSE(apart.suiting(ring.joining));
+    apart.learn(ring);
+    apart.learn(other);
+    const auto same = apart.suiting(ring.joining);
+    ASSERT_TRUE(same);
+    EXPECT_EQ(same->told.front().at, microseconds(930));
+    RecordedCollective::Joining joining = ring.joining;
+    joining.lags[0] += microseconds(2);  // and so it ends earlier, as it would in the ring
+    const auto near = apart.suiting(joining);
+    ASSERT_TRUE(near);
+    for (const RecordedCollective::Told& told : near->told)
+        EXPECT_EQ(to_microseconds(told.at) < 930.1, told.position == 3);
+    EXPECT_EQ(near->told[1].position, 0U);
+    EXPECT_NEAR(to_microseconds(near->told[1].at), 958, 0.2);
+    joining.lags[3] += microseconds(3);
+    EXPECT_FALSE(apart.suiting(joining)) << "0.3 % of its time is not near";
+    // Where all end together, whoever comes first, nobody ends earlier.
+    joining = other.joining;
+    joining.lags[0] += microseconds(1);
+    ASSERT_TRUE(apart.suiting(joining));
+    EXPECT_EQ(apart.suiting(joining)->told.back().at, microseconds(800));
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ std::vector<double> microseconds_of(const std::vector<Time>& times) {
     return values;
 }
 
+Time end_at(double microseconds) {
+    return Time(static_cast<std::uint64_t>(std::llround(std::max(microseconds, 0.0) * 1e6)));
+}
+
+void sort_told(RecordedCollective& run) {
+    std::stable_sort(
+        run.told.begin(), run.told.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+}
+
 /// Ends of members since the last had joined, by position, in microseconds.
 std::vector<double> ends_of(const RecordedCollective& run) {
     std::vector<double> ends(run.joining.lags.size());
@@ -60,6 +69,20 @@ Time CarriedOffsets::most_apart(const RecordedCollective& run) {
 }
 
 RecordedCollective
+CarriedOffsets::shifted(RecordedCollective run, const std::vector<Time>& lags) const {
+    const double kept = apart_ > kTold ? std::clamp(together_ / apart_, 0.0, 1.0) : 0;
+    for (RecordedCollective::Told& told : run.told)
+        if (told.left == 0) {
+            const double earlier = to_microseconds(lags[told.position]) -
+                                   to_microseconds(run.joining.lags[told.position]);
+            told.at = end_at(to_microseconds(told.at) - kept * earlier);
+        }
+    sort_told(run);
+    run.joining.lags = lags;
+    return run;
+}
+
+RecordedCollective
 CarriedOffsets::moved(RecordedCollective run, const std::vector<Time>& lags) const {
     const double kept = std::min(1.0, together_ / apart_);
     const std::vector<double> now = microseconds_of(lags);
@@ -68,10 +91,9 @@ CarriedOffsets::moved(RecordedCollective run, const std::vector<Time>& lags) con
     for (RecordedCollective::Told& told : run.told)
         if (told.left == 0) {
             const double end = mean_end + kept * (mean_now - now[told.position]);
-            told.at = Time(static_cast<std::uint64_t>(std::llround(std::max(end, 0.0) * 1e6)));
+            told.at = end_at(end);
         }
-    std::stable_sort(
-        run.told.begin(), run.told.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+    sort_told(run);
     return run;
 }
 

@@ -19,6 +19,10 @@ public:
     /// What members are told who come so long before the last, by position. \pre carried()
     [[nodiscard]] RecordedCollective
     moved(RecordedCollective run, const std::vector<Time>& lags) const;
+    /// The same of members who come nearly as those of the run did: how its own ended apart for
+    /// other reasons remains.
+    [[nodiscard]] RecordedCollective
+    shifted(RecordedCollective run, const std::vector<Time>& lags) const;
 
 private:
     double apart_ = 0;     ///< us^2: sum of the squares of distances from the mean, on coming

@@ -18,6 +18,8 @@ public:
     explicit CollectiveExample(std::size_t most_runs) : most_runs_(most_runs) {}
     /// Adds a run, and what it says of the pace beside kernels.
     void learn(RecordedCollective run, const PaceBesideKernels& its_pace);
+    /// Adds what a run that is none of these says of the pace.
+    void hear(const PaceBesideKernels& pace) { pace_.add(pace); }
     /// Forgets the runs, not the paces.
     void forget() { runs_.clear(); }
     /// The next one is to be recorded, since the pace of one had to be guessed for long.
@@ -36,12 +38,14 @@ public:
     [[nodiscard]] bool knows(double left, const RecordedCollective& run) const;
     /// That, or a guess.
     [[nodiscard]] double pace_at(double left, const RecordedCollective& run) const;
+    /// Work of what a run's members are told, at these paces.
+
+    void count_work(RecordedCollective& run) const;
 
 private:
     /// Whether its members may come apart and end as far apart. Without kernels beside it, what
     /// they wait for each other is seen, and is simulated.
     [[nodiscard]] bool carries(const RecordedCollective& run) const;
-    void count_work(RecordedCollective& run) const;
 
     std::size_t most_runs_;
     std::vector<RecordedCollective> runs_;  ///< whose members joined at different distances

@@ -12,8 +12,6 @@ namespace switchfold {
 namespace {
 
 constexpr std::uint32_t kMostCaution = 1U << 20U;
-// Beside kernels, whose ends bring members to a collective at different distances.
-constexpr std::size_t kMostRuns = 4;
 // How often what the memories have moved is looked at in a recording.
 constexpr Time kSampled = microseconds(1);
 }  // namespace
@@ -28,9 +26,26 @@ void CollectiveMemo::listen(const Ports& ports) {
 }
 
 void CollectiveMemo::begins(const MemberListener& of) {
-    if (!beside_kernels_)
-        return;
     prelude_ = {&of, counts_.all()};
+}
+
+std::optional<CollectiveMemo::Found> CollectiveMemo::find(
+    const CollectiveKey& key, const RecordedCollective::Joining& joining,
+    const MemberListener& of) {
+    const double left = least_left(ports_);
+    if (const auto past = past_.find(key); past != past_.end())
+        if (const RecordedCollective* run = past->second.suiting(joining, left))
+            return Found{key, past->second.as_joined(*run, joining)};
+    const CollectiveKey like = with_late(key, kNobodyLate);
+    const auto apart = apart_.find(like);
+    if (!joining.late || !joining.all_wait || apart == apart_.end() || !prelude_ ||
+        prelude_->of != &of)
+        return std::nullopt;
+    std::optional<RecordedCollective> run = apart->second.suiting(joining);
+    if (!run || (left < 1 && !example(like).knows(left, *run)))
+        return std::nullopt;
+    example(like).count_work(*run);
+    return Found{like, *std::move(run), prelude_->counts};
 }
 
 bool CollectiveMemo::recall(
@@ -39,18 +54,27 @@ bool CollectiveMemo::recall(
     if (passing_ || watched_ != nullptr || !alone_() || (!beside_kernels_ && least_left(ports) < 1))
         return false;
     listen(ports);
-    const auto example = past_.find(key);
-    const RecordedCollective* run =
-        example == past_.end() ? nullptr : example->second.suiting(joining, least_left(ports_));
+    std::optional<Found> found = find(key, joining, members);
     const Time now = scheduler_.now();
-    if (run == nullptr) {
+    if (!found) {
         record(key, joining, now + listener.before_work(), members);
         return false;
     }
-    RecordedCollective its = example->second.as_joined(*run, joining);
-    const double pace = example->second.pace_at(least_left(ports_), its);
-    passing_ = {key, Passage(std::move(its), pace, now),   &members, &listener, {},
-                {},  std::vector<bool>(ports.size(), true)};
+    prelude_.reset();
+    if (!found->since.empty())
+        listener.drop_begun();
+    const double pace = example(found->key).pace_at(least_left(ports_), found->run);
+    std::vector<double> traffic = found->run.traffic;
+    passing_ = Passing{
+        std::move(found->key),
+        Passage(std::move(found->run), pace, now),
+        &members,
+        &listener,
+        std::move(traffic),
+        std::move(found->since),
+        {},
+        {},
+        std::vector<bool>(ports.size(), true)};
     may_be_disturbed_ = true;
     ++generation_;
     post_next();
@@ -165,7 +189,8 @@ void CollectiveMemo::tell() {
             passing.members->on_round_done(t.position, t.left, t.all, now);
             continue;
         }
-        may_be_disturbed_ = false;
+        if (std::exchange(may_be_disturbed_, false))
+            passing.traffic = uncounted(1);
         passing.moves[t.position] = false;
         ports_[t.position]->stream(0);
         passing.members->on_member_done(t.position, now);
@@ -173,7 +198,7 @@ void CollectiveMemo::tell() {
     telling_ = false;
     if (!passing.passage.over())
         return post_next();
-    counts_.add(passing.passage.run().traffic, 1);
+    counts_.add(passing.traffic, 1);
     recalled_ += now - passing.passage.joined();
     count_guessed();
     if (passing.guessed_for > passing.passage.run().ignored())
@@ -182,19 +207,33 @@ void CollectiveMemo::tell() {
     passing_.reset();
 }
 
+std::vector<double> CollectiveMemo::uncounted(double share) const {
+    std::vector<double> traffic = passing_->traffic;
+    for (double& count : traffic)
+        count *= share;
+    if (passing_->since.empty())
+        return traffic;
+    // What early members sent has come by now, and is counted.
+    const std::vector<double> moved = beyond(counts_.all(), passing_->since);
+    for (std::size_t i = 0; i < moved.size(); ++i)
+        traffic[i] = std::max(0.0, traffic[i] - moved[i]);
+    return traffic;
+}
+
 void CollectiveMemo::give_way() {
+    const double share = passing_->passage.done(scheduler_.now());
+    counts_.add(uncounted(share), 1);
     const Passing passing = std::move(*passing_);
     passing_.reset();
     stop_streams();
     listen({});
     past_.at(passing.key).forget();
+    apart_.erase(passing.key);
     Caution& caution = caution_[passing.key];
     caution.left = caution.next;
     caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
     const Time now = scheduler_.now();
     // Whoever joined last has not moved anything before it begins, and so nobody much.
-    const double share = passing.passage.done(now);
-    counts_.add(passing.passage.run().traffic, share);
     recalled_ += now - passing.passage.joined();
     passing.listener->on_disturbed(1 - share);
 }
@@ -229,9 +268,15 @@ void CollectiveMemo::ended(const MemberListener& of) {
     const PaceBesideKernels pace = recording.pace();
     // What passes now counts its work as it was counted when it began.
     const bool passes_now = passing_ && passing_->key == recording.key();
-    if (!passes_now && (!recording.run().beside_kernels() || !pace.nothing()))
-        past_.try_emplace(recording.key(), beside_kernels_ ? kMostRuns : 1)
-            .first->second.learn(std::move(recording.run()), pace);
+    if (passes_now || (recording.run().beside_kernels() && pace.nothing()))
+        return;
+    if (std::optional<RecordedCollective> run = recording.joined_apart()) {
+        const CollectiveKey like = with_late(recording.key(), kNobodyLate);
+        apart_[like].learn(*std::move(run));
+        if (like != recording.key())
+            example(like).hear(pace);
+    }
+    example(recording.key()).learn(std::move(recording.run()), pace);
 }
 
 void CollectiveMemo::disturb() {

@@ -7,6 +7,7 @@
 #include "models/collectives/shortcuts/collective_example.h"
 #include "models/collectives/shortcuts/collective_key.h"
 #include "models/collectives/shortcuts/collective_recording.h"
+#include "models/collectives/shortcuts/joined_apart.h"
 #include "models/collectives/shortcuts/passage.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
@@ -36,6 +37,8 @@ public:
     /// Something else moves data from now on: the collective must move what is left of its data, a
     /// share in [0, 1].
     virtual void on_disturbed(double left) = 0;
+    /// It passes though some members had begun: these send no more themselves.
+    virtual void drop_begun() = 0;
     /// From a member's joining until it moves data.
     [[nodiscard]] virtual Time before_work() const = 0;
 
@@ -105,13 +108,31 @@ private:
         Passage passage;
         MemberListener* members = nullptr;
         MemoListener* listener = nullptr;
-        Time guessed_for;  ///< so long its pace was a guess
+        std::vector<double> traffic{};  ///< that is to be counted
+        std::vector<double> since{};    ///< counts when early members began to move some of it
+        Time guessed_for;               ///< so long its pace was a guess
         std::optional<Time> guessed_since;
         std::vector<bool> moves;  ///< by position: it has not ended
     };
+    /// Beside kernels, whose ends bring members to a collective at different distances.
+    static constexpr std::size_t kMostRuns = 4;
     enum class Tag : std::uint8_t { kTold, kDisturbed, kPace, kFlow, kSample };
     void on_event(std::uint64_t tag) override;
     void on_memory_left() override;
+    /// How one passes that does as an example, and whose key that has.
+    struct Found {
+        CollectiveKey key;
+        RecordedCollective run;
+        std::vector<double> since{};  ///< as Passing::since
+    };
+    [[nodiscard]] std::optional<Found> find(
+        const CollectiveKey& key, const RecordedCollective::Joining& joining,
+        const MemberListener& of);
+    [[nodiscard]] CollectiveExample& example(const CollectiveKey& key) {
+        return past_.try_emplace(key, beside_kernels_ ? kMostRuns : 1).first->second;
+    }
+    /// What is left to be counted of a share of the traffic of what passes.
+    [[nodiscard]] std::vector<double> uncounted(double share) const;
     /// Something else begins to move data.
     void disturb();
     void ended(const MemberListener& of);
@@ -150,6 +171,7 @@ private:
     std::function<bool()> alone_;
     bool beside_kernels_;  ///< else these disturb it
     std::map<CollectiveKey, CollectiveExample> past_;
+    std::map<CollectiveKey, JoinedApart> apart_;  ///< by key with nobody late
     /// Undisturbed collectives that are no examples yet, because recalled ones were disturbed.
     struct Caution {
         std::uint32_t left = 0;

@@ -100,6 +100,8 @@ void CollectiveRecording::end(const std::vector<double>& counts) {
     RecordedCollective::Joining& joining = run_.joining;
     // Nobody had moved much before the last came, or what was moved is known.
     const bool at_once = joining.spread <= run_.begins + run_.first_done() / kLittle;
+    if (joining.late && joining.all_wait && !joining.held && !prelude_.empty())
+        whole_traffic_ = beyond(counts, prelude_);
     const bool carried =
         !at_once && !prelude_.empty() && joining.late && run_.beside_kernels() && carries(run_);
     if (joining.late && (at_once || carried)) {
@@ -109,6 +111,14 @@ void CollectiveRecording::end(const std::vector<double>& counts) {
     run_.traffic = beyond(counts, carried ? prelude_ : begun_);
     if (!pace().nothing())
         run_.flows = flows();
+}
+
+std::optional<RecordedCollective> CollectiveRecording::joined_apart() const {
+    if (!whole_traffic_)
+        return std::nullopt;
+    RecordedCollective run = run_;
+    run.traffic = *whole_traffic_;
+    return run;
 }
 
 PaceBesideKernels CollectiveRecording::pace() const {

@@ -9,6 +9,7 @@
 #include "models/collectives/shortcuts/recorded_collective.h"
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace switchfold {
@@ -41,6 +42,9 @@ public:
 
     [[nodiscard]] const CollectiveKey& key() const { return key_; }
     [[nodiscard]] RecordedCollective& run() { return run_; }
+    /// The same with its traffic since its first member joined; nothing if all joined together, or
+    /// were held, or anything else was under way then.
+    [[nodiscard]] std::optional<RecordedCollective> joined_apart() const;
     /// What it says of the pace beside kernels.
     [[nodiscard]] PaceBesideKernels pace() const;
 
@@ -64,6 +68,7 @@ private:
     std::vector<double> accessed_;  ///< bytes that each member's memory had moved then
     std::vector<Sample> samples_;
     RecordedCollective run_;
+    std::optional<std::vector<double>> whole_traffic_;  ///< of joined_apart()
 };
 
 }  // namespace switchfold

@@ -25,6 +25,7 @@ struct RecordedCollective {
         Time spread;               ///< from the first member's joining to the last one's
         Time alone;                ///< from the last but one's
         bool held = false;         ///< nobody begins before the last has come
+        bool all_wait = false;     ///< each member needs data of all, and ends after the last came
         std::vector<Time> lags{};  ///< by position: how long before the last one
     };
     Joining joining;

@@ -24,8 +24,8 @@ public:
         std::size_t index;
         double value;
     };
-    /// What has been simulated of these links (ids), of packets that came over them to switches, and
-    /// of the memories of GPUs at their ends; nothing if that is not counted.
+    /// What has been simulated of these links (ids), of packets that came over them to switches,
+    /// and of the memories of GPUs at their ends; nothing if that is not counted.
     [[nodiscard]] virtual std::vector<Count>
     simulated_on(const std::vector<std::uint32_t>& /*links*/) const {
         return {};
