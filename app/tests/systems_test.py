@@ -73,7 +73,7 @@ class Systems(unittest.TestCase):
                             {
                                 "name": system.stem,
                                 "system": str(system),
-                                "workload": {"type": "collective", "size": "1 MiB", "datatype": "float16"},
+                                "workload": {"type": "collective", "size": "256 KiB", "datatype": "float16"},
                                 "scenarios": [{"name": "auto"}],
                                 "functional": True,
                             }
@@ -81,7 +81,7 @@ class Systems(unittest.TestCase):
                     )
                     result = json.loads(self.done("run", "--json", experiment))
                     collective = result["scenarios"][0]["collectives"][0]
-                    self.assertEqual(collective["size_bytes"], 1 << 20)
+                    self.assertEqual(collective["size_bytes"], 1 << 18)
                     self.assertGreater(collective["time_us"], 5)
                     self.assertLess(collective["time_us"], 3000)  # Ethernet, sockets
 

@@ -102,7 +102,8 @@ CollectiveSpec CollectiveEngine::specify(const CollectiveOperation& collective) 
     }
     std::vector<std::uint32_t> whole = spec.ranks;
     if (spec.stands_for != 0) {
-        whole = first_ranks(spec.stands_for);
+        const std::vector<std::uint32_t>& given = groups_[collective.group].whole;
+        whole = given.empty() ? first_ranks(spec.stands_for) : given;
     }
     const GroupView& group = view(whole);
     spec.layout = group.layout;

@@ -31,6 +31,8 @@ Topology switched(std::uint32_t gpus, std::vector<std::uint32_t> lanes = {2, 2, 
     return params.build();
 }
 
+constexpr double kMiB = 1024.0 * 1024.0;
+
 std::vector<std::vector<std::uint32_t>> rings_of(const Topology& topology) {
     std::vector<std::uint32_t> ranks(topology.gpus());
     std::iota(ranks.begin(), ranks.end(), 0U);
@@ -38,7 +40,8 @@ std::vector<std::vector<std::uint32_t>> rings_of(const Topology& topology) {
 }
 
 std::optional<RankSymmetry> fold(const Topology& topology) {
-    return fold_rings(topology, rings_of(topology), mebibytes(1));
+    const auto rings = rings_of(topology);
+    return fold_rings(topology, topology.gpus(), rings, kMiB / static_cast<double>(rings.size()));
 }
 
 TEST(RingFold, TwoRanksStandForAllBehindTheSameSwitches) {
@@ -84,13 +87,13 @@ TEST(RingFold, RingsThatShareALinkUnevenlyPreventIt) {
     const Topology topology = switched(36);
     auto rings = rings_of(topology);
     rings.push_back(rings.front());
-    EXPECT_EQ(fold_rings(topology, rings, mebibytes(1))->kept().size(), 2U);
+    EXPECT_EQ(fold_rings(topology, 36, rings, kMiB / 2)->kept().size(), 2U);
     std::swap(rings.back()[4], rings.back()[6]);
     EXPECT_EQ(
-        fold_rings(topology, rings, mebibytes(1))->kept().size(),
+        fold_rings(topology, 36, rings, kMiB / 2)->kept().size(),
         2U);  // ranks 4 and 6 map to the same rank
     std::swap(rings.back()[4], rings.back()[7]);
-    EXPECT_FALSE(fold_rings(topology, rings, mebibytes(1)));
+    EXPECT_FALSE(fold_rings(topology, 36, rings, kMiB / 2));
 }
 
 // With two kept ranks, their links would carry data where the ring's links carry replies. With
@@ -100,7 +103,7 @@ TEST(RingFold, ARingOfDirectLinksDoesNotFold) {
     params.dimensions = {36};
     std::vector<std::uint32_t> order(36);
     std::iota(order.begin(), order.end(), 0U);
-    EXPECT_FALSE(fold_rings(params.build(), {order}, mebibytes(1)));
+    EXPECT_FALSE(fold_rings(params.build(), 36, {order}, kMiB));
 }
 
 TEST(DomainFold, OneRankStandsForAllBehindEqualSwitches) {

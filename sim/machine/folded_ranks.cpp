@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/folded_ranks.h"
 
+#include "core/first_ranks.h"
 #include "interconnect/reduction_tree.h"
-#include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/machine_view.h"
 #include "models/collectives/fifo/step.h"
 #include "models/collectives/in_switch/in_switch_steps.h"
-#include "models/collectives/in_switch/nvls_chunk_size.h"
 #include "models/collectives/library.h"
 #include "models/collectives/shortcuts/foldable.h"
-#include "sim/config/block_checks.h"
+#include "sim/machine/chosen_collectives.h"
+#include "sim/machine/fold_work.h"
+#include "sim/machine/folded_groups.h"
 #include "sim/machine/system_queries.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -24,13 +22,11 @@ namespace switchfold {
 
 namespace {
 
-constexpr std::size_t kFewestRanks = 32;
-/// Fewer ranks take little time to simulate, unless each has so much to tell the others.
-constexpr std::size_t kFewestOfLong = 8;
+/// Fewer fold in fewer ways.
+constexpr std::size_t kFewestOfAny = 32;
 /// Of registered buffers, few heads with several channels each stay in step (0.3 %).
 constexpr std::uint32_t kFewHeads = 8;
 constexpr std::uint32_t kSeveralChannels = 4;
-constexpr Bytes kLong = mebibytes(256);
 constexpr std::uint64_t kFewestLoopsOfTrees = 2;
 /// Heads of short ones meet in another order, and the last loop's pieces are not equal.
 constexpr std::uint64_t kFewestLoops = 2;
@@ -42,124 +38,12 @@ bool all_alike(const ExecutionGraph& graph) {
     });
 }
 
-/// Whether ranks have collectives of so many bytes that it takes long to simulate them.
-bool takes_long(const RankGraph& rank) {
-    Bytes bytes;
-    for (const Operation& operation : rank.operations)
-        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))
-            bytes += collective->bytes;
-    return bytes >= kLong;
-}
-
 bool covers_all(const Group& group, std::size_t ranks) {
     return group.stands_for == 0 && group.ranks.size() == ranks && group.ranks.back() == ranks - 1;
 }
 
-/// A delay of a host thread that serves no other rank.
-bool is_own_delay(const Operation& operation) {
-    const auto* delay = std::get_if<HostDelayOperation>(&operation.body);
-    return delay != nullptr && !delay->shared;
-}
-
-/// The collectives of a graph in which every operation needs nothing but its rank's GPU, or is a
-/// collective over all ranks: one of each kind, size and data type. Nothing of other graphs.
-std::optional<std::vector<CollectiveOperation>> collectives_of(const ExecutionGraph& graph) {
-    std::vector<CollectiveOperation> found;
-    std::set<std::tuple<CollectiveKind, Bytes, Datatype>> known;
-    for (const Operation& operation : graph.ranks.front()->operations) {
-        if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body)) {
-            if (!covers_all(graph.groups[collective->group], graph.ranks.size()) ||
-                collective->exchange != 0 || is_experts(collective->kind))
-                return std::nullopt;
-            if (known.emplace(collective->kind, collective->bytes, collective->datatype).second)
-                found.push_back(*collective);
-        } else if (
-            // Copies share links to the host, and transfers have two ends that differ.
-            !std::holds_alternative<KernelOperation>(operation.body) && !is_own_delay(operation)) {
-            return std::nullopt;
-        }
-    }
-    return found;
-}
-
-/// A collective and what becomes of it.
-struct Chosen {
-    CollectiveOperation collective;
-    CollectiveConfig choice;
-};
-
-/// What becomes of the collectives of a graph, all of which span all ranks.
-class Choices {
-public:
-    Choices(
-        const SystemParams& system, const Topology& topology, std::uint32_t ranks,
-        const CollectivePolicies& policies) :
-        topology_(topology),
-        policies_(within(system, policies)),
-        params_(limited(*system.collectives, policies_.most_blocks)),
-        ranks_(ranks) {
-        std::iota(ranks_.begin(), ranks_.end(), 0U);
-        group_ = view_group(topology, params_.transfer_unit, ranks_);
-    }
-    [[nodiscard]] const GroupView& group() const { return group_; }
-    [[nodiscard]] const CollectiveParams& params() const { return params_; }
-    /// All by classic kernels; nothing where one runs otherwise, or cannot run as its policy says.
-    [[nodiscard]] std::optional<std::vector<Chosen>>
-    of(const std::vector<CollectiveOperation>& collectives) const {
-        std::vector<Chosen> all;
-        for (const CollectiveOperation& collective : collectives) {
-            const std::optional<CollectiveConfig> choice = of(collective);
-            if (!choice)
-                return std::nullopt;
-            all.push_back({collective, *choice});
-        }
-        return all;
-    }
-
-    /// Loops of a choice in which each head has pieces of its own, or passes sums on to other
-    /// machines.
-    [[nodiscard]] std::uint64_t head_loops(const Chosen& chosen) const {
-        CollectiveSpec spec;
-        spec.kind = chosen.collective.kind;
-        spec.bytes = chosen.collective.bytes;
-        spec.ranks = ranks_;
-        spec.layout = group_.layout;
-        spec.choice = chosen.choice;
-        return nvls_chunks_of(params_, spec).loops(0);
-    }
-
-private:
-    [[nodiscard]] std::optional<CollectiveConfig> of(const CollectiveOperation& collective) const {
-        const CollectivePolicy policy = policies_.of(collective.kind);
-        if (!may_fold(collective.kind, policy))
-            return std::nullopt;
-        const CollectiveCall call{collective.kind, collective.bytes, collective.datatype};
-        const CallGroup group(topology_, ranks_, group_.machine);
-        const CommunicationLibrary& library = library_for(call.kind, policy);
-        if (library.refuses(params_, policy, call, group))
-            return std::nullopt;
-        const CollectiveConfig choice = limited(
-            library.choose(params_, policy, call, group), group_.machine.ranks,
-            policies_.most_blocks);
-        return choice;
-    }
-
-    const Topology& topology_;
-    CollectivePolicies policies_;
-    CollectiveParams params_;
-    std::vector<std::uint32_t> ranks_;
-    GroupView group_;
-};
-
 bool reduces_all(const Chosen& chosen) {
     return chosen.collective.kind == CollectiveKind::kAllReduce;
-}
-
-bool only(Pattern pattern, const std::vector<Chosen>& all) {
-    return std::all_of(all.begin(), all.end(), [&](const Chosen& chosen) {
-        return pattern_of(chosen.collective.kind, chosen.collective.datatype, chosen.choice) ==
-               pattern;
-    });
 }
 
 /// Whether all collectives are all-reduces along trees, with equally many channels on each.
@@ -229,13 +113,6 @@ bool only_switched_trees(const std::vector<Chosen>& all, const Choices& choices)
            });
 }
 
-Bytes shortest_of(const std::vector<Chosen>& all) {
-    Bytes shortest(UINT64_MAX);
-    for (const Chosen& chosen : all)
-        shortest = std::min(shortest, chosen.collective.bytes);
-    return shortest;
-}
-
 /// Machines that send to each other in either of the trees between them.
 std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges(std::uint32_t machines) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
@@ -256,16 +133,21 @@ std::optional<RankSymmetry> fold_of(
     Fidelity fidelity) {
     const bool fast = fidelity == Fidelity::kFast;
     const auto count = static_cast<std::uint32_t>(graph.ranks.size());
-    const bool many =
-        count >= kFewestRanks || (count >= kFewestOfLong && takes_long(*graph.ranks.front()));
-    if (fidelity == Fidelity::kExact || count < 2 || (!many && !fast) || !system.faults.empty() ||
-        !system.gpus.empty() || minds_congestion(*system.topology) || !all_alike(graph))
+    const bool many = takes_long(count, *graph.ranks.front());
+    if (fidelity == Fidelity::kExact || count < 2 || !system.faults.empty() ||
+        !system.gpus.empty() || minds_congestion(*system.topology))
         return std::nullopt;
-    const auto collectives = collectives_of(graph);
+    if (!all_alike(graph))
+        return fold_of_groups(system, graph, policies);
+    if (!many && !fast)
+        return std::nullopt;
+    const auto collectives = collectives_of(*graph.ranks.front(), [&](std::uint32_t group) {
+        return covers_all(graph.groups[group], count);
+    });
     if (!collectives)
         return std::nullopt;
     const Topology topology = build_topology(system.topology);
-    const Choices choices(system, topology, count, policies);
+    const Choices choices(system, topology, first_ranks(count), policies);
     const auto all = choices.of(*collectives);
     if (!all)
         return std::nullopt;
@@ -274,12 +156,15 @@ std::optional<RankSymmetry> fold_of(
     };
     const Bytes shortest = shortest_of(*all);
     if (many && only(Pattern::kRings, *all))
-        return if_near(fold_rings(topology, choices.group().rings, shortest));
+        return if_near(fold_rings(
+            topology, count, choices.group().rings,
+            static_cast<double>(shortest.count()) /
+                static_cast<double>(choices.group().rings.size())));
     if (many && only(Pattern::kShifts, *all))
         return if_near(fold_shift(topology, count, shortest));
     if (many && only(Pattern::kExchanges, *all))
         return if_near(fold_exchange(topology, choices.group().layout));
-    if (count < kFewestRanks && !fast && !only(Pattern::kSwitches, *all))
+    if (count < kFewestOfAny && !fast && !only(Pattern::kSwitches, *all))
         return std::nullopt;
     if (only_trees(*all, choices.group().trees.size()))
         return if_near(fold_trees(topology, choices.group().layout, choices.group().trees));
@@ -308,6 +193,10 @@ ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fol
         if (covers_all(group, fold.ranks())) {
             group.ranks = kept;
             group.stands_for = fold.ranks();
+        } else if (group.stands_for == 0 && group.ranks.size() > 1) {
+            group.whole = group.ranks;
+            group.stands_for = static_cast<std::uint32_t>(group.ranks.size());
+            std::erase_if(group.ranks, [&](std::uint32_t rank) { return rank > kept.back(); });
         }
     return folded;
 }

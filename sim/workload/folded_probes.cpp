@@ -141,7 +141,7 @@ void FoldedProbes::measure(std::size_t index) {
     std::vector<std::size_t> whole(family.calls.size());
     std::iota(whole.begin(), whole.end(), std::size_t{0});
     const std::vector<std::uint32_t>& group = folded_.orbits().first_group(family.orbit);
-    if (group.size() < kLongRing || !may_be_ring(family.operation.kind))
+    if (!may_be_ring(family.operation.kind))
         return measure_whole(index, std::move(whole));
     const WholeGroup there(system_, policies_, group);
     struct Ring {
@@ -153,16 +153,23 @@ void FoldedProbes::measure(std::size_t index) {
     for (std::size_t i = 0; i < family.calls.size(); ++i) {
         const std::optional<CollectiveConfig> choice = there.choice(family, family.calls[i].bytes);
         if (choice && is_ring(*choice)) {
-            Ring& ring = rings[{choice->protocol, choice->channels}];
+            const bool is_long = group.size() >= kLongRing;
+            Ring& ring = rings[is_long ? std::pair(choice->protocol, choice->channels)
+                                       : std::pair(Protocol(), 0U)];
             ring.choice = *choice;
             ring.which.push_back(i);
         } else {
             whole.push_back(i);
         }
     }
+    // Beside anything else a ring would not fold (folded_ranks.h).
     for (auto& [key, ring] : rings)
-        measure_ring(
-            index, std::move(ring.which), with_ring(policies_, family.operation.kind, ring.choice));
+        if (group.size() < kLongRing)
+            measure_whole(index, std::move(ring.which));
+        else
+            measure_ring(
+                index, std::move(ring.which),
+                with_ring(policies_, family.operation.kind, ring.choice));
     if (!whole.empty())
         measure_whole(index, std::move(whole));
 }

@@ -262,9 +262,10 @@ struct RankGraph {
 struct Group {
     std::string name;
     std::vector<std::uint32_t> ranks;  ///< ascending global ranks
-    /// If not 0, the ranks stand for this many: rank r of the machine, from 0, does what rank
-    /// r mod ranks.size() does.
+    /// If not 0, the ranks stand for this many: member m of all does what member m mod ranks.size()
+    /// does.
     std::uint32_t stands_for = 0;
+    std::vector<std::uint32_t> whole{};  ///< all these; empty: the first ranks of the machine
     bool operator==(const Group&) const = default;
 };
 

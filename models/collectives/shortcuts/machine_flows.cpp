@@ -17,8 +17,9 @@ constexpr double kAsBusy = 0.01;
 
 }  // namespace
 
-MachineFlows::MachineFlows(const Topology& topology) :
+MachineFlows::MachineFlows(const Topology& topology, std::uint32_t machines) :
     topology_(topology),
+    machines_(machines),
     hops_(topology.machines() + 1),
     nodes_(topology.machines() + 1),
     all_(none()) {
@@ -87,7 +88,7 @@ void MachineFlows::set(std::uint32_t hop, std::uint32_t image, RankSymmetry& fol
 }
 
 bool MachineFlows::fold_machines(std::uint32_t kept, RankSymmetry& fold) const {
-    for (std::uint32_t machine = 0; machine + 1 < hops_.size(); ++machine) {
+    for (std::uint32_t machine = 0; machine < machines_; ++machine) {
         const auto& hops = hops_[machine];
         const auto& nodes = nodes_[machine];
         const auto& images = hops_[machine % kept];

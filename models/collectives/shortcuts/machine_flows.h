@@ -18,7 +18,8 @@ namespace switchfold {
 /// below one leaf then stand for machines below many.
 class MachineFlows {
 public:
-    explicit MachineFlows(const Topology& topology);
+    /// Flows are among the first `machines`.
+    MachineFlows(const Topology& topology, std::uint32_t machines);
 
     /// A flow of the whole.
     void add(const std::vector<Path>& ways) { count(ways, all_); }
@@ -52,6 +53,7 @@ private:
     [[nodiscard]] bool fold_network(RankSymmetry& fold) const;
 
     const Topology& topology_;
+    std::uint32_t machines_;
     std::vector<std::vector<std::uint32_t>> hops_;   ///< by machine; last: of the network
     std::vector<std::vector<std::uint32_t>> nodes_;  ///< likewise
     Traffic all_;

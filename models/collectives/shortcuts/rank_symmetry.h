@@ -50,9 +50,11 @@ struct RankSymmetry {
 /// as many steps as those of the whole rings. The fold with the fewest kept ranks, at least two and
 /// at most half of them; nothing if the rings cannot be folded. Kept machines may be nearer to each
 /// other than others are, as below one leaf, where that is nothing to the time of the shortest
-/// collective, of `bytes`. `rings`: orders of ranks 0 to n - 1 (group_layout.h).
+/// collective, of which a ring has `bytes`. `rings`: orders of ranks 0 to `ranks` - 1; of several
+/// groups that do the same, each of equally many ranks, all their rings.
 [[nodiscard]] std::optional<RankSymmetry> fold_rings(
-    const Topology& topology, const std::vector<std::vector<std::uint32_t>>& rings, Bytes bytes);
+    const Topology& topology, std::uint32_t ranks,
+    const std::vector<std::vector<std::uint32_t>>& rings, double bytes);
 
 /// Every one of ranks 0 to n - 1 sends `bytes` to the next one: as a ring in this order. Nothing
 /// where NICs and GPUs are not one to one: there it came out up to 3.4 % off.

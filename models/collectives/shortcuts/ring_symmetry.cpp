@@ -8,6 +8,7 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -22,32 +23,42 @@ using Paths = std::vector<Path>;
 constexpr double kLongStep = 100;
 constexpr double kErrorOverSpines = 0.015;
 
-/// Whether the ring, with its ranks taken modulo `kept`, goes round the same `kept` places again
-/// and again.
-bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
-    std::vector<bool> seen(kept, false);
-    for (std::uint32_t place = 0; place < kept; ++place)
-        seen[ring[place] % kept] = true;
-    if (std::find(seen.begin(), seen.end(), false) != seen.end())
+/// Ranks of a ring among ranks 0 to `kept` - 1.
+std::size_t kept_of(const std::vector<std::uint32_t>& ring, std::uint32_t kept) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(ring, [kept](std::uint32_t rank) { return rank < kept; }));
+}
+
+/// Whether the ring, with its ranks taken modulo `kept`, goes round the same places, those of its
+/// kept ranks, `times` times.
+bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept, std::size_t times) {
+    const std::size_t places = kept_of(ring, kept);
+    if (places < 2 || places * times != ring.size())
         return false;
-    for (std::size_t place = kept; place < ring.size(); ++place)
-        if (ring[place] % kept != ring[place - kept] % kept)
+    std::set<std::uint32_t> met;
+    for (std::size_t place = 0; place < places; ++place)
+        met.insert(ring[place] % kept);
+    const auto expected = [&](std::uint32_t rank) { return rank >= kept || met.contains(rank); };
+    if (met.size() != places || !std::ranges::all_of(ring, expected))
+        return false;
+    for (std::size_t place = places; place < ring.size(); ++place)
+        if (ring[place] % kept != ring[place - places] % kept)
             return false;
     return true;
 }
 
-/// The ways of a ring among ranks 0 to `kept` - 1, by place.
+/// The ways of a ring among its kept ranks, by place.
 std::vector<Paths>
 shorter(PathFinder& finder, const std::vector<std::uint32_t>& order, std::uint32_t kept) {
     std::vector<Paths> ways;
-    for (std::uint32_t place = 0; place < kept; ++place)
+    for (std::size_t place = 0; place < kept_of(order, kept); ++place)
         ways.push_back(
             finder.shortest(order[place] % kept, order[(place + 1) % order.size()] % kept));
     return ways;
 }
 
-RankSymmetry onto_first(const Topology& topology, const Rings& rings, std::uint32_t kept) {
-    RankSymmetry fold(topology, static_cast<std::uint32_t>(rings.front().size()));
+RankSymmetry onto_first(const Topology& topology, std::uint32_t ranks, std::uint32_t kept) {
+    RankSymmetry fold(topology, ranks);
     for (std::uint32_t rank = 0; rank < fold.ranks(); ++rank)
         fold.image_of_rank[rank] = rank % kept;
     return fold;
@@ -56,14 +67,14 @@ RankSymmetry onto_first(const Topology& topology, const Rings& rings, std::uint3
 /// The fold onto ranks 0 to `kept` - 1; nothing if some link's image carries anything else.
 /// `paths`: by ring and place.
 std::optional<RankSymmetry> fold_onto(
-    const Topology& topology, PathFinder& finder, const Rings& rings,
+    const Topology& topology, PathFinder& finder, std::uint32_t ranks, const Rings& rings,
     const std::vector<std::vector<Paths>>& paths, std::uint32_t kept) {
-    RankSymmetry fold = onto_first(topology, rings, kept);
+    RankSymmetry fold = onto_first(topology, ranks, kept);
     FlowImages images(topology, fold);
     for (std::size_t ring = 0; ring < rings.size(); ++ring) {
         const std::vector<Paths> ways = shorter(finder, rings[ring], kept);
         for (std::size_t place = 0; place < rings[ring].size(); ++place) {
-            const std::size_t image = place % kept;
+            const std::size_t image = place % ways.size();
             if (!images.add(paths[ring][place], ways[image], ring * kept + image))
                 return std::nullopt;
         }
@@ -73,12 +84,14 @@ std::optional<RankSymmetry> fold_onto(
     return fold;
 }
 
-/// Members of each machine, if all have equally many and the machines are those of the rings.
+/// GPUs of each machine, if all have equally many and the ranks are those of the first machines.
 std::uint32_t even_members(const Topology& topology, std::uint32_t ranks) {
     const std::uint32_t machines = topology.machines();
-    if (ranks != topology.gpus() || ranks % machines != 0)
+    if (topology.gpus() % machines != 0)
         return 0;
-    const std::uint32_t members = ranks / machines;
+    const std::uint32_t members = topology.gpus() / machines;
+    if (ranks % members != 0)
+        return 0;
     for (std::uint32_t rank = 0; rank < ranks; ++rank)
         if (topology.machine_of(rank) != rank / members)
             return 0;
@@ -88,16 +101,15 @@ std::uint32_t even_members(const Topology& topology, std::uint32_t ranks) {
 /// Onto whole machines, whose ways between each other need not be those of all machines, unless
 /// that lets `bytes` arrive at another time. `flows`: of the whole rings.
 std::optional<RankSymmetry> fold_onto_machines(
-    const Topology& topology, PathFinder& finder, const Rings& rings, MachineFlows& flows,
-    std::uint32_t kept, Bytes bytes) {
-    RankSymmetry fold = onto_first(topology, rings, kept);
+    const Topology& topology, PathFinder& finder, std::uint32_t ranks, const Rings& rings,
+    MachineFlows& flows, std::uint32_t kept, double bytes) {
+    RankSymmetry fold = onto_first(topology, ranks, kept);
     std::vector<Paths> images;
     for (const auto& order : rings)
         std::ranges::move(shorter(finder, order, kept), std::back_inserter(images));
     if (!flows.fold_onto(topology.machine_of(kept), images, fold))
         return std::nullopt;
-    const double part = static_cast<double>(bytes.count()) / static_cast<double>(rings.size());
-    const double step = flows.limit() * part / fold.ranks();
+    const double step = flows.limit() * bytes / static_cast<double>(rings.front().size());
     if (step < kLongStep * static_cast<double>(flows.farther().count()))
         return std::nullopt;
     fold.error = kErrorOverSpines;
@@ -106,15 +118,15 @@ std::optional<RankSymmetry> fold_onto_machines(
 
 }  // namespace
 
-std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& rings, Bytes bytes) {
-    const auto ranks = static_cast<std::uint32_t>(rings.front().size());
+std::optional<RankSymmetry>
+fold_rings(const Topology& topology, std::uint32_t ranks, const Rings& rings, double bytes) {
     const std::uint32_t members = even_members(topology, ranks);
     PathFinder finder(topology);
     std::vector<std::vector<Paths>> paths;  // by ring and place; found when first needed
     std::optional<MachineFlows> flows;      // likewise
     for (std::uint32_t kept = 2; kept <= ranks / 2; ++kept) {
         if (ranks % kept != 0 || !std::all_of(rings.begin(), rings.end(), [&](const auto& ring) {
-                return repeats(ring, kept);
+                return repeats(ring, kept, ranks / kept);
             }))
             continue;
         if (paths.empty())
@@ -124,16 +136,16 @@ std::optional<RankSymmetry> fold_rings(const Topology& topology, const Rings& ri
                     paths.back().push_back(
                         finder.shortest(ring[place], ring[(place + 1) % ring.size()]));
             }
-        if (auto fold = fold_onto(topology, finder, rings, paths, kept))
+        if (auto fold = fold_onto(topology, finder, ranks, rings, paths, kept))
             return fold;
         if (members == 0 || kept % members != 0 || kept == members)
             continue;
         if (!flows) {
-            flows.emplace(topology);
+            flows.emplace(topology, ranks / members);
             for (const auto& ring : paths)
                 std::ranges::for_each(ring, [&](const Paths& ways) { flows->add(ways); });
         }
-        if (auto fold = fold_onto_machines(topology, finder, rings, *flows, kept, bytes))
+        if (auto fold = fold_onto_machines(topology, finder, ranks, rings, *flows, kept, bytes))
             return fold;
     }
     return std::nullopt;
@@ -144,7 +156,7 @@ std::optional<RankSymmetry> fold_shift(const Topology& topology, std::uint32_t r
         return std::nullopt;
     std::vector<std::uint32_t> order(ranks);
     std::iota(order.begin(), order.end(), 0U);
-    return fold_rings(topology, {std::move(order)}, bytes);
+    return fold_rings(topology, ranks, {std::move(order)}, static_cast<double>(bytes.count()));
 }
 
 }  // namespace switchfold

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "workloads/graph/execution_graph.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+namespace switchfold {
+
+/// The collectives of a rank each of whose operations needs nothing but its GPU, or is a collective
+/// of a group that `admits` takes: one of each kind, size and data type. Nothing of other ranks.
+[[nodiscard]] std::optional<std::vector<CollectiveOperation>>
+collectives_of(const RankGraph& rank, const std::function<bool(std::uint32_t group)>& admits);
+
+/// Whether it takes long to simulate so many ranks with such collectives: few ranks take little
+/// time, unless each has much to tell the others.
+[[nodiscard]] bool takes_long(std::size_t ranks, const RankGraph& rank);
+
+}  // namespace switchfold
