@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -58,8 +59,8 @@ def run(program, system, kind, kernels, algorithm, size):
 def gpus(program, system):
     if "devices" in json.loads(system.read_text()):
         return 0
-    text = subprocess.run([program, "describe", system], capture_output=True, text=True, check=True).stdout
-    return next(int(a) for a, b in zip(text.split(), text.split()[1:]) if a.isdigit() and b == "x")
+    drawn = subprocess.run([program, "describe", "--dot", system], capture_output=True, text=True, check=True).stdout
+    return len(re.findall(r'^ *"gpu\d+" \[', drawn, re.M))
 
 
 def main():

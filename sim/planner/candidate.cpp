@@ -5,6 +5,7 @@
 #include "core/gibibytes.h"
 #include "models/collectives/choice/named_policies.h"
 #include "sim/config/planner_params.h"
+#include "sim/config/rank_gpus.h"
 #include "sim/machine/system_queries.h"
 #include "sim/planner/judge.h"
 #include "sim/workload/kernel_model.h"
@@ -56,9 +57,11 @@ private:
             fail("/workload/type", "has no plans to choose from; expected training");
         if (experiment_.learning)
             fail("/learning", "trains along a plan that is given; expected none beside a planner");
-        // A bound examines one rank per device, which represents all.
-        if (!experiment_.system->gpus.empty())
-            fail("/system/gpus", "has GPUs of other kinds; expected one kind for a planner");
+        if (!experiment_.system->gpus.empty() && !experiment_.planner->memory.empty())
+            fail(
+                "/planner/memory",
+                "plans the memory of one kind of GPU, and /system/gpus has others; expected none "
+                "beside them");
         if (!experiment_.jitter->none())
             fail("/jitter", "makes ranks unequal; expected none beside a planner");
         if (const auto& plan = workload_of(experiment_).plan) {
@@ -75,9 +78,10 @@ private:
                     "/workload/plan/average",
                     "needs replicas that train independently; expected none beside a planner");
         }
-        const GpuParams& gpu = *experiment_.system->gpu;
-        if (const std::string why = why_no_kernel_times(gpu); !why.empty())
-            fail("/system", fmt::format("names {}, which {}", gpu.name, why));
+        const RankGpus gpus(*experiment_.system);
+        for (const GpuParams* gpu : gpus.kinds())
+            if (const std::string why = why_no_kernel_times(*gpu); !why.empty())
+                fail("/system", fmt::format("names {}, which {}", gpu->name, why));
         const PlannerParams& planner = *experiment_.planner;
         for (std::size_t i = 0; i < planner.schedule.size(); ++i) {
             const ScheduleGenerator* generator = find_schedule(planner.schedule[i]);
@@ -219,12 +223,11 @@ private:
         candidate.memory_bytes = judged.memory_bytes;
         if (!judged.fits) {
             ++space_.too_large;
-            const double miss =
-                judged.memory_bytes -
-                static_cast<double>(experiment_.system->gpu->memory.for_plans().count());
-            if (space_.closest_miss.empty() || miss < space_.closest_miss_bytes) {
+            if (space_.closest_miss.empty() || judged.lacks < space_.closest_miss_bytes) {
                 space_.closest_miss = name_of(candidate, experiment_);
-                space_.closest_miss_bytes = miss;
+                space_.closest_miss_bytes = judged.lacks;
+                space_.closest_miss_needs = judged.needs;
+                space_.closest_miss_on = judged.lacks_on;
             }
             return;
         }
@@ -235,17 +238,16 @@ private:
 
     [[noreturn]] void fail_empty() const {
         if (space_.too_large > 0) {
-            const GpuParams& gpu = *experiment_.system->gpu;
-            const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
+            const double needs = space_.closest_miss_needs;
             fail(
                 "/planner",
                 fmt::format(
                     "leaves no plan that fits in memory: the closest of {}, {}, needs {:.1f} GiB "
                     "on its fullest GPU, {:.1f} more than the {:.0f} of {}; expected more GPUs, a "
                     "smaller micro_batch, more sharding or recompute, or plans of memory",
-                    space_.too_large, space_.closest_miss,
-                    in_gibibytes(capacity + space_.closest_miss_bytes),
-                    in_gibibytes(space_.closest_miss_bytes), in_gibibytes(capacity), gpu.name));
+                    space_.too_large, space_.closest_miss, in_gibibytes(needs),
+                    in_gibibytes(space_.closest_miss_bytes),
+                    in_gibibytes(needs - space_.closest_miss_bytes), space_.closest_miss_on));
         }
         std::string why;
         for (const auto& [reason, refused] : space_.refused)

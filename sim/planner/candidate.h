@@ -36,9 +36,11 @@ struct CandidateSpace {
     std::vector<PlanCandidate> candidates;  ///< those that fit, by ascending bound
     std::map<std::string, EnumeratedPlans::Refused> refused;
     std::uint64_t too_large = 0;  ///< plans that exceed every GPU's memory
-    /// The plan that exceeds it by least, and the excess in bytes.
+    /// The plan that exceeds it by least, by how many bytes, of how many, and on which GPU.
     std::string closest_miss;
     double closest_miss_bytes = 0;
+    double closest_miss_needs = 0;
+    std::string closest_miss_on;
     std::vector<std::string> notes;
 };
 

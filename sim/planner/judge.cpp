@@ -3,6 +3,7 @@
 
 #include "core/byte_codec.h"
 #include "sim/config/planner_params.h"
+#include "sim/config/rank_gpus.h"
 #include "sim/machine/system_queries.h"
 #include "sim/planner/machine_links.h"
 #include "sim/pool/pool.h"
@@ -10,6 +11,7 @@
 #include "training/memory/step/memory_step.h"
 #include "training/plan/fold/folded_step.h"
 #include "training/plan/step/plan_memory.h"
+#include "training/plan/step/rank_map.h"
 
 #include <fmt/format.h>
 
@@ -31,11 +33,17 @@ public:
         loaded_(loaded),
         experiment_(loaded.experiment),
         gpu_(*experiment_.system->gpu),
-        roomy_(gpu_),
+        gpus_(*experiment_.system),
+        roomy_(*experiment_.system),
         cuts_(std::make_shared<MachineCuts>(*experiment_.system)),
         machine_gpus_(gpus_of_machine(*experiment_.system)) {
         // The planner compares the needs with the memory itself, to report the difference.
-        roomy_.memory.capacity = roomy_.memory.reserve = Bytes(0);
+        const auto make_roomy = [](GpuParams& gpu) {
+            gpu.memory.capacity = gpu.memory.reserve = Bytes(0);
+        };
+        make_roomy(roomy_.gpu.value);
+        for (GpuKindParams& kind : roomy_.gpus)
+            make_roomy(kind.gpu.value);
     }
 
     Judged operator()(const PlanCandidate& candidate) {
@@ -48,26 +56,61 @@ public:
         }
         Judged judged = judged_;
         if (judged.fits && judged.refused.empty() && !candidate.memory)
-            judged.bound = plan_bound(
-                *prepared_->step,
-                MachineLinks(cuts_, experiment_.scenarios[candidate.scenario].policies()));
+            judged.bound =
+                bound_of(MachineLinks(cuts_, experiment_.scenarios[candidate.scenario].policies()));
         return judged;
     }
 
 private:
+    [[nodiscard]] PlanBound bound_of(const MachineLinks& links) const {
+        return prepared_->divided ? plan_bound(prepared_->divided->by_rank, links)
+                                  : plan_bound(*prepared_->step, links);
+    }
+
+    /// Whether what a rank's GPU has to hold fits it.
+    void hold(double bytes, const GpuParams& gpu) {
+        judged_.memory_bytes = std::max(judged_.memory_bytes, bytes);
+        const auto capacity = static_cast<double>(gpu.memory.for_plans().count());
+        if (capacity == 0 || bytes - capacity <= judged_.lacks)
+            return;
+        judged_.lacks = bytes - capacity;
+        judged_.needs = bytes;
+        judged_.lacks_on = gpu.name;
+    }
+
+    void hold_all() {
+        if (!prepared_->divided) {
+            for (const MemoryBytes& device : plan_memory(*prepared_->step))
+                hold(device.all(), gpus_.of(0));
+            return;
+        }
+        const RankMap map(prepared_->step->plan());
+        std::map<const TrainingStep*, std::vector<MemoryBytes>> known;
+        for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
+            const TrainingStep* step = prepared_->divided->by_rank[rank];
+            const auto [at, fresh] = known.try_emplace(step);
+            if (fresh)
+                at->second = plan_memory(*step);
+            hold(at->second[map.place(rank).device].all(), gpus_.of(rank));
+        }
+    }
+
     void prepare(const PlanCandidate& candidate) {
         TrainingWorkloadParams workload = *workload_of<TrainingWorkloadParams>(experiment_);
         workload.plan = params_of(candidate, workload);
-        // Plans with equal work per stage have the same partition.
+        // Plans with equal work per stage have the same partition, on equal GPUs.
         const std::string stages = stages_key(candidate.plan);
-        const bool balanced =
-            workload.plan->partition.first.empty() && !workload.plan->partition.equal &&
-            !workload.plan->partition.planner && !workload.plan->partition.replicated;
+        const bool balanced = roomy_.gpus.empty() && workload.plan->partition.first.empty() &&
+                              !workload.plan->partition.equal &&
+                              !workload.plan->partition.planner &&
+                              !workload.plan->partition.replicated;
         if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
             workload.plan->partition.first = known->second;
         PlanProblems problems;
-        prepared_ = prepare_plan(
-            workload, candidate.memory ? gpu_ : roomy_, loaded_.file.parent_path(), problems);
+        const RankGpus gpus = candidate.memory      ? RankGpus(gpu_)
+                              : roomy_.gpus.empty() ? RankGpus(*roomy_.gpu)
+                                                    : RankGpus(roomy_);
+        prepared_ = prepare_plan(workload, gpus, loaded_.file.parent_path(), problems);
         if (!prepared_) {
             const auto& [pointer, what] = problems.front();
             judged_.refused =
@@ -81,11 +124,8 @@ private:
             for (const std::uint32_t layer : step.plan().partition)
                 first.push_back(std::to_string(layer));
         }
-        for (const MemoryBytes& device : plan_memory(step))
-            judged_.memory_bytes = std::max(judged_.memory_bytes, device.all());
-        const auto capacity = static_cast<double>(gpu_.memory.for_plans().count());
-        judged_.fits =
-            candidate.memory.has_value() || capacity == 0 || judged_.memory_bytes <= capacity;
+        hold_all();
+        judged_.fits = candidate.memory.has_value() || judged_.lacks == 0;
         judged_.fold = ranks_of(step.plan()) > experiment_.planner->fold_above &&
                        !candidate.memory && why_not_folded(step, machine_gpus_).empty();
         if (candidate.memory) {
@@ -120,7 +160,8 @@ private:
     const LoadedExperiment& loaded_;
     const Experiment& experiment_;
     const GpuParams& gpu_;
-    GpuParams roomy_;
+    RankGpus gpus_;
+    SystemParams roomy_;
     std::shared_ptr<const MachineCuts> cuts_;
     std::uint32_t machine_gpus_;
     std::string name_;  ///< name of the prepared plan

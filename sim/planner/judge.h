@@ -14,6 +14,9 @@ namespace switchfold {
 struct Judged {
     std::string refused;  ///< reason for rejection: key, space, sentence
     double memory_bytes = 0;
+    double lacks = 0;      ///< bytes that the GPU that lacks most has too few; 0: it fits
+    double needs = 0;      ///< bytes that a rank needs on that GPU
+    std::string lacks_on;  ///< its name
     bool fits = false;
     bool fold = false;
     PlanBound bound;
@@ -22,7 +25,9 @@ struct Judged {
         using J = Judged;
         return list_of(
             member("refused", &J::refused), member("memory_bytes", &J::memory_bytes),
-            member("fits", &J::fits), member("fold", &J::fold), member("bound", &J::bound));
+            member("lacks", &J::lacks), member("needs", &J::needs),
+            member("lacks_on", &J::lacks_on), member("fits", &J::fits), member("fold", &J::fold),
+            member("bound", &J::bound));
     }
 };
 

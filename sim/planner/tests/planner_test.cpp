@@ -23,14 +23,21 @@ const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/
 constexpr const char* kNetwork =
     R"({"type": "gpt", "layers": 4, "hidden": 256, "heads": 8, "sequence": 128, "vocabulary": 1024})";
 
+/// Two of four GPUs are slower.
+constexpr const char* kUnequal =
+    R"({"$base": "../systems/hgx_h100.json",
+        "gpus": [{"ranks": [1, 3], "gpu": "../systems/gpus/a100_40gb.json"}]})";
+
+/// `system`: a shipped one's name, or an object.
 LoadedExperiment experiment(
     const std::string& planner, const std::string& system = "hgx_h100",
     const std::string& more = "", const std::string& scenarios = "") {
     const std::string text = fmt::format(
-        R"({{"name": "test", "system": "../systems/{}.json", "causes": false, {}
+        R"({{"name": "test", "system": {}, "causes": false, {}
             "workload": {{"type": "training", "gradient": "bfloat16", "network": {}}},
             {} "planner": {{{}}}}})",
-        system, more, kNetwork, scenarios, planner);
+        system.starts_with('{') ? system : fmt::format("\"../systems/{}.json\"", system), more,
+        kNetwork, scenarios, planner);
     return load_experiment(Json::parse(text), kFile, {});
 }
 
@@ -81,6 +88,24 @@ TEST(Planner, FindsWhatTryingAllFinds) {
 TEST(Planner, FindsThePlanThatSuffersLeastFromASlowRank) {
     const std::string slow = R"("ranks": [{"rank": 3, "compute": 1.4}],)";
     expect_what_trying_all_finds(experiment(kSmall, "hgx_h100", slow));
+}
+
+TEST(Planner, FindsThePlanThatSuitsUnequalGpus) {
+    expect_what_trying_all_finds(experiment(kSmall, kUnequal));
+}
+
+TEST(Planner, FitsEachRanksGpu) {
+    const char* small_gpu =
+        R"({"$base": "../systems/hgx_h100.json",
+            "gpus": [{"ranks": [3], "gpu": {"$base": "../systems/gpus/a100_40gb.json",
+                                             "memory": {"capacity": "1 MiB", "reserve": "0 B"}}}]})";
+    EXPECT_TRUE(
+        refused(kSmall, small_gpu).find("more than the 0 of NVIDIA A100") != std::string::npos)
+        << refused(kSmall, small_gpu);
+    EXPECT_EQ(
+        refused(kSmall + std::string(R"(, "memory": [{"planner": "offload_all"}])"), kUnequal),
+        "/planner/memory plans the memory of one kind of GPU, and /system/gpus has others; "
+        "expected none beside them");
 }
 
 TEST(Planner, RefusesRanksThatAreFasterOrTakeNoPart) {
@@ -185,7 +210,7 @@ RC_GTEST_PROP(PlanBound, IsNeverAboveTheSimulatedTime, ()) {
     const On on = *rc::gen::element(
         On{"hgx_h100", "ring"}, On{"hgx_h100", "in_switch"}, On{"hgx_h100", "auto"},
         On{"dgx1_v100", "ring"}, On{"rtx4090_pcie", "auto"}, On{"h100_pcie_nvbridge", "ring"},
-        On{"dgx_a100", "auto"});
+        On{"dgx_a100", "auto"}, On{kUnequal, "ring"}, On{kUnequal, "auto"});
     const std::string scenarios = fmt::format(
         R"("scenarios": [{{"name": "{0}", "all_reduce": {{"algorithm": "{0}"}}}}],)", on.scenario);
     const auto one = [](auto... values) { return *rc::gen::element<std::string>(values...); };

@@ -28,11 +28,13 @@ struct PassFloor {
 
 class Bound {
 public:
-    Bound(const TrainingStep& step, const LinkFloor& floor) :
-        step_(step),
-        plan_(step.plan()),
-        work_(step.work()),
-        schedule_(step.schedule()),
+    /// `steps`: by device, of the ranks at this place of each.
+    Bound(std::vector<const TrainingStep*> steps, const RankPlace& place, const LinkFloor& floor) :
+        steps_(std::move(steps)),
+        place_(place),
+        plan_(steps_.front()->plan()),
+        work_(steps_.front()->work()),
+        schedule_(steps_.front()->schedule()),
         map_(plan_),
         floor_(floor),
         devices_(schedule_.devices()) {}
@@ -59,9 +61,11 @@ private:
         double port = 0;
     };
 
-    /// The representative rank of a device: its first.
+    /// The representative rank of a device.
     [[nodiscard]] std::uint32_t rank_of(std::uint32_t device) const {
-        return map_.rank({0, 0, 0, device});
+        RankPlace place = place_;
+        place.device = device;
+        return map_.rank(place);
     }
 
     /// Ranks that hold the stages of these devices, with or without replicas.
@@ -115,7 +119,7 @@ private:
                                    collective(reducing(), bytes, team(pass.stage));
             pass_floor.port += port(reducing(), bytes, team(pass.stage).size());
         };
-        for (const WorkItem& item : work_.work(pass.kind, pass.stage)) {
+        for (const WorkItem& item : steps_[device]->work().work(pass.kind, pass.stage)) {
             if (const auto* kernel = std::get_if<KernelItem>(&item)) {
                 const double seconds = to_seconds(kernel->kernel.isolated);
                 now += seconds;
@@ -284,7 +288,7 @@ private:
                 const double held =
                     parameters /
                     (plan_.sharding == Sharding::kNone ? 1 : static_cast<double>(ranks));
-                const double seconds = update_seconds(step_.times(), plan_, held);
+                const double seconds = update_seconds(steps_[device]->times(), plan_, held);
                 d.end += seconds;
                 d.arithmetic += seconds;
                 if (!gathers)
@@ -297,7 +301,8 @@ private:
         }
     }
 
-    const TrainingStep& step_;
+    std::vector<const TrainingStep*> steps_;
+    RankPlace place_;
     const ParallelPlan& plan_;
     const StageWork& work_;
     const PipelineSchedule& schedule_;
@@ -312,7 +317,29 @@ private:
 }  // namespace
 
 PlanBound plan_bound(const TrainingStep& step, const LinkFloor& floor) {
-    return Bound(step, floor).run();
+    const std::vector<const TrainingStep*> steps(step.schedule().devices(), &step);
+    return Bound(steps, {}, floor).run();
+}
+
+PlanBound plan_bound(const std::vector<const TrainingStep*>& by_rank, const LinkFloor& floor) {
+    const RankMap map(by_rank.front()->plan());
+    std::set<std::vector<const TrainingStep*>> known;
+    PlanBound largest;
+    for (std::uint32_t rank = 0; rank < map.ranks(); ++rank) {
+        RankPlace place = map.place(rank);
+        if (place.device != 0)
+            continue;
+        std::vector<const TrainingStep*> steps;
+        for (; place.device < by_rank.front()->schedule().devices(); ++place.device)
+            steps.push_back(by_rank[map.rank(place)]);
+        if (!known.insert(steps).second)
+            continue;
+        const PlanBound bound = Bound(std::move(steps), map.place(rank), floor).run();
+        largest.arithmetic = std::max(largest.arithmetic, bound.arithmetic);
+        largest.links = std::max(largest.links, bound.links);
+        largest.path = std::max(largest.path, bound.path);
+    }
+    return largest;
 }
 
 }  // namespace switchfold

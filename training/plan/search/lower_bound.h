@@ -43,5 +43,8 @@ struct PlanBound {
 /// Never above the step's time if kernels take at least their isolated durations and links are no
 /// faster than `floor`. For plans that flush.
 [[nodiscard]] PlanBound plan_bound(const TrainingStep& step, const LinkFloor& floor);
+/// The same on unlike GPUs. `by_rank`: each rank's step, which differ in their kernels' times.
+[[nodiscard]] PlanBound
+plan_bound(const std::vector<const TrainingStep*>& by_rank, const LinkFloor& floor);
 
 }  // namespace switchfold
