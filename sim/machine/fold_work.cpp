@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/fold_work.h"
 
+#include "sim/machine/system_queries.h"
+
 #include <set>
 #include <tuple>
 #include <variant>
@@ -39,6 +41,11 @@ collectives_of(const RankGraph& rank, const std::function<bool(std::uint32_t gro
         }
     }
     return found;
+}
+
+bool ranks_may_fold(const SystemParams& system, Fidelity fidelity) {
+    return fidelity != Fidelity::kExact && system.faults.empty() && system.gpus.empty() &&
+           !minds_congestion(*system.topology);
 }
 
 bool takes_long(std::size_t ranks, const RankGraph& rank) {

@@ -3,6 +3,7 @@
 
 #include "models/collectives/choice/policies.h"
 #include "models/collectives/shortcuts/rank_symmetry.h"
+#include "models/fidelity.h"
 #include "sim/config/experiment.h"
 #include "workloads/graph/execution_graph.h"
 
@@ -15,6 +16,7 @@ namespace switchfold {
 /// rings over machines, in equal places of each. So do replicas' gradients beside other parts of
 /// the same layers. A few machines are kept. Nothing if it does not fold.
 [[nodiscard]] std::optional<RankSymmetry> fold_of_groups(
-    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies);
+    const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
+    Fidelity fidelity);
 
 }  // namespace switchfold

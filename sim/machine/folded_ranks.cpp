@@ -9,7 +9,6 @@
 #include "models/collectives/shortcuts/foldable.h"
 #include "sim/machine/chosen_collectives.h"
 #include "sim/machine/fold_work.h"
-#include "sim/machine/folded_groups.h"
 #include "sim/machine/system_queries.h"
 
 #include <algorithm>
@@ -134,12 +133,7 @@ std::optional<RankSymmetry> fold_of(
     const bool fast = fidelity == Fidelity::kFast;
     const auto count = static_cast<std::uint32_t>(graph.ranks.size());
     const bool many = takes_long(count, *graph.ranks.front());
-    if (fidelity == Fidelity::kExact || count < 2 || !system.faults.empty() ||
-        !system.gpus.empty() || minds_congestion(*system.topology))
-        return std::nullopt;
-    if (!all_alike(graph))
-        return fold_of_groups(system, graph, policies);
-    if (!many && !fast)
+    if (count < 2 || (!many && !fast) || !ranks_may_fold(system, fidelity) || !all_alike(graph))
         return std::nullopt;
     const auto collectives = collectives_of(*graph.ranks.front(), [&](std::uint32_t group) {
         return covers_all(graph.groups[group], count);

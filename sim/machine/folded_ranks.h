@@ -15,13 +15,13 @@ namespace switchfold {
 /// kernels, and collectives over all of them. These are rings, exchanges or long collectives
 /// through the switches of a domain, of at least 32 ranks, or of 8 with 256 MiB and more in all;
 /// also trees over machines, with or without all-reduces in the switches of each, if `fidelity` is
-/// fast, or if it is auto, the fold is near enough and ranks are at least 32. Groups side by side
-/// fold as folded_groups.h says. Nothing if it does not fold.
+/// fast, or if it is auto, the fold is near enough and ranks are at least 32. Nothing if it does
+/// not fold.
 [[nodiscard]] std::optional<RankSymmetry> fold_of(
     const SystemParams& system, const ExecutionGraph& graph, const CollectivePolicies& policies,
     Fidelity fidelity);
 
-/// The graph of the kept ranks. \pre fold_of() it.
+/// The graph of the kept ranks. \pre fold_of() it, or fold_of_groups().
 [[nodiscard]] ExecutionGraph folded_graph(const ExecutionGraph& graph, const RankSymmetry& fold);
 
 }  // namespace switchfold

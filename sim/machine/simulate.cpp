@@ -8,6 +8,7 @@
 #include "models/replay/rank_replay.h"
 #include "sim/machine/alike_sets.h"
 #include "sim/machine/component_statistics.h"
+#include "sim/machine/folded_groups.h"
 #include "sim/machine/folded_ranks.h"
 #include "sim/machine/load_recorder.h"
 #include "sim/machine/longest_time.h"
@@ -239,6 +240,8 @@ Outcome simulate(
         } else if ((sets = alike_sets_of(system, whole, options.fidelity))) {
             folded = sets->kept(whole);
             fold = sets->symmetry;
+        } else if ((fold = fold_of_groups(system, whole, policies, options.fidelity))) {
+            folded = folded_graph(whole, *fold);
         }
     }
     const ExecutionGraph& graph = fold ? folded : whole;
