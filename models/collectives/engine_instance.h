@@ -5,6 +5,7 @@
 #include "models/collectives/functional.h"
 #include "models/collectives/launch_spread.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/foldable.h"
 
 #include <fmt/format.h>
 
@@ -133,9 +134,7 @@ public:
         joining.spread = now - first_joined;
         joining.alone = joining.spread;
         joining.held = held;
-        joining.all_wait = spec.kind == CollectiveKind::kAllReduce ||
-                           spec.kind == CollectiveKind::kAllGather ||
-                           spec.kind == CollectiveKind::kReduceScatter;
+        joining.all_wait = is_all_reduce_or_half(spec.kind);
         for (const Member& member : members) {
             joining.lags.push_back(now - member.joined_at);
             if (&member != &members[position])

@@ -49,8 +49,10 @@ bool ranks_may_fold(const SystemParams& system, Fidelity fidelity) {
 }
 
 bool takes_long(std::size_t ranks, const RankGraph& rank) {
-    if (ranks < kFewestOfLong || ranks >= kFewestRanks)
-        return ranks >= kFewestRanks;
+    if (ranks >= kFewestRanks)
+        return true;
+    if (ranks < kFewestOfLong)
+        return false;
     Bytes bytes;
     for (const Operation& operation : rank.operations)
         if (const auto* collective = std::get_if<CollectiveOperation>(&operation.body))

@@ -7,6 +7,7 @@
 #include "models/collectives/choice/machine_view.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/library.h"
+#include "models/collectives/shortcuts/foldable.h"
 #include "sim/config/block_checks.h"
 #include "sim/machine/system_queries.h"
 
@@ -27,11 +28,6 @@ namespace {
 /// A short ring spans so many machines and has so many ranks.
 constexpr std::uint32_t kShortMachines = 8;
 constexpr std::uint32_t kShortRing = 32;
-
-bool may_be_ring(CollectiveKind kind) {
-    return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
-           kind == CollectiveKind::kAllGather;
-}
 
 /// What becomes of a family's collectives on whole groups; none where the policy cannot be met.
 class WholeGroup {
@@ -141,35 +137,33 @@ void FoldedProbes::measure(std::size_t index) {
     std::vector<std::size_t> whole(family.calls.size());
     std::iota(whole.begin(), whole.end(), std::size_t{0});
     const std::vector<std::uint32_t>& group = folded_.orbits().first_group(family.orbit);
-    if (!may_be_ring(family.operation.kind))
+    if (!is_all_reduce_or_half(family.operation.kind))
         return measure_whole(index, std::move(whole));
     const WholeGroup there(system_, policies_, group);
     struct Ring {
         CollectiveConfig choice;
         std::vector<std::size_t> which;
     };
-    std::map<std::pair<Protocol, std::uint32_t>, Ring> rings;
+    std::map<std::pair<Protocol, std::uint32_t>, Ring> long_rings;
+    std::vector<std::size_t> rings;  // others; beside what is none they would not fold
     whole.clear();
     for (std::size_t i = 0; i < family.calls.size(); ++i) {
         const std::optional<CollectiveConfig> choice = there.choice(family, family.calls[i].bytes);
-        if (choice && is_ring(*choice)) {
-            const bool is_long = group.size() >= kLongRing;
-            Ring& ring = rings[is_long ? std::pair(choice->protocol, choice->channels)
-                                       : std::pair(Protocol(), 0U)];
+        if (!choice || !is_ring(*choice)) {
+            whole.push_back(i);
+        } else if (group.size() < kLongRing) {
+            rings.push_back(i);
+        } else {
+            Ring& ring = long_rings[{choice->protocol, choice->channels}];
             ring.choice = *choice;
             ring.which.push_back(i);
-        } else {
-            whole.push_back(i);
         }
     }
-    // Beside anything else a ring would not fold (folded_ranks.h).
-    for (auto& [key, ring] : rings)
-        if (group.size() < kLongRing)
-            measure_whole(index, std::move(ring.which));
-        else
-            measure_ring(
-                index, std::move(ring.which),
-                with_ring(policies_, family.operation.kind, ring.choice));
+    for (auto& [key, ring] : long_rings)
+        measure_ring(
+            index, std::move(ring.which), with_ring(policies_, family.operation.kind, ring.choice));
+    if (!rings.empty())
+        measure_whole(index, std::move(rings));
     if (!whole.empty())
         measure_whole(index, std::move(whole));
 }

@@ -39,7 +39,6 @@ public:
     /// That, or a guess.
     [[nodiscard]] double pace_at(double left, const RecordedCollective& run) const;
     /// Work of what a run's members are told, at these paces.
-
     void count_work(RecordedCollective& run) const;
 
 private:

@@ -17,6 +17,12 @@ enum class Pattern : std::uint8_t {
     kExchanges,    ///< all-to-alls of equal parts
     kShifts,       ///< every rank sends to the next one
 };
+/// An all-reduce, or one of its halves: each member needs data of all, by a ring step after step.
+[[nodiscard]] constexpr bool is_all_reduce_or_half(CollectiveKind kind) {
+    return kind == CollectiveKind::kAllReduce || kind == CollectiveKind::kReduceScatter ||
+           kind == CollectiveKind::kAllGather;
+}
+
 [[nodiscard]] Pattern
 pattern_of(CollectiveKind kind, Datatype datatype, const CollectiveConfig& choice);
 

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -35,11 +34,10 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept, std::si
     const std::size_t places = kept_of(ring, kept);
     if (places < 2 || places * times != ring.size())
         return false;
-    std::set<std::uint32_t> met;
+    std::vector<bool> met(kept, false);
     for (std::size_t place = 0; place < places; ++place)
-        met.insert(ring[place] % kept);
-    const auto expected = [&](std::uint32_t rank) { return rank >= kept || met.contains(rank); };
-    if (met.size() != places || !std::ranges::all_of(ring, expected))
+        met[ring[place] % kept] = true;
+    if (std::ranges::any_of(ring, [&](std::uint32_t rank) { return rank < kept && !met[rank]; }))
         return false;
     for (std::size_t place = places; place < ring.size(); ++place)
         if (ring[place] % kept != ring[place - places] % kept)
@@ -51,7 +49,8 @@ bool repeats(const std::vector<std::uint32_t>& ring, std::uint32_t kept, std::si
 std::vector<Paths>
 shorter(PathFinder& finder, const std::vector<std::uint32_t>& order, std::uint32_t kept) {
     std::vector<Paths> ways;
-    for (std::size_t place = 0; place < kept_of(order, kept); ++place)
+    const std::size_t places = kept_of(order, kept);
+    for (std::size_t place = 0; place < places; ++place)
         ways.push_back(
             finder.shortest(order[place] % kept, order[(place + 1) % order.size()] % kept));
     return ways;
