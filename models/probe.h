@@ -11,7 +11,6 @@
 namespace switchfold {
 
 struct CollectiveRecord;  // models/collectives/engine.h
-class MemberListener;
 class RunningCollective;
 
 /// A kernel of a rank's graph, by its index there.
@@ -30,12 +29,11 @@ struct CollectiveSeen {
     // At its end:
     const CollectiveRecord* record = nullptr;
     const RunningCollective* running = nullptr;
-    const MemberListener* members = nullptr;
 };
 
 /// Watches a simulation, without changing it: derive from it, override what is of interest, and
 /// attach it (SimulateOptions::probes, RunOptions::probes). The timeline's counters, the period
-/// detector (FastForward) and the memo of collectives (CollectiveMemo) are attached in the same
+/// detector (FastForward) and the memos of collectives (CollectiveMemos) are attached in the same
 /// way. Times are those of the simulated machine.
 ///
 /// What a simulation leaves out, no probe sees: ranks that others stand for, and packets of

@@ -48,10 +48,9 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, boo
     attach(*fast_forward_);
     if (recall == Recall::kNever)
         return;
-    memo_ = std::make_unique<CollectiveMemo>(
-        fabric_.scheduler(), counts, [this] { return undisturbed(1); },
-        recall == Recall::kBesideKernels);
-    attach(*memo_);
+    memos_ =
+        std::make_unique<CollectiveMemos>(fabric_, counts, recall == Recall::kBesideKernels);
+    attach(*memos_);
 }
 
 void CollectiveEngine::remember_messages(TrafficCounts& counts) {
@@ -68,7 +67,7 @@ double CollectiveEngine::half_done() const {
 
 Time CollectiveEngine::jumped() const {
     return (fast_forward_ ? fast_forward_->jumped() : Time()) +
-           (memo_ ? memo_->recalled() : Time());
+           (memos_ ? memos_->recalled() : Time());
 }
 
 std::vector<RankPort*> CollectiveEngine::ports_of(const CollectiveSpec& spec) const {
@@ -90,7 +89,7 @@ void CollectiveEngine::watch() {
     std::vector<const RankPort*> ports;
     for (const auto& [key, instance] : running_) {
         // In an exchange with a late rank, a part has not begun yet.
-        if ((instance->exchange() && instance->spec.peers_late != Time()) ||
+        if ((instance->exchange() && instance->spec.peers_late != Time()) || instance->passing ||
             instance->joined < instance->members.size() || !alike(instance->spec, first))
             return;
         all.push_back(instance->running.get());
@@ -116,13 +115,10 @@ Motion CollectiveEngine::motion_of(const CollectiveSpec& spec) {
 }
 
 bool CollectiveEngine::undisturbed(std::size_t collectives) const {
-    if (!alone(collectives))
-        return false;
-    return std::ranges::all_of(running_, [](const auto& one) {
-        return std::ranges::all_of(one.second->members, [](const Instance::Member& member) {
-            return member.joined && !member.done;
-        });
-    });
+    return running_.size() == collectives && fabric_.host_traffic().copies == 0 &&
+           std::ranges::all_of(running_, [](const auto& one) {
+               return !one.second->passing && one.second->all_move();
+           });
 }
 
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
@@ -348,9 +344,13 @@ void CollectiveEngine::finish(Instance& instance) {
     coarse_ += instance.running->coarse();
     const CollectiveRecord& record = instance.record;
     const CollectiveSeen seen{record.kind, record.group,           record.sequence, record.bytes,
-                              &record,     instance.running.get(), &instance};
+                              &record,     instance.running.get()};
     for (Probe* probe : probes_)
         probe->on_collective_end(seen, clock_.now());
+    if (memos_) {
+        memos_->at(instance.part).ended(instance);
+        memos_->ends(instance.part);
+    }
     records_.push_back(record);
     // A collective with pending events is kept until they have occurred.
     auto ended = running_.extract(Key(instance.key));

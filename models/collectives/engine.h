@@ -9,7 +9,7 @@
 #include "models/collectives/collective_service.h"
 #include "models/collectives/functional.h"
 #include "models/collectives/running_collective.h"
-#include "models/collectives/shortcuts/collective_memo.h"
+#include "models/collectives/shortcuts/collective_memos.h"
 #include "models/collectives/shortcuts/fast_forward.h"
 #include "models/collectives/shortcuts/message_memo.h"
 #include "models/probe.h"
@@ -155,11 +155,8 @@ private:
     /// for good after hundreds of turns.
     [[nodiscard]] Motion motion_of(const CollectiveSpec& spec);
     void note_quantised(const Instance& instance, const std::vector<std::vector<float>>& after);
-    /// So many collectives are under way, though members may be missing, and no host copy is.
-    [[nodiscard]] bool alone(std::size_t collectives) const {
-        return running_.size() == collectives && fabric_.host_traffic().copies == 0;
-    }
-    /// The same with all their members.
+    /// So many collectives are under way with all their members, all are simulated, and no host
+    /// copy is.
     [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
@@ -243,9 +240,9 @@ private:
     std::map<std::pair<std::string, std::string>, OtherKernel> other_kernels_;
     std::optional<bool> one_nic_each_;  ///< once somebody has asked
     Bytes coarse_;
-    std::vector<Probe*> probes_;                 ///< fast_forward_ and memo_ first
+    std::vector<Probe*> probes_;                 ///< fast_forward_ and memos_ first
     std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped
-    std::unique_ptr<CollectiveMemo> memo_;       ///< null: every collective moves its data itself
+    std::unique_ptr<CollectiveMemos> memos_;     ///< null: every collective moves its data itself
     std::unique_ptr<MessageMemo> messages_;      ///< null: every message moves its data itself
     std::vector<std::unique_ptr<RunningCollective>>
         retired_;  ///< gave up; packets may still arrive

@@ -51,16 +51,18 @@ public:
             before = make_values(
                 owner.functional_seed_ + owner.records_.size(), spec.ranks.size(),
                 spec.bytes.count() / spec.element_bytes, spec.element);
+        if (owner.memos_)
+            part = owner.memos_->begins(spec);
         running = owner.make_running(*this);
         // Every exchange of experts has tokens of its own, and so have parts that differ. Numbers
         // are summed only where they travel.
-        worth_recalling = owner.memo_ != nullptr && owner.functional_seed_ == 0 &&
+        worth_recalling = owner.memos_ != nullptr && owner.functional_seed_ == 0 &&
                           spec.bytes >= kWorthRecalling && spec.experts == nullptr &&
                           spec.parts == nullptr && !record.as_traced &&
                           (!exchange() || spec.peers_late == Time()) && !is_message();
         if (worth_recalling) {
             like = key_of(spec);
-            held = owner.memo_->knows(like);
+            held = memo().knows(like);
         }
         if (!before.empty())
             give_values();
@@ -95,8 +97,8 @@ public:
         members[position].joined_at = now;
         if (joined == 1) {
             first_joined = now;
-            if (worth_recalling && engine.alone(1))
-                engine.memo_->begins(*this);
+            if (worth_recalling && engine.memos_->alone(part))
+                memo().begins(*this);
         }
         if (moves_beside_messages())
             engine.messages_->other_begins();
@@ -122,11 +124,12 @@ public:
     }
     /// Members that join so closely count as together.
     [[nodiscard]] Time together_within() const {
-        return std::max(before_work(), engine.memo_->patience(like));
+        return std::max(before_work(), memo().patience(like));
     }
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
-        if (!worth_recalling || (running->leaves_operands() && any_begun()))
+        if (!worth_recalling || (running->leaves_operands() && any_begun()) || !all_move() ||
+            !engine.memos_->alone(part))
             return false;
         const Time now = engine.fabric_.scheduler().now();
         RecordedCollective::Joining joining;
@@ -141,12 +144,16 @@ public:
                 joining.alone = std::min(joining.alone, joining.lags.back());
         }
         MemoListener& self = *this;
-        if (!engine.memo_->recall(
-                joining.late ? with_late(like, position) : like, joining, engine.ports_of(spec),
-                *this, self))
-            return false;
-        held = false;
-        return true;
+        passing = memo().recall(
+            joining.late ? with_late(like, position) : like, joining, engine.ports_of(spec), *this,
+            self);
+        held = held && !passing;
+        return passing;
+    }
+    /// All members have joined, and none is done.
+    [[nodiscard]] bool all_move() const {
+        return std::ranges::all_of(
+            members, [](const Member& member) { return member.joined && !member.done; });
     }
     [[nodiscard]] bool any_begun() const {
         return std::ranges::any_of(members, [](const Member& member) { return member.begun; });
@@ -177,7 +184,7 @@ public:
         const std::uint64_t pages = (spec.bytes.count() - 1) / page;
         const double done = static_cast<double>(pages) * (1 - left);
         spec.bytes = Bytes(spec.bytes.count() - static_cast<std::uint64_t>(done) * page);
-        worth_recalling = false;
+        worth_recalling = passing = false;
         running->abandon();
         engine.retired_.push_back(std::move(running));
         running = engine.make_running(*this);
@@ -186,9 +193,8 @@ public:
             running->join(position, begin_of_work(position));
     }
     /// Whether its members hear from the recalled one only, not from what they had begun.
-    [[nodiscard]] bool passes() const {
-        return engine.memo_ != nullptr && engine.memo_->passes(*this);
-    }
+    [[nodiscard]] bool passes() const { return passing && memo().passes(*this); }
+    [[nodiscard]] CollectiveMemo& memo() const { return engine.memos_->at(part); }
     /// Whether it may pass as an earlier message did.
     [[nodiscard]] bool is_message() const {
         return engine.messages_ != nullptr && key.front() == UINT64_MAX;
@@ -213,7 +219,7 @@ public:
             return;
         members[position].done = true;
         if (worth_recalling)
-            engine.memo_->told(*this, position, 0, 0, end);
+            memo().told(*this, position, 0, 0, end);
         if (is_message())
             engine.messages_->told(*this, position == spec.root, end);
         const Time after = kernel_shape(engine.params_, spec).launch_latency / 2;
@@ -226,7 +232,7 @@ public:
         if (left == 1 && spec.peers_late > Time())
             record.stalled = std::max(record.stalled, engine.clock_.of(end));
         if (worth_recalling)
-            engine.memo_->told(*this, position, left, all, end);
+            memo().told(*this, position, left, all, end);
         // Each block serves some of the rounds and leaves with the last of them.
         const std::uint32_t stay = (spec.choice.channels * left + all - 1) / all;
         if (stay < members[position].blocks)
@@ -262,6 +268,8 @@ public:
     Time first_joined;
     bool worth_recalling = false;  ///< or an example to be
     CollectiveKey like;            ///< if it is
+    std::uint32_t part = 0;        ///< of the machine, as memos number them
+    bool passing = false;          ///< as an earlier one did
     bool held = false;             ///< for a while nobody begins, since all may join in it
 };
 

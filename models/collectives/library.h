@@ -95,6 +95,11 @@ public:
     [[nodiscard]] virtual std::uint32_t fewest_blocks(const CollectiveCall& /*call*/) const {
         return 1;
     }
+    /// Whether its data stay on the shortest ways between members: what passes over other ways does
+    /// not disturb them.
+    [[nodiscard]] virtual bool stays_between_members(const CollectiveConfig& /*choice*/) const {
+        return false;
+    }
     /// Whether thread blocks that a trace shows are of the same kernel as the choice's, as far as
     /// the trace says whose they are.
     [[nodiscard]] virtual bool shares_traced_kernel(const CollectiveConfig& /*choice*/) const {

@@ -21,6 +21,18 @@ inline std::uint64_t bytes_on_links(const Fabric& fabric) {
 struct LinkBytes final : TrafficCounts {
     explicit LinkBytes(Fabric& f) : fabric(f) {}
     [[nodiscard]] std::vector<std::uint64_t> simulated() const override { return {carried()}; }
+    [[nodiscard]] TrafficPart part_of(const std::vector<std::uint32_t>& links) const override {
+        TrafficPart part;
+        part.links = links;
+        part.places = {0};
+        return part;
+    }
+    [[nodiscard]] std::vector<std::uint64_t> simulated_in(const TrafficPart& part) const override {
+        std::uint64_t bytes = 0;
+        for (const std::uint32_t link : part.links)
+            bytes += fabric.links()[link]->statistics().payload_bytes;
+        return {bytes};
+    }
     [[nodiscard]] std::uint64_t carried() const { return bytes_on_links(fabric); }
     [[nodiscard]] std::uint64_t all_bytes() const {
         return static_cast<std::uint64_t>(all().front());

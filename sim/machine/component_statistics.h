@@ -36,6 +36,8 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> simulated() const override;
     [[nodiscard]] std::vector<Count>
     simulated_on(const std::vector<std::uint32_t>& links) const override;
+    [[nodiscard]] TrafficPart part_of(const std::vector<std::uint32_t>& links) const override;
+    [[nodiscard]] std::vector<std::uint64_t> simulated_in(const TrafficPart& part) const override;
     /// All counters of the machine, including what was not simulated.
     [[nodiscard]] TrafficStatistics counted() const;
     /// What was not simulated, of each link and of a rank's memory. \pre left_out() is not empty.
@@ -43,11 +45,20 @@ public:
     [[nodiscard]] double memory_bytes_left_out(std::uint32_t rank) const;
 
 private:
-    /// Index of the first memory's first count: behind those of links, switches and units.
+    /// Index of the first count of such components: links come first, then switches, units and
+    /// memories.
+    [[nodiscard]] std::size_t first_of_switches() const;
+    [[nodiscard]] std::size_t first_of_units() const;
     [[nodiscard]] std::size_t first_of_memory() const;
+    /// Calls visit(index, value) for each count of the part, in the order of its places.
+    template <class Visit> void for_each_count(const TrafficPart& part, const Visit& visit) const;
 
     Machine& machine_;
-    std::size_t units_ = 0;  ///< reduction units
+    struct Unit {
+        std::uint32_t link;  ///< into its port
+        const ReductionUnit* unit;
+    };
+    std::vector<Unit> units_;
 };
 
 /// Statistics of every link, switch, reduction unit, GPU and memory. `end`: end of the run. With a

@@ -251,6 +251,10 @@ public:
             : studied            ? mode.name()
                                  : std::string_view()};
     }
+    /// A network's switches may reduce anywhere.
+    [[nodiscard]] bool stays_between_members(const CollectiveConfig& choice) const override {
+        return choice.algorithm != Algorithm::kCollnet;
+    }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener, std::string& refused) const override {

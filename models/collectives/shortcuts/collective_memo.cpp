@@ -26,7 +26,7 @@ void CollectiveMemo::listen(const Ports& ports) {
 }
 
 void CollectiveMemo::begins(const MemberListener& of) {
-    prelude_ = {&of, counts_.all()};
+    prelude_ = {&of, counts_.now()};
 }
 
 std::optional<CollectiveMemo::Found> CollectiveMemo::find(
@@ -51,7 +51,7 @@ std::optional<CollectiveMemo::Found> CollectiveMemo::find(
 bool CollectiveMemo::recall(
     const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
     MemberListener& members, MemoListener& listener) {
-    if (passing_ || watched_ != nullptr || !alone_() || (!beside_kernels_ && least_left(ports) < 1))
+    if (passing_ || watched_ != nullptr || (!beside_kernels_ && least_left(ports) < 1))
         return false;
     listen(ports);
     std::optional<Found> found = find(key, joining, members);
@@ -88,7 +88,7 @@ void CollectiveMemo::record(
     const bool knows_prelude = prelude_ && prelude_->of == &of;
     recordings_.insert_or_assign(
         &of, CollectiveRecording(
-                 std::move(key), joining, begins, ports_, scheduler_, counts_.all(),
+                 std::move(key), joining, begins, ports_, scheduler_, counts_,
                  knows_prelude ? std::move(prelude_->counts) : std::vector<double>()));
     prelude_.reset();
     watched_ = &of;
@@ -198,7 +198,7 @@ void CollectiveMemo::tell() {
     telling_ = false;
     if (!passing.passage.over())
         return post_next();
-    counts_.add(passing.traffic, 1);
+    counts_.add(passing.traffic);
     recalled_ += now - passing.passage.joined();
     count_guessed();
     if (passing.guessed_for > passing.passage.run().ignored())
@@ -214,7 +214,7 @@ std::vector<double> CollectiveMemo::uncounted(double share) const {
     if (passing_->since.empty())
         return traffic;
     // What early members sent has come by now, and is counted.
-    const std::vector<double> moved = beyond(counts_.all(), passing_->since);
+    const std::vector<double> moved = counts_.since(passing_->since);
     for (std::size_t i = 0; i < moved.size(); ++i)
         traffic[i] = std::max(0.0, traffic[i] - moved[i]);
     return traffic;
@@ -222,7 +222,7 @@ std::vector<double> CollectiveMemo::uncounted(double share) const {
 
 void CollectiveMemo::give_way() {
     const double share = passing_->passage.done(scheduler_.now());
-    counts_.add(uncounted(share), 1);
+    counts_.add(uncounted(share));
     const Passing passing = std::move(*passing_);
     passing_.reset();
     stop_streams();
@@ -259,7 +259,7 @@ void CollectiveMemo::ended(const MemberListener& of) {
         return;
     CollectiveRecording recording = std::move(found->second);
     recordings_.erase(found);
-    recording.end(counts_.all());
+    recording.end();
     if (const auto caution = caution_.find(recording.key());
         caution != caution_.end() && caution->second.left > 0) {
         --caution->second.left;

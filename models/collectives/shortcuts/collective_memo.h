@@ -8,14 +8,12 @@
 #include "models/collectives/shortcuts/collective_key.h"
 #include "models/collectives/shortcuts/collective_recording.h"
 #include "models/collectives/shortcuts/joined_apart.h"
+#include "models/collectives/shortcuts/part_counts.h"
 #include "models/collectives/shortcuts/passage.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
-#include "models/collectives/shortcuts/traffic_counts.h"
-#include "models/probe.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -47,22 +45,17 @@ protected:
 };
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
-/// the machine but for kernels. Beside these it has the pace that such collectives had beside
+/// their part of the machine but for kernels. Beside these it has the pace that such collectives had beside
 /// kernels that left as much of the memory's bandwidth, and asks the memories for as much as they
 /// did. After one whose pace had to be guessed for long the next is simulated. What else disturbs a
 /// recalled one before its first member is done ends that: it moves the rest of its data, and has
 /// to fill its pipeline for that. Those like it are then simulated until one, later two, four and
 /// so on were undisturbed. So is one whose members join at other distances than the example's.
-class CollectiveMemo final : public Probe, private EventHandler, private MemoryLeftListener {
+class CollectiveMemo final : private EventHandler, private MemoryLeftListener {
 public:
-    /// `alone`: whether the only collective under way has all its members, and no host copy is.
-    CollectiveMemo(
-        Scheduler& scheduler, TrafficCounts& counts, std::function<bool()> alone,
-        bool beside_kernels) :
-        scheduler_(scheduler),
-        counts_(counts),
-        alone_(std::move(alone)),
-        beside_kernels_(beside_kernels) {}
+    /// `counts`: what its collectives add to.
+    CollectiveMemo(Scheduler& scheduler, PartCounts counts, bool beside_kernels) :
+        scheduler_(scheduler), counts_(std::move(counts)), beside_kernels_(beside_kernels) {}
 
     [[nodiscard]] bool knows(const CollectiveKey& key) const { return patience(key) > Time(); }
     /// How long a member of such a collective may wait for the others without a difference.
@@ -70,10 +63,11 @@ public:
         const auto found = past_.find(key);
         return found == past_.end() ? Time() : found->second.patience();
     }
-    /// The first member joins, and nothing else is under way.
+    /// The first member joins, and nothing else is under way there.
     void begins(const MemberListener& of);
-    /// All members have joined. \returns whether the collective passes as before; both listeners
-    /// then hear of it. Else it may become an example.
+    /// All members have joined, none is done, and nothing else is under way there. \returns whether
+    /// the collective passes as before; both listeners then hear of it. Else it may become an
+    /// example.
     bool recall(
         const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
         MemberListener& members, MemoListener& listener);
@@ -85,14 +79,10 @@ public:
     void told(
         const MemberListener& of, std::uint32_t position, std::uint32_t left, std::uint32_t all,
         Time end);
-    /// It is an example if it was undisturbed.
-    void on_collective_end(const CollectiveSeen& collective, Time /*now*/) override {
-        ended(*collective.members);
-    }
-    void on_collective_begin(const CollectiveSeen& /*collective*/, Time /*now*/) override {
-        disturb();
-    }
-    void on_host_copy(Time /*now*/) override { disturb(); }
+    /// Its last member has. It is an example if it was undisturbed.
+    void ended(const MemberListener& of);
+    /// Something else begins to move data there.
+    void disturb();
     /// Simulated time that recalled collectives took.
     [[nodiscard]] Time recalled() const { return recalled_; }
 
@@ -133,9 +123,6 @@ private:
     }
     /// What is left to be counted of a share of the traffic of what passes.
     [[nodiscard]] std::vector<double> uncounted(double share) const;
-    /// Something else begins to move data.
-    void disturb();
-    void ended(const MemberListener& of);
     /// The number of what an event of this kind belongs to.
     [[nodiscard]] std::uint64_t of(Tag tag) const {
         switch (tag) {
@@ -167,8 +154,7 @@ private:
     void listen(const Ports& ports);
 
     Scheduler& scheduler_;
-    TrafficCounts& counts_;
-    std::function<bool()> alone_;
+    PartCounts counts_;
     bool beside_kernels_;  ///< else these disturb it
     std::map<CollectiveKey, CollectiveExample> past_;
     std::map<CollectiveKey, JoinedApart> apart_;  ///< by key with nobody late

@@ -2,7 +2,6 @@
 #include "models/collectives/shortcuts/collective_recording.h"
 
 #include "models/collectives/shortcuts/carried_offsets.h"
-#include "models/collectives/shortcuts/traffic_counts.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,11 +38,12 @@ double least_left(const Ports& ports) {
 
 CollectiveRecording::CollectiveRecording(
     CollectiveKey key, RecordedCollective::Joining joining, Time begins, const Ports& ports,
-    const Scheduler& scheduler, std::vector<double> begun, std::vector<double> prelude) :
+    const Scheduler& scheduler, const PartCounts& counts, std::vector<double> prelude) :
     key_(std::move(key)),
     scheduler_(&scheduler),
+    counts_(&counts),
     joined_(world(scheduler.now())),
-    begun_(std::move(begun)),
+    begun_(counts.now()),
     prelude_(std::move(prelude)) {
     for (const RankPort* port : ports)
         accessed_.push_back(static_cast<double>(port->accessed()));
@@ -93,7 +93,7 @@ void CollectiveRecording::first_done(const Ports& ports) {
     }
 }
 
-void CollectiveRecording::end(const std::vector<double>& counts) {
+void CollectiveRecording::end() {
     std::stable_sort(run_.told.begin(), run_.told.end(), [](const auto& a, const auto& b) {
         return a.at < b.at;
     });
@@ -101,14 +101,14 @@ void CollectiveRecording::end(const std::vector<double>& counts) {
     // Nobody had moved much before the last came, or what was moved is known.
     const bool at_once = joining.spread <= run_.begins + run_.first_done() / kLittle;
     if (joining.late && joining.all_wait && !joining.held && !prelude_.empty())
-        whole_traffic_ = beyond(counts, prelude_);
+        whole_traffic_ = counts_->since(prelude_);
     const bool carried =
         !at_once && !prelude_.empty() && joining.late && run_.beside_kernels() && carries(run_);
     if (joining.late && (at_once || carried)) {
         joining.late = false;
         key_ = with_late(std::move(key_), kNobodyLate);
     }
-    run_.traffic = beyond(counts, carried ? prelude_ : begun_);
+    run_.traffic = counts_->since(carried ? prelude_ : begun_);
     if (!pace().nothing())
         run_.flows = flows();
 }

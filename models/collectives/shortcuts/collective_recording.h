@@ -6,6 +6,7 @@
 #include "models/collectives/rank_port.h"
 #include "models/collectives/shortcuts/collective_key.h"
 #include "models/collectives/shortcuts/pace_beside_kernels.h"
+#include "models/collectives/shortcuts/part_counts.h"
 #include "models/collectives/shortcuts/recorded_collective.h"
 
 #include <cstdint>
@@ -22,11 +23,11 @@ using Ports = std::vector<RankPort*>;
 /// A collective that may become an example, from the time at which all members have joined.
 class CollectiveRecording {
 public:
-    /// `begins`: to move data. `begun`: counts of the machine's components now, and `prelude` when
-    /// the first member joined; empty if something else was under way.
+    /// `begins`: to move data. `counts` are those that its data add to, `prelude` what they were
+    /// when the first member joined; empty if something else was under way.
     CollectiveRecording(
         CollectiveKey key, RecordedCollective::Joining joining, Time begins, const Ports& ports,
-        const Scheduler& scheduler, std::vector<double> begun, std::vector<double> prelude);
+        const Scheduler& scheduler, const PartCounts& counts, std::vector<double> prelude);
 
     /// What the memories have moved is looked at.
     void sample(const Ports& ports);
@@ -36,9 +37,8 @@ public:
     void told(std::uint32_t position, std::uint32_t left, std::uint32_t all, Time end);
     /// The first member is done.
     void first_done(const Ports& ports);
-    /// It has ended; `counts` are those of now. Members that came apart without a difference count
-    /// as together.
-    void end(const std::vector<double>& counts);
+    /// It has ended. Members that came apart without a difference count as together.
+    void end();
 
     [[nodiscard]] const CollectiveKey& key() const { return key_; }
     [[nodiscard]] RecordedCollective& run() { return run_; }
@@ -62,6 +62,7 @@ private:
 
     CollectiveKey key_;
     const Scheduler* scheduler_;
+    const PartCounts* counts_;
     Time joined_;  ///< its last member
     std::vector<double> begun_;
     std::vector<double> prelude_;

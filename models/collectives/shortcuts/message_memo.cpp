@@ -3,6 +3,7 @@
 
 #include "interconnect/fabric.h"
 #include "models/collectives/running_collective.h"
+#include "models/collectives/shortcuts/reaches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,15 +14,6 @@ namespace {
 
 // So many that shared a link with others tell what one adds to counts, if none was without.
 constexpr std::uint32_t kMostTries = 48;
-
-/// \pre both ascend
-bool share_any(const std::vector<std::uint32_t>& a, const std::vector<std::uint32_t>& b) {
-    auto at = b.begin();
-    return std::ranges::any_of(a, [&](std::uint32_t one) {
-        at = std::lower_bound(at, b.end(), one);
-        return at != b.end() && *at == one;
-    });
-}
 
 }  // namespace
 

@@ -32,11 +32,4 @@ void TrafficCounts::add(const std::vector<Count>& counts) {
         left_out_[count.index] += count.value;
 }
 
-std::vector<double> beyond(const std::vector<double>& later, const std::vector<double>& earlier) {
-    std::vector<double> counts = later;
-    for (std::size_t i = 0; i < counts.size(); ++i)
-        counts[i] -= earlier[i];
-    return counts;
-}
-
 }  // namespace switchfold

@@ -7,6 +7,25 @@
 
 namespace switchfold {
 
+/// Links, the reduction units behind them, the memories of the GPUs at their ends, and the switches
+/// that they lead to.
+struct TrafficPart {
+    std::vector<std::uint32_t> links;  ///< ids
+    std::vector<std::uint32_t> units;  ///< as the machine numbers them
+    std::vector<std::uint32_t> gpus;
+    std::vector<std::uint32_t> switches;
+    /// By what is counted of the part: its index among all counts.
+    std::vector<std::size_t> places;
+    /// A switch, through which others' data may come too. These are indices into `places`.
+    struct Shared {
+        std::size_t first = 0;  ///< of the switch's counts
+        std::size_t size = 0;
+        std::size_t packets = 0;             ///< those that came in
+        std::vector<std::size_t> came_over;  ///< packets of the part's links that lead to it
+    };
+    std::vector<Shared> shared;
+};
+
 /// Byte and packet counters of a machine, which must include what is not simulated.
 class TrafficCounts {
 public:
@@ -30,6 +49,16 @@ public:
     simulated_on(const std::vector<std::uint32_t>& /*links*/) const {
         return {};
     }
+    /// The part of these links (ids); of no places if that is not counted.
+    [[nodiscard]] virtual TrafficPart
+    part_of(const std::vector<std::uint32_t>& /*links*/) const {
+        return {};
+    }
+    /// What has been simulated of the part, by TrafficPart::places.
+    [[nodiscard]] virtual std::vector<std::uint64_t>
+    simulated_in(const TrafficPart& /*part*/) const {
+        return {};
+    }
     /// Counts beyond these, in the same order; empty if there are none.
     [[nodiscard]] const std::vector<double>& left_out() const { return left_out_; }
 
@@ -46,9 +75,5 @@ private:
     std::vector<std::uint64_t> marked_;
     std::vector<double> left_out_;
 };
-
-/// Counts of `later` beyond those of `earlier`.
-[[nodiscard]] std::vector<double>
-beyond(const std::vector<double>& later, const std::vector<double>& earlier);
 
 }  // namespace switchfold

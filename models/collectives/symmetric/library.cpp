@@ -74,6 +74,9 @@ public:
             choice.protocol == Protocol::kLl ? "symmetric_ll" : "symmetric",
             {}};
     }
+    [[nodiscard]] bool stays_between_members(const CollectiveConfig& /*choice*/) const override {
+        return true;
+    }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,
         MemberListener& listener, std::string& refused) const override {
