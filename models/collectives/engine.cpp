@@ -49,7 +49,7 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, boo
     if (recall == Recall::kNever)
         return;
     memos_ =
-        std::make_unique<CollectiveMemos>(fabric_, counts, recall == Recall::kBesideKernels);
+        std::make_unique<CollectiveMemos>(fabric_, counts, ports_, recall == Recall::kBesideKernels);
     attach(*memos_);
 }
 
@@ -127,7 +127,7 @@ std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& inst
         return running;
     if (instance.spec.kind != CollectiveKind::kAllReduce)
         throw SimulationError(fabric_.name(), clock_.now(), refused);
-    run_as_ring(instance, Fallback::kRefused, refused);
+    make_ring(instance, Fallback::kRefused, refused);
     return std::move(instance.running);
 }
 
@@ -136,6 +136,14 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     for (const Instance::Member& member : instance.members)
         if (member.done)
             return;
+    make_ring(instance, why, text);
+    for (std::uint32_t position = 0; position < instance.members.size(); ++position)
+        if (instance.members[position].joined)
+            instance.running->join(position, fabric_.scheduler().now());
+    watch();
+}
+
+void CollectiveEngine::make_ring(Instance& instance, Fallback why, const std::string& text) {
     CollectiveSpec& spec = instance.spec;
     SWITCHFOLD_CHECK(spec.stands_for == 0, "a folded collective cannot become a ring: {}", text);
     std::uint32_t channels = 0;
@@ -157,12 +165,6 @@ void CollectiveEngine::run_as_ring(Instance& instance, Fallback why, const std::
     instance.running = make_collective(environment(), spec, instance, never);
     if (functional_seed_ != 0)
         instance.give_values();
-    for (std::uint32_t position = 0; position < instance.members.size(); ++position)
-        if (instance.members[position].joined)
-            instance.running->join(position, fabric_.scheduler().now());
-    // What is refused at once is not among the running yet.
-    if (why != Fallback::kRefused)
-        watch();
 }
 
 void CollectiveEngine::on_link_down(const Link& there, const Link& back) {

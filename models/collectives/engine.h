@@ -159,7 +159,9 @@ private:
     /// copy is.
     [[nodiscard]] bool undisturbed(std::size_t collectives) const;
     CollectiveConfig ring_choice(const CollectiveSpec& spec, std::uint32_t channels);
+    /// It becomes a ring, and whoever has joined begins anew.
     void run_as_ring(Instance& instance, Fallback why, const std::string& text);
+    void make_ring(Instance& instance, Fallback why, const std::string& text);
     /// A future event of a member.
     struct MemberEvent {
         enum class Kind : std::uint8_t { kResident, kPeersCome, kBegin, kBlocksLeave, kEnd };

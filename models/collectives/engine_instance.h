@@ -129,7 +129,7 @@ public:
     /// Whether it passes as an earlier one, now that all have joined, the last at `position`.
     bool recalled(std::uint32_t position) {
         if (!worth_recalling || (running->leaves_operands() && any_begun()) || !all_move() ||
-            !engine.memos_->alone(part))
+            !engine.memos_->undisturbed(part))
             return false;
         const Time now = engine.fabric_.scheduler().now();
         RecordedCollective::Joining joining;
@@ -145,8 +145,8 @@ public:
         }
         MemoListener& self = *this;
         passing = memo().recall(
-            joining.late ? with_late(like, position) : like, joining, engine.ports_of(spec), *this,
-            self);
+            joining.late ? with_late(like, position) : like, joining, engine.ports_of(spec),
+            engine.memos_->alone(part), *this, self);
         held = held && !passing;
         return passing;
     }
@@ -185,9 +185,11 @@ public:
         const double done = static_cast<double>(pages) * (1 - left);
         spec.bytes = Bytes(spec.bytes.count() - static_cast<std::uint64_t>(done) * page);
         worth_recalling = passing = false;
-        running->abandon();
-        engine.retired_.push_back(std::move(running));
-        running = engine.make_running(*this);
+        if (left < 1 || any_begun()) {
+            running->abandon();
+            engine.retired_.push_back(std::move(running));
+            running = engine.make_running(*this);
+        }
         engine.watch();
         for (std::uint32_t position = 0; position < members.size(); ++position)
             running->join(position, begin_of_work(position));

@@ -69,14 +69,15 @@ public:
     /// Share of the memory's bandwidth that they leave to packets, to some percent.
     [[nodiscard]] virtual double memory_left() const { return 1; }
     [[nodiscard]] virtual bool kernels_run() const { return false; }
-    /// The listener hears of it when either changes; null: nobody does.
-    virtual void tell_of_memory(MemoryLeftListener* /*listener*/) {}
+    /// The listener hears of it when either changes, until it is forgotten.
+    virtual void tell_of_memory(MemoryLeftListener& /*listener*/) {}
+    virtual void forget_listener(MemoryLeftListener& /*listener*/) {}
     /// Bytes per second that access() reaches without kernels; 0: any.
     [[nodiscard]] virtual double access_bandwidth() const { return 0; }
     /// Bytes that access() has moved so far.
     [[nodiscard]] virtual std::uint64_t accessed() const { return 0; }
-    /// From now on a collective moves so many bytes per second without access(); 0: none.
-    virtual void stream(double /*bytes_per_second*/) {}
+    /// From now on `who` moves so many bytes per second without access(); 0: none.
+    virtual void stream(const void* /*who*/, double /*bytes_per_second*/) {}
     /// Address that every access touches, for prefetching; may be null.
     [[nodiscard]] virtual const void* touched() const { return nullptr; }
 };

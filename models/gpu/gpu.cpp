@@ -448,8 +448,10 @@ void Gpu::tell_memory_left() {
     if (!alike)
         memory_left_ = left;
     kernels_run_ = !running_.empty();
-    if (memory_listener_ != nullptr)
-        memory_listener_->on_memory_left();
+    // Who hears of it may forget itself.
+    const std::vector<MemoryLeftListener*> listeners = memory_listeners_;
+    for (MemoryLeftListener* listener : listeners)
+        listener->on_memory_left();
 }
 
 Gpu::KernelDraw Gpu::kernel_draw() const {

@@ -106,9 +106,12 @@ public:
     /// Share of the memory's bandwidth that they leave to packets, to some percent; 1 if they draw
     /// nothing.
     [[nodiscard]] double memory_left() const { return memory_left_; }
-    /// The listener hears of it when that changes, and when kernels begin or cease to run; null:
-    /// nobody does.
-    void tell_of_memory(MemoryLeftListener* listener) { memory_listener_ = listener; }
+    /// The listener hears of it when that changes, and when kernels begin or cease to run, until it
+    /// is forgotten.
+    void tell_of_memory(MemoryLeftListener& listener) { memory_listeners_.push_back(&listener); }
+    void forget_listener(MemoryLeftListener& listener) {
+        std::erase(memory_listeners_, &listener);
+    }
 
 private:
     /// Blocks placed at the same time; they run and end together.
@@ -204,7 +207,7 @@ private:
     KernelDraw drawn_;
     double memory_left_ = 1;
     bool kernels_run_ = false;
-    MemoryLeftListener* memory_listener_ = nullptr;
+    std::vector<MemoryLeftListener*> memory_listeners_;
     Time drawn_until_;  ///< drawn_.bytes are accounted for up to here
 };
 

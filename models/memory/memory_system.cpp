@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace switchfold {
 
@@ -75,11 +76,16 @@ Time MemorySystem::access(std::uint64_t read, std::uint64_t written) {
     return Time(static_cast<std::uint64_t>(static_cast<std::int64_t>(told_)));
 }
 
-void MemorySystem::stream(double bytes_per_second) {
-    if (bytes_per_second == streamed_)
+void MemorySystem::stream(const void* who, double bytes_per_second) {
+    auto own = std::ranges::find(streams_, who, &Stream::who);
+    if (own == streams_.end())
+        own = streams_.insert(own, {who, 0});
+    if (std::exchange(own->rate, bytes_per_second) == bytes_per_second)
         return;
     settle();
-    streamed_ = bytes_per_second;
+    streamed_ = 0;
+    for (const Stream& stream : streams_)
+        streamed_ += stream.rate;
     if (streamed_ > 0 && !ticking_ && kernels_ > 0)
         open_window(static_cast<double>(scheduler_.now().count()));
 }

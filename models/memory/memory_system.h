@@ -85,9 +85,9 @@ public:
     /// packets; this time is final.
     Time access(std::uint64_t read, std::uint64_t written);
 
-    /// From now on something that is not simulated packet by packet moves so many bytes per second
-    /// as such packets would; 0: nothing. Their statistics are its own.
-    void stream(double bytes_per_second);
+    /// From now on `who` moves so many bytes per second, not packet by packet, as packets would; 0:
+    /// nothing. Their statistics are its own.
+    void stream(const void* who, double bytes_per_second);
 
     /// Address that access() touches.
     [[nodiscard]] const void* touched() const { return &free_at_; }
@@ -157,7 +157,12 @@ private:
     double settled_ = 0;   ///< ps: accounts are up to date to here
     double waiting_ = 0;   ///< L2 bytes in the queue at that time
     double served_ = 0;    ///< L2 bytes in this window
-    double streamed_ = 0;  ///< L2 bytes per second that come without packets
+    struct Stream {
+        const void* who;
+        double rate;  ///< bytes per second
+    };
+    std::vector<Stream> streams_;
+    double streamed_ = 0;  ///< L2 bytes per second that come without packets: of all these
     bool quiet_ = true;    ///< nothing has arrived in this window
 };
 

@@ -52,14 +52,14 @@ TEST(MemorySystem, WhatIsStreamedTakesAsMuchAsSuchPackets) {
     Traffic traffic;
     const double rate = static_cast<double>(1U << 20U) / 1e-6;
     traffic.set_kernels(1);
-    traffic.memory.stream(rate);
+    traffic.memory.stream(&traffic, rate);
     traffic.simulation.scheduler().at(microseconds(10), traffic, Traffic::kAsk);
     traffic.simulation.scheduler().at(microseconds(11), traffic, Traffic::kKernelEnds);
     struct Stop : EventHandler {
-        explicit Stop(MemorySystem& of) : memory(of) {}
-        void on_event(std::uint64_t) override { memory.stream(0); }
-        MemorySystem& memory;
-    } stop{traffic.memory};
+        explicit Stop(Traffic& whose) : of(whose) {}
+        void on_event(std::uint64_t) override { of.memory.stream(&of, 0); }
+        Traffic& of;
+    } stop{traffic};
     traffic.simulation.scheduler().at(microseconds(20), stop, 0);
     traffic.simulation.run();
     EXPECT_NEAR(traffic.share, 1.0 - rate / traffic.memory.hbm_bandwidth(), 0.01);

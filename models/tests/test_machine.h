@@ -70,7 +70,8 @@ struct IdealPort final : RankPort, EventHandler {
     }
     [[nodiscard]] Draw kernel_draw() const override { return {draw_rate, 0}; }
     [[nodiscard]] double memory_left() const override { return left; }
-    void tell_of_memory(MemoryLeftListener* listener) override { memory_listener = listener; }
+    void tell_of_memory(MemoryLeftListener& listener) override { memory_listener = &listener; }
+    void forget_listener(MemoryLeftListener& /*listener*/) override { memory_listener = nullptr; }
     /// A kernel begins (bytes per second) or ends (0) to draw from the memory, and leaves half.
     void draw(double rate) {
         draw_rate = rate;

@@ -48,12 +48,15 @@ public:
     }
     [[nodiscard]] double memory_left() const override { return gpu_.memory_left(); }
     [[nodiscard]] bool kernels_run() const override { return gpu_.running_kernels() > 0; }
-    void tell_of_memory(MemoryLeftListener* listener) override { gpu_.tell_of_memory(listener); }
+    void tell_of_memory(MemoryLeftListener& listener) override { gpu_.tell_of_memory(listener); }
+    void forget_listener(MemoryLeftListener& listener) override { gpu_.forget_listener(listener); }
     [[nodiscard]] double access_bandwidth() const override { return memory_.packet_bandwidth(); }
     [[nodiscard]] std::uint64_t accessed() const override {
         return memory_.statistics().packet_bytes;
     }
-    void stream(double bytes_per_second) override { memory_.stream(bytes_per_second); }
+    void stream(const void* who, double bytes_per_second) override {
+        memory_.stream(who, bytes_per_second);
+    }
     [[nodiscard]] const void* touched() const override { return memory_.touched(); }
     Time read(std::uint32_t bytes) override { return memory_.access(bytes, 0); }
     Time write(std::uint32_t bytes) override { return memory_.access(0, bytes); }

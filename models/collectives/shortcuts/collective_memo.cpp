@@ -17,12 +17,12 @@ constexpr Time kSampled = microseconds(1);
 }  // namespace
 
 void CollectiveMemo::listen(const Ports& ports) {
-    for (RankPort* port : ports_)
-        port->tell_of_memory(nullptr);
-    ports_ = ports;
     MemoryLeftListener& self = *this;
     for (RankPort* port : ports_)
-        port->tell_of_memory(&self);
+        port->forget_listener(self);
+    ports_ = ports;
+    for (RankPort* port : ports_)
+        port->tell_of_memory(self);
 }
 
 void CollectiveMemo::begins(const MemberListener& of) {
@@ -50,14 +50,17 @@ std::optional<CollectiveMemo::Found> CollectiveMemo::find(
 
 bool CollectiveMemo::recall(
     const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
-    MemberListener& members, MemoListener& listener) {
+    bool alone, MemberListener& members, MemoListener& listener) {
     if (passing_ || watched_ != nullptr || (!beside_kernels_ && least_left(ports) < 1))
         return false;
     listen(ports);
     std::optional<Found> found = find(key, joining, members);
     const Time now = scheduler_.now();
     if (!found) {
-        record(key, joining, now + listener.before_work(), members);
+        if (alone)
+            record(key, joining, now + listener.before_work(), members);
+        else
+            listen({});
         return false;
     }
     prelude_.reset();
@@ -129,8 +132,10 @@ void CollectiveMemo::on_event(std::uint64_t tag) {
 }
 
 void CollectiveMemo::on_memory_left() {
-    if (!beside_kernels_ && least_left(ports_) < 1)
+    if (!beside_kernels_ && least_left(ports_) < 1) {
+        touch();
         return disturb();
+    }
     // Whoever draws is in the middle of an event.
     if (passing_)
         return post(Tag::kPace, scheduler_.now());
@@ -167,7 +172,7 @@ void CollectiveMemo::stream() {
     const double flow = matters ? passing.passage.flow(scheduler_.now()) : 0;
     for (std::size_t position = 0; position < ports_.size(); ++position)
         ports_[position]->stream(
-            flow > 0 && passing.moves[position] ? run.accessed[position] / all * flow : 0);
+            this, flow > 0 && passing.moves[position] ? run.accessed[position] / all * flow : 0);
     ++flows_;
     if (const std::optional<Time> next = passing.passage.flow_changes(); matters && next)
         post(Tag::kFlow, *next);
@@ -175,7 +180,7 @@ void CollectiveMemo::stream() {
 
 void CollectiveMemo::stop_streams() {
     for (RankPort* port : ports_)
-        port->stream(0);
+        port->stream(this, 0);
 }
 
 void CollectiveMemo::tell() {
@@ -192,7 +197,7 @@ void CollectiveMemo::tell() {
         if (std::exchange(may_be_disturbed_, false))
             passing.traffic = uncounted(1);
         passing.moves[t.position] = false;
-        ports_[t.position]->stream(0);
+        ports_[t.position]->stream(this, 0);
         passing.members->on_member_done(t.position, now);
     }
     telling_ = false;
@@ -227,11 +232,13 @@ void CollectiveMemo::give_way() {
     passing_.reset();
     stop_streams();
     listen({});
-    past_.at(passing.key).forget();
-    apart_.erase(passing.key);
-    Caution& caution = caution_[passing.key];
-    caution.left = caution.next;
-    caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
+    if (share > 0) {
+        past_.at(passing.key).forget();
+        apart_.erase(passing.key);
+        Caution& caution = caution_[passing.key];
+        caution.left = caution.next;
+        caution.next = std::clamp(2 * caution.next, 1U, kMostCaution);
+    }
     const Time now = scheduler_.now();
     // Whoever joined last has not moved anything before it begins, and so nobody much.
     recalled_ += now - passing.passage.joined();
@@ -279,13 +286,16 @@ void CollectiveMemo::ended(const MemberListener& of) {
     example(recording.key()).learn(std::move(recording.run()), pace);
 }
 
-void CollectiveMemo::disturb() {
+void CollectiveMemo::touch() {
     prelude_.reset();
-    if (watched_ != nullptr) {
-        recordings_.erase(watched_);
-        watched_ = nullptr;
-        listen({});
-    }
+    if (watched_ == nullptr)
+        return;
+    recordings_.erase(watched_);
+    watched_ = nullptr;
+    listen({});
+}
+
+void CollectiveMemo::disturb() {
     // Whoever disturbs it is in the middle of an event.
     if (passing_ && may_be_disturbed_)
         post(Tag::kDisturbed, scheduler_.now());

@@ -49,8 +49,9 @@ protected:
 /// kernels that left as much of the memory's bandwidth, and asks the memories for as much as they
 /// did. After one whose pace had to be guessed for long the next is simulated. What else disturbs a
 /// recalled one before its first member is done ends that: it moves the rest of its data, and has
-/// to fill its pipeline for that. Those like it are then simulated until one, later two, four and
-/// so on were undisturbed. So is one whose members join at other distances than the example's.
+/// to fill its pipeline for that. If it had moved some, those like it are then simulated until one,
+/// later two, four and so on were undisturbed. So is one whose members join at other distances than
+/// the example's.
 class CollectiveMemo final : private EventHandler, private MemoryLeftListener {
 public:
     /// `counts`: what its collectives add to.
@@ -63,14 +64,14 @@ public:
         const auto found = past_.find(key);
         return found == past_.end() ? Time() : found->second.patience();
     }
-    /// The first member joins, and nothing else is under way there.
+    /// The first member joins, and nothing else touches what its data may.
     void begins(const MemberListener& of);
-    /// All members have joined, none is done, and nothing else is under way there. \returns whether
-    /// the collective passes as before; both listeners then hear of it. Else it may become an
-    /// example.
+    /// All members have joined, none is done, and nothing slows its data. \returns whether the
+    /// collective passes as before; both listeners then hear of it. Else it may become an example if
+    /// it is `alone`: nothing touches what its data may.
     bool recall(
         const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
-        MemberListener& members, MemoListener& listener);
+        bool alone, MemberListener& members, MemoListener& listener);
     /// A recalled one's members may be told by this alone.
     [[nodiscard]] bool passes(const MemberListener& members) const {
         return passing_ && passing_->members == &members && !telling_;
@@ -81,7 +82,9 @@ public:
         Time end);
     /// Its last member has. It is an example if it was undisturbed.
     void ended(const MemberListener& of);
-    /// Something else begins to move data there.
+    /// Something else begins to move data over its links or through its GPUs' memories.
+    void touch();
+    /// That slows it.
     void disturb();
     /// Simulated time that recalled collectives took.
     [[nodiscard]] Time recalled() const { return recalled_; }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/collectives/shortcuts/collective_memos.h"
 
-#include "interconnect/fabric.h"
+#include "interconnect/hop.h"
+
 #include "models/collectives/library.h"
 
 #include <cstddef>
@@ -16,6 +17,9 @@ namespace {
 constexpr std::size_t kMostRanks = 64;
 // More are compared for long with each other.
 constexpr std::size_t kMostParts = 256;
+// Bytes that a GPU's memory moves at most for each that its links do: a ring's block reads what has
+// come and its own, and writes its own too; what comes in is written by who sends it.
+constexpr double kAccesses = 2;
 
 bool stays_between_members(const CollectiveSpec& spec) {
     return spec.stands_for == 0 && spec.given == Time() && spec.experts == nullptr &&
@@ -25,8 +29,10 @@ bool stays_between_members(const CollectiveSpec& spec) {
 
 }  // namespace
 
-CollectiveMemos::CollectiveMemos(Fabric& fabric, TrafficCounts& counts, bool beside_kernels) :
-    fabric_(fabric), counts_(counts), beside_kernels_(beside_kernels) {
+CollectiveMemos::CollectiveMemos(
+    Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports,
+    bool beside_kernels) :
+    fabric_(fabric), counts_(counts), ports_(ports), beside_kernels_(beside_kernels) {
     add_memo(PartCounts(counts));
 }
 
@@ -43,36 +49,47 @@ std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
         return known->second;
     if (reaches_.size() >= kMostParts)
         return Reaches::kAll;
+    Reach reach = reach_of(spec.ranks);
+    add_memo(PartCounts(counts_, counts_.part_of(reach.links)));
+    return known_[spec.ranks] = reaches_.add(std::move(reach));
+}
+
+Reach CollectiveMemos::reach_of(const std::vector<std::uint32_t>& ranks) {
     std::set<std::uint32_t> links;
-    for (std::size_t i = 0; i < spec.ranks.size(); ++i)
+    for (std::size_t i = 0; i < ranks.size(); ++i)
         for (std::size_t k = 0; k < i; ++k) {
-            const std::vector<std::uint32_t> way =
-                fabric_.links_between(spec.ranks[k], spec.ranks[i]);
+            const std::vector<std::uint32_t> way = fabric_.links_between(ranks[k], ranks[i]);
             links.insert(way.begin(), way.end());
         }
-    const Reach reach{{links.begin(), links.end()}, spec.ranks};
-    const std::uint32_t part = reaches_.number_of(reach);
-    if (part == memos_.size())
-        add_memo(PartCounts(counts_, counts_.part_of(reach.links)));
-    known_[spec.ranks] = part;
-    return part;
+    std::map<std::uint32_t, double> rates;  // of its links, by node
+    for (const std::uint32_t link : links) {
+        const auto rate = static_cast<double>(fabric_.links()[link]->bandwidth().count());
+        rates[fabric_.topology().end_of(reversed(link))] += rate;
+        rates[fabric_.topology().end_of(link)] += rate;
+    }
+    Reach reach{{links.begin(), links.end()}, ranks, {}};
+    for (const std::uint32_t rank : ranks) {
+        const double memory = ports_[rank]->access_bandwidth();
+        reach.loads.push_back(memory > 0 ? kAccesses * rates[rank] / memory : 0);
+    }
+    return reach;
 }
 
 std::uint32_t CollectiveMemos::begins(const CollectiveSpec& spec) {
     const std::uint32_t part = part_of(spec);
-    for (const std::uint32_t other : reaches_.overlapping(part))
+    for (const std::uint32_t other : reaches_.touching(part))
+        memos_[other]->touch();
+    for (const std::uint32_t other : reaches_.slowing(part))
         memos_[other]->disturb();
     reaches_.begin(part);
     return part;
 }
 
-bool CollectiveMemos::alone(std::uint32_t part) const {
-    return reaches_.under_way(part) == 1 && fabric_.host_traffic().copies == 0;
-}
-
 void CollectiveMemos::on_host_copy(Time /*now*/) {
-    for (const auto& memo : memos_)
+    for (const auto& memo : memos_) {
+        memo->touch();
         memo->disturb();
+    }
 }
 
 Time CollectiveMemos::recalled() const {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/fabric.h"
+#include "models/collectives/rank_port.h"
 #include "models/collectives/shortcuts/collective_memo.h"
 #include "models/collectives/shortcuts/reaches.h"
 #include "models/collectives/shortcuts/traffic_counts.h"
@@ -13,31 +15,42 @@
 
 namespace switchfold {
 
-class Fabric;
 struct CollectiveSpec;
 
-/// The memos of all parts of a machine on which collectives run: those of one part are undisturbed
-/// by what goes on in others that have no link and no GPU in common with it.
+/// The memos of all parts of a machine on which collectives run. What passes in one part is
+/// disturbed by nothing in others that have no link in common with it, and no memory that can be
+/// short of bandwidth for both; what is recorded, by nothing on other GPUs and links.
 class CollectiveMemos final : public Probe {
 public:
-    CollectiveMemos(Fabric& fabric, TrafficCounts& counts, bool beside_kernels);
+    CollectiveMemos(
+        Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports,
+        bool beside_kernels);
 
     /// A collective begins, and disturbs those that it may touch. \returns the number of its part.
     std::uint32_t begins(const CollectiveSpec& spec);
     void ends(std::uint32_t part) { reaches_.end(part); }
     [[nodiscard]] CollectiveMemo& at(std::uint32_t part) { return *memos_[part]; }
-    /// Nothing else is under way there but the one collective.
-    [[nodiscard]] bool alone(std::uint32_t part) const;
+    /// Nothing else is under way that touches it.
+    [[nodiscard]] bool alone(std::uint32_t part) const {
+        return reaches_.touched_by(part) == 1 && !host_copies();
+    }
+    /// Nothing else is under way that slows its data.
+    [[nodiscard]] bool undisturbed(std::uint32_t part) const {
+        return reaches_.slowed_by(part) == 1 && !host_copies();
+    }
     void on_host_copy(Time /*now*/) override;
     /// Simulated time that recalled collectives took, in all parts.
     [[nodiscard]] Time recalled() const;
 
 private:
     [[nodiscard]] std::uint32_t part_of(const CollectiveSpec& spec);
+    [[nodiscard]] Reach reach_of(const std::vector<std::uint32_t>& ranks);
     void add_memo(PartCounts counts);
+    [[nodiscard]] bool host_copies() const { return fabric_.host_traffic().copies > 0; }
 
     Fabric& fabric_;
     TrafficCounts& counts_;
+    const std::vector<RankPort*>& ports_;
     bool beside_kernels_;
     Reaches reaches_;
     std::vector<std::unique_ptr<CollectiveMemo>> memos_;  ///< by number of their reach

@@ -140,11 +140,17 @@ std::vector<RecordedCollective::Flow> CollectiveRecording::flows() const {
     std::vector<RecordedCollective::Flow> flows;
     double bytes = 0;  // of the last flow
     Time took;
+    double early = 0;  // told by the time at which it begins to move
     for (std::size_t i = 0; i + 1 < samples_.size(); ++i) {
         const Time time = samples_[i + 1].at - samples_[i].at;
-        if (time == Time())
+        double moved = samples_[i + 1].bytes - samples_[i].bytes;
+        if (time == Time() || samples_[i + 1].world <= joined_ + run_.begins) {
+            early += moved;
             continue;
-        const double moved = samples_[i + 1].bytes - samples_[i].bytes;
+        }
+        moved += std::exchange(early, 0);
+        if (flows.empty() && samples_[i].world > joined_)
+            flows.push_back({Time(), 0, 0, 0});
         const double rate = moved / to_seconds(time);
         if (flows.empty() || std::abs(rate - flows.back().rate) > kSteady * mean) {
             flows.push_back({samples_[i].world - joined_, 0, 0, 0});

@@ -235,7 +235,7 @@ void MessageMemo::stream(std::uint32_t rank) {
         if (one.receiver == rank)
             bytes_per_second += one.known->written.value_or(0) * rate;
     }
-    ports_[rank]->stream(bytes_per_second);
+    ports_[rank]->stream(this, bytes_per_second);
 }
 
 void MessageMemo::post(std::size_t index) {
