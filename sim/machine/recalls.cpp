@@ -52,22 +52,9 @@ std::size_t between_kernels(const RankGraph& rank) {
     return count;
 }
 
-/// All collectives of the step are of all its ranks.
-bool is_of_one_group(const ExecutionGraph& graph) {
-    const auto at_work = static_cast<std::size_t>(
-        std::count_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
-            return !rank->operations.empty();
-        }));
-    return std::all_of(graph.groups.begin(), graph.groups.end(), [&](const Group& group) {
-        return group.ranks.size() < 2 || group.ranks.size() == at_work;
-    });
-}
-
 }  // namespace
 
 Recall may_recall(const ExecutionGraph& graph) {
-    if (!is_of_one_group(graph))
-        return Recall::kAlone;
     // Ranks that do the same share what they do.
     std::set<const RankGraph*> ranks;
     for (const auto& rank : graph.ranks)

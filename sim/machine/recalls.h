@@ -8,8 +8,6 @@ namespace switchfold {
 
 /// Which collectives of a step may pass as an earlier one of it did, on a machine without faults.
 /// None beside kernels
-/// - where some collectives have other ranks than others: they disturb each other again and again,
-///   and each time one moves the rest of its data it fills its pipeline anew;
 /// - where kernels and collectives never wait for each other: which of two ends comes first, by
 ///   however little, decides how both go on;
 /// - where a kernel, an all-gather or reduce-scatter, and the next kernel go one after another,

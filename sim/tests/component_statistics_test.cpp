@@ -2,6 +2,7 @@
 #include "sim/machine/component_statistics.h"
 
 #include "core/kernel/simulation.h"
+#include "models/collectives/shortcuts/part_counts.h"
 #include "sim/config/load.h"
 #include "sim/machine/machine.h"
 
@@ -9,6 +10,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <set>
 #include <vector>
 
 namespace switchfold::component_statistics_test {
@@ -87,6 +89,51 @@ TEST(MachineCounts, OfAMessageAreThoseOfTheLinksOnItsWay) {
         found.at(count.index) += count.value;
     EXPECT_EQ(found, std::vector<double>(all.begin(), all.end()));
     EXPECT_GT(std::accumulate(found.begin(), found.end(), 0.0), 0);
+}
+
+TEST(MachineCounts, OfPartsThatWorkBesideEachOtherAddUp) {
+    const SystemParams system =
+        load_system(SWITCHFOLD_SOURCE_DIR "/configs/systems/hgx_h100.json", {});
+    for (const Algorithm algorithm : {Algorithm::kRing, Algorithm::kInSwitch}) {
+        Simulation simulation;
+        MachineOptions options;
+        options.ranks = 8;
+        options.groups = {{"low", {0, 1, 2, 3}}, {"high", {4, 5, 6, 7}}};
+        options.policies.all_reduce = CollectivePolicy{algorithm, Protocol::kAuto, 0, false};
+        Machine machine(simulation, system, options);
+        MachineCounts counts(machine);
+        std::vector<PartCounts> parts;
+        for (const Group& group : options.groups) {
+            std::set<std::uint32_t> links;
+            for (const std::uint32_t from : group.ranks)
+                for (const std::uint32_t to : group.ranks)
+                    if (from != to) {
+                        const auto way = machine.fabric().links_between(from, to);
+                        links.insert(way.begin(), way.end());
+                    }
+            parts.emplace_back(counts, counts.part_of({links.begin(), links.end()}));
+        }
+        std::vector<std::vector<double>> before;
+        for (const PartCounts& part : parts)
+            before.push_back(part.now());
+        Ended ended;
+        CollectiveOperation operation;
+        for (std::uint32_t group = 0; group < 2; ++group) {
+            operation.group = group;
+            operation.bytes = mebibytes(1 + group);
+            for (const std::uint32_t rank : options.groups[group].ranks)
+                machine.collectives().start(rank, 0, operation, 0, ended);
+        }
+        simulation.run();
+        const std::vector<double> once = counts.all();
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            parts[i].add(parts[i].since(before[i]));
+        const std::vector<double> twice = counts.all();
+        ASSERT_EQ(once.size(), twice.size());
+        for (std::size_t i = 0; i < once.size(); ++i)
+            EXPECT_NEAR(twice[i], 2 * once[i], 1e-6 * once[i]) << i;
+        EXPECT_GT(std::accumulate(once.begin(), once.end(), 0.0), 0);
+    }
 }
 
 }  // namespace

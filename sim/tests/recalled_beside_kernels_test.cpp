@@ -19,8 +19,8 @@ const std::filesystem::path kFile = SWITCHFOLD_SOURCE_DIR "/configs/experiments/
 ScenarioResult run(const std::string& members, const std::string& policy, bool exact) {
     const std::string text = fmt::format(
         R"({{"name": "step", "causes": false, "exact": {}, {},
-             "scenarios": [{{"name": "it", {}}}]}})",
-        exact, members, policy);
+             "scenarios": [{{"name": "it"{}{}}}]}})",
+        exact, members, policy.empty() ? "" : ", ", policy);
     return run_experiment(load_experiment(Json::parse(text), kFile, {}), {}).scenarios.front();
 }
 
@@ -66,6 +66,33 @@ TEST(RecalledBesideKernels, AStepOfEqualBlocksTakesItsTimeForAFractionOfItsEvent
         EXPECT_NEAR(recalled.forward_us / every.forward_us, 1, 0.008) << algorithm;
         EXPECT_NEAR(recalled.backward_us / every.backward_us, 1, 0.008) << algorithm;
         EXPECT_NEAR(recalled.communication_blocks, every.communication_blocks, 0.15) << algorithm;
+    }
+}
+
+TEST(RecalledBesideKernels, GroupsOfAPlanPassBesideEachOther) {
+    struct Plan {
+        const char* plan;
+        double most_events;  ///< share of those of every packet
+    };
+    for (const auto& [plan, most_events] :
+         {Plan{R"("tensor": 4, "data": 2, "micro_batch": 2, "accumulate": 6)", 0.35},
+          Plan{R"("tensor": 4, "pipeline": 2, "micro_batch": 2, "accumulate": 6)", 0.35},
+          Plan{R"("tensor": 2, "pipeline": 2, "data": 2, "micro_batch": 2, "accumulate": 6)",
+               0.5}}) {
+        const std::string members = fmt::format(
+            R"("system": "../systems/hgx_h100.json", "memory": "ignore", "workload": {{
+                "type": "training", "plan": {{{}}},
+                "network": {{"type": "gpt", "layers": 8, "hidden": 2048, "heads": 16,
+                             "sequence": 1024, "vocabulary": 16000}}}})",
+            plan);
+        const ScenarioResult every = run(members, "", true);
+        const ScenarioResult recalled = run(members, "", false);
+        EXPECT_LT(
+            static_cast<double>(recalled.events), most_events * static_cast<double>(every.events))
+            << plan;
+        EXPECT_NEAR(recalled.iteration_us / every.iteration_us, 1, 0.006) << plan;
+        EXPECT_NEAR(recalled.backward_us / every.backward_us, 1, 0.006) << plan;
+        EXPECT_NEAR(*recalled.backward_slowdown, *every.backward_slowdown, 0.01) << plan;
     }
 }
 
