@@ -5,6 +5,7 @@
 
 #include "models/collectives/library.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -27,6 +28,31 @@ bool stays_between_members(const CollectiveSpec& spec) {
            library_of(spec.choice).stays_between_members(spec.choice);
 }
 
+using Pair = std::pair<std::uint32_t, std::uint32_t>;
+
+/// Ranks between which its data go: a ring's neighbours, a tree's children and parents; else all.
+std::set<Pair> pairs_of(const CollectiveSpec& spec) {
+    std::set<Pair> pairs;
+    const auto add = [&](std::uint32_t a, std::uint32_t b) {
+        pairs.insert(std::minmax(spec.ranks[a], spec.ranks[b]));
+    };
+    if (spec.choice.algorithm == Algorithm::kRing && !is_exchange(spec.kind)) {
+        for (const std::vector<std::uint32_t>& ring : spec.rings)
+            for (std::size_t i = 0; i < ring.size(); ++i)
+                add(ring[i], ring[(i + 1) % ring.size()]);
+    } else if (spec.choice.algorithm == Algorithm::kTree) {
+        for (const std::vector<std::uint32_t>& parents : spec.trees)
+            for (std::uint32_t position = 0; position < parents.size(); ++position)
+                if (parents[position] < parents.size())
+                    add(position, parents[position]);
+    } else {
+        for (std::uint32_t i = 0; i < spec.ranks.size(); ++i)
+            for (std::uint32_t k = 0; k < i; ++k)
+                add(i, k);
+    }
+    return pairs;
+}
+
 }  // namespace
 
 CollectiveMemos::CollectiveMemos(
@@ -44,31 +70,33 @@ void CollectiveMemos::add_memo(PartCounts counts) {
 std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
     if (!stays_between_members(spec))
         return Reaches::kAll;
-    const auto known = known_.find(spec.ranks);
+    std::vector<std::uint32_t> name{
+        static_cast<std::uint32_t>(spec.choice.algorithm), is_exchange(spec.kind) ? 1U : 0U};
+    name.insert(name.end(), spec.ranks.begin(), spec.ranks.end());
+    const auto known = known_.find(name);
     if (known != known_.end())
         return known->second;
     if (reaches_.size() >= kMostParts)
         return Reaches::kAll;
-    Reach reach = reach_of(spec.ranks);
+    Reach reach = reach_of(spec);
     add_memo(PartCounts(counts_, counts_.part_of(reach.links)));
-    return known_[spec.ranks] = reaches_.add(std::move(reach));
+    return known_[name] = reaches_.add(std::move(reach));
 }
 
-Reach CollectiveMemos::reach_of(const std::vector<std::uint32_t>& ranks) {
+Reach CollectiveMemos::reach_of(const CollectiveSpec& spec) {
     std::set<std::uint32_t> links;
-    for (std::size_t i = 0; i < ranks.size(); ++i)
-        for (std::size_t k = 0; k < i; ++k) {
-            const std::vector<std::uint32_t> way = fabric_.links_between(ranks[k], ranks[i]);
-            links.insert(way.begin(), way.end());
-        }
+    for (const auto& [from, to] : pairs_of(spec)) {
+        const std::vector<std::uint32_t> way = fabric_.links_between(from, to);
+        links.insert(way.begin(), way.end());
+    }
     std::map<std::uint32_t, double> rates;  // of its links, by node
     for (const std::uint32_t link : links) {
         const auto rate = static_cast<double>(fabric_.links()[link]->bandwidth().count());
         rates[fabric_.topology().end_of(reversed(link))] += rate;
         rates[fabric_.topology().end_of(link)] += rate;
     }
-    Reach reach{{links.begin(), links.end()}, ranks, {}};
-    for (const std::uint32_t rank : ranks) {
+    Reach reach{{links.begin(), links.end()}, spec.ranks, {}};
+    for (const std::uint32_t rank : spec.ranks) {
         const double memory = ports_[rank]->access_bandwidth();
         reach.loads.push_back(memory > 0 ? kAccesses * rates[rank] / memory : 0);
     }

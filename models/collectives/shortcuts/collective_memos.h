@@ -44,7 +44,7 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t part_of(const CollectiveSpec& spec);
-    [[nodiscard]] Reach reach_of(const std::vector<std::uint32_t>& ranks);
+    [[nodiscard]] Reach reach_of(const CollectiveSpec& spec);
     void add_memo(PartCounts counts);
     [[nodiscard]] bool host_copies() const { return fabric_.host_traffic().copies > 0; }
 
@@ -54,7 +54,8 @@ private:
     bool beside_kernels_;
     Reaches reaches_;
     std::vector<std::unique_ptr<CollectiveMemo>> memos_;  ///< by number of their reach
-    std::map<std::vector<std::uint32_t>, std::uint32_t> known_;  ///< by ranks: their part
+    /// Parts, by algorithm, whether it is an exchange, and ranks.
+    std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
 };
 
 }  // namespace switchfold
