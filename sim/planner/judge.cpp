@@ -107,9 +107,7 @@ private:
         if (const auto known = cuts_of_.find(stages); balanced && known != cuts_of_.end())
             workload.plan->partition.first = known->second;
         PlanProblems problems;
-        const RankGpus gpus = candidate.memory      ? RankGpus(gpu_)
-                              : roomy_.gpus.empty() ? RankGpus(*roomy_.gpu)
-                                                    : RankGpus(roomy_);
+        const RankGpus gpus(candidate.memory ? *experiment_.system : roomy_);
         prepared_ = prepare_plan(workload, gpus, loaded_.file.parent_path(), problems);
         if (!prepared_) {
             const auto& [pointer, what] = problems.front();

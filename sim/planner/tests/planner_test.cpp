@@ -4,8 +4,11 @@
 #include "core/error.h"
 #include "core/json.h"
 #include "core/tests/temporary_folder.h"
+#include "sim/config/rank_gpus.h"
+#include "sim/planner/machine_links.h"
 #include "sim/planner/plan_files.h"
 #include "sim/runner.h"
+#include "sim/workload/plan_workload.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,6 +16,7 @@
 
 #include <filesystem>
 #include <limits>
+#include <memory>
 #include <string>
 
 namespace switchfold::planner_test {
@@ -106,6 +110,34 @@ TEST(Planner, FitsEachRanksGpu) {
         refused(kSmall + std::string(R"(, "memory": [{"planner": "offload_all"}])"), kUnequal),
         "/planner/memory plans the memory of one kind of GPU, and /system/gpus has others; "
         "expected none beside them");
+}
+
+TEST(Planner, BoundsTheStepThatIsSimulatedWithExpertsOnFewMachines) {
+    const std::string text = R"({
+        "name": "test", "causes": false, "memory": "ignore",
+        "system": {"$base": "../systems/dgx_h100_ndr.json", "topology": {"nodes": 2}},
+        "workload": {"type": "training", "gradient": "bfloat16",
+            "network": {"type": "moe", "layers": 2, "hidden": 512, "heads": 8, "kv_heads": 8,
+                        "sequence": 256, "vocabulary": 1024, "feed_forward": 1024, "experts": 16,
+                        "top_k": 4},
+            "plan": {"data": 16, "expert": 16, "expert_nodes": 1}},
+        "planner": {"global_batch": 16, "gpus": 16, "data": [16], "sequence": "no",
+                    "sharding": ["none"], "recompute": ["none"], "schedule": ["1f1b"],
+                    "overlap_gradients": "no"}})";
+    const LoadedExperiment loaded = load_experiment(Json::parse(text), kFile, {});
+    const CandidateSpace space = candidate_space(loaded, 1);
+    ASSERT_EQ(space.candidates.size(), 1U);
+    const LoadedExperiment alone = experiment_of(space.candidates.front(), loaded);
+    PlanProblems problems;
+    const auto prepared = prepare_plan(
+        *workload_of<TrainingWorkloadParams>(alone.experiment), RankGpus(*alone.experiment.system),
+        kFile.parent_path(), problems);
+    ASSERT_TRUE(prepared);
+    const MachineLinks links(
+        std::make_shared<MachineCuts>(*alone.experiment.system),
+        alone.experiment.scenarios.front().policies());
+    EXPECT_EQ(
+        space.candidates.front().bound.seconds(), plan_bound(*prepared->step, links).seconds());
 }
 
 TEST(Planner, RefusesRanksThatAreFasterOrTakeNoPart) {
