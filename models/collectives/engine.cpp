@@ -121,6 +121,22 @@ bool CollectiveEngine::undisturbed(std::size_t collectives) const {
            });
 }
 
+/// Longer than any packet is under way.
+constexpr Time kGone = microseconds(20'000);
+
+void CollectiveEngine::retire(std::unique_ptr<RunningCollective> running) {
+    running->abandon();
+    if (fast_forward_)
+        fast_forward_->forget(*running);
+    const Time now = fabric_.scheduler().now();
+    // With faults there are no memos, and operands may lie in switches for longer.
+    if (memos_)
+        std::erase_if(retired_, [&](const Retired& other) {
+            return other.since + kGone < now && other.running->quiet();
+        });
+    retired_.push_back({std::move(running), now});
+}
+
 std::unique_ptr<RunningCollective> CollectiveEngine::make_running(Instance& instance) {
     std::string refused;
     if (auto running = make_collective(environment(), instance.spec, instance, refused))
@@ -148,10 +164,7 @@ void CollectiveEngine::make_ring(Instance& instance, Fallback why, const std::st
     SWITCHFOLD_CHECK(spec.stands_for == 0, "a folded collective cannot become a ring: {}", text);
     std::uint32_t channels = 0;
     if (instance.running) {
-        instance.running->abandon();
-        if (fast_forward_)
-            fast_forward_->forget(*instance.running);
-        retired_.push_back(std::move(instance.running));
+        retire(std::move(instance.running));
         channels = spec.choice.channels;  // the kernel is already on the GPU
     }
     spec.choice = ring_choice(spec, channels);

@@ -145,6 +145,8 @@ private:
             probe->on_collective_begin(collective, clock_.now());
     }
     std::unique_ptr<RunningCollective> make_running(Instance& instance);
+    /// It gives up, and is kept while anything of it may be under way.
+    void retire(std::unique_ptr<RunningCollective> running);
     [[nodiscard]] CollectiveEnvironment environment() const;
     [[nodiscard]] std::vector<RankPort*> ports_of(const CollectiveSpec& spec) const;
     /// Watches the collectives under way, unless they are watched already, if all have their
@@ -246,8 +248,11 @@ private:
     std::unique_ptr<FastForward> fast_forward_;  ///< null: nothing is skipped
     std::unique_ptr<CollectiveMemos> memos_;     ///< null: every collective moves its data itself
     std::unique_ptr<MessageMemo> messages_;      ///< null: every message moves its data itself
-    std::vector<std::unique_ptr<RunningCollective>>
-        retired_;  ///< gave up; packets may still arrive
+    struct Retired {
+        std::unique_ptr<RunningCollective> running;
+        Time since;
+    };
+    std::vector<Retired> retired_;  ///< gave up; packets may still arrive
 };
 
 }  // namespace switchfold

@@ -186,8 +186,7 @@ public:
         spec.bytes = Bytes(spec.bytes.count() - static_cast<std::uint64_t>(done) * page);
         worth_recalling = passing = false;
         if (left < 1 || any_begun()) {
-            running->abandon();
-            engine.retired_.push_back(std::move(running));
+            engine.retire(std::move(running));
             running = engine.make_running(*this);
         }
         engine.watch();
