@@ -24,7 +24,9 @@ std::optional<std::vector<Chosen>>
 Choices::of(const std::vector<CollectiveOperation>& collectives) const {
     std::vector<Chosen> all;
     for (const CollectiveOperation& collective : collectives) {
-        const std::optional<CollectiveConfig> choice = of(collective);
+        const CollectivePolicy policy = policies_.of(collective.kind);
+        const std::optional<CollectiveConfig> choice =
+            may_fold(collective.kind, policy) ? of(collective, policy) : std::nullopt;
         if (!choice)
             return std::nullopt;
         all.push_back({collective, *choice});
@@ -42,10 +44,17 @@ std::uint64_t Choices::head_loops(const Chosen& chosen) const {
     return nvls_chunks_of(params_, spec).loops(0);
 }
 
-std::optional<CollectiveConfig> Choices::of(const CollectiveOperation& collective) const {
-    const CollectivePolicy policy = policies_.of(collective.kind);
-    if (!may_fold(collective.kind, policy))
-        return std::nullopt;
+std::optional<CollectiveConfig> Choices::able(const CollectiveOperation& collective) const {
+    CollectivePolicy policy = policies_.of(collective.kind);
+    for (;;) {
+        if (const auto choice = of(collective, policy); choice || policies_.named(collective.kind))
+            return choice;
+        policy = library_for(collective.kind, policy).instead(policy);
+    }
+}
+
+std::optional<CollectiveConfig>
+Choices::of(const CollectiveOperation& collective, const CollectivePolicy& policy) const {
     const CollectiveCall call{collective.kind, collective.bytes, collective.datatype};
     const CallGroup group(topology_, ranks_, group_.machine);
     const CommunicationLibrary& library = library_for(call.kind, policy);

@@ -2,13 +2,10 @@
 #include "sim/workload/folded_probes.h"
 
 #include "core/error.h"
-#include "models/collectives/choice/block_limit.h"
-#include "models/collectives/choice/call_group.h"
-#include "models/collectives/choice/machine_view.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/library.h"
 #include "models/collectives/shortcuts/foldable.h"
-#include "sim/config/block_checks.h"
+#include "sim/machine/chosen_collectives.h"
 #include "sim/machine/system_queries.h"
 
 #include <fmt/format.h>
@@ -28,41 +25,6 @@ namespace {
 /// A short ring spans so many machines and has so many ranks.
 constexpr std::uint32_t kShortMachines = 8;
 constexpr std::uint32_t kShortRing = 32;
-
-/// What becomes of a family's collectives on whole groups; none where the policy cannot be met.
-class WholeGroup {
-public:
-    WholeGroup(
-        const SystemParams& system, const CollectivePolicies& policies,
-        std::vector<std::uint32_t> ranks) :
-        topology_(build_topology(system.topology)),
-        policies_(within(system, policies)),
-        params_(limited(*system.collectives, policies_.most_blocks)),
-        ranks_(std::move(ranks)),
-        view_(view_group(topology_, params_.transfer_unit, ranks_)) {}
-
-    [[nodiscard]] std::optional<CollectiveConfig>
-    choice(const CollectiveFamily& family, Bytes bytes) const {
-        CollectivePolicy policy = policies_.of(family.operation.kind);
-        const CollectiveCall call{family.operation.kind, bytes, family.operation.datatype};
-        const CallGroup group(topology_, ranks_, view_.machine);
-        while (library_for(family.operation.kind, policy).refuses(params_, policy, call, group)) {
-            if (policies_.named(family.operation.kind))
-                return {};
-            policy = library_for(family.operation.kind, policy).instead(policy);
-        }
-        return limited(
-            library_for(family.operation.kind, policy).choose(params_, policy, call, group),
-            view_.machine.ranks, policies_.most_blocks);
-    }
-
-private:
-    Topology topology_;
-    CollectivePolicies policies_;
-    CollectiveParams params_;
-    std::vector<std::uint32_t> ranks_;
-    GroupView view_;
-};
 
 /// The policies with such a ring for the kind.
 CollectivePolicies
@@ -104,8 +66,10 @@ FoldedProbes::FoldedProbes(
     passes_(whole ? folded.whole() : folded.shorter()),
     system_(system),
     policies_(policies) {
-    if (!folded.collectives().empty())
+    if (!folded.collectives().empty()) {
+        topology_ = build_topology(system.topology);
         note_rates();
+    }
     if (!passes_.pieces.empty())
         runs_.push_back({"pieces of the step", passes_.graph, policies, 0});
     for (std::size_t family = 0; family < folded.collectives().size(); ++family)
@@ -113,11 +77,10 @@ FoldedProbes::FoldedProbes(
 }
 
 void FoldedProbes::note_rates() {
-    const Topology topology = build_topology(system_.topology);
-    for (std::uint32_t hop = 0; hop < 2 * topology.edges.size(); ++hop) {
-        const TopologyEdge& edge = topology.edges[edge_of(hop)];
-        const Bandwidth rate = topology.links[edge.link_class].usable_bandwidth(edge.lanes);
-        rates_[topology.link_name(hop)] = static_cast<double>(rate.count());
+    for (std::uint32_t hop = 0; hop < 2 * topology_->edges.size(); ++hop) {
+        const TopologyEdge& edge = topology_->edges[edge_of(hop)];
+        const Bandwidth rate = topology_->links[edge.link_class].usable_bandwidth(edge.lanes);
+        rates_[topology_->link_name(hop)] = static_cast<double>(rate.count());
     }
 }
 
@@ -139,7 +102,7 @@ void FoldedProbes::measure(std::size_t index) {
     const std::vector<std::uint32_t>& group = folded_.orbits().first_group(family.orbit);
     if (!is_all_reduce_or_half(family.operation.kind))
         return measure_whole(index, std::move(whole));
-    const WholeGroup there(system_, policies_, group);
+    const Choices choices(system_, *topology_, group, policies_);
     struct Ring {
         CollectiveConfig choice;
         std::vector<std::size_t> which;
@@ -148,7 +111,9 @@ void FoldedProbes::measure(std::size_t index) {
     std::vector<std::size_t> rings;  // others; beside what is none they would not fold
     whole.clear();
     for (std::size_t i = 0; i < family.calls.size(); ++i) {
-        const std::optional<CollectiveConfig> choice = there.choice(family, family.calls[i].bytes);
+        CollectiveOperation call = family.operation;
+        call.bytes = family.calls[i].bytes;
+        const std::optional<CollectiveConfig> choice = choices.able(call);
         if (!choice || !is_ring(*choice)) {
             whole.push_back(i);
         } else if (group.size() < kLongRing) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "interconnect/topology.h"
 #include "models/collectives/choice/policies.h"
 #include "sim/config/experiment.h"
 #include "sim/machine/outcome.h"
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +73,7 @@ private:
     const ProbePieces& passes_;
     const SystemParams& system_;
     CollectivePolicies policies_;
+    std::optional<Topology> topology_;  ///< where the step has collectives
     std::map<std::string, double> rates_;  ///< bytes a second, by link
     std::vector<Run> runs_;
     std::vector<Part> parts_;
