@@ -361,7 +361,7 @@ TrafficPart MachineCounts::part_of(const std::vector<std::uint32_t>& links) cons
                 i * sums_of<LinkStatistics>() + place_of_sum(&LinkStatistics::packets));
     }
     for (std::uint32_t unit = 0; unit < units_.size(); ++unit)
-        if (std::ranges::find(links, units_[unit].link) != links.end())
+        if (std::ranges::binary_search(links, units_[unit].link))
             part.units.push_back(unit);
     part.gpus.assign(ends.begin(), ends.end());
     std::size_t next = links.size() * sums_of<LinkStatistics>() +

@@ -118,9 +118,9 @@ TEST(FoldedTrace, ARankWithoutCollectivesStandsForAll) {
 
 TEST(FoldedTrace, RanksThatAreNotAlikeAreAllSimulatedAndANoteSaysWhy) {
     const ExperimentResult numbers =
-        run(kExample, 8, R"(, "fold": true)", R"(, "functional": true)");
+        run(kExample, 4, R"(, "fold": true)", R"(, "functional": true)");
     EXPECT_FALSE(note_with(numbers, "folded: "));
-    EXPECT_TRUE(note_with(numbers, "every one of 8 ranks is simulated: the numbers of all"));
+    EXPECT_TRUE(note_with(numbers, "every one of 4 ranks is simulated: the numbers of all"));
 }
 
 /// Rank 0 of 16: kernels beside collectives of all, of pairs, and of one in each pair.

@@ -49,7 +49,7 @@ public:
     simulated_on(const std::vector<std::uint32_t>& /*links*/) const {
         return {};
     }
-    /// The part of these links (ids); of no places if that is not counted.
+    /// The part of these links (ids, ascending); of no places if that is not counted.
     [[nodiscard]] virtual TrafficPart
     part_of(const std::vector<std::uint32_t>& /*links*/) const {
         return {};
