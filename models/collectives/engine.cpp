@@ -48,8 +48,8 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, boo
     attach(*fast_forward_);
     if (recall == Recall::kNever)
         return;
-    memos_ =
-        std::make_unique<CollectiveMemos>(fabric_, counts, ports_, recall == Recall::kBesideKernels);
+    memos_ = std::make_unique<CollectiveMemos>(
+        fabric_, counts, ports_, recall == Recall::kBesideKernels);
     attach(*memos_);
 }
 
@@ -358,8 +358,8 @@ void CollectiveEngine::finish(Instance& instance) {
         notes_.push_back(fmt::format("{}: {}", instance.label(), note));
     coarse_ += instance.running->coarse();
     const CollectiveRecord& record = instance.record;
-    const CollectiveSeen seen{record.kind, record.group,           record.sequence, record.bytes,
-                              &record,     instance.running.get()};
+    const CollectiveSeen seen{record.kind,  record.group, record.sequence,
+                              record.bytes, &record,      instance.running.get()};
     for (Probe* probe : probes_)
         probe->on_collective_end(seen, clock_.now());
     if (memos_) {

@@ -109,9 +109,7 @@ public:
     /// The listener hears of it when that changes, and when kernels begin or cease to run, until it
     /// is forgotten.
     void tell_of_memory(MemoryLeftListener& listener) { memory_listeners_.push_back(&listener); }
-    void forget_listener(MemoryLeftListener& listener) {
-        std::erase(memory_listeners_, &listener);
-    }
+    void forget_listener(MemoryLeftListener& listener) { std::erase(memory_listeners_, &listener); }
 
 private:
     /// Blocks placed at the same time; they run and end together.

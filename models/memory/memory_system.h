@@ -153,10 +153,10 @@ private:
     KernelDemand use_;
     double packet_rate_ = 0;    ///< L2 bytes per second at which packets are served
     double packet_demand_ = 0;  ///< L2 bytes per second that the kernels' shares leave to packets
-    double lent_ = 0;      ///< L2 bytes that packets were served and kernels still have to leave
-    double settled_ = 0;   ///< ps: accounts are up to date to here
-    double waiting_ = 0;   ///< L2 bytes in the queue at that time
-    double served_ = 0;    ///< L2 bytes in this window
+    double lent_ = 0;     ///< L2 bytes that packets were served and kernels still have to leave
+    double settled_ = 0;  ///< ps: accounts are up to date to here
+    double waiting_ = 0;  ///< L2 bytes in the queue at that time
+    double served_ = 0;   ///< L2 bytes in this window
     struct Stream {
         const void* who;
         double rate;  ///< bytes per second

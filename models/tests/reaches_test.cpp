@@ -11,8 +11,7 @@
 namespace switchfold::reaches_test {
 namespace {
 
-Reach reach(
-    std::vector<std::uint32_t> links, std::vector<std::uint32_t> ranks, double load = 0.1) {
+Reach reach(std::vector<std::uint32_t> links, std::vector<std::uint32_t> ranks, double load = 0.1) {
     const std::size_t size = ranks.size();
     return {std::move(links), std::move(ranks), std::vector<double>(size, load)};
 }

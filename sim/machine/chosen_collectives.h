@@ -31,8 +31,8 @@ public:
     /// All by classic kernels; nothing where one runs otherwise, or cannot run as its policy says.
     [[nodiscard]] std::optional<std::vector<Chosen>>
     of(const std::vector<CollectiveOperation>& collectives) const;
-    /// What runs in its place where its kind follows the all-reduces' policy and that cannot be met;
-    /// nothing where it has a policy of its own that cannot.
+    /// What runs in its place where its kind follows the all-reduces' policy and that cannot be
+    /// met; nothing where it has a policy of its own that cannot.
     [[nodiscard]] std::optional<CollectiveConfig> able(const CollectiveOperation& collective) const;
     /// Loops of a choice in which each head has pieces of its own, or passes sums on to other
     /// machines.

@@ -273,8 +273,7 @@ std::size_t MachineCounts::first_of_switches() const {
 }
 
 std::size_t MachineCounts::first_of_units() const {
-    return first_of_switches() +
-           sums_of<SwitchStatistics>() * machine_.fabric().switches().size();
+    return first_of_switches() + sums_of<SwitchStatistics>() * machine_.fabric().switches().size();
 }
 
 std::size_t MachineCounts::first_of_memory() const {
@@ -301,8 +300,7 @@ MachineCounts::simulated_on(const std::vector<std::uint32_t>& links) const {
     const auto add = [&](std::size_t begin, std::size_t components, std::size_t index,
                          const auto& component) {
         for_each_sum_of(
-            component, begin, components, index,
-            [&](std::size_t place, std::uint64_t sum) {
+            component, begin, components, index, [&](std::size_t place, std::uint64_t sum) {
                 counts.push_back({place, static_cast<double>(sum)});
             });
     };
@@ -329,8 +327,7 @@ template <class Visit>
 void MachineCounts::for_each_count(const TrafficPart& part, const Visit& visit) const {
     Fabric& fabric = machine_.fabric();
     for (const std::uint32_t link : part.links)
-        for_each_sum_of(
-            fabric.links()[link]->statistics(), 0, fabric.links().size(), link, visit);
+        for_each_sum_of(fabric.links()[link]->statistics(), 0, fabric.links().size(), link, visit);
     for (const std::uint32_t unit : part.units)
         for_each_sum_of(
             units_[unit].unit->statistics(), first_of_units(), units_.size(), unit, visit);
@@ -383,8 +380,7 @@ TrafficPart MachineCounts::part_of(const std::vector<std::uint32_t>& links) cons
 std::vector<std::uint64_t> MachineCounts::simulated_in(const TrafficPart& part) const {
     std::vector<std::uint64_t> sums;
     sums.reserve(part.places.size());
-    for_each_count(
-        part, [&](std::size_t /*place*/, std::uint64_t sum) { sums.push_back(sum); });
+    for_each_count(part, [&](std::size_t /*place*/, std::uint64_t sum) { sums.push_back(sum); });
     return sums;
 }
 

@@ -51,7 +51,8 @@ private:
     [[nodiscard]] std::size_t first_of_units() const;
     [[nodiscard]] std::size_t first_of_memory() const;
     /// Calls visit(index, value) for each count of the part, in the order of its places.
-    template <class Visit> void for_each_count(const TrafficPart& part, const Visit& visit) const;
+    template <class Visit>
+    void for_each_count(const TrafficPart& part, const Visit& visit) const;
 
     Machine& machine_;
     struct Unit {

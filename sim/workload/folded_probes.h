@@ -73,7 +73,7 @@ private:
     const ProbePieces& passes_;
     const SystemParams& system_;
     CollectivePolicies policies_;
-    std::optional<Topology> topology_;  ///< where the step has collectives
+    std::optional<Topology> topology_;     ///< where the step has collectives
     std::map<std::string, double> rates_;  ///< bytes a second, by link
     std::vector<Run> runs_;
     std::vector<Part> parts_;

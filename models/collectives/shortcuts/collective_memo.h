@@ -45,13 +45,13 @@ protected:
 };
 
 /// Lets a collective pass as an earlier one like it did, without moving its data. Both are alone on
-/// their part of the machine but for kernels. Beside these it has the pace that such collectives had beside
-/// kernels that left as much of the memory's bandwidth, and asks the memories for as much as they
-/// did. After one whose pace had to be guessed for long the next is simulated. What else disturbs a
-/// recalled one before its first member is done ends that: it moves the rest of its data, and has
-/// to fill its pipeline for that. If it had moved some, those like it are then simulated until one,
-/// later two, four and so on were undisturbed. So is one whose members join at other distances than
-/// the example's.
+/// their part of the machine but for kernels. Beside these it has the pace that such collectives
+/// had beside kernels that left as much of the memory's bandwidth, and asks the memories for as
+/// much as they did. After one whose pace had to be guessed for long the next is simulated. What
+/// else disturbs a recalled one before its first member is done ends that: it moves the rest of its
+/// data, and has to fill its pipeline for that. If it had moved some, those like it are then
+/// simulated until one, later two, four and so on were undisturbed. So is one whose members join at
+/// other distances than the example's.
 class CollectiveMemo final : private EventHandler, private MemoryLeftListener {
 public:
     /// `counts`: what its collectives add to.
@@ -67,8 +67,8 @@ public:
     /// The first member joins, and nothing else touches what its data may.
     void begins(const MemberListener& of);
     /// All members have joined, none is done, and nothing slows its data. \returns whether the
-    /// collective passes as before; both listeners then hear of it. Else it may become an example if
-    /// it is `alone`: nothing touches what its data may.
+    /// collective passes as before; both listeners then hear of it. Else it may become an example
+    /// if it is `alone`: nothing touches what its data may.
     bool recall(
         const CollectiveKey& key, const RecordedCollective::Joining& joining, const Ports& ports,
         bool alone, MemberListener& members, MemoListener& listener);

@@ -2,7 +2,6 @@
 #include "models/collectives/shortcuts/collective_memos.h"
 
 #include "interconnect/hop.h"
-
 #include "models/collectives/library.h"
 
 #include <algorithm>

@@ -37,8 +37,8 @@ std::uint32_t Reaches::add(Reach reach) {
     fresh.touching = fresh.slowing = {number};
     for (std::uint32_t i = 0; i < number; ++i) {
         Numbered& other = all_[i];
-        const bool slows =
-            !other.reach || share_any(other.reach->links, reach.links) || crowd(*other.reach, reach);
+        const bool slows = !other.reach || share_any(other.reach->links, reach.links) ||
+                           crowd(*other.reach, reach);
         if (!slows && !share_any(other.reach->ranks, reach.ranks))
             continue;
         fresh.touching.push_back(i);

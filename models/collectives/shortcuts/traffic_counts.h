@@ -50,8 +50,7 @@ public:
         return {};
     }
     /// The part of these links (ids, ascending); of no places if that is not counted.
-    [[nodiscard]] virtual TrafficPart
-    part_of(const std::vector<std::uint32_t>& /*links*/) const {
+    [[nodiscard]] virtual TrafficPart part_of(const std::vector<std::uint32_t>& /*links*/) const {
         return {};
     }
     /// What has been simulated of the part, by TrafficPart::places.
