@@ -134,6 +134,10 @@ public:
         const Time now = engine.fabric_.scheduler().now();
         RecordedCollective::Joining joining;
         joining.late = now > first_joined + together_within();
+        // What comes from a root, or goes to it, passes others whether or not the last has come.
+        if (joining.late &&
+            (spec.kind == CollectiveKind::kBroadcast || spec.kind == CollectiveKind::kReduce))
+            return false;
         joining.spread = now - first_joined;
         joining.alone = joining.spread;
         joining.held = held;

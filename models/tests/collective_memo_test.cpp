@@ -306,6 +306,23 @@ TEST(CollectiveMemo, MembersThatComeAlmostAtOnceAreTogether) {
     EXPECT_LT(repeats.call(of(1024 * kMiB)).events, 100U);
 }
 
+TEST(CollectiveMemo, ARootDoesNotWaitForWhoComesLast) {
+    const auto broadcast = of(16861 * kMiB / 1024, CollectiveKind::kBroadcast);
+    const auto calls = [&](Recall recall) {
+        Repeats repeats(TestMachine::hgx(3).build(), Algorithm::kRing, recall);
+        std::vector<Repeats::Taken> taken;
+        for (const std::uint64_t late : {50U, 1U, 50U, 50U, 1U, 60U, 5000U})
+            taken.push_back(repeats.call(broadcast, microseconds(late)));
+        return taken;
+    };
+    const auto every = calls(Recall::kNever);
+    const auto recalled = calls(Recall::kBesideKernels);
+    for (std::size_t i = 0; i < every.size(); ++i) {
+        EXPECT_NEAR(recalled[i].bytes / every[i].bytes, 1, 0.01) << i;
+        EXPECT_NEAR(relative(recalled[i].time, every[i].time), 1, 0.01) << i;
+    }
+}
+
 TEST(RecordedCollective, SuitsWhoseMembersCameTheSameWay) {
     RecordedCollective run;
     run.told = {{microseconds(1000), 1, 0, 0}, {microseconds(1100), 0, 0, 0}};
