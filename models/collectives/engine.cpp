@@ -48,8 +48,7 @@ void CollectiveEngine::allow_shortcuts(TrafficCounts& counts, Recall recall, boo
     attach(*fast_forward_);
     if (recall == Recall::kNever)
         return;
-    memos_ = std::make_unique<CollectiveMemos>(
-        fabric_, counts, ports_, recall == Recall::kBesideKernels);
+    memos_ = std::make_unique<CollectiveMemos>(fabric_, counts, ports_, recall);
     attach(*memos_);
 }
 

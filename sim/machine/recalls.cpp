@@ -52,6 +52,17 @@ std::size_t between_kernels(const RankGraph& rank) {
     return count;
 }
 
+/// All collectives of the step are of all its ranks.
+bool is_of_one_group(const ExecutionGraph& graph) {
+    const auto at_work = static_cast<std::size_t>(
+        std::count_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
+            return !rank->operations.empty();
+        }));
+    return std::all_of(graph.groups.begin(), graph.groups.end(), [&](const Group& group) {
+        return group.ranks.size() < 2 || group.ranks.size() == at_work;
+    });
+}
+
 }  // namespace
 
 Recall may_recall(const ExecutionGraph& graph) {
@@ -64,7 +75,9 @@ Recall may_recall(const ExecutionGraph& graph) {
         return Recall::kAlone;
     const bool comes_apart = std::any_of(
         ranks.begin(), ranks.end(), [](const auto* rank) { return between_kernels(*rank) > 1; });
-    return comes_apart ? Recall::kAlone : Recall::kBesideKernels;
+    if (comes_apart)
+        return Recall::kAlone;
+    return is_of_one_group(graph) ? Recall::kBesideKernels : Recall::kTogether;
 }
 
 bool may_remember_messages(const ExecutionGraph& graph) {

@@ -19,10 +19,15 @@ public:
         body.kind = kind;
         return add(1, body, needs);
     }
-    /// On four such ranks.
-    [[nodiscard]] Recall recall() const {
+    /// On four such ranks with groups of so many.
+    [[nodiscard]] Recall recall(std::uint32_t together = 4) const {
         ExecutionGraph graph;
         graph.ranks.assign(4, std::make_shared<RankGraph>(rank_));
+        for (std::uint32_t first = 0; first < 4; first += together) {
+            graph.groups.emplace_back();
+            for (std::uint32_t rank = first; rank < first + together; ++rank)
+                graph.groups.back().ranks.push_back(rank);
+        }
         return may_recall(graph);
     }
 
@@ -67,13 +72,14 @@ TEST(Recalls, NoneBesideKernelsThatNeverWait) {
     EXPECT_EQ(rank.recall(), Recall::kAlone);
 }
 
-TEST(Recalls, BesideKernelsOfAStepThatReducesGradients) {
+TEST(Recalls, BesideKernelsOfAStepThatReducesGradientsInOneGroup) {
     Rank rank;
     std::uint32_t reduced = 0;
     for (int i = 0; i < 3; ++i)
         reduced = rank.collective(CollectiveKind::kAllReduce, {rank.kernel()});
     rank.kernel({reduced});
     EXPECT_EQ(rank.recall(), Recall::kBesideKernels);
+    EXPECT_EQ(rank.recall(2), Recall::kTogether);
 }
 
 TEST(Recalls, BesideKernelsWhereWeightsAreGatheredAhead) {

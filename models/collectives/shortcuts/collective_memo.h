@@ -27,6 +27,7 @@ class MemberListener;
 enum class Recall : std::uint8_t {
     kNever,
     kAlone,          ///< while no kernel draws from a member's memory
+    kTogether,       ///< beside kernels too, of those that end together: summed in the switch
     kBesideKernels,  ///< those too beside which kernels draw
 };
 

@@ -55,15 +55,16 @@ std::set<Pair> pairs_of(const CollectiveSpec& spec) {
 }  // namespace
 
 CollectiveMemos::CollectiveMemos(
-    Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports,
-    bool beside_kernels) :
-    fabric_(fabric), counts_(counts), ports_(ports), beside_kernels_(beside_kernels) {
-    add_memo(PartCounts(counts));
+    Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports, Recall recall) :
+    fabric_(fabric), counts_(counts), ports_(ports), recall_(recall) {
+    add_memo(PartCounts(counts), false);
 }
 
-void CollectiveMemos::add_memo(PartCounts counts) {
+void CollectiveMemos::add_memo(PartCounts counts, bool end_together) {
+    const bool beside_kernels =
+        recall_ == Recall::kBesideKernels || (recall_ == Recall::kTogether && end_together);
     memos_.push_back(
-        std::make_unique<CollectiveMemo>(fabric_.scheduler(), std::move(counts), beside_kernels_));
+        std::make_unique<CollectiveMemo>(fabric_.scheduler(), std::move(counts), beside_kernels));
 }
 
 std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
@@ -78,7 +79,9 @@ std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
     if (reaches_.size() >= kMostParts)
         return Reaches::kAll;
     Reach reach = reach_of(spec);
-    add_memo(PartCounts(counts_, counts_.part_of(reach.links)));
+    add_memo(
+        PartCounts(counts_, counts_.part_of(reach.links)),
+        spec.choice.algorithm == Algorithm::kInSwitch);
     return known_[name] = reaches_.add(std::move(reach));
 }
 

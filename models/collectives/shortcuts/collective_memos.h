@@ -23,8 +23,7 @@ struct CollectiveSpec;
 class CollectiveMemos final : public Probe {
 public:
     CollectiveMemos(
-        Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports,
-        bool beside_kernels);
+        Fabric& fabric, TrafficCounts& counts, const std::vector<RankPort*>& ports, Recall recall);
 
     /// A collective begins, and disturbs those that it may touch. \returns the number of its part.
     std::uint32_t begins(const CollectiveSpec& spec);
@@ -45,13 +44,13 @@ public:
 private:
     [[nodiscard]] std::uint32_t part_of(const CollectiveSpec& spec);
     [[nodiscard]] Reach reach_of(const CollectiveSpec& spec);
-    void add_memo(PartCounts counts);
+    void add_memo(PartCounts counts, bool end_together);
     [[nodiscard]] bool host_copies() const { return fabric_.host_traffic().copies > 0; }
 
     Fabric& fabric_;
     TrafficCounts& counts_;
     const std::vector<RankPort*>& ports_;
-    bool beside_kernels_;
+    Recall recall_;
     Reaches reaches_;
     std::vector<std::unique_ptr<CollectiveMemo>> memos_;  ///< by number of their reach
     /// Parts, by algorithm, whether it is an exchange, and ranks.
