@@ -8,8 +8,8 @@ namespace switchfold {
 
 /// Which collectives of a step may pass as an earlier one of it did, on a machine without faults.
 /// None beside kernels
-/// - where some collectives have other ranks than others, but for sums in the switch: members of a
-///   recalled one end as apart as the example's, and groups wait for each other;
+/// - where some collectives have other ranks than others, and are neither rings nor sums in the
+///   switch: members of a recalled tree end as apart as the example's, and groups wait for each other;
 /// - where kernels and collectives never wait for each other: which of two ends comes first, by
 ///   however little, decides how both go on;
 /// - where a kernel, an all-gather or reduce-scatter, and the next kernel go one after another,

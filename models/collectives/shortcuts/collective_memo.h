@@ -27,7 +27,7 @@ class MemberListener;
 enum class Recall : std::uint8_t {
     kNever,
     kAlone,          ///< while no kernel draws from a member's memory
-    kTogether,       ///< beside kernels too, of those that end together: summed in the switch
+    kTogether,       ///< beside kernels too, of those whose members end together: not trees
     kBesideKernels,  ///< those too beside which kernels draw
 };
 

@@ -81,7 +81,7 @@ std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
     Reach reach = reach_of(spec);
     add_memo(
         PartCounts(counts_, counts_.part_of(reach.links)),
-        spec.choice.algorithm == Algorithm::kInSwitch);
+        spec.choice.algorithm == Algorithm::kInSwitch || spec.choice.algorithm == Algorithm::kRing);
     return known_[name] = reaches_.add(std::move(reach));
 }
 
