@@ -4,10 +4,12 @@
 #include "models/collectives/choice/call_group.h"
 #include "models/collectives/choice/refusal.h"
 #include "models/collectives/choice/tuning.h"
+#include "models/collectives/member_pairs.h"
 #include "models/collectives/running_collective.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -95,9 +97,13 @@ public:
     [[nodiscard]] virtual std::uint32_t fewest_blocks(const CollectiveCall& /*call*/) const {
         return 1;
     }
-    /// Whether its data stay on the shortest ways between members: what passes over other ways does
-    /// not disturb them.
-    [[nodiscard]] virtual bool stays_between_members(const CollectiveConfig& /*choice*/) const {
+    /// Ranks between which its data go, over the shortest ways; nothing: they may go anywhere. What
+    /// passes over other ways does not disturb them.
+    [[nodiscard]] virtual std::optional<MemberPairs> pairs(const CollectiveSpec& /*spec*/) const {
+        return std::nullopt;
+    }
+    /// Whether its members end together, but for little.
+    [[nodiscard]] virtual bool ends_together(const CollectiveConfig& /*choice*/) const {
         return false;
     }
     /// Whether thread blocks that a trace shows are of the same kernel as the choice's, as far as

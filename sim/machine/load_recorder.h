@@ -4,7 +4,7 @@
 #include "core/kernel/scheduler.h"
 #include "models/probe.h"
 #include "sim/machine/binned_sums.h"
-#include "sim/machine/component_statistics.h"
+#include "sim/machine/machine_counts.h"
 #include "sim/machine/outcome.h"
 
 #include <cstddef>

@@ -55,14 +55,17 @@ struct Entry {
     Algorithm algorithm;
     bool (*knows)(CollectiveKind);
     MakeCollective* make;
+    /// Null: a network's switches may reduce anywhere.
+    MemberPairs (*pairs)(const CollectiveSpec&);
+    bool ends_together;
 };
 constexpr std::array kEntries{
-    Entry{Algorithm::kRing, each_kind, make_fifo_collective},
-    Entry{Algorithm::kTree, all_reduce, make_fifo_collective},
-    Entry{Algorithm::kInSwitch, halves, make_in_switch},
-    Entry{Algorithm::kInSwitchTree, all_reduce, make_heads_collective},
-    Entry{Algorithm::kInSwitchRing, all_reduce, make_heads_collective},
-    Entry{Algorithm::kCollnet, all_reduce, make_heads_collective}};
+    Entry{Algorithm::kRing, each_kind, make_fifo_collective, ring_neighbours, true},
+    Entry{Algorithm::kTree, all_reduce, make_fifo_collective, tree_neighbours, false},
+    Entry{Algorithm::kInSwitch, halves, make_in_switch, all_pairs, true},
+    Entry{Algorithm::kInSwitchTree, all_reduce, make_heads_collective, all_pairs, false},
+    Entry{Algorithm::kInSwitchRing, all_reduce, make_heads_collective, all_pairs, false},
+    Entry{Algorithm::kCollnet, all_reduce, make_heads_collective, nullptr, false}};
 
 const Entry& entry_of(Algorithm algorithm) {
     const auto* const at = std::find_if(
@@ -251,9 +254,16 @@ public:
             : studied            ? mode.name()
                                  : std::string_view()};
     }
-    /// A network's switches may reduce anywhere.
-    [[nodiscard]] bool stays_between_members(const CollectiveConfig& choice) const override {
-        return choice.algorithm != Algorithm::kCollnet;
+    [[nodiscard]] std::optional<MemberPairs> pairs(const CollectiveSpec& spec) const override {
+        if (is_exchange(spec.kind))
+            return all_pairs(spec);
+        const auto of = entry_of(spec.choice.algorithm).pairs;
+        return of == nullptr ? std::nullopt : std::optional(of(spec));
+    }
+    [[nodiscard]] bool ends_together(const CollectiveConfig& choice) const override {
+        return std::ranges::any_of(kEntries, [&](const Entry& entry) {
+            return entry.algorithm == choice.algorithm && entry.ends_together;
+        });
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,

@@ -4,7 +4,6 @@
 #include "interconnect/hop.h"
 #include "models/collectives/library.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -20,37 +19,6 @@ constexpr std::size_t kMostParts = 256;
 // Bytes that a GPU's memory moves at most for each that its links do: a ring's block reads what has
 // come and its own, and writes its own too; what comes in is written by who sends it.
 constexpr double kAccesses = 2;
-
-bool stays_between_members(const CollectiveSpec& spec) {
-    return spec.stands_for == 0 && spec.given == Time() && spec.experts == nullptr &&
-           spec.ranks.size() <= kMostRanks &&
-           library_of(spec.choice).stays_between_members(spec.choice);
-}
-
-using Pair = std::pair<std::uint32_t, std::uint32_t>;
-
-/// Ranks between which its data go: a ring's neighbours, a tree's children and parents; else all.
-std::set<Pair> pairs_of(const CollectiveSpec& spec) {
-    std::set<Pair> pairs;
-    const auto add = [&](std::uint32_t a, std::uint32_t b) {
-        pairs.insert(std::minmax(spec.ranks[a], spec.ranks[b]));
-    };
-    if (spec.choice.algorithm == Algorithm::kRing && !is_exchange(spec.kind)) {
-        for (const std::vector<std::uint32_t>& ring : spec.rings)
-            for (std::size_t i = 0; i < ring.size(); ++i)
-                add(ring[i], ring[(i + 1) % ring.size()]);
-    } else if (spec.choice.algorithm == Algorithm::kTree) {
-        for (const std::vector<std::uint32_t>& parents : spec.trees)
-            for (std::uint32_t position = 0; position < parents.size(); ++position)
-                if (parents[position] < parents.size())
-                    add(position, parents[position]);
-    } else {
-        for (std::uint32_t i = 0; i < spec.ranks.size(); ++i)
-            for (std::uint32_t k = 0; k < i; ++k)
-                add(i, k);
-    }
-    return pairs;
-}
 
 }  // namespace
 
@@ -68,26 +36,27 @@ void CollectiveMemos::add_memo(PartCounts counts, bool end_together) {
 }
 
 std::uint32_t CollectiveMemos::part_of(const CollectiveSpec& spec) {
-    if (!stays_between_members(spec))
+    if (spec.stands_for != 0 || spec.given != Time() || spec.experts != nullptr ||
+        spec.ranks.size() > kMostRanks)
         return Reaches::kAll;
-    std::vector<std::uint32_t> name{
-        static_cast<std::uint32_t>(spec.choice.algorithm), is_exchange(spec.kind) ? 1U : 0U};
-    name.insert(name.end(), spec.ranks.begin(), spec.ranks.end());
+    const CommunicationLibrary& library = library_of(spec.choice);
+    const Name name{&library, spec.choice.algorithm, is_exchange(spec.kind), spec.ranks};
     const auto known = known_.find(name);
     if (known != known_.end())
         return known->second;
     if (reaches_.size() >= kMostParts)
         return Reaches::kAll;
-    Reach reach = reach_of(spec);
-    add_memo(
-        PartCounts(counts_, counts_.part_of(reach.links)),
-        spec.choice.algorithm == Algorithm::kInSwitch || spec.choice.algorithm == Algorithm::kRing);
+    const std::optional<MemberPairs> pairs = library.pairs(spec);
+    if (!pairs)
+        return Reaches::kAll;
+    Reach reach = reach_of(spec.ranks, *pairs);
+    add_memo(PartCounts(counts_, counts_.part_of(reach.links)), library.ends_together(spec.choice));
     return known_[name] = reaches_.add(std::move(reach));
 }
 
-Reach CollectiveMemos::reach_of(const CollectiveSpec& spec) {
+Reach CollectiveMemos::reach_of(const std::vector<std::uint32_t>& ranks, const MemberPairs& pairs) {
     std::set<std::uint32_t> links;
-    for (const auto& [from, to] : pairs_of(spec)) {
+    for (const auto& [from, to] : pairs) {
         const std::vector<std::uint32_t> way = fabric_.links_between(from, to);
         links.insert(way.begin(), way.end());
     }
@@ -97,8 +66,8 @@ Reach CollectiveMemos::reach_of(const CollectiveSpec& spec) {
         rates[fabric_.topology().end_of(reversed(link))] += rate;
         rates[fabric_.topology().end_of(link)] += rate;
     }
-    Reach reach{{links.begin(), links.end()}, spec.ranks, {}};
-    for (const std::uint32_t rank : spec.ranks) {
+    Reach reach{{links.begin(), links.end()}, ranks, {}};
+    for (const std::uint32_t rank : ranks) {
         const double memory = ports_[rank]->access_bandwidth();
         reach.loads.push_back(memory > 0 ? kAccesses * rates[rank] / memory : 0);
     }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "interconnect/fabric.h"
+#include "models/collectives/choice/algorithm.h"
+#include "models/collectives/member_pairs.h"
 #include "models/collectives/rank_port.h"
 #include "models/collectives/shortcuts/collective_memo.h"
 #include "models/collectives/shortcuts/reaches.h"
@@ -11,10 +13,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 namespace switchfold {
 
+class CommunicationLibrary;
 struct CollectiveSpec;
 
 /// The memos of all parts of a machine on which collectives run. What passes in one part is
@@ -43,7 +47,7 @@ public:
 
 private:
     [[nodiscard]] std::uint32_t part_of(const CollectiveSpec& spec);
-    [[nodiscard]] Reach reach_of(const CollectiveSpec& spec);
+    [[nodiscard]] Reach reach_of(const std::vector<std::uint32_t>& ranks, const MemberPairs& pairs);
     void add_memo(PartCounts counts, bool end_together);
     [[nodiscard]] bool host_copies() const { return fabric_.host_traffic().copies > 0; }
 
@@ -53,8 +57,10 @@ private:
     Recall recall_;
     Reaches reaches_;
     std::vector<std::unique_ptr<CollectiveMemo>> memos_;  ///< by number of their reach
-    /// Parts, by algorithm, whether it is an exchange, and ranks.
-    std::map<std::vector<std::uint32_t>, std::uint32_t> known_;
+    /// Library, algorithm, whether it is an exchange, and ranks.
+    using Name =
+        std::tuple<const CommunicationLibrary*, Algorithm, bool, std::vector<std::uint32_t>>;
+    std::map<Name, std::uint32_t> known_;  ///< parts
 };
 
 }  // namespace switchfold

@@ -74,8 +74,11 @@ public:
             choice.protocol == Protocol::kLl ? "symmetric_ll" : "symmetric",
             {}};
     }
-    [[nodiscard]] bool stays_between_members(const CollectiveConfig& /*choice*/) const override {
-        return true;
+    [[nodiscard]] std::optional<MemberPairs> pairs(const CollectiveSpec& spec) const override {
+        return all_pairs(spec);
+    }
+    [[nodiscard]] bool ends_together(const CollectiveConfig& choice) const override {
+        return choice.algorithm == Algorithm::kInSwitch;
     }
     [[nodiscard]] std::unique_ptr<RunningCollective> make(
         const CollectiveEnvironment& environment, const CollectiveSpec& spec,

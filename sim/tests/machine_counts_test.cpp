@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/machine/component_statistics.h"
+#include "sim/machine/machine_counts.h"
 
 #include "core/kernel/simulation.h"
 #include "models/collectives/shortcuts/part_counts.h"
@@ -13,7 +13,7 @@
 #include <set>
 #include <vector>
 
-namespace switchfold::component_statistics_test {
+namespace switchfold::machine_counts_test {
 namespace {
 
 struct Ended final : CollectiveListener {
@@ -137,4 +137,4 @@ TEST(MachineCounts, OfPartsThatWorkBesideEachOtherAddUp) {
 }
 
 }  // namespace
-}  // namespace switchfold::component_statistics_test
+}  // namespace switchfold::machine_counts_test
