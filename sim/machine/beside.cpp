@@ -222,6 +222,7 @@ CollectiveTraffic traffic_of(
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
         memory_of_first(alone, "packet_bytes") / to_seconds(traffic.time - launch);
+    traffic.blocks = alone.collectives.front().choice.channels;
     traffic.footprint = Bytes(static_cast<std::uint64_t>(memory_of_first(alone, "footprint_peak")));
     return traffic;
 }

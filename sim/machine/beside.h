@@ -17,6 +17,7 @@ struct CollectiveTraffic {
     Time after_last;              ///< transfer after the last rank's arrival, if it is late
     double bytes_per_second = 0;  ///< traffic through one GPU's L2 meanwhile
     Bytes footprint;              ///< size of its buffers in the L2
+    std::uint32_t blocks = 0;     ///< of its kernel
 };
 
 /// Simulates a collective alone on the machine and measures its traffic. Kind, bytes, number of

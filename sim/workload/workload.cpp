@@ -36,6 +36,14 @@ WorkloadContext::WorkloadContext(
     gpus_(static_cast<std::uint32_t>(placed.on.ranks.size())),
     run_(run) {}
 
+std::uint32_t WorkloadContext::workload_rank(std::uint32_t gpu) const {
+    if (placed_ == nullptr)
+        return gpu;
+    const auto& gpus = placed_->on.ranks;
+    const auto at = std::find(gpus.begin(), gpus.end(), gpu);
+    return at == gpus.end() ? 0 : static_cast<std::uint32_t>(at - gpus.begin());
+}
+
 void WorkloadContext::place(ExecutionGraph& graph) const {
     if (placed_ == nullptr)
         return;

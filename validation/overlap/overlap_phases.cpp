@@ -12,9 +12,6 @@ namespace {
 /// Bytes assumed for a collective of unknown size: enough for a steady state.
 constexpr Bytes kSteady = mebibytes(64);
 
-/// Assumed largest slowdown of a collective by kernels beside it (nccl#1433).
-constexpr double kSlowestTransfer = 2;
-
 bool ends_together(CollectiveKind kind) {
     return kind != CollectiveKind::kAllToAll;
 }
@@ -55,8 +52,8 @@ void Collectives::measure(const CollectiveOperation& operation) {
     traffic_[shape] = traced_traffic(system_, known, ranks_);
 }
 
-Collectives::Draw Collectives::draw_of(const CommunicationKernelSeen& kernel) const {
-    Draw draw;
+CommunicationDraw Collectives::draw_of(const CommunicationKernelSeen& kernel) const {
+    CommunicationDraw draw;
     const CollectiveOperation& o = kernel.operation;
     const auto traffic = traffic_.find(shape_of(o));
     if (traffic == traffic_.end())
@@ -70,46 +67,6 @@ Collectives::Draw Collectives::draw_of(const CommunicationKernelSeen& kernel) co
     return draw;
 }
 
-void Collectives::add(
-    const CommunicationKernelSeen& kernel, double start_us,
-    std::vector<CommunicationPhase>& phases) const {
-    const CollectiveOperation& o = kernel.operation;
-    const Draw draw = draw_of(kernel);
-    const double residence = kernel.end_us - kernel.start_us;
-    CommunicationPhase phase;
-    phase.threads = o.threads_per_block;
-    phase.registers_per_thread = o.registers_per_thread;
-    phase.shared_memory = o.shared_memory;
-    phase.footprint = draw.footprint;
-    phase.exchange = !ends_together(o.kind);
-    phase.from_us = kernel.start_us - start_us;
-    phase.to_us = kernel.end_us - start_us;
-    phase.blocks = o.thread_blocks;
-    // If the residence is little longer than the transfer, waiting cannot be told from a transfer
-    // slowed by the kernels.
-    const bool all = residence < kSlowestTransfer * draw.time_us;
-    const double moving = all ? residence : draw.time_us;
-    const double rate = draw.bytes_per_second * draw.time_us / std::max(moving, 1e-3);
-    if (phase.exchange) {
-        CommunicationPhase first = phase;
-        first.to_us = std::min(phase.to_us, phase.from_us + moving);
-        first.bytes_per_second = rate;
-        if (first.to_us > first.from_us)
-            phases.push_back(first);
-        phase.from_us = first.to_us;
-        phase.blocks = (phase.blocks + ranks_ - 2) / (ranks_ - 1);
-        if (phase.to_us > phase.from_us)
-            phases.push_back(phase);
-        return;
-    }
-    phases.push_back(phase);
-    phase.blocks = 0;
-    phase.from_us = std::max(phase.from_us, phase.to_us - moving);
-    phase.bytes_per_second = rate;
-    if (rate > 0)
-        phases.push_back(phase);
-}
-
 std::vector<CommunicationPhase> Collectives::beside(const OverlappedRun& run) const {
     std::vector<CommunicationPhase> phases;
     // Traffic after the kernel's end may still slow the simulated kernel, which may take longer.
@@ -119,7 +76,9 @@ std::vector<CommunicationPhase> Collectives::beside(const OverlappedRun& run) co
         if (kernel.file == run.file && kernel.device == run.device &&
             kernel.end_us > run.start_us && kernel.start_us < until &&
             kernel.operation.thread_blocks > 0)
-            add(kernel, run.start_us, phases);
+            add_phases(
+                kernel.operation, draw_of(kernel), ranks_, kernel.start_us - run.start_us,
+                kernel.end_us - run.start_us, phases);
     return phases;
 }
 

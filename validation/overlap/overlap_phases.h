@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/machine/beside.h"
+#include "sim/machine/phases_beside.h"
 #include "validation/overlap/overlap_pairs.h"
 
 #include <map>
@@ -12,14 +12,9 @@
 
 namespace switchfold::validation {
 
-/// The communication actually present beside a kernel: each collective's blocks while resident, and
-/// its traffic while it moves data. A collective is resident from its launch on one rank, but moves
-/// data only once its peers have arrived. Therefore
-/// - in a ring or tree, all blocks stay to the end, and the transfer is the last part of the
-///   residence; its duration comes from the machine or, without a recorded size, from the shortest
-///   residence of the same collective over steps and ranks;
-/// - in an all-to-all, each block serves some peers and leaves with them: after the transfer with
-///   the peers present, the blocks of one late peer stay. Without a size nothing more is known.
+/// The communication beside kernels of a trace. How long a collective moves data comes from the
+/// machine or, without a recorded size, from the shortest residence of the same collective over
+/// steps and ranks; of an all-to-all without a size nothing is known.
 class Collectives {
 public:
     Collectives(const SystemParams& system, const OverlapTrace& trace);
@@ -38,16 +33,8 @@ private:
         std::uint32_t threads;
         auto operator<=>(const Shape&) const = default;
     };
-    struct Draw {
-        double time_us = 0;
-        double bytes_per_second = 0;
-        Bytes footprint;
-    };
     [[nodiscard]] static Shape shape_of(const CollectiveOperation& operation);
-    [[nodiscard]] Draw draw_of(const CommunicationKernelSeen& kernel) const;
-    void
-    add(const CommunicationKernelSeen& kernel, double start_us,
-        std::vector<CommunicationPhase>& phases) const;
+    [[nodiscard]] CommunicationDraw draw_of(const CommunicationKernelSeen& kernel) const;
     void measure(const CollectiveOperation& operation);
 
     const SystemParams& system_;

@@ -16,14 +16,11 @@ namespace {
 
 /// A launch precedes what it launches by microseconds; of this share it precedes none.
 constexpr double kOfAll = 0.95;
+/// Streams' clocks agree to about this much.
+constexpr Time kAtOnce = microseconds(2);
 
-/// What waits for a message is known by its time alone: without the host's pace a pipeline's stages
-/// would run before what they receive.
-bool waits_for_messages(const RankGraph& rank) {
-    return std::any_of(
-        rank.operations.begin(), rank.operations.end(), [](const Operation& operation) {
-            return is_message(operation) || is_held_message(operation);
-        });
+bool sends_or_receives(const Operation& operation) {
+    return is_message(operation) || is_held_message(operation);
 }
 
 class Unpacer {
@@ -50,7 +47,8 @@ private:
             for (const std::uint32_t dependency : operation.dependencies)
                 if (!is_gpu(rank_, rank_.operations[dependency])) {
                     ++all;
-                    at_once += schedule_.operations[dependency].end == schedule_.operations[i].start
+                    at_once += schedule_.operations[i].start <=
+                                       schedule_.operations[dependency].end + kAtOnce
                                    ? 1
                                    : 0;
                 }
@@ -58,8 +56,58 @@ private:
         return all > 0 && static_cast<double>(at_once) >= kOfAll * static_cast<double>(all);
     }
 
+    /// GPU operations of a stream in the order of their ends, which is that of the stream.
+    struct Ended {
+        bool messages = false;
+        bool collectives = false;
+        std::vector<std::uint32_t> operations;
+    };
+    [[nodiscard]] std::vector<Ended> by_stream() const {
+        std::vector<Ended> streams(rank_.streams.size());
+        for (std::uint32_t i = 0; i < rank_.operations.size(); ++i) {
+            const Operation& operation = rank_.operations[i];
+            if (!is_gpu(rank_, operation))
+                continue;
+            Ended& stream = streams[operation.stream];
+            stream.messages = stream.messages || sends_or_receives(operation);
+            stream.collectives = stream.collectives || is_collective(operation);
+            stream.operations.push_back(i);
+        }
+        return streams;
+    }
+
+    /// What waits for a message is known by its time alone, as is what a message waits for: without
+    /// the host's pace a pipeline's stages would run before what they receive. So each waits for
+    /// the last of the other that had ended.
+    /// \returns whether there is one that ended after what ran before on the own stream began.
+    [[nodiscard]] bool wait_for_messages(
+        const std::vector<Ended>& streams, std::uint32_t index, Dependencies& dependencies) const {
+        bool since = false;
+        const auto& mine = streams[rank_.operations[index].stream].operations;
+        const auto me = std::lower_bound(mine.begin(), mine.end(), index);
+        const Time before =
+            me == mine.begin() ? Time() : schedule_.operations[*std::prev(me)].start;
+        const bool own = streams[rank_.operations[index].stream].messages;
+        const Time start = schedule_.operations[index].start;
+        for (const Ended& other : streams) {
+            if (other.operations.empty() || other.messages == own || (own && other.collectives))
+                continue;
+            const auto after = std::partition_point(
+                other.operations.begin(), other.operations.end(),
+                [&](std::uint32_t i) { return i < index && schedule_.operations[i].end <= start; });
+            if (after == other.operations.begin())
+                continue;
+            const std::uint32_t last = *std::prev(after);
+            since = since || schedule_.operations[last].end >= before;
+            if (std::find(dependencies.begin(), dependencies.end(), last) == dependencies.end())
+                dependencies.push_back(last);
+        }
+        return since;
+    }
+
     [[nodiscard]] std::shared_ptr<const RankGraph> unpaced() const {
         auto out = std::make_shared<RankGraph>(rank_);
+        const std::vector<Ended> streams = by_stream();
         Time busy_until;
         bool first = true;
         for (std::uint32_t i = 0; i < out->operations.size(); ++i) {
@@ -72,8 +120,9 @@ private:
                 for (const std::uint32_t dependency : operation.dependencies)
                     if (is_gpu(rank_, rank_.operations[dependency]))
                         kept.push_back(dependency);
+                const bool waited = wait_for_messages(streams, i, kept);
                 operation.dependencies = std::move(kept);
-                operation.gap = ran.start > busy_until ? ran.start - busy_until : Time();
+                operation.gap = !waited && ran.start > busy_until ? ran.start - busy_until : Time();
             }
             first = false;
             busy_until = std::max(busy_until, ran.end);
@@ -89,10 +138,7 @@ private:
 
 ExecutionGraph without_pace(const ExecutionGraph& graph) {
     ExecutionGraph out = graph;
-    if (graph.provenance.traced_ranks == 0 ||
-        std::any_of(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
-            return waits_for_messages(*rank);
-        }))
+    if (graph.provenance.traced_ranks == 0)
         return out;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> done;
     for (auto& rank : out.ranks) {

@@ -17,6 +17,9 @@ namespace {
 constexpr std::uint64_t kWaitedGap = 10'000'000;
 // The same if a call told the stream to wait; hand-over between AMD's queues takes longer.
 constexpr std::uint64_t kToldToWaitGap = 20'000'000;
+// Times have three digits of a microsecond, begin and duration apart; in older traces none.
+constexpr Time kLastDigit = nanoseconds(2);
+constexpr std::uint64_t kMicrosecondPs = 1'000'000;
 
 }  // namespace
 
@@ -137,11 +140,17 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
                 depend(waited_collective(other, index, previous_end));
         else if (waits > 0)
             depend(last_before(other, index));
-        // The measured times show a wait for the other stream, whatever the calls say.
+        // The measured times show a wait for the other stream, whatever the calls say. Of what no
+        // call launched nobody knows that it was launched later.
         const std::size_t last = other.launched.back();
         const std::uint64_t end = end_of(last);
-        if (in_order(last, index) && gpu.start <= end + kWaitedGap && gpu.launch < end &&
-            previous_end < end && (waits > 0 || other.communicates))
+        const bool launched_before = !gpu.has_launch || gpu.launch < end;
+        // What began at once behind its predecessor did not wait for what ended a little later.
+        const bool whole = gpu.start % kMicrosecondPs == 0;
+        const bool idle = previous_end + kClockNoise.count() < gpu.start;
+        if (end <= gpu.start + (idle || whole ? kClockNoise : kLastDigit).count() &&
+            gpu.start <= end + kWaitedGap && launched_before && previous_end < end &&
+            (waits > 0 || other.communicates))
             depend(last);
     }
     own.launched.push_back(static_cast<std::uint32_t>(index));

@@ -5,6 +5,8 @@
 #include "sim/kinds/trace/collective_sizes.h"
 #include "sim/kinds/trace/counted_kernels.h"
 #include "sim/kinds/trace/late_peers.h"
+#include "sim/kinds/trace/never_alone.h"
+#include "sim/kinds/trace/traced_gpus.h"
 #include "sim/kinds/trace/traced_kernels.h"
 #include "sim/machine/system_queries.h"
 #include "sim/workload/buffer_check.h"
@@ -87,15 +89,9 @@ public:
     void machine() override {
         check_traced_on();
         find_sizes();
+        find_times_alone();
         set_counted_kernels(context(), out());
         set_traced_kernels(w_, context(), *traced_on_, trace_.files, out());
-        const auto& sources = out().report.duration_sources;
-        const auto overlapped = sources.find("measured_overlapped");
-        if (overlapped != sources.end())
-            out().report.notes.push_back(fmt::format(
-                "{} kernels never ran without communication beside them: their measured durations "
-                "stand for isolated ones",
-                overlapped->second));
         if (!out().graph.represents.empty())
             fold();
     }
@@ -134,6 +130,34 @@ private:
                 "the trace does not say how large {} collectives are, and on {} no size takes "
                 "their shortest durations: they take these in every scenario, without traffic",
                 unknown.given, traced_on_->name));
+    }
+
+    /// What kernels take alone that ran beside collectives each time.
+    void find_times_alone() {
+        TracedGpus gpus(context().file(), *traced_on_);
+        std::vector<TracedGpu> of_file;
+        for (const TraceFileReport& file : trace_.files)
+            of_file.push_back(gpus.of({file.gpu_name, file.sms, file.memory_bytes}));
+        const NeverAlone all = set_never_alone(
+            *traced_on_, out().graph, trace_.measured,
+            [&](std::uint32_t gpu) {
+                const std::size_t file = context().workload_rank(gpu) % trace_.files.size();
+                return TracedRank{file, &of_file[file].gpu};
+            },
+            simulate_options(context().experiment()), context().run());
+        if (all.kernels == 0)
+            return;
+        const std::string what = fmt::format(
+            "{} kernels never ran without communication beside them ({:.1f} % of the kernels' "
+            "time): ",
+            all.kernels, 100 * all.share);
+        out().report.notes.push_back(
+            all.solved ? what + fmt::format(
+                                    "alone they take {:.1f} % less, with which the model gives "
+                                    "what they took on {} beside what was there",
+                                    100 * (1 - to_seconds(all.alone) / to_seconds(all.traced)),
+                                    of_file.front().gpu.name)
+                       : what + "their measured durations stand for isolated ones");
     }
 
     /// Collectives are simulated alone there, on as many ranks as here.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kinds/trace/traced_kernels.h"
 
-#include "sim/config/shipped_gpus.h"
+#include "sim/kinds/trace/traced_gpus.h"
 #include "sim/workload/kernel_model.h"
 #include "workloads/kernels/rescaled_time.h"
 
@@ -20,47 +20,6 @@
 namespace switchfold {
 
 namespace {
-
-StatedGpu stated_gpu(const TraceFileReport& file) {
-    return {file.gpu_name, file.sms, file.memory_bytes};
-}
-
-/// A GPU that took a trace's times.
-struct TracedGpu {
-    GpuParams gpu;
-    bool known = true;  ///< false: the machine that stands for the traced one has it
-};
-
-class TracedGpus {
-public:
-    TracedGpus(const std::filesystem::path& experiment, const SystemParams& traced_on) :
-        experiment_(experiment), traced_on_(traced_on) {}
-
-    TracedGpu of(const StatedGpu& stated) {
-        const RankGpus standing(traced_on_);
-        for (const GpuParams* gpu : standing.kinds())
-            if (describes(*gpu, stated))
-                return {*gpu, true};
-        if (!stated.name.empty()) {
-            if (!shipped_)
-                shipped_ = shipped_gpus(experiment_);
-            if (const auto found = best_description(*shipped_, stated))
-                return {*found, true};
-            for (const GpuParams* gpu : standing.kinds())
-                if (gpu_model(gpu->name) == gpu_model(stated.name)) {
-                    GpuParams part = *gpu;
-                    part.sms = stated.sms == 0 ? part.sms : stated.sms;
-                    return {part, true};
-                }
-        }
-        return {*standing.kinds().front(), false};
-    }
-
-private:
-    const std::filesystem::path& experiment_;
-    const SystemParams& traced_on_;
-    std::optional<std::vector<GpuParams>> shipped_;
-};
 
 /// Kernels that were rescaled, and their time.
 struct Rescaled {
@@ -112,7 +71,7 @@ public:
         for (std::uint32_t rank = 0; rank < out_.graph.ranks.size(); ++rank) {
             if (out_.graph.ranks[rank]->operations.empty())
                 continue;
-            const StatedGpu stated = stated_of(rank);
+            const StatedGpu stated = stated_gpu(files_, rank);
             const std::string key = fmt::format("{}/{}/{}", stated.name, stated.sms, stated.memory);
             auto source = sources.find(key);
             if (source == sources.end())
@@ -140,15 +99,6 @@ private:
                 if (timed_kernel(operation) != nullptr)
                     return true;
         return false;
-    }
-
-    /// One trace stands for all ranks, or each rank has its own.
-    [[nodiscard]] StatedGpu stated_of(std::uint32_t rank) const {
-        const auto own =
-            std::find_if(files_.begin(), files_.end(), [&](const TraceFileReport& file) {
-                return file.rank == rank;
-            });
-        return stated_gpu(own == files_.end() ? files_.front() : *own);
     }
 
     void rescale(
