@@ -5,6 +5,7 @@
 #include "core/first_ranks.h"
 #include "core/kernel/simulation.h"
 #include "models/collectives/engine.h"
+#include "models/collectives/library.h"
 #include "models/collectives/nccl/traced_kernel.h"
 #include "models/gpu/kernel_launch.h"
 #include "workloads/graph/collective.h"
@@ -222,7 +223,13 @@ CollectiveTraffic traffic_of(
     const Time launch = std::min(system.collectives->launch_latency, traffic.time / 2);
     traffic.bytes_per_second =
         memory_of_first(alone, "packet_bytes") / to_seconds(traffic.time - launch);
-    traffic.blocks = alone.collectives.front().choice.channels;
+    CollectiveSpec spec;
+    spec.choice = alone.collectives.front().choice;
+    const ResidentShape block = kernel_shape(*system.collectives, spec);
+    traffic.blocks = spec.choice.channels;
+    traffic.threads = block.threads;
+    traffic.registers_per_thread = block.registers_per_thread;
+    traffic.shared_memory = block.shared_memory;
     traffic.footprint = Bytes(static_cast<std::uint64_t>(memory_of_first(alone, "footprint_peak")));
     return traffic;
 }

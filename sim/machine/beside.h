@@ -17,7 +17,10 @@ struct CollectiveTraffic {
     Time after_last;              ///< transfer after the last rank's arrival, if it is late
     double bytes_per_second = 0;  ///< traffic through one GPU's L2 meanwhile
     Bytes footprint;              ///< size of its buffers in the L2
-    std::uint32_t blocks = 0;     ///< of its kernel
+    std::uint32_t blocks = 0;     ///< of its kernel, and what each of them takes
+    std::uint32_t threads = 0;
+    std::uint32_t registers_per_thread = 0;
+    Bytes shared_memory;
 };
 
 /// Simulates a collective alone on the machine and measures its traffic. Kind, bytes, number of

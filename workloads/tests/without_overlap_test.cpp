@@ -178,6 +178,39 @@ TEST(WithoutOverlap, AHostWhoseLaunchesAreUnknownDoesNotPaceTheGpu) {
     EXPECT_EQ(last(), microseconds(280)) << "50 + 50 + 30 in which nothing ran + 50 + 100";
 }
 
+TEST(WithoutOverlap, AStageWhoseLaunchesAreUnknownWaitsForItsMessagesAlone) {
+    KernelOperation kernel;
+    kernel.measured = microseconds(50);
+    const auto host = [](int us) { return HostDelayOperation{microseconds(us)}; };
+    // A stage that receives for 100 us, computes twice, and sends when that is done.
+    ExecutionGraph graph = named(
+        {operation_on(2, {}, host(0)), operation_on(1, {0}, ReceiveOperation{0, Bytes(64), 1}),
+         operation_on(2, {}, host(100)), operation_on(0, {2}, kernel),
+         operation_on(2, {}, host(50)), operation_on(0, {4}, kernel), operation_on(2, {}, host(50)),
+         operation_on(1, {6}, SendOperation{0, Bytes(64), 2})});
+    auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
+    rank->streams.push_back({StreamKind::kHost, "host", 0});
+    graph.ranks[0] = rank;
+    graph.provenance.traced_ranks = 1;
+    const ExecutionGraph serial = without_overlap(graph);
+    check(serial);
+    const RankGraph& order = *serial.ranks[0];
+    const Schedule schedule = measured(order);
+    for (std::size_t i = 0; i < order.operations.size(); ++i) {
+        if (std::holds_alternative<SendOperation>(order.operations[i].body)) {
+            EXPECT_EQ(schedule.operations[i].start, microseconds(100)) << "both kernels";
+        }
+        if (std::holds_alternative<KernelOperation>(order.operations[i].body) &&
+            order.operations[i].name == 3) {
+            EXPECT_EQ(schedule.operations[i].start, Time()) << "the message takes no time here";
+            const auto& before = order.operations[i].dependencies;
+            EXPECT_TRUE(std::any_of(before.begin(), before.end(), [&](std::uint32_t d) {
+                return std::holds_alternative<ReceiveOperation>(order.operations[d].body);
+            }));
+        }
+    }
+}
+
 TEST(WithoutOverlap, RanksOfOneProgramTakeOneOrder) {
     const ExecutionGraph serial = without_overlap(two_ranks({}));
     check(serial);

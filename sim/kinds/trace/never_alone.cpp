@@ -184,7 +184,7 @@ private:
     struct Drawn {
         std::size_t index = 0;
         CommunicationDraw draw;
-        std::uint32_t blocks = 0;
+        CollectiveOperation kernel;  ///< with its blocks
     };
 
     /// What takes its traced time, or has no bytes, holds its blocks and draws nothing. Where the
@@ -195,7 +195,7 @@ private:
             for (const Operation& operation : rank.graph->operations)
                 if (const CollectiveOperation* collective = collective_of(operation)) {
                     const DrawnShape shape = shape_of(*collective);
-                    draws_.try_emplace(shape, Drawn{draws_.size(), {}, shape.blocks});
+                    draws_.try_emplace(shape, Drawn{draws_.size(), {}, *collective});
                     if (collective->bytes.count() > 0 && collective->given == Time() &&
                         shape.ranks > 1)
                         moving.try_emplace(shape, *collective);
@@ -222,8 +222,19 @@ private:
             const CollectiveTraffic& told = traffic[job++];
             Drawn& drawn = draws_.at(shape);
             drawn.draw = {to_microseconds(told.time), told.bytes_per_second, told.footprint};
-            drawn.blocks = shape.blocks == 0 ? told.blocks : shape.blocks;
+            add_blocks(told, drawn.kernel);
         }
+    }
+
+    /// Threads are the library's in every replay.
+    static void add_blocks(const CollectiveTraffic& told, CollectiveOperation& kernel) {
+        kernel.threads_per_block = told.threads;
+        if (kernel.thread_blocks == 0)
+            kernel.thread_blocks = told.blocks;
+        if (kernel.registers_per_thread == 0)
+            kernel.registers_per_thread = told.registers_per_thread;
+        if (kernel.shared_memory == Bytes())
+            kernel.shared_memory = told.shared_memory;
     }
 
     void find_scenes() {
@@ -292,11 +303,9 @@ private:
         const std::size_t before = phases.size();
         const DrawnShape shape = shape_of(collective);
         const Drawn& drawn = draws_.at(shape);
-        CollectiveOperation placed = collective;
-        placed.thread_blocks = drawn.blocks;
         add_phases(
-            placed, drawn.draw, std::max(2U, shape.ranks), relative(span.start), relative(span.end),
-            phases);
+            drawn.kernel, drawn.draw, std::max(2U, shape.ranks), relative(span.start),
+            relative(span.end), phases);
         const double grain = to_microseconds(kernel.measured) / 16;
         const auto place = [&](double us) {
             return static_cast<int>(std::lround(std::clamp(us / grain, -2.0, 34.0)));

@@ -3,6 +3,7 @@
 
 #include "training/plan/step/parallel_plan.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace switchfold::test_data {
