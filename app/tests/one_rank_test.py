@@ -31,8 +31,7 @@ PLANS = {
 }
 # The first and the last stage do what the middle ones, of which one is given, do not: embeddings, the loss, and their
 # all-reduces. With overlap the messages' traced times hold what this delays; without it, it delays by other times.
-# Sharded weights: which of its waits a rank's trace shows decides its order without overlap (docs/traces.md).
-OVERLAPPED_ALONE = {"pipeline", "tensor_pipeline", "sharded"}
+OVERLAPPED_ALONE = {"pipeline", "tensor_pipeline"}
 # The first and the last stage reduce the tied embedding's gradients in a group that no layout repeats.
 MIDDLE = {"pipeline", "pipeline_of_like_stages", "tensor_pipeline"}
 
