@@ -128,6 +128,8 @@ public:
         for (std::size_t i = 0; i < rank_.operations.size(); ++i)
             if (rank_.streams[rank_.operations[i].stream].kind == StreamKind::kGpu)
                 add(i);
+            else
+                begin(rank_.operations[i].step, times_[i].start.count());
         add_steps();
         writer_.close();
     }
@@ -171,11 +173,7 @@ private:
         slice.launched_ps = launched(operation);
         std::visit([&](const auto& body) { describe(body, slice); }, operation.body);
         writer_.add(slice);
-        const std::uint64_t begin =
-            std::min(slice.launched_ps.value_or(slice.start_ps), slice.start_ps);
-        auto [at, fresh] = steps_.try_emplace(operation.step, begin);
-        if (!fresh)
-            at->second = std::min(at->second, begin);
+        begin(operation.step, std::min(slice.launched_ps.value_or(slice.start_ps), slice.start_ps));
         end_ = std::max(end_, slice.end_ps);
     }
 
@@ -254,6 +252,12 @@ private:
         describe_message("recv", receive.peer, receive.bytes, receive.tag, slice);
     }
     void describe(const HostDelayOperation& /*delay*/, RankSlice& /*slice*/) const {}
+
+    /// A step begins with the first that its host or its GPU does.
+    void begin(std::uint32_t step, std::uint64_t ps) {
+        auto [at, fresh] = steps_.try_emplace(step, ps);
+        at->second = std::min(at->second, ps);
+    }
 
     void add_steps() {
         for (auto at = steps_.begin(); at != steps_.end(); ++at) {

@@ -59,6 +59,7 @@ public:
         origin_ = raw_.gpu.front().launch;
         for (const RawGpuEvent& gpu : raw_.gpu.pass())
             origin_ = std::min(origin_, gpu.launch);
+        begin_with_the_step();
         host_time_ = origin_;
         std::size_t sync = 0;
         for (std::size_t i = 0; i < raw_.gpu.size(); ++i) {
@@ -99,6 +100,17 @@ private:
         KernelClass kernel = KernelClass::kOther;
         CopyKind copy = CopyKind::kDeviceToDevice;
     };
+
+    /// What the host does before its first launch, such as waiting for data, is of the step, if the
+    /// GPU had nothing left to do.
+    void begin_with_the_step() {
+        if (raw_.steps.empty() || !raw_.steps.front().marked)
+            return;
+        std::uint64_t idle = raw_.steps.front().start;
+        for (const auto& [stream, end] : raw_.busy_before)
+            idle = std::max(idle, end);
+        origin_ = std::min(origin_, idle);
+    }
 
     [[nodiscard]] std::uint64_t end_of(std::size_t raw) const { return raw_.gpu[raw].end(); }
 

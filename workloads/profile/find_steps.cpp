@@ -120,6 +120,8 @@ private:
         candidates_ = raw_.steps;
         if (candidates_.empty())
             return false;
+        for (RawStep& step : candidates_)
+            step.marked = true;
         for (std::size_t i = 0; i + 1 < candidates_.size(); ++i) {
             RawStep& here = candidates_[i];
             const RawStep& next = candidates_[i + 1];

@@ -40,6 +40,7 @@ struct RawStep {
     std::uint64_t start = 0;
     std::uint64_t end = 0;
     std::int64_t number = -1;  ///< as the mark states it ("ProfilerStep#7"); -1: it states none
+    bool marked = false;       ///< the host said when it began
 };
 
 /// A call of an optimizer's step.
