@@ -29,6 +29,9 @@ PLANS = {
     "pipeline_of_like_stages": ({**GPT, "layers": 8, "vocabulary": 128}, {"pipeline": 4, "data": 2, "accumulate": 8}),
     "tensor_pipeline": ({**GPT, "layers": 8}, {"pipeline": 4, "tensor": 2, "accumulate": 8}),
 }
+# Hosts that launch one kernel after another, so that the GPU is idle where no collective is waited for.
+WITH_HOSTS = {"data": "pytorch_eager", "sharded": "pytorch_eager", "tensor_data": "megatron_lm",
+              "pipeline": "megatron_lm"}
 # The first and the last stage do what the middle ones, of which one is given, do not: embeddings, the loss, and their
 # all-reduces. With overlap the messages' traced times hold what this delays; without it, it delays by other times.
 OVERLAPPED_ALONE = {"pipeline", "tensor_pipeline"}
@@ -82,10 +85,12 @@ class OneRank(unittest.TestCase):
         return [os.path.join(made, "rank-timelines", "ring", f"rank{r}.json.gz") for r in range(8)]
 
     def test_the_traces_of_all_ranks_take_the_time_of_their_plan(self):
-        """Its kernels ran beside collectives each time, and no call says when they were launched."""
-        for name in PLANS:
-            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
-                network, plan = PLANS[name]
+        """Kernels ran beside collectives each time; no call says when they were launched, or hosts launched them."""
+        hosts = [(name, {"launches": os.path.join(SOURCE, "configs/launches", f"{host}.json")})
+                 for name, host in WITH_HOSTS.items()]
+        for name, launches in [*((name, {}) for name in PLANS), *hosts]:
+            with self.subTest(plan=name, **launches), tempfile.TemporaryDirectory() as folder:
+                network, plan = PLANS[name][0], {**PLANS[name][1], **launches}
                 files = self.timelines(folder, network, plan)
                 with open(os.path.join(folder, "plan", "result.json"), encoding="utf-8") as made:
                     generated = {one["name"]: one["iteration_us"] for one in json.load(made)["scenarios"]}

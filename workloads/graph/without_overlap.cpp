@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/without_overlap.h"
 
+#include "workloads/graph/bare_collectives.h"
 #include "workloads/graph/common_order.h"
 #include "workloads/graph/serial_order.h"
 #include "workloads/graph/shared_waits.h"
@@ -212,7 +213,9 @@ ExecutionGraph without_overlap(const ExecutionGraph& overlapped) {
     const ExecutionGraph graph = without_pace(overlapped);
     // One program runs in one order. What a rank waits for decides it, not when it runs.
     ExecutionGraph waiting = graph;
-    waiting.ranks = with_shared_waits(graph);
+    if (graph.provenance.traced_ranks > 0)
+        waiting.ranks = with_waits_for_bare(graph);
+    waiting.ranks = with_shared_waits(waiting);
     const std::vector<RanksAlike> alike = ranks_alike(waiting);
     ExecutionGraph serial = in_own_orders(graph, waiting);
     if (alike.size() < 2)

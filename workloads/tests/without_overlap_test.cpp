@@ -211,6 +211,33 @@ TEST(WithoutOverlap, AStageWhoseLaunchesAreUnknownWaitsForItsMessagesAlone) {
     }
 }
 
+TEST(WithoutOverlap, ACollectiveBesideWhichNothingRanStaysWhereItIs) {
+    KernelOperation kernel;
+    kernel.measured = microseconds(50);
+    CollectiveOperation collective;
+    collective.measured = microseconds(20);
+    // Behind a slow host the second kernel begins long after the all-reduce has ended.
+    const auto order = [&](int launched, std::uint32_t traced) {
+        ExecutionGraph graph = named(
+            {operation_on(2, {}, HostDelayOperation{microseconds(0)}), operation_on(0, {0}, kernel),
+             operation_on(1, {1}, collective),
+             operation_on(2, {}, HostDelayOperation{microseconds(launched)}),
+             operation_on(0, {3}, kernel)});
+        auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
+        rank->streams.push_back({StreamKind::kHost, "host", 0});
+        graph.ranks[0] = rank;
+        graph.provenance.traced_ranks = traced;
+        std::vector<std::uint32_t> gpu;
+        for (const std::uint32_t name : order_of(without_overlap(graph)))
+            if (name != 0 && name != 3 && (gpu.empty() || gpu.back() != name))
+                gpu.push_back(name);  // a pause has its operation's name
+        return gpu;
+    };
+    EXPECT_EQ(order(100, 1), (std::vector<std::uint32_t>{1, 2, 4}));
+    EXPECT_EQ(order(60, 1), (std::vector<std::uint32_t>{1, 4, 2})) << "they overlap for 10 us";
+    EXPECT_EQ(order(100, 0), (std::vector<std::uint32_t>{1, 4, 2})) << "a plan says what waits";
+}
+
 TEST(WithoutOverlap, RanksOfOneProgramTakeOneOrder) {
     const ExecutionGraph serial = without_overlap(two_ranks({}));
     check(serial);
