@@ -2,11 +2,15 @@
 #include "workloads/graph/extrapolate.h"
 
 #include "core/error.h"
-#include "core/first_ranks.h"
+#include "workloads/graph/rank_box.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <utility>
 
 namespace switchfold {
 
@@ -14,13 +18,78 @@ namespace {
 
 constexpr std::uint32_t kEveryone = UINT32_MAX;
 
+/// Calls visit(rank, peer) for each send and receive.
+template <class Visit>
+void each_message(const ExecutionGraph& graph, Visit visit) {
+    for (std::uint32_t r = 0; r < graph.ranks.size(); ++r)
+        for (const Operation& operation : graph.ranks[r]->operations)
+            if (const auto* send = std::get_if<SendOperation>(&operation.body))
+                visit(r, send->peer);
+            else if (const auto* receive = std::get_if<ReceiveOperation>(&operation.body))
+                visit(r, receive->peer);
+}
+
+/// By group, whether it grows with the run, as those of replicas do: it holds all ranks, or reaches
+/// to the end of the run as frameworks lay out groups, or where stages of a pipeline do that, to
+/// the end of a stage.
+class GrowingGroups {
+public:
+    explicit GrowingGroups(const ExecutionGraph& graph) :
+        ranks_(static_cast<std::uint32_t>(graph.ranks.size())) {
+        std::set<std::pair<std::uint32_t, std::uint32_t>> messages;
+        each_message(
+            graph, [&](std::uint32_t a, std::uint32_t b) { messages.insert(std::minmax(a, b)); });
+        std::uint32_t stage = 0;
+        for (const auto& [a, b] : messages)
+            stage = std::gcd(stage, b - a);
+        std::vector<bool> of_stages;
+        for (const Group& group : graph.groups)
+            of_stages.push_back(std::any_of(messages.begin(), messages.end(), [&](const auto& m) {
+                return holds(group, m.first) && holds(group, m.second);
+            }));
+        const auto mark = [&](std::uint32_t end) {
+            for (std::size_t g = 0; g < graph.groups.size(); ++g)
+                grow_.push_back(
+                    graph.groups[g].ranks.size() == ranks_ ||
+                    (!of_stages[g] && reaches(graph.groups[g], end)));
+        };
+        mark(ranks_);
+        const auto replicas = [&](std::size_t g) {
+            return grow_[g] && graph.groups[g].ranks.size() < ranks_;
+        };
+        bool any = false;
+        for (std::size_t g = 0; g < grow_.size(); ++g)
+            any = any || replicas(g);
+        if (any || stage == 0 || ranks_ % stage != 0)
+            return;
+        grow_.clear();
+        mark(stage);
+    }
+    [[nodiscard]] bool operator[](std::size_t group) const { return grow_[group]; }
+
+private:
+    static bool holds(const Group& group, std::uint32_t rank) {
+        return std::binary_search(group.ranks.begin(), group.ranks.end(), rank);
+    }
+    static bool reaches(const Group& group, std::uint32_t end) {
+        const auto box = RankBox::of(group.ranks);
+        return box && !box->sides().empty() && box->covers(end) &&
+               box->around(group.ranks.front()) == group.ranks &&
+               box->sides().back().stride * box->sides().back().count == end;
+    }
+
+    std::uint32_t ranks_;
+    std::vector<bool> grow_;
+};
+
 /// For each traced group, the index of its counterpart in the k-th copy of the traced ranks;
 /// creates groups as needed.
 std::vector<std::uint32_t> groups_of_copy(
-    std::vector<Group>& groups, std::size_t traced_groups, std::uint32_t traced, std::uint32_t k) {
+    std::vector<Group>& groups, std::size_t traced_groups, const GrowingGroups& growing,
+    std::uint32_t traced, std::uint32_t k) {
     std::vector<std::uint32_t> index(traced_groups);
     for (std::size_t g = 0; g < traced_groups; ++g) {
-        if (groups[g].ranks.size() == traced) {
+        if (growing[g]) {
             index[g] = kEveryone;
             continue;
         }
@@ -95,10 +164,15 @@ Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const Asked
     SWITCHFOLD_CHECK(
         traced > 0 && ranks % traced == 0, "{} ranks are no multiple of {}", ranks, traced);
     const std::size_t traced_groups = graph.groups.size();
-    std::uint32_t grown = 0;
-    for (UnevenExchange& exchange : graph.exchanges)
-        if (exchange.ranks == traced)
-            exchange = repeated(exchange, ranks / traced);
+    const GrowingGroups growing(graph);
+    std::set<std::uint32_t> grown_exchanges;
+    for (const auto& rank : graph.ranks)
+        for (const Operation& operation : rank->operations)
+            if (const auto* c = std::get_if<CollectiveOperation>(&operation.body);
+                c != nullptr && c->exchange != 0 && growing[c->group])
+                grown_exchanges.insert(c->exchange - 1);
+    for (const std::uint32_t exchange : grown_exchanges)
+        graph.exchanges[exchange] = repeated(graph.exchanges[exchange], ranks / traced);
     Extrapolated done;
     for (std::uint32_t g = 0; fold.fold && g < traced_groups; ++g)
         done.orbits.push_back({g});
@@ -107,7 +181,7 @@ Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const Asked
     const auto idle = std::make_shared<const RankGraph>();
     for (std::uint32_t k = 1; k < ranks / traced; ++k) {
         const std::vector<std::uint32_t> groups =
-            groups_of_copy(graph.groups, traced_groups, traced, k);
+            groups_of_copy(graph.groups, traced_groups, growing, traced, k);
         for (std::size_t g = 0; fold.fold && g < traced_groups; ++g)
             if (groups[g] != kEveryone)
                 done.orbits[g].push_back(groups[g]);
@@ -117,12 +191,17 @@ Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const Asked
                     ? copy_of(graph.ranks[r], groups, k * traced)
                     : idle);
     }
+    std::size_t everyone = 0;
+    std::size_t replicas = 0;
     for (std::size_t g = 0; g < traced_groups; ++g) {
-        Group& group = graph.groups[g];
-        if (group.ranks.size() != traced)
+        if (!growing[g])
             continue;
-        group.ranks = first_ranks(ranks);
-        ++grown;
+        std::vector<std::uint32_t>& members = graph.groups[g].ranks;
+        (members.size() == traced ? everyone : replicas) += 1;
+        const std::vector<std::uint32_t> copy = members;
+        for (std::uint32_t k = 1; k < ranks / traced; ++k)
+            for (const std::uint32_t rank : copy)
+                members.push_back(rank + k * traced);
     }
     done.notes = {
         fmt::format(
@@ -131,8 +210,10 @@ Extrapolated extrapolate(ExecutionGraph& graph, std::uint32_t ranks, const Asked
             traced, ranks, traced),
         fmt::format(
             "{} groups of all {} ranks became groups of all {}, their sizes in bytes unchanged; {} "
-            "smaller groups are repeated in each {} ranks",
-            grown, traced, ranks, traced_groups - grown, traced)};
+            "that reach to the end of the run (or of a pipeline's stage) have {} times as many "
+            "ranks; {} smaller groups are repeated in each {} ranks",
+            everyone, traced, ranks, replicas, ranks / traced, traced_groups - everyone - replicas,
+            traced)};
     return done;
 }
 

@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +60,10 @@ public:
     void plan() override {
         if (stands_for_all() && ranks_ > 1)
             out().one_rank = one_rank_times(trace_);
+        if (told_by_traced_run()) {
+            find_open(trace_.graph, [](std::uint32_t rank) { return rank; });
+            found_ = true;
+        }
         complete_ranks();
         if (!stands_for_all() && w_.peers == Peers::kTogether)
             context().fail(
@@ -85,11 +90,9 @@ public:
         context().place(out().graph);
         report();
     }
-    /// What the trace leaves open follows from the machine that it was recorded on.
     void machine() override {
-        check_traced_on();
-        find_sizes();
-        find_times_alone();
+        if (!found_)
+            find_open(out().graph, [&](std::uint32_t gpu) { return context().workload_rank(gpu); });
         set_counted_kernels(context(), out());
         set_traced_kernels(w_, context(), *traced_on_, trace_.files, out());
         if (!out().graph.represents.empty())
@@ -113,13 +116,40 @@ private:
             report.notes.push_back(std::move(assumption));
     }
 
+    using RankOnGpu = std::function<std::uint32_t(std::uint32_t gpu)>;
+
+    /// Whether what the trace leaves open is told by the ranks that ran, because more are asked for
+    /// and groups grow with them.
+    [[nodiscard]] bool told_by_traced_run() const {
+        const ExecutionGraph& graph = trace_.graph;
+        const std::uint32_t world = graph.provenance.world_size;
+        if (world < 2 || world >= ranks_ || (!stands_for_all() && trace_.files.size() != world))
+            return false;
+        // The run tells what groups are that the trace does not name.
+        return std::none_of(graph.ranks.begin(), graph.ranks.end(), [&](const auto& rank) {
+            return std::any_of(
+                rank->operations.begin(), rank->operations.end(), [&](const Operation& operation) {
+                    const auto* collective = std::get_if<CollectiveOperation>(&operation.body);
+                    return collective != nullptr &&
+                           graph.groups[collective->group].ranks.size() < 2;
+                });
+        });
+    }
+
+    /// What the trace leaves open follows from the machine that it was recorded on.
+    void find_open(ExecutionGraph& graph, const RankOnGpu& rank_on) {
+        check_traced_on(graph);
+        find_sizes(graph);
+        find_times_alone(graph, rank_on);
+    }
+
     /// Sizes of collectives, and how late the ranks are that one trace represents.
-    void find_sizes() {
+    void find_sizes(ExecutionGraph& graph) {
         std::vector<std::string>& notes = out().report.notes;
         const UnknownSizes unknown = estimate_collective_sizes(
-            *traced_on_, out().graph, simulate_options(context().experiment()), context().run());
+            *traced_on_, graph, simulate_options(context().experiment()), context().run());
         if (stands_for_all() && ranks_ > 1)
-            set_peers(w_.peers, trace_.files.front());
+            set_peers(w_.peers, trace_.files.front(), graph);
         if (unknown.estimated > 0)
             notes.push_back(fmt::format(
                 "the trace does not say how large {} collectives are: sizes were estimated from "
@@ -133,15 +163,15 @@ private:
     }
 
     /// What kernels take alone that ran beside collectives each time.
-    void find_times_alone() {
+    void find_times_alone(ExecutionGraph& graph, const RankOnGpu& rank_on) {
         TracedGpus gpus(context().file(), *traced_on_);
         std::vector<TracedGpu> of_file;
         for (const TraceFileReport& file : trace_.files)
             of_file.push_back(gpus.of({file.gpu_name, file.sms, file.memory_bytes}));
         const NeverAlone all = set_never_alone(
-            *traced_on_, out().graph, trace_.measured,
+            *traced_on_, graph, trace_.measured,
             [&](std::uint32_t gpu) {
-                const std::size_t file = context().workload_rank(gpu) % trace_.files.size();
+                const std::size_t file = rank_on(gpu) % trace_.files.size();
                 return TracedRank{file, &of_file[file].gpu};
             },
             simulate_options(context().experiment()), context().run());
@@ -160,9 +190,12 @@ private:
                        : what + "their measured durations stand for isolated ones");
     }
 
-    /// Collectives are simulated alone there, on as many ranks as here.
-    void check_traced_on() const {
-        const std::size_t ranks = out().graph.ranks.size();
+    /// Collectives are simulated alone there, on the ranks that take part.
+    void check_traced_on(const ExecutionGraph& graph) const {
+        std::size_t ranks = graph.ranks.size();
+        for (const Group& group : graph.groups)
+            for (const std::uint32_t rank : group.ranks)
+                ranks = std::max<std::size_t>(ranks, rank + 1);
         if (w_.traced_on && gpus_of(*traced_on_) < ranks)
             context().fail(
                 "/workload/traced_on",
@@ -232,9 +265,10 @@ private:
     }
 
     /// Sets how late the ranks arrive that one trace represents.
-    void set_peers(std::optional<Peers> asked, const TraceFileReport& traced) {
+    void
+    set_peers(std::optional<Peers> asked, const TraceFileReport& traced, ExecutionGraph& graph) {
         // A benchmark's times cover all ranks together, and in a generated run nobody waited.
-        const auto& ranks = out().graph.ranks;
+        const auto& ranks = graph.ranks;
         const bool residences = std::any_of(
             ranks.begin(), ranks.end(), [](const auto& rank) { return has_residences(*rank); });
         const bool waits = residences && !traced.synthetic && traced.format != "nccl-tests";
@@ -243,15 +277,15 @@ private:
                 "/workload/peers",
                 "is as_traced, and the trace says of no collective how long it was resident in a "
                 "real run; expected together");
-        const std::string whose = fmt::format(
-            "rank {}'s trace stands for all {} ranks", traced.rank, out().graph.ranks.size());
+        const std::string whose =
+            fmt::format("rank {}'s trace stands for all {} ranks", traced.rank, ranks_);
         std::vector<std::string>& notes = out().report.notes;
         if (asked.value_or(waits ? Peers::kAsTraced : Peers::kTogether) == Peers::kTogether) {
             notes.push_back(whose + ": no rank is ever late");
             return;
         }
         const LatePeers late = derive_late_peers(
-            *traced_on_, out().graph, simulate_options(context().experiment()), context().run());
+            *traced_on_, graph, simulate_options(context().experiment()), context().run());
         out().peers_late = late.waited > 0;
         notes.push_back(fmt::format(
             "{}, and the others are as late as it saw: of {} collectives {} were resident for "
@@ -288,6 +322,7 @@ private:
     std::uint32_t ranks_ = 0;
     std::vector<std::vector<std::uint32_t>> orbits_;  ///< of groups, if ranks are folded
     std::vector<SlowRank> slow_;
+    bool found_ = false;  ///< what the trace leaves open
 };
 
 }  // namespace
