@@ -59,9 +59,9 @@ class OneRank(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def replay(self, folder, name, files, ranks):
+    def replay(self, folder, name, files, ranks, system="hgx_h100"):
         experiment = {
-            "name": name, "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"), "causes": False,
+            "name": name, "system": os.path.join(SOURCE, f"configs/systems/{system}.json"), "causes": False,
             "workload": {"type": "trace", "files": files, "ranks": ranks},
             "scenarios": [{"name": "serial", "overlap": False}, {"name": "ring", "all_reduce": {"algorithm": "ring"}}]}
         path = os.path.join(folder, f"{name}.json")
@@ -101,6 +101,25 @@ class OneRank(unittest.TestCase):
                         self.assertLess(abs(one["iteration_us"] / generated[one["name"]] - 1), most,
                                         f"{name}, {label}, {one['name']}: {one['iteration_us']} for "
                                         f"{generated[one['name']]} us")
+
+    def test_ranks_stand_for_twice_as_many(self):
+        for name in ("data", "sharded", "tensor_data"):
+            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
+                network, plan = PLANS[name]
+                files = self.timelines(folder, network, plan)
+                with open(os.path.join(folder, "plan.json"), encoding="utf-8") as made:
+                    experiment = json.load(made)
+                experiment["system"] = os.path.join(SOURCE, "configs/systems/dgx_h100_ndr.json")
+                experiment["workload"]["plan"]["data"] *= 2
+                with open(os.path.join(folder, "twice.json"), "w", encoding="utf-8") as out:
+                    json.dump(experiment, out)
+                twice = json.loads(self.run_program("run", os.path.join(folder, "twice.json"), "--json"))["scenarios"]
+                for label, traces in (("all", files), ("one", files[3:4])):
+                    replayed = self.replay(folder, label, traces, 16, "dgx_h100_ndr")
+                    for a, b in zip(twice, replayed):
+                        self.assertLess(abs(b["iteration_us"] / a["iteration_us"] - 1), 0.03,
+                                        f"{name}, {label}, {a['name']}: {b['iteration_us']} for "
+                                        f"{a['iteration_us']} us")
 
     @staticmethod
     def noisy(folder, files):

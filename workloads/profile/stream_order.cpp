@@ -111,6 +111,34 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
     return oldest;
 }
 
+/// Of what no call launched nobody knows that it was launched later.
+bool StreamOrder::waited_for(
+    const Stream& other, const RawGpuEvent& gpu, std::uint64_t ready) const {
+    const std::uint64_t end = end_of(other.launched.back());
+    const bool launched_before = !gpu.has_launch || gpu.launch < end;
+    // What began at once behind its predecessor did not wait for what ended a little later.
+    const bool whole = gpu.start % kMicrosecondPs == 0;
+    const bool idle = ready + kClockNoise.count() < gpu.start;
+    return end <= gpu.start + (idle || whole ? kClockNoise : kLastDigit).count() &&
+           gpu.start <= end + kWaitedGap && launched_before && ready < end;
+}
+
+/// A collective waits for those of other streams if the stream that was current had waited for
+/// them, with no kernel between: it was ready before, and began as they ended.
+std::vector<std::size_t> StreamOrder::for_communication(
+    const Stream& own, const RawGpuEvent& gpu, std::uint64_t ready,
+    const std::vector<std::size_t>& known) const {
+    for (const std::size_t before : known)
+        ready = std::max(ready, end_of(before));
+    std::vector<std::size_t> found;
+    for (const Stream& other : streams_)
+        if (&other != &own && other.communicates && !other.launched.empty() &&
+            ready + kClockNoise.count() < end_of(other.launched.back()) &&
+            waited_for(other, gpu, ready))
+            found.push_back(other.launched.back());
+    return found;
+}
+
 std::vector<std::size_t> StreamOrder::add(std::size_t index) {
     const RawGpuEvent& gpu = raw_.gpu[index];
     const bool communication = gpu.work == GpuWork::kCommunication;
@@ -140,19 +168,13 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
                 depend(waited_collective(other, index, previous_end));
         else if (waits > 0)
             depend(last_before(other, index));
-        // The measured times show a wait for the other stream, whatever the calls say. Of what no
-        // call launched nobody knows that it was launched later.
-        const std::size_t last = other.launched.back();
-        const std::uint64_t end = end_of(last);
-        const bool launched_before = !gpu.has_launch || gpu.launch < end;
-        // What began at once behind its predecessor did not wait for what ended a little later.
-        const bool whole = gpu.start % kMicrosecondPs == 0;
-        const bool idle = previous_end + kClockNoise.count() < gpu.start;
-        if (end <= gpu.start + (idle || whole ? kClockNoise : kLastDigit).count() &&
-            gpu.start <= end + kWaitedGap && launched_before && previous_end < end &&
-            (waits > 0 || other.communicates))
-            depend(last);
+        // The measured times show a wait for the other stream, whatever the calls say.
+        if ((waits > 0 || other.communicates) && waited_for(other, gpu, previous_end))
+            depend(other.launched.back());
     }
+    if (communication)
+        for (const std::size_t before : for_communication(own, gpu, previous_end, found))
+            depend(before);
     own.launched.push_back(static_cast<std::uint32_t>(index));
     if (communication) {
         own.communicates = true;

@@ -12,9 +12,10 @@ namespace switchfold {
 
 /// Infers what a GPU operation waited for on other streams, because traces do not state which event
 /// a stream waits for. A collective waits for the stream that was current when it was issued (c10d
-/// records an event there first). An operation launched after a wait waits for the oldest
-/// collective not yet waited for, and for whatever ended right before it started. Dependencies that
-/// contradict the measured times are left out.
+/// records an event there first), and for what ended on other streams right before it started, if
+/// it could have begun before. An operation launched after a wait waits for the oldest collective
+/// not yet waited for, and for whatever ended right before it started. Dependencies that contradict
+/// the measured times are left out.
 class StreamOrder {
 public:
     explicit StreamOrder(RawTrace& raw);
@@ -39,6 +40,12 @@ private:
     std::size_t waits_before(const RawGpuEvent& gpu);
     /// Number of consecutive waits around `time` without a collective between them.
     [[nodiscard]] std::size_t waits_in_a_row(std::uint64_t time) const;
+    /// Whether an operation that was `ready` began as the other stream's last one ended.
+    [[nodiscard]] bool
+    waited_for(const Stream& other, const RawGpuEvent& gpu, std::uint64_t ready) const;
+    [[nodiscard]] std::vector<std::size_t> for_communication(
+        const Stream& own, const RawGpuEvent& gpu, std::uint64_t ready,
+        const std::vector<std::size_t>& known) const;
     std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
 
     RawTrace& raw_;

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace switchfold::extrapolate_test {
 namespace {
 
@@ -53,6 +55,62 @@ TEST(Extrapolate, WorldGrowsAndSmallerGroupsRepeat) {
     ASSERT_EQ(assumptions.size(), 2U);
     EXPECT_NE(assumptions[0].find("from 2 ranks to 6"), std::string::npos);
     EXPECT_NE(assumptions[1].find("1 groups of all 2 ranks"), std::string::npos);
+}
+
+/// Eight ranks, each with a collective in each of these groups that holds it.
+ExecutionGraph eight_ranks(const std::vector<std::vector<std::uint32_t>>& groups) {
+    ExecutionGraph graph;
+    graph.names = {"x"};
+    for (const auto& ranks : groups)
+        graph.groups.push_back({"", ranks});
+    for (std::uint32_t r = 0; r < 8; ++r) {
+        RankGraph rank;
+        rank.streams = {{StreamKind::kGpu, "7", 0}};
+        for (std::uint32_t g = 0; g < groups.size(); ++g)
+            if (std::find(groups[g].begin(), groups[g].end(), r) != groups[g].end()) {
+                CollectiveOperation collective;
+                collective.group = g;
+                Operation operation;
+                operation.body = collective;
+                rank.operations.push_back(operation);
+            }
+        graph.ranks.push_back(std::make_shared<RankGraph>(rank));
+    }
+    return graph;
+}
+
+TEST(Extrapolate, GroupsOfReplicasGrowThatReachToTheEndOfTheRun) {
+    // Tensor parallelism in pairs, and their replicas.
+    ExecutionGraph graph =
+        eight_ranks({{0, 2, 4, 6}, {1, 3, 5, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}});
+    const Extrapolated done = extrapolate(graph, 16);
+    check(graph);
+    EXPECT_EQ(graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 2, 4, 6, 8, 10, 12, 14}));
+    EXPECT_EQ(graph.groups[1].ranks, (std::vector<std::uint32_t>{1, 3, 5, 7, 9, 11, 13, 15}));
+    EXPECT_EQ(graph.groups[2].ranks, (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(graph.groups.size(), 10U) << "pairs are repeated";
+    for (const std::uint32_t r : {2U, 10U})
+        EXPECT_EQ(std::get<CollectiveOperation>(graph.ranks[r]->operations[0].body).group, 0U);
+    EXPECT_NE(done.notes[1].find("2 that reach to the end"), std::string::npos) << done.notes[1];
+}
+
+TEST(Extrapolate, BelowAPipelineReplicasReachToTheEndOfTheirStage) {
+    ExecutionGraph graph = eight_ranks({{0, 1, 2, 3}, {4, 5, 6, 7}});
+    for (std::uint32_t r = 0; r < 8; ++r) {
+        auto rank = std::make_shared<RankGraph>(*graph.ranks[r]);
+        Operation message;
+        if (r < 4)
+            message.body = SendOperation{r + 4, Bytes(8), 0};
+        else
+            message.body = ReceiveOperation{r - 4, Bytes(8), 0};
+        rank->operations.push_back(message);
+        graph.ranks[r] = rank;
+    }
+    static_cast<void>(extrapolate(graph, 16));
+    check(graph);
+    EXPECT_EQ(graph.groups[0].ranks, (std::vector<std::uint32_t>{0, 1, 2, 3, 8, 9, 10, 11}));
+    EXPECT_EQ(graph.groups[1].ranks, (std::vector<std::uint32_t>{4, 5, 6, 7, 12, 13, 14, 15}));
+    EXPECT_EQ(std::get<SendOperation>(graph.ranks[9]->operations[1].body).peer, 13U);
 }
 
 TEST(Extrapolate, ToAsManyAsThereAreChangesNothing) {

@@ -71,5 +71,34 @@ TEST(StreamWaits, ABusyStreamDidNotWaitForWhatEndedALittleLater) {
     EXPECT_TRUE(second_waits({"61", "60", "60", true}));
 }
 
+TEST(StreamWaits, ACollectiveThatWasReadyWaitedForAnotherStreams) {
+    const auto waits = [](const std::string& gradient, const std::string& norm_began) {
+        test_data::TraceText text;
+        const auto add = [&](const std::string& name, const std::string& stream,
+                             const std::string& start, const std::string& duration) {
+            text.event(
+                "kernel", name, stream, start, duration, fmt::format(R"("stream": {})", stream));
+        };
+        add("gradient", "7", "10", gradient);
+        add(kAllReduce, "20", "20", "40");
+        add("ncclDevKernel_AllReduce_Sum_f32_TREE_LL(norm)", "24", norm_began, "5");
+        const TraceWorkload workload = text.read();
+        const RankGraph& rank = *workload.graph.ranks[0];
+        for (const Operation& operation : rank.operations)
+            if (workload.graph.names[operation.name].find("norm") != std::string::npos)
+                return std::any_of(
+                    operation.dependencies.begin(), operation.dependencies.end(),
+                    [&](std::uint32_t before) {
+                        return std::holds_alternative<CollectiveOperation>(
+                            rank.operations[before].body);
+                    });
+        ADD_FAILURE() << "no norm";
+        return false;
+    };
+    EXPECT_TRUE(waits("20", "60")) << "its kernel ended at 30 us, the other all-reduce at 60";
+    EXPECT_FALSE(waits("50", "60")) << "it waited for its kernel";
+    EXPECT_FALSE(waits("20", "80")) << "long after";
+}
+
 }  // namespace
 }  // namespace switchfold::stream_waits_test
