@@ -22,6 +22,8 @@ std::uint64_t RandomStream::next() {
 
 std::uint64_t RandomStream::below(std::uint64_t bound) {
     SWITCHFOLD_CHECK(bound > 0, "nothing is below 0");
+    if ((bound & (bound - 1)) == 0)
+        return next() & (bound - 1);
     // Values above the last whole multiple of the bound would bias the result towards small
     // remainders.
     const std::uint64_t excess = (0 - bound) % bound;  // 2^64 modulo bound

@@ -7,7 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <span>
 
 namespace switchfold {
 
@@ -49,6 +51,29 @@ std::uint32_t balanced(
     const std::uint32_t rank = (token % groups * exchange.top_k + k) % ranks;
     // The k-th expert on a rank, rotating from token to token.
     return rank * each + (token / groups + k / ranks) % each;
+}
+
+/// Ranks whose tokens' destinations fit into the bits of a word.
+constexpr std::uint32_t kBits = 64;
+
+using RankOf = std::vector<std::uint16_t>;  ///< by expert
+
+/// Appends the ranks of some experts, ascending, each once.
+void append_by_bits(
+    std::span<const std::uint32_t> experts, const RankOf& rank_of, std::vector<std::uint16_t>& to) {
+    std::uint64_t ranks = 0;
+    for (const std::uint32_t expert : experts)
+        ranks |= std::uint64_t{1} << rank_of[expert];
+    for (; ranks != 0; ranks &= ranks - 1)
+        to.push_back(static_cast<std::uint16_t>(std::countr_zero(ranks)));
+}
+void append_sorted(
+    std::span<const std::uint32_t> experts, const RankOf& rank_of, std::vector<std::uint16_t>& to) {
+    const auto first = static_cast<std::ptrdiff_t>(to.size());
+    for (const std::uint32_t expert : experts)
+        to.push_back(rank_of[expert]);
+    std::sort(to.begin() + first, to.end());
+    to.erase(std::unique(to.begin() + first, to.end()), to.end());
 }
 
 }  // namespace
@@ -99,24 +124,40 @@ std::vector<std::uint32_t> rows_of_ranks(const ExpertExchange& exchange, std::ui
 Routing::Routing(const ExpertExchange& exchange, std::uint32_t ranks) :
     ranks_(ranks), by_rank_(ranks), pairs_(std::size_t{ranks} * ranks) {
     const std::uint32_t each = std::max(1U, exchange.experts / ranks);
-    std::vector<std::uint16_t> of_token;
+    std::vector<std::uint16_t> rank_of(std::max(exchange.experts, ranks));
+    for (std::uint32_t expert = 0; expert < rank_of.size(); ++expert)
+        rank_of[expert] = static_cast<std::uint16_t>(expert / each);
+    std::vector<std::uint32_t> sent(ranks);
     for (std::uint32_t from = 0; from < ranks; ++from) {
-        const std::vector<std::uint32_t> experts = choose_experts_of(exchange, ranks, from);
-        const TokenCounts counts = token_counts(exchange, ranks, from);
-        Rank& rank = by_rank_[from];
-        rank.first.reserve(counts.tokens + std::size_t{1});
-        rank.first.push_back(0);
-        for (std::uint32_t token = 0; token < counts.tokens; ++token) {
-            of_token.clear();
-            for (std::uint64_t i = counts.first(token); i < counts.first(token + 1); ++i)
-                of_token.push_back(static_cast<std::uint16_t>(experts[i] / each));
-            std::sort(of_token.begin(), of_token.end());
-            of_token.erase(std::unique(of_token.begin(), of_token.end()), of_token.end());
-            for (const std::uint16_t to : of_token)
-                pairs_[std::size_t{from} * ranks_ + to].push_back(token);
-            rank.to.insert(rank.to.end(), of_token.begin(), of_token.end());
-            rank.first.push_back(static_cast<std::uint32_t>(rank.to.size()));
-        }
+        find_destinations(exchange, rank_of, from);
+        const Rank& rank = by_rank_[from];
+        std::fill(sent.begin(), sent.end(), 0);
+        for (const std::uint16_t to : rank.to)
+            ++sent[to];
+        for (std::uint32_t to = 0; to < ranks; ++to)
+            pairs_[std::size_t{from} * ranks + to].reserve(sent[to]);
+        for (std::uint32_t token = 0; token + 1 < rank.first.size(); ++token)
+            for (const std::uint16_t to : destinations(from, token))
+                pairs_[std::size_t{from} * ranks + to].push_back(token);
+    }
+}
+
+void Routing::find_destinations(
+    const ExpertExchange& exchange, const std::vector<std::uint16_t>& rank_of, std::uint32_t from) {
+    const std::vector<std::uint32_t> experts = choose_experts_of(exchange, ranks_, from);
+    const TokenCounts counts = token_counts(exchange, ranks_, from);
+    Rank& rank = by_rank_[from];
+    rank.first.reserve(counts.tokens + std::size_t{1});
+    rank.first.push_back(0);
+    rank.to.reserve(experts.size());
+    for (std::uint32_t token = 0; token < counts.tokens; ++token) {
+        const auto chosen = std::span(experts).subspan(
+            counts.first(token), counts.first(token + 1) - counts.first(token));
+        if (ranks_ <= kBits)
+            append_by_bits(chosen, rank_of, rank.to);
+        else
+            append_sorted(chosen, rank_of, rank.to);
+        rank.first.push_back(static_cast<std::uint32_t>(rank.to.size()));
     }
 }
 

@@ -58,6 +58,10 @@ private:
         std::vector<std::uint32_t> first;  ///< by token, index into `to`; one more than tokens
         std::vector<std::uint16_t> to;
     };
+    void find_destinations(
+        const ExpertExchange& exchange, const std::vector<std::uint16_t>& rank_of,
+        std::uint32_t from);
+
     std::uint32_t ranks_;
     std::vector<Rank> by_rank_;
     std::vector<std::vector<std::uint32_t>> pairs_;  ///< by sender and receiver
