@@ -90,14 +90,17 @@ class ChakraOutput(unittest.TestCase):
             self.assertEqual(len(seen), len(set(seen)))
 
     def test_what_is_read_back_runs_as_the_trace(self):
-        # Without overlap only whole microseconds are lost; beside collectives launch shapes are missing, too.
-        for name in ("gpt_fully_sharded_simulated.jsonl.gz", "mixture_of_experts_simulated.jsonl.gz"):
+        # Without overlap whole microseconds are lost, and which kernels never ran alone: these keep their traced time
+        # (31 and 2 % of the kernels' time). Beside collectives launch shapes are missing, too.
+        for name, longer in (("gpt_fully_sharded_simulated.jsonl.gz", 0.1),
+                             ("mixture_of_experts_simulated.jsonl.gz", 0.004)):
             told, graphs = self.converted(EXAMPLES / name)
             self.assertEqual(len(graphs), 4)
             self.assertIn("kernels keep their time alone and no launch shape", told)
             serial, overlap = self.times([EXAMPLES / name])
             serial_again, overlap_again = self.times(graphs)
-            self.assertAlmostEqual(serial_again / serial, 1, delta=0.002)
+            self.assertGreater(serial_again / serial, 0.998)
+            self.assertLess(serial_again / serial, 1 + longer)
             self.assertAlmostEqual(overlap_again / overlap, 1, delta=0.06)
 
     def test_groups_and_messages_come_through(self):

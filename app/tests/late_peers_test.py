@@ -136,8 +136,16 @@ class LatePeers(unittest.TestCase):
             {"name": "a100", **ring}, {"name": "b200", "set": {"/system": machine("hgx_b200")}, **ring}])
         self.assertEqual(sizes(both), sizes(here))
 
+        # The two ranks that ran tell what eight leave open: any machine will do that has two GPUs.
+        eight = self.result({**workload, "ranks": 8, "traced_on": machine("gh200_4gpu")})
+        self.assertIn("on gh200_4gpu", " ".join(eight["workload"]["notes"]))
+        with open(os.path.join(self.folder, workload["files"][0]), encoding="utf-8") as two:
+            of_eight = two.read().replace('"world_size": 2', '"world_size": 8')
+        with open(os.path.join(self.folder, "of_eight.jsonl"), "w", encoding="utf-8") as out:
+            out.write(of_eight)
         self.refused("experiment.json: /workload/traced_on: is gh200_4gpu with 4 GPUs, and the run has 8 ranks; "
-                     "expected at least those", {**workload, "ranks": 8, "traced_on": machine("gh200_4gpu")})
+                     "expected at least those",
+                     {"files": ["of_eight.jsonl"], "ranks": 8, "traced_on": machine("gh200_4gpu")})
         self.refused("/workload/traced_on", {**workload, "traced_on": "nowhere.json"})
 
     def test_waiting_is_told_from_transfer_where_it_is_exposed(self):

@@ -65,7 +65,7 @@ private:
     }
     [[nodiscard]] Time start(std::uint32_t i) const { return schedule_.operations[i].start; }
 
-    /// What began next, if nothing ran beside it.
+    /// What began next, if nothing ran beside it and the host launched that later.
     [[nodiscard]] std::optional<std::uint32_t> next_after(std::uint32_t collective) const {
         const Schedule::Interval& ran = schedule_.operations[collective];
         const auto next = std::partition_point(work_.begin(), work_.end(), [&](std::uint32_t i) {
@@ -78,7 +78,15 @@ private:
             if (busy_until_[before] > ran.start + kTouch)
                 return std::nullopt;
         }
-        return *next;
+        return launched_after(*next, ran.end) ? std::optional(*next) : std::nullopt;
+    }
+
+    [[nodiscard]] bool launched_after(std::uint32_t operation, Time end) const {
+        const auto& dependencies = rank_.operations[operation].dependencies;
+        return std::any_of(dependencies.begin(), dependencies.end(), [&](std::uint32_t launch) {
+            return !is_gpu(rank_, rank_.operations[launch]) &&
+                   schedule_.operations[launch].end + kTouch >= end;
+        });
     }
 
     const RankGraph& rank_;

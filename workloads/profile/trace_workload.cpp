@@ -2,6 +2,7 @@
 #include "workloads/profile/trace_workload.h"
 
 #include "core/error.h"
+#include "workloads/graph/contrary_waits.h"
 #include "workloads/graph/group_table.h"
 #include "workloads/graph/uneven_parts.h"
 
@@ -177,6 +178,7 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
         joined.files.push_back(std::move(part.report));
         joined.measured.push_back(std::move(part.measured));
     }
+    drop_contrary_waits(joined.graph);
     if (const std::uint64_t equal = unite_exchanges(joined.graph, numbers))
         joined.files.front().warnings.push_back(fmt::format(
             "{} all-to-all{} of different sizes on different ranks without split sizes: each rank "

@@ -225,6 +225,8 @@ TEST(WithoutOverlap, ACollectiveBesideWhichNothingRanStaysWhereItIs) {
              operation_on(0, {3}, kernel)});
         auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
         rank->streams.push_back({StreamKind::kHost, "host", 0});
+        for (const std::uint32_t kernel_at : {1U, 4U})
+            rank->operations[kernel_at].gap = microseconds(4);  // a launch on its way to the GPU
         graph.ranks[0] = rank;
         graph.provenance.traced_ranks = traced;
         std::vector<std::uint32_t> gpu;

@@ -86,11 +86,11 @@ private:
             try {
                 parser.parse(text, event);
             } catch (const std::invalid_argument& error) {
-                constexpr std::size_t kMostProblems = 20;
+                constexpr std::size_t kMostTold = 20;
                 problems.push_back(
                     {path_, fmt::format("byte {}", offset),
                      fmt::format("event {}: {}", raw.report.events - 1, error.what())});
-                if (problems.size() == kMostProblems)
+                if (problems.size() == kMostTold)
                     throw ConfigError(std::move(problems));
                 return;
             }
