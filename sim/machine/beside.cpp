@@ -2,7 +2,6 @@
 #include "sim/machine/beside.h"
 
 #include "core/error.h"
-#include "core/first_ranks.h"
 #include "core/kernel/simulation.h"
 #include "models/collectives/engine.h"
 #include "models/collectives/library.h"
@@ -210,9 +209,10 @@ TransferTime times_of(
 }  // namespace
 
 CollectiveTraffic traffic_of(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
-    const SimulateOptions& options, const UnevenExchange* parts) {
-    Alone punctual{operation, first_ranks(ranks), parts};
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options,
+    const UnevenExchange* parts) {
+    Alone punctual{operation, ranks, parts};
     punctual.operation.peers_late = Time();
     const CollectivePolicy policy = policy_of(operation);
     const Outcome alone = run_alone(system, punctual, policy, options);
@@ -253,9 +253,11 @@ std::string protocol_by_threads(const CollectiveOperation& operation) {
 }
 
 CollectiveTraffic traced_traffic(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
-    const SimulateOptions& options, const UnevenExchange* parts) {
-    return traffic_of(system, as_traced(operation, ranks), ranks, options, parts);
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options,
+    const UnevenExchange* parts) {
+    const auto members = static_cast<std::uint32_t>(ranks.size());
+    return traffic_of(system, as_traced(operation, members), ranks, options, parts);
 }
 
 Time replayed_time(

@@ -24,11 +24,13 @@ struct CollectiveTraffic {
 };
 
 /// Simulates a collective alone on the machine and measures its traffic. Kind, bytes, number of
-/// blocks and protocol come from `operation`; `ranks` GPUs take part. `parts`: of an all-to-all
-/// whose parts differ. Throws SimulationError.
+/// blocks and protocol come from `operation`; these ranks, ascending, take part, and what it
+/// measures is the first one's. `parts`: of an all-to-all whose parts differ. Throws
+/// SimulationError.
 [[nodiscard]] CollectiveTraffic traffic_of(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
-    const SimulateOptions& options = {}, const UnevenExchange* parts = nullptr);
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options = {},
+    const UnevenExchange* parts = nullptr);
 
 /// Protocol of a kernel of NCCL before 2.19, whose name is equal for all protocols, from its
 /// threads per block: 512 for LL, 640 for LL128, 512 plus a warp for Simple.
@@ -37,8 +39,9 @@ struct CollectiveTraffic {
 /// traffic_of() for a collective from a trace: protocol by its threads, bytes rounded up to whole
 /// KiB over all ranks.
 [[nodiscard]] CollectiveTraffic traced_traffic(
-    const SystemParams& system, const CollectiveOperation& operation, std::uint32_t ranks,
-    const SimulateOptions& options = {}, const UnevenExchange* parts = nullptr);
+    const SystemParams& system, const CollectiveOperation& operation,
+    const std::vector<std::uint32_t>& ranks, const SimulateOptions& options = {},
+    const UnevenExchange* parts = nullptr);
 
 /// The times of that over these ranks, wherever they stand on the machine.
 [[nodiscard]] TransferTime traced_times(

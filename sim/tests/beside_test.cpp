@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/machine/beside.h"
 
+#include "core/first_ranks.h"
 #include "sim/config/load.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +91,7 @@ TEST(TrafficOf, ARingDrawsWhatItMovesThroughEachL2) {
     const SystemParams system = dgx_a100();
     constexpr std::uint64_t kBytes = 64U << 20U;
     const CollectiveTraffic traffic =
-        traffic_of(system, collective(CollectiveKind::kAllReduce, kBytes), 8);
+        traffic_of(system, collective(CollectiveKind::kAllReduce, kBytes), first_ranks(8));
     EXPECT_EQ(traffic.after_last, traffic.time);
     EXPECT_GT(traffic.footprint.count(), 0U);
     // A rank receives and sends 2 (n - 1) / n of the buffer. For each of these bytes it also
@@ -103,7 +104,7 @@ TEST(TrafficOf, ARingDrawsWhatItMovesThroughEachL2) {
 
 TEST(TrafficOf, TheLastRankOfAnExchangeFindsSomeOfItDone) {
     const CollectiveTraffic traffic =
-        traffic_of(dgx_a100(), collective(CollectiveKind::kAllToAll, 64U << 20U), 8);
+        traffic_of(dgx_a100(), collective(CollectiveKind::kAllToAll, 64U << 20U), first_ranks(8));
     EXPECT_GT(traffic.after_last, Time());
     EXPECT_LE(traffic.after_last, traffic.time);
 }

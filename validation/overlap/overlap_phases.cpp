@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "validation/overlap/overlap_phases.h"
 
+#include "core/first_ranks.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +51,7 @@ void Collectives::measure(const CollectiveOperation& operation) {
     CollectiveOperation known = operation;
     if (known.bytes.count() == 0)
         known.bytes = kSteady;
-    traffic_[shape] = traced_traffic(system_, known, ranks_);
+    traffic_[shape] = traced_traffic(system_, known, first_ranks(ranks_));
 }
 
 CommunicationDraw Collectives::draw_of(const CommunicationKernelSeen& kernel) const {

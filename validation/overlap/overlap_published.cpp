@@ -3,6 +3,7 @@
 
 #include "core/any_value.h"
 #include "core/csv.h"
+#include "core/first_ranks.h"
 #include "core/params_reader.h"
 #include "sim/machine/beside.h"
 #include "sim/machine/likeness.h"
@@ -115,7 +116,7 @@ double simulate_scene(const Scene& scene, const LoadedExperiment& loaded) {
     CollectiveOperation operation = loops.collective;
     operation.thread_blocks = scene.blocks;
     operation.protocol = "simple";
-    const CollectiveTraffic traffic = traffic_of(system, operation, kRanks);
+    const CollectiveTraffic traffic = traffic_of(system, operation, first_ranks(kRanks));
     KernelOperation kernel = loops.kernel.front();
     if (scene.isolated_us > 0)
         kernel.isolated = Time(static_cast<std::uint64_t>(scene.isolated_us * 1e6));

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "sim/machine/phases_beside.h"
+#include "sim/machine/system_queries.h"
 #include "sim/pool/value_jobs.h"
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ const CollectiveOperation* collective_of(const Operation& operation) {
 struct DrawnShape {
     CollectiveKind kind;
     std::uint64_t bytes;
-    std::uint32_t ranks;
+    std::vector<std::uint32_t> ranks;  ///< as those of the first machine that stand alike
     std::uint32_t blocks;
     std::uint32_t threads;
     std::uint32_t exchange;
@@ -114,6 +115,7 @@ public:
         const SystemParams& traced_on, ExecutionGraph& graph, const std::vector<Spans>& measured,
         const TracedRankOf& rank_of, const SimulateOptions& options, const RunJobs& run) :
         traced_on_(traced_on),
+        machine_gpus_(gpus_of_machine(traced_on)),
         graph_(graph),
         measured_(measured),
         rank_of_(rank_of),
@@ -171,13 +173,16 @@ private:
     }
 
     [[nodiscard]] DrawnShape shape_of(const CollectiveOperation& collective) const {
-        return {
-            collective.kind,
-            collective.bytes.count(),
-            static_cast<std::uint32_t>(graph_.groups[collective.group].ranks.size()),
-            collective.thread_blocks,
-            collective.threads_per_block,
-            collective.exchange};
+        DrawnShape shape{collective.kind,
+                         collective.bytes.count(),
+                         graph_.groups[collective.group].ranks,
+                         collective.thread_blocks,
+                         collective.threads_per_block,
+                         collective.exchange};
+        const std::uint32_t machine = shape.ranks.front() / machine_gpus_ * machine_gpus_;
+        for (std::uint32_t& rank : shape.ranks)
+            rank -= machine;
+        return shape;
     }
 
     /// What a shape draws, and its number.
@@ -197,7 +202,7 @@ private:
                     const DrawnShape shape = shape_of(*collective);
                     draws_.try_emplace(shape, Drawn{draws_.size(), {}, *collective});
                     if (collective->bytes.count() > 0 && collective->given == Time() &&
-                        shape.ranks > 1)
+                        shape.ranks.size() > 1)
                         moving.try_emplace(shape, *collective);
                 }
         std::vector<Job> jobs;
@@ -206,7 +211,7 @@ private:
                 {fmt::format(
                      "alone: the trace's {} of {} over {} ranks, simulated alone to tell what it "
                      "drew beside kernels",
-                     to_string(shape.kind), to_string(collective.bytes), shape.ranks),
+                     to_string(shape.kind), to_string(collective.bytes), shape.ranks.size()),
                  [this, ranks = shape.ranks, collective](const JobProgress& progress) {
                      SimulateOptions told = options_;
                      told.progress = progress;
@@ -304,8 +309,9 @@ private:
         const DrawnShape shape = shape_of(collective);
         const Drawn& drawn = draws_.at(shape);
         add_phases(
-            drawn.kernel, drawn.draw, std::max(2U, shape.ranks), relative(span.start),
-            relative(span.end), phases);
+            drawn.kernel, drawn.draw,
+            static_cast<std::uint32_t>(std::max<std::size_t>(2, shape.ranks.size())),
+            relative(span.start), relative(span.end), phases);
         const double grain = to_microseconds(kernel.measured) / 16;
         const auto place = [&](double us) {
             return static_cast<int>(std::lround(std::clamp(us / grain, -2.0, 34.0)));
@@ -363,6 +369,7 @@ private:
     }
 
     const SystemParams& traced_on_;
+    std::uint32_t machine_gpus_;
     ExecutionGraph& graph_;
     const std::vector<Spans>& measured_;
     const TracedRankOf& rank_of_;
