@@ -54,10 +54,7 @@ std::size_t between_kernels(const RankGraph& rank) {
 
 /// All collectives of the step are of all its ranks.
 bool is_of_one_group(const ExecutionGraph& graph) {
-    const auto at_work = static_cast<std::size_t>(
-        std::count_if(graph.ranks.begin(), graph.ranks.end(), [](const auto& rank) {
-            return !rank->operations.empty();
-        }));
+    const std::size_t at_work = ranks_at_work(graph);
     return std::all_of(graph.groups.begin(), graph.groups.end(), [&](const Group& group) {
         return group.ranks.size() < 2 || group.ranks.size() == at_work;
     });

@@ -116,6 +116,18 @@ TEST(NeverAlone, WhatWasSeenAloneKeepsItsTime) {
     EXPECT_EQ(isolated_us(traced.graph, 1), 3);
 }
 
+TEST(NeverAlone, RanksThatDoNothingAreNotAskedFor) {
+    const SystemParams system = hgx_h100();
+    Traced traced = trace_of(system, kernels_beside());
+    const auto idle = std::make_shared<const RankGraph>();
+    for (std::uint32_t r = 1; r < kRanks; ++r)
+        traced.graph.ranks[r] = idle;
+    const NeverAlone all = solve(system, traced);
+    EXPECT_TRUE(all.solved);
+    EXPECT_EQ(all.kernels, kKernels);
+    EXPECT_EQ(traced.graph.ranks[1], idle);
+}
+
 TEST(NeverAlone, LittleOfTheKernelsTimeIsLeftAsItIs) {
     const SystemParams system = hgx_h100();
     Traced traced = trace_of(system, kernels_beside());

@@ -41,7 +41,8 @@ std::uint32_t WorkloadContext::workload_rank(std::uint32_t gpu) const {
         return gpu;
     const auto& gpus = placed_->on.ranks;
     const auto at = std::find(gpus.begin(), gpus.end(), gpu);
-    return at == gpus.end() ? 0 : static_cast<std::uint32_t>(at - gpus.begin());
+    SWITCHFOLD_CHECK(at != gpus.end(), "the workload does not run on GPU {}", gpu);
+    return static_cast<std::uint32_t>(at - gpus.begin());
 }
 
 void WorkloadContext::place(ExecutionGraph& graph) const {

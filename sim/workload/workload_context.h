@@ -47,7 +47,7 @@ public:
     [[nodiscard]] RankGpus rank_gpus() const {
         return placed_ == nullptr ? RankGpus(system()) : RankGpus(system(), placed_->on.ranks);
     }
-    /// The workload's rank on a GPU that it runs on.
+    /// The workload's rank on a GPU. \pre it runs there
     [[nodiscard]] std::uint32_t workload_rank(std::uint32_t gpu) const;
     /// Moves the graph, whose ranks count from 0, to the GPUs that it runs on.
     void place(ExecutionGraph& graph) const;

@@ -38,7 +38,8 @@ void each_wait(const RankGraph& rank, Visit visit) {
 
 }  // namespace
 
-void drop_contrary_waits(ExecutionGraph& graph) {
+std::size_t drop_contrary_waits(ExecutionGraph& graph) {
+    std::size_t count = 0;
     std::set<Wait> waits;
     for (const auto& rank : graph.ranks)
         each_wait(
@@ -49,8 +50,8 @@ void drop_contrary_waits(ExecutionGraph& graph) {
     for (auto& rank : graph.ranks) {
         std::map<std::uint32_t, std::set<std::uint32_t>> dropped;
         each_wait(*rank, [&](std::uint32_t operation, std::uint32_t before, const Wait& wait) {
-            if (contrary(wait))
-                dropped[operation].insert(before);
+            if (contrary(wait) && dropped[operation].insert(before).second)
+                ++count;
         });
         if (dropped.empty())
             continue;
@@ -64,6 +65,7 @@ void drop_contrary_waits(ExecutionGraph& graph) {
         }
         rank = std::move(less);
     }
+    return count;
 }
 
 }  // namespace switchfold

@@ -19,7 +19,6 @@ constexpr std::uint64_t kWaitedGap = 10'000'000;
 constexpr std::uint64_t kToldToWaitGap = 20'000'000;
 // Times have three digits of a microsecond, begin and duration apart; in older traces none.
 constexpr Time kLastDigit = nanoseconds(2);
-constexpr std::uint64_t kMicrosecondPs = 1'000'000;
 
 }  // namespace
 
@@ -117,7 +116,7 @@ bool StreamOrder::waited_for(
     const std::uint64_t end = end_of(other.launched.back());
     const bool launched_before = !gpu.has_launch || gpu.launch < end;
     // What began at once behind its predecessor did not wait for what ended a little later.
-    const bool whole = gpu.start % kMicrosecondPs == 0;
+    const bool whole = gpu.start % microseconds(1).count() == 0;
     const bool idle = ready + kClockNoise.count() < gpu.start;
     return end <= gpu.start + (idle || whole ? kClockNoise : kLastDigit).count() &&
            gpu.start <= end + kWaitedGap && launched_before && ready < end;

@@ -178,7 +178,12 @@ TraceWorkload join_ranks(std::vector<TraceWorkload> workloads) {
         joined.files.push_back(std::move(part.report));
         joined.measured.push_back(std::move(part.measured));
     }
-    drop_contrary_waits(joined.graph);
+    if (const std::size_t contrary = drop_contrary_waits(joined.graph))
+        joined.files.front().warnings.push_back(fmt::format(
+            "{} waits of one collective for another are contrary to what other ranks show: taken "
+            "as "
+            "none",
+            contrary));
     if (const std::uint64_t equal = unite_exchanges(joined.graph, numbers))
         joined.files.front().warnings.push_back(fmt::format(
             "{} all-to-all{} of different sizes on different ranks without split sizes: each rank "

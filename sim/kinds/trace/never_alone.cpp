@@ -147,12 +147,15 @@ private:
         std::vector<Found> found;
     };
 
-    /// Ranks share their graphs: each once.
+    /// Ranks share their graphs: each once. Those that others stand for, or that have no GPU here,
+    /// do nothing.
     NeverAlone count() {
         NeverAlone all;
         double kernels = 0;
         double never = 0;
         for (std::uint32_t r = 0; r < graph_.ranks.size(); ++r) {
+            if (graph_.ranks[r]->operations.empty())
+                continue;
             const auto [at, fresh] = index_.try_emplace(graph_.ranks[r].get(), ranks_.size());
             if (!fresh)
                 continue;
@@ -361,7 +364,8 @@ private:
             changed.push_back(std::move(after));
         }
         for (auto& rank : graph_.ranks)
-            rank = changed[index_.at(rank.get())];
+            if (!rank->operations.empty())
+                rank = changed[index_.at(rank.get())];
         for (const auto& rank : changed)
             for (const Operation& operation : rank->operations)
                 if (const KernelOperation* kernel = never_alone(operation))

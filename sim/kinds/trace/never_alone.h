@@ -13,7 +13,7 @@ namespace switchfold {
 
 /// Kernels of a trace that ran beside collectives each time.
 struct NeverAlone {
-    std::uint64_t kernels = 0;  ///< over all ranks
+    std::uint64_t kernels = 0;  ///< once for ranks that share their graph
     Time traced;                ///< what they took beside collectives
     Time alone;                 ///< what they take alone
     double share = 0;           ///< of the time of all kernels, as traced

@@ -167,7 +167,7 @@ private:
         TracedGpus gpus(context().file(), *traced_on_);
         std::vector<TracedGpu> of_file;
         for (const TraceFileReport& file : trace_.files)
-            of_file.push_back(gpus.of({file.gpu_name, file.sms, file.memory_bytes}));
+            of_file.push_back(gpus.of(stated_gpu(file)));
         const NeverAlone all = set_never_alone(
             *traced_on_, graph, trace_.measured,
             [&](std::uint32_t gpu) {

@@ -27,11 +27,14 @@ TracedGpu TracedGpus::of(const StatedGpu& stated) {
     return {*standing.kinds().front(), false};
 }
 
+StatedGpu stated_gpu(const TraceFileReport& file) {
+    return {file.gpu_name, file.sms, file.memory_bytes};
+}
+
 StatedGpu stated_gpu(const std::vector<TraceFileReport>& files, std::uint32_t rank) {
     const auto own = std::find_if(
         files.begin(), files.end(), [&](const TraceFileReport& file) { return file.rank == rank; });
-    const TraceFileReport& file = own == files.end() ? files.front() : *own;
-    return {file.gpu_name, file.sms, file.memory_bytes};
+    return stated_gpu(own == files.end() ? files.front() : *own);
 }
 
 }  // namespace switchfold

@@ -33,7 +33,8 @@ private:
     std::optional<std::vector<GpuParams>> shipped_;
 };
 
-/// What rank's trace states: one trace stands for all ranks, or each rank has its own.
+[[nodiscard]] StatedGpu stated_gpu(const TraceFileReport& file);
+/// What a rank's trace states: one trace stands for all ranks, or each rank has its own.
 [[nodiscard]] StatedGpu stated_gpu(const std::vector<TraceFileReport>& files, std::uint32_t rank);
 
 }  // namespace switchfold
