@@ -102,6 +102,49 @@ class OneRank(unittest.TestCase):
                                         f"{name}, {label}, {one['name']}: {one['iteration_us']} for "
                                         f"{generated[one['name']]} us")
 
+    def test_other_forms_of_the_traces_take_the_same_time(self):
+        """Graphs of Chakra (in whole microseconds, without launch shapes), and three steps in a row."""
+        for name, host in WITH_HOSTS.items():
+            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
+                network, plan = PLANS[name]
+                launches = os.path.join(SOURCE, "configs/launches", f"{host}.json")
+                files = self.timelines(folder, network, {**plan, "launches": launches})
+                once = self.replay(folder, "once", files, 8)
+                self.run_program("trace", "convert", *files, "--to", "chakra", "--out", os.path.join(folder, "run"))
+                graphs = [os.path.join(folder, f"run.{rank}.et") for rank in range(8)]
+                for one, graph in zip(once, self.replay(folder, "graphs", graphs, 8)):
+                    self.assertLess(abs(graph["iteration_us"] / one["iteration_us"] - 1), 0.002, one["name"])
+                overlapped, = (one for one in self.replay(folder, "thrice", self.thrice(folder, files), 8)
+                               if one["name"] == "ring")  # without overlap, hosts run ahead into the next step
+                self.assertLess(abs(overlapped["iteration_us"] / once[1]["iteration_us"] - 1), 0.002)
+
+    @staticmethod
+    def thrice(folder, files):
+        """Three marked steps, each as the one traced, with a microsecond of noise."""
+        made = []
+        for rank, file in enumerate(files):
+            draw = random.Random(rank)
+            with gzip.open(file, "rt", encoding="utf-8") as source:
+                trace = json.load(source)
+            step = [event for event in trace["traceEvents"] if event["ph"] == "X"]
+            long = max(event["ts"] + event["dur"] for event in step)
+            ids = 1 + max(event["args"].get("correlation", 0) for event in step)
+            trace["traceEvents"] = []
+            for number in range(3):
+                for event in step:
+                    event = {**event, "args": dict(event["args"]), "ts": event["ts"] + number * long}
+                    for key in {"correlation", "External id"} & set(event["args"]):
+                        event["args"][key] += number * ids
+                    if event["cat"] == "user_annotation":
+                        event["name"] = f"ProfilerStep#{number}"
+                    elif event["cat"] == "kernel":
+                        event["dur"] -= min(draw.uniform(0, 0.5), 0.2 * event["dur"])
+                    trace["traceEvents"].append(event)
+            made.append(os.path.join(folder, f"thrice{rank}.json"))
+            with open(made[-1], "w", encoding="utf-8") as out:
+                json.dump(trace, out)
+        return made
+
     def test_ranks_stand_for_twice_as_many(self):
         for name in ("data", "sharded", "tensor_data"):
             with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:

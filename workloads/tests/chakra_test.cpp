@@ -183,6 +183,36 @@ TraceWorkload converted_from_pytorch() {
     return text.read();
 }
 
+TEST(Chakra, KernelsBesideCollectivesHaveNoTimeAloneUnlessTheirNodesSaySo) {
+    ChakraText text = sample();  // relu runs beside the all-reduce for 5 us
+    text.node(
+            6, "told", kCompute, {5}, 60, 9, attribute("stream", 7) + attribute("is_time_alone", 1))
+        .node(7, "touches", kCompute, {6}, 148, 9, attribute("stream", 7));
+    const TraceWorkload workload = text.read();
+    const auto source = [&](std::string_view name) {
+        for (const Operation& operation : workload.graph.ranks[0]->operations)
+            if (workload.graph.names[operation.name] == name)
+                return std::get<KernelOperation>(operation.body).duration_source;
+        throw std::runtime_error("no such kernel");
+    };
+    EXPECT_EQ(source("gemm"), DurationSource::kMeasuredAlone);
+    EXPECT_EQ(source("relu"), DurationSource::kMeasuredOverlapped);
+    EXPECT_EQ(source("told"), DurationSource::kMeasuredAlone);
+    EXPECT_EQ(source("touches"), DurationSource::kMeasuredAlone);
+}
+
+TEST(Chakra, ANodeThatIsAGapDelaysTheNextOne) {
+    ChakraText text;
+    text.node(1, "gemm", kCompute, {}, 1, 2, attribute("stream", 7))
+        .node(2, "wait", kCompute, {1}, 0, 5, attribute("is_cpu_op", 1) + attribute("is_gap", 1))
+        .node(3, "relu", kCompute, {2}, 8, 1, attribute("stream", 7));
+    const TraceWorkload workload = text.read();
+    const auto& operations = workload.graph.ranks[0]->operations;
+    ASSERT_EQ(operations.size(), 2U);
+    EXPECT_EQ(operations[1].gap, microseconds(5));
+    EXPECT_EQ(operations[1].dependencies, std::vector<std::uint32_t>{0});
+}
+
 TEST(ChakraFromPyTorch, ControlDependenciesThatCloseCirclesAreLeftOut) {
     const TraceWorkload workload = converted_from_pytorch();
     check(workload.graph);

@@ -26,6 +26,13 @@ enum class NodeType : std::uint8_t {
 /// A number, text or truth value; lists are ignored.
 using Attribute = std::variant<std::uint64_t, std::int64_t, double, bool, std::string>;
 
+/// An attribute of graphs that `trace convert` writes: whether a kernel's duration is the one that
+/// it has without communication beside it.
+inline constexpr const char* kIsTimeAlone = "is_time_alone";
+/// Another one: whether a node of the host is nothing but the time that the next node waits longer
+/// than for its dependencies.
+inline constexpr const char* kIsGap = "is_gap";
+
 struct Node {
     std::uint64_t id = 0;
     std::string name;

@@ -5,6 +5,7 @@
 #include "workloads/graph/schedule.h"
 #include "workloads/kernels/roofline.h"
 #include "workloads/profile/classify.h"
+#include "workloads/readers/chakra/beside_collectives.h"
 #include "workloads/readers/chakra/messages.h"
 #include "workloads/readers/chakra/node_order.h"
 #include "workloads/readers/chakra/process_groups.h"
@@ -119,8 +120,11 @@ private:
         Operation operation;
         operation.name = names_.intern(node.name);
         std::vector<std::uint32_t> before;
-        for (const std::uint64_t id : node.dependencies)
+        for (const std::uint64_t id : node.dependencies) {
             depend(before, id);
+            if (const auto gap = gaps_.find(id); gap != gaps_.end())
+                operation.gap = std::max(operation.gap, gap->second);
+        }
         std::sort(before.begin(), before.end());
         before.erase(std::unique(before.begin(), before.end()), before.end());
         // A node that does not run passes its dependencies on; a few such nodes could multiply
@@ -130,7 +134,10 @@ private:
             fail(
                 node, fmt::format(
                           "is where the trace has {} dependencies; expected fewer", dependencies_));
-        if (!set_body(node, operation)) {
+        const bool gap = node.number(chakra::kIsGap, 0) != 0;
+        if (gap)
+            gaps_[node.id] = microseconds(node.duration_us);
+        if (gap || !set_body(node, operation)) {
             stands_for_[index] = std::move(before);
             return;
         }
@@ -250,6 +257,8 @@ private:
             kernel.isolated = roofline_time(kernel, kCautiousFlops, kCautiousBytesPerSecond);
             kernel.duration_source = DurationSource::kCounts;
             ++without_duration_;
+        } else if (node.number(chakra::kIsTimeAlone, 0) == 0) {
+            may_be_slowed_.push_back(static_cast<std::uint32_t>(rank_->operations.size()));
         }
         operation.body = kernel;
         ++report_.used["kernels"];
@@ -375,6 +384,7 @@ private:
     TraceWorkload finish() {
         if (!timed_)
             schedule();
+        chakra::mark_kernels_beside_collectives(*rank_, may_be_slowed_, measured_);
         warn();
         if (without_duration_ > 0)
             report_.warnings.push_back(fmt::format(
@@ -411,6 +421,8 @@ private:
     std::map<std::uint32_t, std::uint64_t> sequences_;  ///< by group
     std::vector<std::uint32_t> index_of_;               ///< operation of each node that runs
     std::unordered_map<std::size_t, std::vector<std::uint32_t>> stands_for_;
+    std::unordered_map<std::uint64_t, Time> gaps_;  ///< by the id of the node that is nothing else
+    std::vector<std::uint32_t> may_be_slowed_;  ///< kernels whose durations may not be those alone
     std::uint64_t without_duration_ = 0;
     std::uint64_t dependencies_ = 0;
     bool timed_ = false;                              ///< whether any node has a start time

@@ -193,6 +193,7 @@ private:
         start_us_ = 0;
         WireMessage node = begin("wait", NodeType::kCompute, us, before);
         add_bool(node, "is_cpu_op", true);
+        add_bool(node, chakra::kIsGap, true);
         add_text(node, "tid", "before " + rank_.streams[stream].name);
         put(node);
         ++common_.notes["waits that no dependency explains are nodes of the host"];
@@ -208,8 +209,11 @@ private:
             node, "num_ops",
             static_cast<std::uint64_t>(std::clamp(std::round(kernel.flops), 0.0, kMostOps)));
         add_uint64(node, "tensor_size", kernel.bytes_read.count() + kernel.bytes_written.count());
+        add_bool(
+            node, chakra::kIsTimeAlone,
+            kernel.duration_source != DurationSource::kMeasuredOverlapped);
         put(node);
-        ++common_.notes["kernels keep their time alone and no launch shape"];
+        ++common_.notes["kernels keep their time alone, where it is known, and no launch shape"];
     }
 
     void write(const Operation& operation, const CopyOperation& copy) {
