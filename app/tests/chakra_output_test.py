@@ -32,7 +32,7 @@ message Node { uint64 id = 1; string name = 2; Type type = 3; repeated uint64 ct
 # What ASTRA-sim's feeder takes an attribute for: of another type it is 0.
 TYPES = {"is_cpu_op": "bool", "num_ops": "int64", "tensor_size": "uint64", "comm_type": "int64", "comm_size": "int64",
          "comm_priority": "int32", "comm_src": "int32", "comm_dst": "int32", "comm_tag": "int32", "pg_name": "string",
-         "stream": "string", "tid": "string"}
+         "stream": "string", "tid": "string", "is_time_alone": "bool", "is_gap": "bool"}
 
 
 def switchfold(*words):
@@ -90,18 +90,18 @@ class ChakraOutput(unittest.TestCase):
             self.assertEqual(len(seen), len(set(seen)))
 
     def test_what_is_read_back_runs_as_the_trace(self):
-        # Without overlap whole microseconds are lost, and which kernels never ran alone: these keep their traced time
-        # (31 and 2 % of the kernels' time). Beside collectives launch shapes are missing, too.
-        for name, longer in (("gpt_fully_sharded_simulated.jsonl.gz", 0.1),
+        # Whole microseconds and launch shapes are lost: kernels that never ran alone (31 and 2 % of the kernels' time)
+        # get other times alone.
+        for name, longer in (("gpt_fully_sharded_simulated.jsonl.gz", 0.06),
                              ("mixture_of_experts_simulated.jsonl.gz", 0.004)):
             told, graphs = self.converted(EXAMPLES / name)
             self.assertEqual(len(graphs), 4)
-            self.assertIn("kernels keep their time alone and no launch shape", told)
+            self.assertIn("kernels keep their time alone, where it is known, and no launch shape", told)
             serial, overlap = self.times([EXAMPLES / name])
             serial_again, overlap_again = self.times(graphs)
             self.assertGreater(serial_again / serial, 0.998)
             self.assertLess(serial_again / serial, 1 + longer)
-            self.assertAlmostEqual(overlap_again / overlap, 1, delta=0.06)
+            self.assertAlmostEqual(overlap_again / overlap, 1, delta=0.01)
 
     def test_groups_and_messages_come_through(self):
         lines = [
