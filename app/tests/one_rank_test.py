@@ -59,22 +59,22 @@ class OneRank(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
-    def replay(self, folder, name, files, ranks, system="hgx_h100"):
+    def replay(self, folder, name, files, ranks, system="hgx_h100", **workload):
         experiment = {
             "name": name, "system": os.path.join(SOURCE, f"configs/systems/{system}.json"), "causes": False,
-            "workload": {"type": "trace", "files": files, "ranks": ranks},
+            "workload": {"type": "trace", "files": files, "ranks": ranks, **workload},
             "scenarios": [{"name": "serial", "overlap": False}, {"name": "ring", "all_reduce": {"algorithm": "ring"}}]}
         path = os.path.join(folder, f"{name}.json")
         with open(path, "w", encoding="utf-8") as out:
             json.dump(experiment, out)
         return json.loads(self.run_program("run", path, "--json"))["scenarios"]
 
-    def timelines(self, folder, network, plan):
+    def timelines(self, folder, network, plan, system=os.path.join(SOURCE, "configs/systems/hgx_h100.json")):
         """Traces of all eight ranks of a generated step."""
         path = os.path.join(folder, "plan.json")
         with open(path, "w", encoding="utf-8") as out:
             json.dump({
-                "name": "plan", "system": os.path.join(SOURCE, "configs/systems/hgx_h100.json"), "causes": False,
+                "name": "plan", "system": system, "causes": False,
                 "exact": True,  # what is replayed does not depend on what a simulation leaves out
                 "workload": {"type": "training", "gradient": "bfloat16", "network": network,
                              "plan": {"micro_batch": 2, **plan}},
@@ -94,13 +94,34 @@ class OneRank(unittest.TestCase):
                 files = self.timelines(folder, network, plan)
                 with open(os.path.join(folder, "plan", "result.json"), encoding="utf-8") as made:
                     generated = {one["name"]: one["iteration_us"] for one in json.load(made)["scenarios"]}
-                # The profiler's clocks are good to a microsecond.
+                # The profiler's clocks are good to a microsecond. Hosts that are known hold up what runs too early.
                 for label, traces in (("exact", files), ("noisy", self.noisy(folder, files))):
                     for one in self.replay(folder, label, traces, 8):
-                        most = 0.015 if one["name"] == "ring" else 0.03
+                        most = (0.005 if launches else 0.02) if one["name"] == "ring" else 0.03
                         self.assertLess(abs(one["iteration_us"] / generated[one["name"]] - 1), most,
                                         f"{name}, {label}, {one['name']}: {one['iteration_us']} for "
                                         f"{generated[one['name']]} us")
+
+    def test_traces_of_slow_links_tell_of_fast_ones(self):
+        """No call says when kernels were launched: the host does not hold them where they waited for slow links, and
+        kernels that never ran alone do not keep what these cost them."""
+        with open(os.path.join(SOURCE, "configs/systems/hgx_h100.json"), encoding="utf-8") as source:
+            slow = json.load(source)
+        slow["topology"]["link"]["lane_bandwidth"] = "3.3 GB/s"  # an eighth
+        slow["gpu"] = os.path.join(SOURCE, "configs/systems/gpus/h100.json")
+        for name in ("data", "sharded", "tensor_data", "pipeline"):
+            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "slow.json")
+                with open(path, "w", encoding="utf-8") as out:
+                    json.dump(slow, out)
+                network, plan = PLANS[name]
+                self.timelines(folder, network, plan)
+                with open(os.path.join(folder, "plan", "result.json"), encoding="utf-8") as made:
+                    fast = {one["name"]: one["iteration_us"] for one in json.load(made)["scenarios"]}
+                files = self.timelines(folder, network, plan, path)
+                for one in self.replay(folder, "fast", files, 8, traced_on=path):
+                    self.assertLess(abs(one["iteration_us"] / fast[one["name"]] - 1), 0.07,
+                                    f"{name}, {one['name']}: {one['iteration_us']} for {fast[one['name']]} us")
 
     def test_other_forms_of_the_traces_take_the_same_time(self):
         """Graphs of Chakra (in whole microseconds, without launch shapes), and three steps in a row."""

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <numbers>
 #include <string_view>
 
 namespace switchfold {
@@ -59,7 +61,7 @@ public:
     [[nodiscard]] double alone(const BusyParts& busy, std::size_t draw) const {
         double us = busy.given_us;
         for (const auto& [kind, part] : busy.alone_us)
-            us += part * draws_.factor(rows_[kind], draw);
+            us += part * draws_.factor(rows_[kind], draw) * between(draw);
         return us;
     }
     [[nodiscard]] double exposed(std::size_t draw) const {
@@ -112,6 +114,8 @@ public:
             basis.add(rows_[kind], us);
         if (!parts_.kinds.empty())
             basis.add(rows_[parts_.overlap], busy.lost_us);
+        if (parts_.kernels_between.first < parts_.kernels_between.second)
+            basis.more = "; kernels of unknown shape wait for SMs or for memory";
         return basis;
     }
     /// Of collectives as much as they take in chains: their errors are of that.
@@ -130,6 +134,13 @@ public:
     }
 
 private:
+    /// Evenly over all draws, in an order of its own, and the same in every case.
+    [[nodiscard]] double between(std::size_t draw) const {
+        const auto& [least, most] = parts_.kernels_between;
+        const double turns = static_cast<double>(draw) * std::numbers::phi;
+        return least + (most - least) * (turns - std::floor(turns));
+    }
+
     /// The time of communication beside kernels, longer if such collectives may take longer.
     [[nodiscard]] double most_lost(const BusyParts& busy, std::size_t draw) const {
         const auto row = collective();
@@ -220,7 +231,7 @@ private:
             return;
         FigureInterval& iteration = found->second;
         if (one.parts.step)
-            widen(iteration, figures.iteration_us, *one.parts.step);
+            widen(iteration, figures.iteration_us, one.parts);
         if (one.parts.open && iteration.low) {
             iteration.low = std::max(0.0, *iteration.low - one.parts.open->less_us);
             iteration.high = *iteration.high + one.parts.open->more_us;
@@ -240,10 +251,16 @@ private:
     }
 
     /// Takes the range of whole steps where it is the wider.
-    void widen(FigureInterval& iteration, double us, const PartKind& step) const {
-        const intervals::Range range = residuals_.range(step.like);
-        if (!step.unmeasured.empty() || !range.measured())
+    void widen(FigureInterval& iteration, double us, const PartsOfStep& parts) const {
+        intervals::Range range = residuals_.range(parts.step->like);
+        if (!parts.step->unmeasured.empty() || !range.measured())
             return;
+        // Those that were measured are of kernels whose shapes are known.
+        double scaled = 0;
+        for (const auto& [kind, part] : parts.busy.alone_us)
+            scaled += part / parts.iteration_us;
+        range.low *= 1 + scaled * (parts.kernels_between.first - 1);
+        range.high *= 1 + scaled * (parts.kernels_between.second - 1);
         const std::string steps = measured_text("step", range, range);
         if (iteration.low && *iteration.high / *iteration.low >= range.high / range.low) {
             iteration.like += "; wider than " + steps;

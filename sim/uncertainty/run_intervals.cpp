@@ -36,6 +36,7 @@ PartsOfStep parts_of_run(
                               : workload.kernels_as_traced ? KernelsOf::kTrace
                                                            : KernelsOf::kModel;
     PartsOfStep parts = step_parts(graph, outcome, kinds, kernels);
+    parts.kernels_between = workload.kernels_between;
     const WorkloadKind* const kind = kind_named(workload.report.type);
     if (kind != nullptr && !kind->facts().measured_as.empty())
         parts.step = kinds.of_step(std::string(kind->facts().measured_as), workload.report.ranks);

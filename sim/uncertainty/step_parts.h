@@ -48,6 +48,8 @@ struct PartsOfStep {
     BusyParts busy;                   ///< of the whole step
     std::array<BusyParts, 4> phases;  ///< by Phase
     std::vector<ExposedChain> exposed;
+    /// Times alone of kernels, of what they are taken as, between which nothing decides.
+    std::pair<double, double> kernels_between{1, 1};
     double rest_us = 0;            ///< hosts, gaps and copies, whose errors were not measured
     std::optional<PartKind> step;  ///< of the whole, if steps like it may be measured
     std::optional<OpenTime> open;

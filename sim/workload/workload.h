@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace switchfold {
 
@@ -29,6 +30,9 @@ struct PreparedWorkload {
     bool peers_late = false;  ///< some untraced rank is late
     /// Kernels take what they took where the trace was recorded, on this GPU.
     bool kernels_as_traced = false;
+    /// Of another GPU than the traced one, by launches that do not tell what kernels wait for:
+    /// least and most of their times alone, of what they are taken as.
+    std::pair<double, double> kernels_between{1, 1};
     std::optional<OneRankTimes> one_rank;  ///< of a trace of one rank that stands for several
     std::set<std::string> left_out;        ///< default scenarios that the machine cannot run
 };

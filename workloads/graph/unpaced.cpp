@@ -22,6 +22,10 @@ bool sends_or_receives(const Operation& operation) {
     return is_message(operation) || is_held_message(operation);
 }
 
+bool holds_messages(const RankGraph& rank) {
+    return std::any_of(rank.operations.begin(), rank.operations.end(), is_held_message);
+}
+
 class Unpacer {
 public:
     explicit Unpacer(const RankGraph& rank) : rank_(rank) {}
@@ -116,12 +120,19 @@ private:
     [[nodiscard]] std::shared_ptr<const RankGraph> unpaced() const {
         auto out = std::make_shared<RankGraph>(rank_);
         const std::vector<Ended> streams = by_stream();
+        const bool held = holds_messages(rank_);
         Time busy_until;
         bool first = true;
         for (std::uint32_t i = 0; i < out->operations.size(); ++i) {
             Operation& operation = out->operations[i];
-            if (!is_gpu(rank_, operation))
+            if (!is_gpu(rank_, operation)) {
+                // Nobody knows how long it takes beside a GPU that is done earlier. Where peers
+                // were not traced it ends with the step, for which this rank may wait.
+                if (auto* const host = std::get_if<HostDelayOperation>(&operation.body);
+                    host != nullptr && !first && !held)
+                    host->duration = Time();
                 continue;
+            }
             const Schedule::Interval& ran = schedule_.operations[i];
             if (!first) {
                 Dependencies kept;
@@ -144,14 +155,14 @@ private:
 
 }  // namespace
 
-ExecutionGraph without_pace(const ExecutionGraph& graph) {
+ExecutionGraph without_pace(const ExecutionGraph& graph, HeldMessages held) {
     ExecutionGraph out = graph;
     if (graph.provenance.traced_ranks == 0)
         return out;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> done;
     for (auto& rank : out.ranks) {
         const auto [at, fresh] = done.try_emplace(rank.get());
-        if (fresh)
+        if (fresh && (held == HeldMessages::kMove || !holds_messages(*rank)))
             at->second = Unpacer(*rank).run();
         if (at->second)
             rank = at->second;

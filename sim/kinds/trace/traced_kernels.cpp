@@ -81,8 +81,15 @@ public:
             rescale(rank, key, source->second, gpus);
         }
         refuse_unknown();
-        for (const auto& [names, all] : rescaled_)
+        Rescaled every;
+        for (const auto& [names, all] : rescaled_) {
             out_.report.notes.push_back(note_of(all, names.first, names.second) + left_open());
+            every.here += all.here;
+            every.least += all.least;
+            every.most += all.most;
+        }
+        if (every.here > 0)
+            out_.kernels_between = {every.least / every.here, every.most / every.here};
         if (rescaled_.empty())
             note_as_traced(lacks_.empty() ? std::string() : ": " + lacks_);
     }

@@ -124,6 +124,24 @@ TEST(FigureIntervals, WhatIsLeftOpenWidensTheIterationAndGainsOnIt) {
     EXPECT_NEAR(*second.intervals.at("speedup").high, 1.25 * (1 + 10. / 200), 1e-2);
 }
 
+TEST(FigureIntervals, KernelsOfUnknownShapeWidenEveryTimeAndLittleOfAGain) {
+    const PartsOfStep closed = of_kernels(0, 100, 0);
+    PartsOfStep parts = closed;
+    parts.kernels_between = {0.5, 1.5};
+    const auto before = tell({closed}, figures_of(closed)).intervals.at("iteration_us");
+    ScenarioFigures first = figures_of(parts);
+    ScenarioFigures second = figures_of(parts);
+    second.speedup = 1;
+    std::vector<IntervalCase> cases{{parts, &first}, {parts, &second, 0}};
+    tell_intervals(cases, residuals());
+    const FigureInterval& time = first.intervals.at("iteration_us");
+    EXPECT_LT(*time.low, 0.75 * *before.low);
+    EXPECT_GT(*time.high, 1.25 * *before.high);
+    EXPECT_NE(time.like.find("kernels of unknown shape"), std::string::npos);
+    const FigureInterval& gain = second.intervals.at("speedup");
+    EXPECT_LT(*gain.high / *gain.low, 1.01) << "of both scenarios by the same";
+}
+
 TEST(FigureIntervals, FasterCollectivesLeaveNothingExposedButNotLess) {
     // A hundredth of the chain is exposed: a machine that is 2 % faster hides all of it.
     PartsOfStep parts = of_collective(1);
