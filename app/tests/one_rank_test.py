@@ -103,18 +103,20 @@ class OneRank(unittest.TestCase):
                                         f"{generated[one['name']]} us")
 
     def test_traces_of_slow_links_tell_of_fast_ones(self):
-        """No call says when kernels were launched: the host does not hold them where they waited for slow links, and
-        kernels that never ran alone do not keep what these cost them."""
+        """No call says when kernels were launched, or the host waits for them: it does not hold them where they waited
+        for slow links, and kernels that never ran alone do not keep what these cost them."""
         with open(os.path.join(SOURCE, "configs/systems/hgx_h100.json"), encoding="utf-8") as source:
             slow = json.load(source)
         slow["topology"]["link"]["lane_bandwidth"] = "3.3 GB/s"  # an eighth
         slow["gpu"] = os.path.join(SOURCE, "configs/systems/gpus/h100.json")
-        for name in ("data", "sharded", "tensor_data", "pipeline"):
-            with self.subTest(plan=name), tempfile.TemporaryDirectory() as folder:
+        waits = {"launches": os.path.join(SOURCE, "configs/launches/megatron_lm.json")}  # after each pass
+        for name, host in (("data", {}), ("sharded", {}), ("tensor_data", {}), ("pipeline", {}), ("data", waits),
+                           ("pipeline", waits)):
+            with self.subTest(plan=name, **host), tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "slow.json")
                 with open(path, "w", encoding="utf-8") as out:
                     json.dump(slow, out)
-                network, plan = PLANS[name]
+                network, plan = PLANS[name][0], {**PLANS[name][1], **host}
                 self.timelines(folder, network, plan)
                 with open(os.path.join(folder, "plan", "result.json"), encoding="utf-8") as made:
                     fast = {one["name"]: one["iteration_us"] for one in json.load(made)["scenarios"]}

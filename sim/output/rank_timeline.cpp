@@ -12,7 +12,7 @@ namespace switchfold {
 
 namespace {
 
-/// The host's only thread. Tools tell the host's events by their having no stream.
+/// The host's first thread, which launches. Tools tell the host's events by their having no stream.
 constexpr std::uint32_t kHostPid = 1'000'000;
 constexpr std::uint32_t kHostThread = 1;
 
@@ -88,11 +88,15 @@ void RankTimelineWriter::write_launch(
 
 void RankTimelineWriter::write_launches() {
     std::ranges::sort(launches_);
+    std::ranges::sort(wait_ends_);
     std::uint64_t before = 0;  // end of the last call of another moment
+    auto wait = wait_ends_.begin();
     for (auto first = launches_.begin(); first != launches_.end();) {
         const std::uint64_t end = first->end_ps;
         const auto next =
             std::find_if(first, launches_.end(), [&](const Launch& l) { return l.end_ps > end; });
+        for (; wait != wait_ends_.end() && *wait <= end; ++wait)
+            before = std::max(before, *wait);
         const std::uint64_t start = std::max(before, end - std::min(end, kLaunchPs));
         const auto calls = static_cast<std::uint64_t>(next - first);
         for (std::uint64_t i = 0; i < calls; ++i) {
@@ -118,6 +122,15 @@ void RankTimelineWriter::add(const RankSlice& slice) {
         slice.correlation, kernel_arguments(slice),
         slice.category == "kernel" ? std::string() : fmt::format(R"(, "bytes": {})", slice.bytes),
         slice.collective ? collective_arguments(*slice.collective) : std::string()));
+}
+
+void RankTimelineWriter::add_wait(
+    std::uint32_t thread, std::uint64_t correlation, std::uint64_t start_ps, std::uint64_t end_ps) {
+    wait_ends_.push_back(end_ps);
+    event(fmt::format(
+        R"({{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
+        kHostPid, kHostThread + thread, trace_us(start_ps), trace_us(end_ps - start_ps),
+        correlation, correlation));
 }
 
 void RankTimelineWriter::add_step(

@@ -67,6 +67,10 @@ public:
 
     /// Leaves out a slice of no length: viewers draw it as endless.
     void add(const RankSlice& slice);
+    /// A thread of the host, from 0, waits for the GPU, by a call of its own number.
+    void add_wait(
+        std::uint32_t thread, std::uint64_t correlation, std::uint64_t start_ps,
+        std::uint64_t end_ps);
     /// A training step, "ProfilerStep#n", by which tools tell iterations apart.
     void add_step(std::uint32_t step, std::uint64_t start_ps, std::uint64_t end_ps);
     void close();
@@ -84,7 +88,8 @@ private:
     void write_launch(const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps);
 
     GzipFile file_;
-    std::vector<Launch> launches_;  ///< written last, when all of them are known
+    std::vector<Launch> launches_;          ///< written last, when all of them are known
+    std::vector<std::uint64_t> wait_ends_;  ///< no call begins within a wait
     std::uint32_t rank_;
     bool first_ = true;
 };

@@ -129,7 +129,7 @@ public:
             if (rank_.streams[rank_.operations[i].stream].kind == StreamKind::kGpu)
                 add(i);
             else
-                begin(rank_.operations[i].step, times_[i].start.count());
+                add_host(i);
         add_steps();
         writer_.close();
     }
@@ -175,6 +175,24 @@ private:
         writer_.add(slice);
         begin(operation.step, std::min(slice.launched_ps.value_or(slice.start_ps), slice.start_ps));
         end_ = std::max(end_, slice.end_ps);
+    }
+
+    /// What the host does is not drawn but by its calls: one where it waits for the GPU.
+    void add_host(std::size_t index) {
+        const Operation& operation = rank_.operations[index];
+        const auto thread =
+            host_done_
+                .try_emplace(operation.stream, static_cast<std::uint32_t>(host_done_.size()), 0)
+                .first;
+        std::uint64_t& done = thread->second.second;
+        begin(operation.step, times_[index].start.count());
+        std::uint64_t until = 0;
+        for (const std::uint32_t d : operation.dependencies)
+            if (rank_.streams[rank_.operations[d].stream].kind == StreamKind::kGpu)
+                until = std::max(until, times_[d].end.count());
+        if (until > done)
+            writer_.add_wait(thread->second.first, index + 1, done, until);
+        done = times_[index].end.count();
     }
 
     void describe(const KernelOperation& kernel, RankSlice& slice) const {
@@ -276,6 +294,8 @@ private:
     RankTimelineWriter writer_;
     std::vector<std::uint32_t> streams_;            ///< numbers
     std::map<std::uint32_t, std::uint64_t> steps_;  ///< their first moments
+    /// A thread's number, and when it was done with its last operation, by stream.
+    std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> host_done_;
     std::uint64_t end_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -121,6 +122,21 @@ TEST(RankTimeline, CallsOfOneMomentShareTheTimeBeforeIt) {
                 {event["args"]["correlation"].get<double>(), event["ts"].get<double>(),
                  event["dur"].get<double>()});
     EXPECT_EQ(calls, (std::vector<std::array<double, 3>>{{1, 4, 0.5}, {3, 4.5, 0.5}, {2, 5, 0.2}}));
+}
+
+TEST(RankTimeline, ACallFollowsTheWaitBeforeIt) {
+    const Json trace = written([](RankTimelineWriter& writer) {
+        RankSlice slice = kernel(1, 9'000'000, 9'500'000);
+        slice.launched_ps = 5'200'000;
+        writer.add(slice);
+        writer.add_wait(0, 2, 1'000'000, 5'000'000);
+    });
+    std::map<std::string, std::array<double, 2>> calls;
+    for (const Json& event : trace["traceEvents"])
+        if (event.value("cat", "") == "cuda_runtime")
+            calls[event["name"]] = {event["ts"].get<double>(), event["dur"].get<double>()};
+    EXPECT_EQ(calls["cudaStreamSynchronize"], (std::array<double, 2>{1, 4}));
+    EXPECT_EQ(calls["cudaLaunchKernel"], (std::array<double, 2>{5, 0.2}));
 }
 
 TEST(RankTimeline, AMessageSaysItsPeerAndAnExchangeItsParts) {
