@@ -277,7 +277,10 @@ private:
         at->second = std::min(at->second, ps);
     }
 
+    /// All ranks begin the first step together: one that is late then is late within it.
     void add_steps() {
+        if (!steps_.empty())
+            steps_.begin()->second = 0;
         for (auto at = steps_.begin(); at != steps_.end(); ++at) {
             const auto next = std::next(at);
             const auto before = [](std::uint64_t ps) { return ps - std::min(ps, kLaunchPs); };
