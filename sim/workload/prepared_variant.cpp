@@ -4,6 +4,7 @@
 #include "sim/kinds/graph_kind.h"
 #include "sim/machine/simulate.h"
 #include "workloads/graph/join.h"
+#include "workloads/graph/unpaced.h"
 #include "workloads/graph/without_overlap.h"
 
 namespace switchfold {
@@ -16,6 +17,7 @@ void ComparedWorkload::separate() {
     } catch (const NoCommonOrder& error) {
         no_serial = error.note();
     }
+    workload.graph = without_pace(workload.graph, Pauses::kOfEach);
 }
 
 SystemParams with_faults(const Experiment& experiment) {

@@ -25,7 +25,7 @@ struct ComparedWorkload {
     ExecutionGraph serial;  ///< without overlap; empty unless has_serial()
     std::string no_serial;  ///< why it cannot run without overlap; empty if it can
 
-    /// Finds the graph without overlap, if the workload computes.
+    /// Finds the graphs without and with overlap, if the workload computes.
     void separate();
     [[nodiscard]] bool computes() const { return switchfold::computes(*params); }
     [[nodiscard]] bool has_serial() const { return computes() && no_serial.empty(); }

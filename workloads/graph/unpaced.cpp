@@ -28,7 +28,7 @@ bool holds_messages(const RankGraph& rank) {
 
 class Unpacer {
 public:
-    explicit Unpacer(const RankGraph& rank) : rank_(rank) {}
+    Unpacer(const RankGraph& rank, Pauses pauses) : rank_(rank), pauses_(pauses) {}
 
     /// Null if the rank's launches are known.
     std::shared_ptr<const RankGraph> run() {
@@ -121,7 +121,8 @@ private:
         auto out = std::make_shared<RankGraph>(rank_);
         const std::vector<Ended> streams = by_stream();
         const bool held = holds_messages(rank_);
-        Time busy_until;
+        std::vector<Time> ended(rank_.streams.size());
+        Time computed_until;
         bool first = true;
         for (std::uint32_t i = 0; i < out->operations.size(); ++i) {
             Operation& operation = out->operations[i];
@@ -141,29 +142,37 @@ private:
                         kept.push_back(dependency);
                 const bool waited = wait_for_messages(streams, i, kept);
                 operation.dependencies = std::move(kept);
-                operation.gap = !waited && ran.start > busy_until ? ran.start - busy_until : Time();
+                Time ready = ended[operation.stream];
+                if (pauses_ == Pauses::kOfCompute)
+                    ready = std::max(ready, computed_until);
+                for (const std::uint32_t dependency : operation.dependencies)
+                    ready = std::max(ready, schedule_.operations[dependency].end);
+                operation.gap = !waited && ran.start > ready ? ran.start - ready : Time();
             }
             first = false;
-            busy_until = std::max(busy_until, ran.end);
+            ended[operation.stream] = std::max(ended[operation.stream], ran.end);
+            if (!is_collective(operation) && !sends_or_receives(operation))
+                computed_until = std::max(computed_until, ran.end);
         }
         return out;
     }
 
     const RankGraph& rank_;
+    Pauses pauses_;
     Schedule schedule_;
 };
 
 }  // namespace
 
-ExecutionGraph without_pace(const ExecutionGraph& graph, HeldMessages held) {
+ExecutionGraph without_pace(const ExecutionGraph& graph, Pauses pauses) {
     ExecutionGraph out = graph;
     if (graph.provenance.traced_ranks == 0)
         return out;
     std::map<const RankGraph*, std::shared_ptr<const RankGraph>> done;
     for (auto& rank : out.ranks) {
         const auto [at, fresh] = done.try_emplace(rank.get());
-        if (fresh && (held == HeldMessages::kMove || !holds_messages(*rank)))
-            at->second = Unpacer(*rank).run();
+        if (fresh && (pauses == Pauses::kOfCompute || !holds_messages(*rank)))
+            at->second = Unpacer(*rank, pauses).run();
         if (at->second)
             rank = at->second;
     }

@@ -210,7 +210,7 @@ NoCommonOrder::NoCommonOrder(const std::string& why) :
     SimulationError("the run without overlap", Time(), no_order(why)), note_(no_order(why)) {}
 
 ExecutionGraph without_overlap(const ExecutionGraph& overlapped) {
-    const ExecutionGraph graph = without_pace(overlapped, HeldMessages::kMove);
+    const ExecutionGraph graph = without_pace(overlapped, Pauses::kOfCompute);
     // One program runs in one order. What a rank waits for decides it, not when it runs.
     ExecutionGraph waiting = graph;
     if (graph.provenance.traced_ranks > 0)

@@ -110,10 +110,18 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
     return oldest;
 }
 
+/// What an operation may have waited for of another stream. Of what no call launched, what still
+/// runs may have begun behind that.
+std::size_t StreamOrder::last_ended(const Stream& other, const RawGpuEvent& gpu) const {
+    std::size_t i = other.launched.size() - 1;
+    while (!gpu.has_launch && i > 0 && end_of(other.launched[i]) > gpu.start + kClockNoise.count())
+        --i;
+    return other.launched[i];
+}
+
 /// Of what no call launched nobody knows that it was launched later.
-bool StreamOrder::waited_for(
-    const Stream& other, const RawGpuEvent& gpu, std::uint64_t ready) const {
-    const std::uint64_t end = end_of(other.launched.back());
+bool StreamOrder::waited_for(std::size_t other, const RawGpuEvent& gpu, std::uint64_t ready) const {
+    const std::uint64_t end = end_of(other);
     const bool launched_before = !gpu.has_launch || gpu.launch < end;
     // What began at once behind its predecessor did not wait for what ended a little later.
     const bool whole = gpu.start % microseconds(1).count() == 0;
@@ -133,7 +141,7 @@ std::vector<std::size_t> StreamOrder::for_communication(
     for (const Stream& other : streams_)
         if (&other != &own && other.communicates && !other.launched.empty() &&
             ready + kClockNoise.count() < end_of(other.launched.back()) &&
-            waited_for(other, gpu, ready))
+            waited_for(other.launched.back(), gpu, ready))
             found.push_back(other.launched.back());
     return found;
 }
@@ -168,8 +176,10 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
         else if (waits > 0)
             depend(last_before(other, index));
         // The measured times show a wait for the other stream, whatever the calls say.
-        if ((waits > 0 || other.communicates) && waited_for(other, gpu, previous_end))
-            depend(other.launched.back());
+        if (waits > 0 || other.communicates)
+            if (const std::size_t last = last_ended(other, gpu);
+                waited_for(last, gpu, previous_end))
+                depend(last);
     }
     if (communication)
         for (const std::size_t before : for_communication(own, gpu, previous_end, found))

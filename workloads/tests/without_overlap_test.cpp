@@ -3,6 +3,7 @@
 
 #include "workloads/graph/schedule.h"
 #include "workloads/graph/serial_order.h"
+#include "workloads/graph/unpaced.h"
 #include "workloads/tests/random_graph.h"
 
 #include <gtest/gtest.h>
@@ -154,11 +155,12 @@ TEST(WithoutOverlap, AHostWhoseLaunchesAreUnknownDoesNotPaceTheGpu) {
     CollectiveOperation collective;
     collective.measured = microseconds(100);
     const auto host = [](int us) { return HostDelayOperation{microseconds(us)}; };
-    // As a trace without launching calls becomes a graph: all is launched just when it ran.
+    // As a trace without launching calls becomes a graph: all is launched just when it ran. The
+    // second kernel waits for the collective.
     ExecutionGraph graph = named(
         {operation_on(2, {}, host(0)), operation_on(0, {0}, kernel), operation_on(2, {}, host(50)),
          operation_on(1, {2}, collective), operation_on(2, {}, host(100)),
-         operation_on(0, {4}, kernel), operation_on(2, {}, host(80)),
+         operation_on(0, {3, 4}, kernel), operation_on(2, {}, host(80)),
          operation_on(0, {6}, kernel)});
     auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
     rank->streams.push_back({StreamKind::kHost, "host", 0});
@@ -166,15 +168,47 @@ TEST(WithoutOverlap, AHostWhoseLaunchesAreUnknownDoesNotPaceTheGpu) {
     const auto last = [&] {
         const ExecutionGraph serial = without_overlap(graph);
         check(serial);
-        const Schedule schedule = measured(*serial.ranks[0]);
+        const Schedule schedule =
+            evaluate(*serial.ranks[0], [](std::uint32_t /*index*/, const Operation& operation) {
+                return is_collective(operation) ? microseconds(10) : measured_duration(operation);
+            });
         Time end;
         for (const Schedule::Interval& operation : schedule.operations)
             end = std::max(end, operation.end);
         return end;
     };
-    EXPECT_EQ(last(), microseconds(380)) << "a generated step has its hosts' pace: 280 and 100";
+    EXPECT_EQ(last(), microseconds(280)) << "a generated step has its hosts' pace";
     graph.provenance.traced_ranks = 1;
-    EXPECT_EQ(last(), microseconds(280)) << "50 + 50 + 30 in which nothing ran + 50 + 100";
+    EXPECT_EQ(last(), microseconds(190)) << "50 + 10 + 50 + 30 in which no kernel ran + 50";
+}
+
+TEST(WithoutPace, WithOverlapEachOperationKeepsItsOwnPauseWhoeverWasFaster) {
+    KernelOperation kernel;
+    kernel.measured = microseconds(50);
+    CollectiveOperation collective;
+    collective.measured = microseconds(100);
+    const auto host = [](int us) { return HostDelayOperation{microseconds(us)}; };
+    // The second kernel began while the collective ran, for which it did not wait.
+    ExecutionGraph graph = named(
+        {operation_on(2, {}, host(0)), operation_on(0, {0}, kernel), operation_on(2, {}, host(50)),
+         operation_on(1, {1, 2}, collective), operation_on(2, {}, host(20)),
+         operation_on(0, {4}, kernel)});
+    auto rank = std::make_shared<RankGraph>(*graph.ranks[0]);
+    rank->streams.push_back({StreamKind::kHost, "host", 0});
+    graph.ranks[0] = rank;
+    graph.provenance.traced_ranks = 1;
+    const ExecutionGraph unpaced = without_pace(graph, Pauses::kOfEach);
+    const auto last_kernel = [&](Time first) {
+        return evaluate(
+                   *unpaced.ranks[0],
+                   [&](std::uint32_t i, const Operation& operation) {
+                       return i == 1 ? first : measured_duration(operation);
+                   })
+            .operations[5]
+            .start;
+    };
+    EXPECT_EQ(last_kernel(microseconds(50)), microseconds(70)) << "as it ran";
+    EXPECT_EQ(last_kernel(microseconds(10)), microseconds(30)) << "no host at 70";
 }
 
 TEST(WithoutOverlap, AStageWhoseLaunchesAreUnknownWaitsForItsMessagesAlone) {

@@ -14,7 +14,6 @@
 #include "sim/workload/slow_ranks.h"
 #include "sim/workload/workload_context.h"
 #include "workloads/fold/fold_alike.h"
-#include "workloads/graph/unpaced.h"
 #include "workloads/profile/assumptions.h"
 #include "workloads/profile/trace_summary.h"
 #include "workloads/profile/whole_run.h"
@@ -94,7 +93,6 @@ public:
     void machine() override {
         if (!found_)
             find_open(out().graph, [&](std::uint32_t gpu) { return context().workload_rank(gpu); });
-        out().graph = without_pace(out().graph, HeldMessages::kKeepPace);
         set_counted_kernels(context(), out());
         set_traced_kernels(w_, context(), *traced_on_, trace_.files, out());
         if (!out().graph.represents.empty())
