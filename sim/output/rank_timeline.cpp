@@ -78,12 +78,13 @@ void RankTimelineWriter::event(const std::string& text) {
     file_.write(text);
 }
 
-void RankTimelineWriter::write_launch(
-    const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps) {
+void RankTimelineWriter::write_call(
+    std::string_view name, std::uint64_t correlation, std::uint64_t start_ps, std::uint64_t end_ps,
+    std::uint32_t thread) {
     event(fmt::format(
         R"({{"ph": "X", "cat": "cuda_runtime", "name": "{}", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
-        launch.copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", kHostPid, kHostThread,
-        trace_us(start_ps), trace_us(end_ps - start_ps), launch.correlation, launch.correlation));
+        name, kHostPid, kHostThread + thread, trace_us(start_ps), trace_us(end_ps - start_ps),
+        correlation, correlation));
 }
 
 void RankTimelineWriter::write_launches() {
@@ -98,15 +99,22 @@ void RankTimelineWriter::write_launches() {
         for (; wait != wait_ends_.end() && *wait <= end; ++wait)
             before = std::max(before, *wait);
         const std::uint64_t start = std::max(before, end - std::min(end, kLaunchPs));
-        const auto calls = static_cast<std::uint64_t>(next - first);
-        for (std::uint64_t i = 0; i < calls; ++i) {
-            const std::uint64_t from = start + (end - start) * i / calls;
-            const std::uint64_t to = start + (end - start) * (i + 1) / calls;
+        std::uint64_t calls = 0;
+        for (auto launch = first; launch != next; ++launch)
+            calls += launch->waits + std::uint64_t{1};
+        std::uint64_t call = 0;
+        const auto write = [&](std::string_view name, std::uint64_t correlation) {
+            const std::uint64_t from = start + (end - start) * call / calls;
+            const std::uint64_t to = start + (end - start) * ++call / calls;
             if (from < to)
-                write_launch(first[static_cast<std::ptrdiff_t>(i)], from, to);
+                write_call(name, correlation, from, to);
+        };
+        for (; first != next; ++first) {
+            for (std::uint32_t i = 0; i < first->waits; ++i)
+                write("cudaStreamWaitEvent", first->first_wait + i);
+            write(first->copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", first->correlation);
         }
         before = end;
-        first = next;
     }
 }
 
@@ -114,7 +122,9 @@ void RankTimelineWriter::add(const RankSlice& slice) {
     if (slice.end_ps <= slice.start_ps)
         return;
     if (slice.launched_ps)
-        launches_.push_back({*slice.launched_ps, slice.correlation, slice.category != "kernel"});
+        launches_.push_back(
+            {*slice.launched_ps, slice.correlation, slice.category != "kernel", slice.first_wait,
+             slice.waits});
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "device": {}, "stream": {}, "correlation": {}{}{}{}}}}})",
         slice.category, json_text(slice.name), rank_, slice.stream, trace_us(slice.start_ps),
@@ -127,10 +137,7 @@ void RankTimelineWriter::add(const RankSlice& slice) {
 void RankTimelineWriter::add_wait(
     std::uint32_t thread, std::uint64_t correlation, std::uint64_t start_ps, std::uint64_t end_ps) {
     wait_ends_.push_back(end_ps);
-    event(fmt::format(
-        R"({{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "correlation": {}}}}})",
-        kHostPid, kHostThread + thread, trace_us(start_ps), trace_us(end_ps - start_ps),
-        correlation, correlation));
+    write_call("cudaStreamSynchronize", correlation, start_ps, end_ps, thread);
 }
 
 void RankTimelineWriter::add_step(

@@ -44,10 +44,13 @@ struct RankSlice {
     std::uint64_t bytes = 0;          ///< of a copy
     std::optional<RankCollective> collective;
     std::optional<std::uint64_t> launched_ps;  ///< when the host had launched it
+    /// Calls before that one that let its stream wait for others: as many numbers from this one on.
+    std::uint64_t first_wait = 0;
+    std::uint32_t waits = 0;
 };
 
-/// What a launching call is drawn as, at most. When it ends is simulated, how long it takes is not:
-/// calls that end at the same moment share the time before it.
+/// What a launching call is drawn as, at most, with the waits before it. When it ends is simulated,
+/// how long it takes is not: calls that end at the same moment share the time before it.
 inline constexpr std::uint64_t kLaunchPs = 1'000'000;
 
 /// The GPU and the rank at the head of a file.
@@ -80,12 +83,16 @@ private:
         std::uint64_t end_ps = 0;
         std::uint64_t correlation = 0;
         bool copy = false;
+        std::uint64_t first_wait = 0;
+        std::uint32_t waits = 0;
         auto operator<=>(const Launch&) const = default;
     };
 
     void event(const std::string& text);
     void write_launches();
-    void write_launch(const Launch& launch, std::uint64_t start_ps, std::uint64_t end_ps);
+    void write_call(
+        std::string_view name, std::uint64_t correlation, std::uint64_t start_ps,
+        std::uint64_t end_ps, std::uint32_t thread = 0);
 
     GzipFile file_;
     std::vector<Launch> launches_;          ///< written last, when all of them are known

@@ -121,6 +121,7 @@ public:
             path, {gpu.name, gpu.sms, gpu.memory.capacity.count(), rank,
                    static_cast<std::uint32_t>(scenario.graph.ranks.size())}) {
         std::iota(everyone_.begin(), everyone_.end(), 0U);
+        next_call_ = rank_.operations.size() + 1;
         number_streams();
     }
 
@@ -161,6 +162,22 @@ private:
         return last;
     }
 
+    /// How many operations of other streams it waits for.
+    [[nodiscard]] std::uint32_t awaited(const Operation& operation) const {
+        return static_cast<std::uint32_t>(
+            std::ranges::count_if(operation.dependencies, [&](std::uint32_t d) {
+                const std::uint32_t stream = rank_.operations[d].stream;
+                return stream != operation.stream && rank_.streams[stream].kind == StreamKind::kGpu;
+            }));
+    }
+
+    /// These wait for what was launched before them on the streams of kernels, as c10d makes them.
+    static bool is_communication(const Operation& operation) {
+        return std::holds_alternative<CollectiveOperation>(operation.body) ||
+               std::holds_alternative<SendOperation>(operation.body) ||
+               std::holds_alternative<ReceiveOperation>(operation.body);
+    }
+
     void add(std::size_t index) {
         const Operation& operation = rank_.operations[index];
         RankSlice slice;
@@ -171,6 +188,11 @@ private:
         slice.end_ps = times_[index].end.count();
         slice.correlation = index + 1;
         slice.launched_ps = launched(operation);
+        if (!is_communication(operation)) {
+            slice.first_wait = next_call_;
+            slice.waits = awaited(operation);
+            next_call_ += slice.waits;
+        }
         std::visit([&](const auto& body) { describe(body, slice); }, operation.body);
         writer_.add(slice);
         begin(operation.step, std::min(slice.launched_ps.value_or(slice.start_ps), slice.start_ps));
@@ -299,6 +321,7 @@ private:
     std::map<std::uint32_t, std::uint64_t> steps_;  ///< their first moments
     /// A thread's number, and when it was done with its last operation, by stream.
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> host_done_;
+    std::uint64_t next_call_ = 0;  ///< a number that no operation has
     std::uint64_t end_ = 0;
 };
 

@@ -139,6 +139,21 @@ TEST(RankTimeline, ACallFollowsTheWaitBeforeIt) {
     EXPECT_EQ(calls["cudaLaunchKernel"], (std::array<double, 2>{5, 0.2}));
 }
 
+TEST(RankTimeline, ItsStreamsWaitsStandBeforeALaunch) {
+    const Json trace = written([](RankTimelineWriter& writer) {
+        RankSlice slice = kernel(1, 9'000'000, 9'500'000);
+        slice.launched_ps = 5'000'000;
+        slice.first_wait = 7;
+        slice.waits = 1;
+        writer.add(slice);
+    });
+    std::vector<std::string> calls;
+    for (const Json& event : trace["traceEvents"])
+        if (event.value("cat", "") == "cuda_runtime")
+            calls.push_back(event["name"].get<std::string>() + event["ts"].dump());
+    EXPECT_EQ(calls, (std::vector<std::string>{"cudaStreamWaitEvent4.0", "cudaLaunchKernel4.5"}));
+}
+
 TEST(RankTimeline, AMessageSaysItsPeerAndAnExchangeItsParts) {
     const Json trace = written([](RankTimelineWriter& writer) {
         RankSlice slice = kernel(1, 0, 1'000'000);
