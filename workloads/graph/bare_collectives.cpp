@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace switchfold {
@@ -30,13 +31,10 @@ public:
         for (std::uint32_t i = 0; i < rank_.operations.size(); ++i) {
             const Operation& operation = rank_.operations[i];
             if (!is_collective(operation) || !is_gpu(rank_, operation) ||
-                measured_duration(operation) == Time())
+                measured_duration(operation) == Time() || waited_for_.contains(i))
                 continue;
             const std::optional<std::uint32_t> next = next_after(i);
             if (!next)
-                continue;
-            const auto& known = rank_.operations[*next].dependencies;
-            if (std::find(known.begin(), known.end(), i) != known.end())
                 continue;
             if (!more)
                 more = std::make_shared<RankGraph>(rank_);
@@ -54,6 +52,9 @@ private:
                 !is_held_message(operation))
                 work_.push_back(i);
         }
+        for (const std::uint32_t i : work_)
+            waited_for_.insert(
+                rank_.operations[i].dependencies.begin(), rank_.operations[i].dependencies.end());
         std::stable_sort(work_.begin(), work_.end(), [&](std::uint32_t a, std::uint32_t b) {
             return start(a) < start(b);
         });
@@ -92,7 +93,8 @@ private:
     const RankGraph& rank_;
     Schedule schedule_;
     std::vector<std::uint32_t> work_;
-    std::vector<Time> busy_until_;  ///< by place in work_: the latest end so far
+    std::vector<Time> busy_until_;        ///< by place in work_: the latest end so far
+    std::set<std::uint32_t> waited_for_;  ///< what work is known to wait for, wherever that is
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ std::size_t StreamOrder::waits_in_a_row(std::uint64_t time) const {
     return static_cast<std::size_t>(last - first);
 }
 
-std::size_t
-StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end) {
+std::vector<std::size_t> StreamOrder::waited_collectives(
+    Stream& stream, std::size_t index, std::uint64_t previous_end, std::size_t waits) {
     auto& pending = stream.not_waited_for;
     const std::uint64_t start = raw_.gpu[index].start;
     // The awaited collective is the one that ended just when this operation could start and nothing
@@ -91,8 +91,12 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
         const std::uint64_t end = end_of(pending[i]);
         if (!in_order(pending[i], index) || end + kToldToWaitGap < start || end < previous_end)
             continue;
-        const std::size_t found = pending[i];
-        pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        // As many as may have been waited for here: those before them have ended, too.
+        const std::size_t first = i + 1 - std::min(i + 1, waits);
+        const auto from = pending.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end_of_them = pending.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+        std::vector<std::size_t> found(from, end_of_them);
+        pending.erase(pending.begin(), end_of_them);
         return found;
     }
     // For example at the end of a backward pass: of n waits in a row, only the n most recent
@@ -104,10 +108,10 @@ StreamOrder::waited_collective(Stream& stream, std::size_t index, std::uint64_t 
     }
     // It has not ended yet, so the wait was for something else.
     if (pending.empty() || !in_order(pending.front(), index))
-        return kNone;
+        return {};
     const std::size_t oldest = pending.front();
     pending.pop_front();
-    return oldest;
+    return {oldest};
 }
 
 /// What an operation may have waited for of another stream. Of what no call launched, what still
@@ -122,7 +126,8 @@ std::size_t StreamOrder::last_ended(const Stream& other, const RawGpuEvent& gpu)
 /// Of what no call launched nobody knows that it was launched later.
 bool StreamOrder::waited_for(std::size_t other, const RawGpuEvent& gpu, std::uint64_t ready) const {
     const std::uint64_t end = end_of(other);
-    const bool launched_before = !gpu.has_launch || gpu.launch < end;
+    // What the host was launching as that ended began when it was launched.
+    const bool launched_before = !gpu.has_launch || gpu.launch + kClockNoise.count() < end;
     // What began at once behind its predecessor did not wait for what ended a little later.
     const bool whole = gpu.start % microseconds(1).count() == 0;
     const bool idle = ready + kClockNoise.count() < gpu.start;
@@ -171,8 +176,10 @@ std::vector<std::size_t> StreamOrder::add(std::size_t index) {
             continue;
         }
         if (waits > 0 && other.communicates)
-            for (std::size_t i = 0; i < waits; ++i)
-                depend(waited_collective(other, index, previous_end));
+            for (std::size_t left = waits; left > 0; --left)
+                for (const std::size_t before :
+                     waited_collectives(other, index, previous_end, left))
+                    depend(before);
         else if (waits > 0)
             depend(last_before(other, index));
         // The measured times show a wait for the other stream, whatever the calls say.

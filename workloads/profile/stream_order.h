@@ -47,7 +47,8 @@ private:
     [[nodiscard]] std::vector<std::size_t> for_communication(
         const Stream& own, const RawGpuEvent& gpu, std::uint64_t ready,
         const std::vector<std::size_t>& known) const;
-    std::size_t waited_collective(Stream& stream, std::size_t index, std::uint64_t previous_end);
+    std::vector<std::size_t> waited_collectives(
+        Stream& stream, std::size_t index, std::uint64_t previous_end, std::size_t waits);
 
     RawTrace& raw_;
     BigVector<std::uint64_t> waits_;          ///< times of waits that issue no collective
