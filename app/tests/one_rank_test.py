@@ -142,13 +142,21 @@ class OneRank(unittest.TestCase):
                 self.assertLess(abs(overlapped["iteration_us"] / once[1]["iteration_us"] - 1), 0.002)
 
     @staticmethod
-    def thrice(folder, files):
-        """Three marked steps, each as the one traced, with a microsecond of noise."""
+    def changed(folder, name, files, change):
+        """The same traces, each through `change`, which also gets a source of random numbers."""
         made = []
         for rank, file in enumerate(files):
-            draw = random.Random(rank)
             with gzip.open(file, "rt", encoding="utf-8") as source:
                 trace = json.load(source)
+            change(trace, random.Random(rank))
+            made.append(os.path.join(folder, f"{name}{rank}.json"))
+            with open(made[-1], "w", encoding="utf-8") as out:
+                json.dump(trace, out)
+        return made
+
+    def thrice(self, folder, files):
+        """Three marked steps, each as the one traced, with a microsecond of noise."""
+        def repeat(trace, draw):
             step = [event for event in trace["traceEvents"] if event["ph"] == "X"]
             long = max(event["ts"] + event["dur"] for event in step)
             ids = 1 + max(event["args"].get("correlation", 0) for event in step)
@@ -163,10 +171,7 @@ class OneRank(unittest.TestCase):
                     elif event["cat"] == "kernel":
                         event["dur"] -= min(draw.uniform(0, 0.5), 0.2 * event["dur"])
                     trace["traceEvents"].append(event)
-            made.append(os.path.join(folder, f"thrice{rank}.json"))
-            with open(made[-1], "w", encoding="utf-8") as out:
-                json.dump(trace, out)
-        return made
+        return self.changed(folder, "thrice", files, repeat)
 
     def test_ranks_stand_for_twice_as_many(self):
         for name in ("data", "sharded", "tensor_data"):
@@ -187,23 +192,15 @@ class OneRank(unittest.TestCase):
                                         f"{name}, {label}, {a['name']}: {b['iteration_us']} for "
                                         f"{a['iteration_us']} us")
 
-    @staticmethod
-    def noisy(folder, files):
+    def noisy(self, folder, files):
         """The same traces, in which kernels begin and end up to half a microsecond apart."""
-        made = []
-        for rank, file in enumerate(files):
-            draw = random.Random(rank)
-            with gzip.open(file, "rt", encoding="utf-8") as source:
-                trace = json.load(source)
+        def blur(trace, draw):
             for event in trace["traceEvents"]:
                 if event.get("cat") == "kernel":
                     less = min(draw.uniform(0, 0.5), 0.2 * event["dur"])
                     event["ts"] += less if draw.random() < 0.5 else 0
                     event["dur"] -= less
-            made.append(os.path.join(folder, f"noisy{rank}.json"))
-            with open(made[-1], "w", encoding="utf-8") as out:
-                json.dump(trace, out)
-        return made
+        return self.changed(folder, "noisy", files, blur)
 
     def test_the_range_of_one_rank_holds_the_time_of_all(self):
         told = 0

@@ -40,8 +40,8 @@ private:
     std::size_t waits_before(const RawGpuEvent& gpu);
     /// Number of consecutive waits around `time` without a collective between them.
     [[nodiscard]] std::size_t waits_in_a_row(std::uint64_t time) const;
-    /// Whether an operation that was `ready` began as the other stream's last one ended.
     [[nodiscard]] std::size_t last_ended(const Stream& other, const RawGpuEvent& gpu) const;
+    /// Whether an operation that was `ready` began as the other stream's one ended.
     [[nodiscard]] bool
     waited_for(std::size_t other, const RawGpuEvent& gpu, std::uint64_t ready) const;
     [[nodiscard]] std::vector<std::size_t> for_communication(
