@@ -2,6 +2,7 @@
 #include "sim/results/rank_timelines.h"
 
 #include "sim/output/rank_timeline.h"
+#include "workloads/graph/serial_order.h"
 
 #include <fmt/format.h>
 
@@ -171,13 +172,6 @@ private:
             }));
     }
 
-    /// These wait for what was launched before them on the streams of kernels, as c10d makes them.
-    static bool is_communication(const Operation& operation) {
-        return std::holds_alternative<CollectiveOperation>(operation.body) ||
-               std::holds_alternative<SendOperation>(operation.body) ||
-               std::holds_alternative<ReceiveOperation>(operation.body);
-    }
-
     void add(std::size_t index) {
         const Operation& operation = rank_.operations[index];
         RankSlice slice;
@@ -188,7 +182,9 @@ private:
         slice.end_ps = times_[index].end.count();
         slice.correlation = index + 1;
         slice.launched_ps = launched(operation);
-        if (!is_communication(operation)) {
+        // Communication waits for what was launched before it on the streams of kernels, as c10d
+        // makes it.
+        if (!is_collective(operation) && !is_message(operation) && !is_held_message(operation)) {
             slice.first_wait = next_call_;
             slice.waits = awaited(operation);
             next_call_ += slice.waits;

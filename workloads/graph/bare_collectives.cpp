@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/bare_collectives.h"
 
+#include "workloads/graph/clock_noise.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/graph/serial_order.h"
 
@@ -13,9 +14,6 @@
 namespace switchfold {
 
 namespace {
-
-/// Clocks of streams agree to about this much.
-constexpr Time kTouch = microseconds(2);
 
 class BareCollectives {
 public:
@@ -70,13 +68,13 @@ private:
     [[nodiscard]] std::optional<std::uint32_t> next_after(std::uint32_t collective) const {
         const Schedule::Interval& ran = schedule_.operations[collective];
         const auto next = std::partition_point(work_.begin(), work_.end(), [&](std::uint32_t i) {
-            return start(i) + kTouch < ran.end;
+            return start(i) + kClockNoise < ran.end;
         });
         if (next == work_.end() || *next < collective)
             return std::nullopt;
         if (next != work_.begin()) {
             const auto before = static_cast<std::size_t>(next - work_.begin()) - 1;
-            if (busy_until_[before] > ran.start + kTouch)
+            if (busy_until_[before] > ran.start + kClockNoise)
                 return std::nullopt;
         }
         return launched_after(*next, ran.end) ? std::optional(*next) : std::nullopt;
@@ -86,7 +84,7 @@ private:
         const auto& dependencies = rank_.operations[operation].dependencies;
         return std::any_of(dependencies.begin(), dependencies.end(), [&](std::uint32_t launch) {
             return !is_gpu(rank_, rank_.operations[launch]) &&
-                   schedule_.operations[launch].end + kTouch >= end;
+                   schedule_.operations[launch].end + kClockNoise >= end;
         });
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/graph/unpaced.h"
 
+#include "workloads/graph/clock_noise.h"
 #include "workloads/graph/schedule.h"
 #include "workloads/graph/serial_order.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 /// A launch precedes what it launches by microseconds; of this share it precedes none.
 constexpr double kOfAll = 0.95;
-constexpr Time kClocksDiffer = microseconds(2);
 
 bool sends_or_receives(const Operation& operation) {
     return is_message(operation) || is_held_message(operation);
@@ -54,7 +54,7 @@ private:
             for (const std::uint32_t dependency : operation.dependencies)
                 if (is_gpu(rank_, rank_.operations[dependency]) &&
                     schedule_.operations[dependency].end == start)
-                    most = late + kClocksDiffer;
+                    most = late + kClockNoise;
             for (const std::uint32_t dependency : operation.dependencies)
                 if (!is_gpu(rank_, rank_.operations[dependency])) {
                     ++all;

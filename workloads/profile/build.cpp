@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/error.h"
 #include "core/text.h"
+#include "workloads/graph/clock_noise.h"
 #include "workloads/profile/classify.h"
 #include "workloads/profile/communication_bodies.h"
 #include "workloads/profile/gpu_memory.h"

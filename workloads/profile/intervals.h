@@ -10,10 +10,6 @@
 
 namespace switchfold {
 
-/// Time stamps of two streams, or of the GPU and its host, agree to about this much: older traces
-/// have whole microseconds.
-inline constexpr Time kClockNoise = microseconds(2);
-
 /// A half-open interval of time, ps.
 struct Interval {
     std::uint64_t start = 0;

@@ -2,6 +2,7 @@
 #include "workloads/profile/stream_order.h"
 
 #include "core/big_sort.h"
+#include "workloads/graph/clock_noise.h"
 #include "workloads/profile/intervals.h"
 
 #include <algorithm>

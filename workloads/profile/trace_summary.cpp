@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/profile/trace_summary.h"
 
+#include "workloads/graph/clock_noise.h"
 #include "workloads/profile/intervals.h"
 
 #include <fmt/format.h>

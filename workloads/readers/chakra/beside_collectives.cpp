@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/chakra/beside_collectives.h"
 
+#include "workloads/graph/clock_noise.h"
+#include "workloads/graph/serial_order.h"
 #include "workloads/profile/intervals.h"
 
 #include <algorithm>
@@ -10,12 +12,6 @@
 namespace switchfold::chakra {
 
 namespace {
-
-bool communicates(const Operation& operation) {
-    return std::holds_alternative<CollectiveOperation>(operation.body) ||
-           std::holds_alternative<SendOperation>(operation.body) ||
-           std::holds_alternative<ReceiveOperation>(operation.body);
-}
 
 Interval span(const TraceWorkload::Measured& measured) {
     return {measured.start.count(), measured.end.count()};
@@ -28,7 +24,7 @@ void mark_kernels_beside_collectives(
     const BigVector<TraceWorkload::Measured>& measured) {
     std::vector<Interval> communication;
     for (std::size_t i = 0; i < graph.operations.size(); ++i)
-        if (communicates(graph.operations[i]))
+        if (is_collective(graph.operations[i]) || is_message(graph.operations[i]))
             communication.push_back(span(measured[i]));
     merge_intervals(communication);
     for (const std::uint32_t i : kernels) {
