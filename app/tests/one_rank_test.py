@@ -97,7 +97,8 @@ class OneRank(unittest.TestCase):
                 # The profiler's clocks are good to a microsecond. Hosts that are known hold up what runs too early.
                 for label, traces in (("exact", files), ("noisy", self.noisy(folder, files))):
                     for one in self.replay(folder, label, traces, 8):
-                        most = 0.01 if launches else 0.02 if one["name"] == "ring" else 0.03
+                        blurred = 0.015 if label == "exact" else 0.02
+                        most = 0.01 if launches else blurred if one["name"] == "ring" else 0.03
                         self.assertLess(abs(one["iteration_us"] / generated[one["name"]] - 1), most,
                                         f"{name}, {label}, {one['name']}: {one['iteration_us']} for "
                                         f"{generated[one['name']]} us")

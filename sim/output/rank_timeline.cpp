@@ -111,7 +111,7 @@ void RankTimelineWriter::write_launches() {
         };
         for (; first != next; ++first) {
             for (std::uint32_t i = 0; i < first->waits; ++i)
-                write("cudaStreamWaitEvent", first->first_wait + i);
+                write("cudaStreamWaitEvent", ++last_number_);
             write(first->copy ? "cudaMemcpyAsync" : "cudaLaunchKernel", first->correlation);
         }
         before = end;
@@ -121,10 +121,10 @@ void RankTimelineWriter::write_launches() {
 void RankTimelineWriter::add(const RankSlice& slice) {
     if (slice.end_ps <= slice.start_ps)
         return;
+    last_number_ = std::max(last_number_, slice.correlation);
     if (slice.launched_ps)
         launches_.push_back(
-            {*slice.launched_ps, slice.correlation, slice.category != "kernel", slice.first_wait,
-             slice.waits});
+            {*slice.launched_ps, slice.correlation, slice.category != "kernel", slice.waits});
     event(fmt::format(
         R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{"External id": {}, "device": {}, "stream": {}, "correlation": {}{}{}{}}}}})",
         slice.category, json_text(slice.name), rank_, slice.stream, trace_us(slice.start_ps),
@@ -137,6 +137,7 @@ void RankTimelineWriter::add(const RankSlice& slice) {
 void RankTimelineWriter::add_wait(
     std::uint32_t thread, std::uint64_t correlation, std::uint64_t start_ps, std::uint64_t end_ps) {
     wait_ends_.push_back(end_ps);
+    last_number_ = std::max(last_number_, correlation);
     write_call("cudaStreamSynchronize", correlation, start_ps, end_ps, thread);
 }
 

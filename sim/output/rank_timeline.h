@@ -44,9 +44,7 @@ struct RankSlice {
     std::uint64_t bytes = 0;          ///< of a copy
     std::optional<RankCollective> collective;
     std::optional<std::uint64_t> launched_ps;  ///< when the host had launched it
-    /// Calls before that one that let its stream wait for others: as many numbers from this one on.
-    std::uint64_t first_wait = 0;
-    std::uint32_t waits = 0;
+    std::uint32_t waits = 0;  ///< calls before that one that let its stream wait for others
 };
 
 /// What a launching call is drawn as, at most, with the waits before it. When it ends is simulated,
@@ -83,7 +81,6 @@ private:
         std::uint64_t end_ps = 0;
         std::uint64_t correlation = 0;
         bool copy = false;
-        std::uint64_t first_wait = 0;
         std::uint32_t waits = 0;
         auto operator<=>(const Launch&) const = default;
     };
@@ -97,6 +94,7 @@ private:
     GzipFile file_;
     std::vector<Launch> launches_;          ///< written last, when all of them are known
     std::vector<std::uint64_t> wait_ends_;  ///< no call begins within a wait
+    std::uint64_t last_number_ = 0;         ///< of all slices and calls
     std::uint32_t rank_;
     bool first_ = true;
 };

@@ -122,7 +122,6 @@ public:
             path, {gpu.name, gpu.sms, gpu.memory.capacity.count(), rank,
                    static_cast<std::uint32_t>(scenario.graph.ranks.size())}) {
         std::iota(everyone_.begin(), everyone_.end(), 0U);
-        next_call_ = rank_.operations.size() + 1;
         number_streams();
     }
 
@@ -184,11 +183,8 @@ private:
         slice.launched_ps = launched(operation);
         // Communication waits for what was launched before it on the streams of kernels, as c10d
         // makes it.
-        if (!is_collective(operation) && !is_message(operation) && !is_held_message(operation)) {
-            slice.first_wait = next_call_;
+        if (!communicates(operation))
             slice.waits = awaited(operation);
-            next_call_ += slice.waits;
-        }
         std::visit([&](const auto& body) { describe(body, slice); }, operation.body);
         writer_.add(slice);
         begin(operation.step, std::min(slice.launched_ps.value_or(slice.start_ps), slice.start_ps));
@@ -317,7 +313,6 @@ private:
     std::map<std::uint32_t, std::uint64_t> steps_;  ///< their first moments
     /// A thread's number, and when it was done with its last operation, by stream.
     std::map<std::uint32_t, std::pair<std::uint32_t, std::uint64_t>> host_done_;
-    std::uint64_t next_call_ = 0;  ///< a number that no operation has
     std::uint64_t end_ = 0;
 };
 

@@ -46,8 +46,7 @@ private:
     void sort_work() {
         for (std::uint32_t i = 0; i < rank_.operations.size(); ++i) {
             const Operation& operation = rank_.operations[i];
-            if (is_gpu(rank_, operation) && !is_collective(operation) && !is_message(operation) &&
-                !is_held_message(operation))
+            if (is_gpu(rank_, operation) && !communicates(operation))
                 work_.push_back(i);
         }
         for (const std::uint32_t i : work_)

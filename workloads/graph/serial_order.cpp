@@ -50,6 +50,10 @@ bool is_message(const Operation& operation) {
            std::holds_alternative<ReceiveOperation>(operation.body);
 }
 
+bool communicates(const Operation& operation) {
+    return std::holds_alternative<CollectiveOperation>(operation.body) || is_message(operation);
+}
+
 SerialOrder::SerialOrder(const RankGraph& rank, bool messages_meet) :
     rank_(rank),
     messages_meet_(messages_meet),

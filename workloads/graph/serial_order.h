@@ -18,6 +18,8 @@ namespace switchfold {
 [[nodiscard]] bool is_message(const Operation& operation);
 /// A send or receive that nothing matches: it takes its traced time, and is no collective.
 [[nodiscard]] bool is_held_message(const Operation& operation);
+/// Any of the three.
+[[nodiscard]] bool communicates(const Operation& operation);
 
 /// A topological order of one rank, taken operation by operation, that prefers work that needs no
 /// collective. A step's GPU work waits for the collectives of all steps before it, even without a

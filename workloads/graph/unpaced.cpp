@@ -151,7 +151,7 @@ private:
             }
             first = false;
             ended[operation.stream] = std::max(ended[operation.stream], ran.end);
-            if (!is_collective(operation) && !sends_or_receives(operation))
+            if (!communicates(operation))
                 computed_until = std::max(computed_until, ran.end);
         }
         return out;

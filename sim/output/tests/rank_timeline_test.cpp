@@ -143,7 +143,6 @@ TEST(RankTimeline, ItsStreamsWaitsStandBeforeALaunch) {
     const Json trace = written([](RankTimelineWriter& writer) {
         RankSlice slice = kernel(1, 9'000'000, 9'500'000);
         slice.launched_ps = 5'000'000;
-        slice.first_wait = 7;
         slice.waits = 1;
         writer.add(slice);
     });

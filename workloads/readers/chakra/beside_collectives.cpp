@@ -24,7 +24,7 @@ void mark_kernels_beside_collectives(
     const BigVector<TraceWorkload::Measured>& measured) {
     std::vector<Interval> communication;
     for (std::size_t i = 0; i < graph.operations.size(); ++i)
-        if (is_collective(graph.operations[i]) || is_message(graph.operations[i]))
+        if (communicates(graph.operations[i]))
             communication.push_back(span(measured[i]));
     merge_intervals(communication);
     for (const std::uint32_t i : kernels) {
