@@ -3,6 +3,8 @@
 
 #include "core/error.h"
 #include "validation/harness/data.h"
+#include "workloads/readers/nccl_tests/json_log.h"
+#include "workloads/readers/nccl_tests/log.h"
 
 #include <fmt/format.h>
 
@@ -13,12 +15,35 @@ namespace switchfold::validation {
 
 namespace {
 
+constexpr std::size_t kBeginning = 1U << 16U;  // launchers and NCCL_DEBUG print first
+
+std::vector<NcclTestsLog> runs_of(const std::filesystem::path& file) {
+    if (is_nccl_tests_json(json_beginning(beginning_of(file, kBeginning))))
+        return {read_nccl_json_log(file)};
+    return read_nccl_logs(file);
+}
+
+/// The file's name, and what sets the run apart from the file's others.
+std::string table_of(
+    const NcclTestsLog& run, const std::vector<NcclTestsLog>& runs,
+    const std::filesystem::path& file) {
+    const auto all = [&](auto of) {
+        return std::ranges::all_of(runs, [&](const NcclTestsLog& r) { return of(r) == of(run); });
+    };
+    std::string table = file.stem().string();
+    if (!all([](const NcclTestsLog& r) { return r.kind; }))
+        table += fmt::format(".{}", to_string(run.kind));
+    if (!all([](const NcclTestsLog& r) { return r.ranks; }))
+        table += fmt::format(".{}", run.ranks);
+    return table;
+}
+
 MeasuredRow row_of(
     const NcclTestsLog& log, const NcclTestsRow& printed, const NcclTestsTime& time,
-    const std::filesystem::path& file, const char* placement) {
+    const std::string& table, const char* placement) {
     MeasuredRow row;
     row.line = printed.line;
-    row.table = file.stem().string();
+    row.table = table;
     row.collective = printed.kind.value_or(log.kind);
     row.collective_name = to_string(*row.collective);
     row.gpu = log.gpu;
@@ -32,6 +57,8 @@ MeasuredRow row_of(
     row.driven = log.graph ? 0 : log.gpus_of_thread;
     if (printed.bytes == 0)
         row.unusable = "the row moves nothing";
+    else if (!(time.us > 0))
+        row.unusable = "the time is that of the host's calls (-C 1)";
     else if (time.wrong.value_or(0) != 0)
         row.unusable = fmt::format("nccl-tests counted {} wrong values", *time.wrong);
     return row;
@@ -65,16 +92,27 @@ CsvRecord record_of(const MeasuredRow& row) {
 }  // namespace
 
 bool is_nccl_log(const std::filesystem::path& file) {
-    constexpr std::size_t kBeginning = 1U << 16U;  // launchers and NCCL_DEBUG print first
-    return is_nccl_tests(beginning_of(file, kBeginning));
+    const std::string beginning = beginning_of(file, kBeginning);
+    return is_nccl_tests(beginning) || is_nccl_tests_json(json_beginning(beginning));
 }
 
-std::vector<MeasuredRow> rows_of_log(const NcclTestsLog& log, const std::filesystem::path& file) {
+std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
+    const std::vector<NcclTestsLog> runs = runs_of(file);
     std::vector<MeasuredRow> rows;
-    for (const NcclTestsRow& row : log.rows) {
-        rows.push_back(row_of(log, row, row.out_of_place, file, "out-of-place"));
-        if (row.in_place)
-            rows.push_back(row_of(log, row, *row.in_place, file, "in-place"));
+    for (const NcclTestsLog& run : runs) {
+        if (run.ranks < 2)
+            throw ConfigError(file.string(), "", "is of one rank; expected two at least");
+        const std::string table = table_of(run, runs, file);
+        for (const NcclTestsRow& row : run.rows) {
+            rows.push_back(row_of(run, row, row.out_of_place, table, "out-of-place"));
+            if (row.in_place)
+                rows.push_back(row_of(run, row, *row.in_place, table, "in-place"));
+        }
+        for (const UnreadRow& row : run.unread) {
+            rows.push_back(row_of(run, {}, {}, table, ""));
+            rows.back().line = row.line;
+            rows.back().unusable = row.why;
+        }
     }
     return rows;
 }
@@ -82,20 +120,9 @@ std::vector<MeasuredRow> rows_of_log(const NcclTestsLog& log, const std::filesys
 CsvTable log_table(const std::filesystem::path& file) {
     CsvTable table;
     table.columns.assign(std::begin(kLogColumns), std::end(kLogColumns));
-    for (const MeasuredRow& row : rows_of_log(read_nccl_log(file), file))
+    for (const MeasuredRow& row : read_nccl_log_rows(file))
         table.records.push_back(record_of(row));
     return table;
-}
-
-std::vector<MeasuredRow> read_nccl_log_rows(const std::filesystem::path& file) {
-    const NcclTestsLog log = read_nccl_log(file);
-    if (!log.whole)
-        throw ConfigError(
-            file.string(), fmt::format("line {}", log.lines),
-            "ends before the line \"# Avg bus bandwidth\"; expected the log of a whole run");
-    if (log.ranks < 2)
-        throw ConfigError(file.string(), "", "is of one rank; expected two at least");
-    return rows_of_log(log, file);
 }
 
 std::vector<MeasuredRow> read_nccl_log_folder(const std::filesystem::path& folder) {

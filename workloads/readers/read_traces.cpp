@@ -12,6 +12,7 @@
 #include "workloads/readers/json_beginning.h"
 #include "workloads/readers/kineto/reader.h"
 #include "workloads/readers/nccl_inspector/reader.h"
+#include "workloads/readers/nccl_tests/json_log.h"
 #include "workloads/readers/nccl_tests/log.h"
 #include "workloads/readers/nccl_tests/reader.h"
 #include "workloads/readers/nsight/reader.h"
@@ -237,9 +238,7 @@ TraceFormat format_of_json(const std::filesystem::path& file, const std::string&
     if (json.has("coll_perf") || json.has("p2p_perf") || json.has("dump_stats") ||
         json.has("proxy_trace"))
         return TraceFormat::kNcclInspector;
-    const bool of_rccl_tests = json.has("busBw") && json.has("size");
-    const bool of_nccl_tests = json.has("start_time") && json.has("args") && json.has("env");
-    if (of_rccl_tests || of_nccl_tests)
+    if (is_nccl_tests_json(json))
         return TraceFormat::kNcclTestsJson;
     if (json.has("rocprofiler-sdk-tool"))
         return TraceFormat::kRocprof;
@@ -270,13 +269,11 @@ TraceFormat recognise(const std::filesystem::path& file) {
     const std::size_t first = beginning.find_first_not_of(" \t\r\n");
     if (chakra::is_group_members(beginning))
         return TraceFormat::kChakraGroups;
-    // mpirun --tag-output begins lines with "[1,0]<stdout>:".
-    if (is_nccl_tests(beginning) && contains(beginning.substr(0, 64), "]<std"))
+    // Launchers and loggers begin lines with "[1,0]<stdout>:" or "[default0]:", which is no JSON.
+    if (is_nccl_tests(beginning) && json_beginning(beginning).keys.empty())
         return TraceFormat::kNcclTests;
     if (first != std::string::npos && (beginning[first] == '{' || beginning[first] == '['))
         return format_of_json(file, beginning);
-    if (is_nccl_tests(beginning))
-        return TraceFormat::kNcclTests;
     if (!is_xplane(beginning) && is_chakra(beginning))
         return TraceFormat::kChakra;
     if (const auto other = other_tool(file, beginning))

@@ -53,15 +53,73 @@ TEST(NcclTests, RowsBecomeCollectives) {
     test_data::expect_same(workload, test_data::again(workload));
 }
 
-TEST(NcclTests, TagsOfLaunchersAreNoPartOfALine) {
+/// Every line of the log behind what a launcher, a container or a logger puts there.
+std::string behind(const std::string& tag, const std::string& log, const std::string& end = "\n") {
+    std::string tagged;
+    for (std::size_t at = 0; at < log.size(); at = log.find('\n', at) + 1)
+        tagged += tag + log.substr(at, log.find('\n', at) - at) + end;
+    return tagged;
+}
+
+TEST(NcclTests, WhatLaunchersPrintIsNoPartOfALine) {
     const std::string log = log_of(kAllReduce);
-    for (const std::string tag : {"[1,0]<stdout>:", "0: "}) {
-        std::string tagged;
-        for (std::size_t at = 0; at < log.size(); at = log.find('\n', at) + 1)
-            tagged += tag + log.substr(at, log.find('\n', at) + 1 - at);
-        const TemporaryFile file("log.txt", tagged);
+    for (const std::string tag :
+         {"[1,0]<stdout>:", "[1,0]<stdout>: ", "[prterun-node1-71@1,0]<stdout>: ", "0: ", " 3: ",
+          "[default0]:", "2026-05-01T12:00:01.123456789Z ", "nccl-launcher-x7k2 nccl ",
+          "worker-0  | ", "[2026-05-01 12:00:01,123] INFO - ",
+          "May  1 12:00:01 node1 nccl[71]: "}) {
+        const TemporaryFile file("log.txt", behind(tag, log));
         EXPECT_EQ(read_traces({{file.path()}}).graph.ranks[0]->operations.size(), 2U) << tag;
     }
+    const TemporaryFile coloured("log.txt", behind("\x1b[32m", log, "\x1b[0m\r\n"));
+    EXPECT_EQ(read_traces({{coloured.path()}}).graph.ranks[0]->operations.size(), 2U);
+}
+
+TEST(NcclTests, RunsOfAFileAreEachOfTheirCollective) {
+    const std::string sums =
+        "     1048576        131072     float     sum      -1    20.50   51.15   25.57      0\n";
+    const TemporaryFile two("log.txt", log_of(kAllReduce) + log_of(sums));
+    const TraceWorkload workload = read_traces({{two.path()}});
+    const auto& operations = workload.graph.ranks[0]->operations;
+    const auto kind = [&](std::size_t i) {
+        return std::get<CollectiveOperation>(operations[i].body).kind;
+    };
+    ASSERT_EQ(operations.size(), 3U);
+    EXPECT_EQ(kind(0), CollectiveKind::kAllReduce);
+    EXPECT_EQ(kind(1), CollectiveKind::kAllReduce);
+    EXPECT_EQ(kind(2), CollectiveKind::kReduceScatter);
+    std::string four = log_of(kAllReduce, "# Collective test starting: all_reduce_perf\n");
+    four.insert(four.find("#       size"), "#  Rank  3 Pid 71 on host device 3 [0x1a] NVIDIA\n");
+    const TemporaryFile unlike("log.txt", log_of(kAllReduce) + four);
+    EXPECT_NE(
+        message({unlike.path()}).find("is of 4 ranks, and what precedes it of 2"),
+        std::string::npos)
+        << message({unlike.path()});
+    // A run that failed before its first row, on other GPUs.
+    const TemporaryFile failed("log.txt", four.substr(0, four.find("  1048576")) + log_of(sums));
+    EXPECT_EQ(read_traces({{failed.path()}}).graph.groups[0].ranks.size(), 2U);
+}
+
+TEST(NcclTests, OldVersionsHaveNoColumnOfRoots) {
+    std::string old = log_of("     1048576        262144   float     sum    20.50   51.15   51.15  "
+                             "1e-06    21.00   49.93 "
+                             "  49.93  1e-06\n");
+    old.replace(old.find("   root "), 8, " ");
+    old.replace(old.find("#wrong"), 6, "error");
+    const TemporaryFile file("log.txt", old);
+    const TraceWorkload workload = read_traces({{file.path()}});
+    const auto& only = std::get<CollectiveOperation>(workload.graph.ranks[0]->operations[0].body);
+    EXPECT_EQ(only.kind, CollectiveKind::kAllReduce);
+    EXPECT_EQ(only.measured, nanoseconds(20'500));
+}
+
+TEST(NcclTests, ARowThatIsCutIsLeftOutAndSaid) {
+    const TemporaryFile file(
+        "log.txt", log_of(kAllReduce + "  4194304  1048576  float  sum  -1\n"));
+    const TraceWorkload workload = read_traces({{file.path()}});
+    EXPECT_EQ(workload.graph.ranks[0]->operations.size(), 2U);
+    const std::string& note = workload.files[0].warnings.at(0);
+    EXPECT_NE(note.find("line 8 has fewer columns"), std::string::npos) << note;
 }
 
 TEST(NcclTests, WhichCollectiveItIs) {

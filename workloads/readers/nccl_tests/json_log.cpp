@@ -7,7 +7,6 @@
 #include "workloads/readers/input/json_stream.h"
 #include "workloads/readers/input/limits.h"
 #include "workloads/readers/input/lines.h"
-#include "workloads/readers/json_beginning.h"
 #include "workloads/readers/listed/names.h"
 
 #include <fmt/format.h>
@@ -148,9 +147,6 @@ private:
         stream.on("/results/*", [this](const std::string& pointer, const Json& value) {
             read_result(JsonFields(value, file_, pointer));
         });
-        stream.on("/average_bus_bandwidth", [this](const std::string&, const Json&) {
-            log_.whole = true;
-        });
         stream.run();
         log_.used["collectives"] = log_.rows.size();
         if (on_host_ > 0)
@@ -264,6 +260,12 @@ private:
 }  // namespace switchfold::nccl_tests
 
 namespace switchfold {
+
+bool is_nccl_tests_json(const JsonBeginning& beginning) {
+    const bool of_rccl_tests = beginning.has("busBw") && beginning.has("size");
+    return of_rccl_tests ||
+           (beginning.has("start_time") && beginning.has("args") && beginning.has("env"));
+}
 
 NcclTestsLog read_nccl_json_log(const std::filesystem::path& file, std::uint64_t most) {
     return nccl_tests::JsonLogReader(file, most).run();

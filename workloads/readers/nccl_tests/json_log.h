@@ -2,11 +2,15 @@
 #pragma once
 
 #include "workloads/readers/input/input_file.h"
+#include "workloads/readers/json_beginning.h"
 #include "workloads/readers/nccl_tests/log.h"
 
 #include <filesystem>
 
 namespace switchfold {
+
+/// Whether a file that begins so holds results as JSON.
+[[nodiscard]] bool is_nccl_tests_json(const JsonBeginning& beginning);
 
 /// Reads results as JSON: the file of nccl-tests (-J), or the rows of rccl-tests (-Z json), as a
 /// list or each on its line. Rows of rccl-tests are out of place or in place; where both are there,

@@ -5,6 +5,7 @@
 #include "core/text.h"
 #include "core/text_cells.h"
 #include "workloads/readers/input/lines.h"
+#include "workloads/readers/nccl_tests/printed_part.h"
 
 #include <fmt/format.h>
 
@@ -43,81 +44,105 @@ std::optional<T> number(const std::string& word) {
     return value;
 }
 
-/// Length of what a launcher put before a line: mpirun --tag-output "[1,0]<stdout>:", srun --label
-/// "0: ".
-std::size_t launcher_tag(std::string_view line) {
-    const auto digits = [&](std::size_t from) {
-        while (from < line.size() && line[from] >= '0' && line[from] <= '9')
-            ++from;
-        return from;
-    };
-    const std::size_t label = digits(0);
-    if (label > 0 && line.substr(label).starts_with(": "))
-        return label + 2;
-    const std::size_t job = digits(1);
-    if (!line.starts_with('[') || job == 1 || !line.substr(job).starts_with(','))
-        return 0;
-    const std::size_t rank = digits(job + 1);
-    for (const std::string_view end : {"]<stdout>:", "]<stderr>:"})
-        if (rank > job + 1 && line.substr(rank).starts_with(end))
-            return rank + end.size();
-    return 0;
-}
+/// Why a row says nothing.
+struct Unreadable {
+    std::string why;
+};
+
+/// What a run's header says of its columns.
+struct Columns {
+    bool root = true;
+    bool counts_wrong = false;  ///< old versions print the largest difference there
+    bool of_host = false;       ///< times are those of the host's calls (-C 1)
+};
 
 class LogReader {
 public:
     LogReader(const std::filesystem::path& file, std::uint64_t most) :
         file_(file.string()), lines_(file, most) {}
 
-    NcclTestsLog run() {
+    std::vector<NcclTestsLog> run() {
         std::string line;
         while (lines_.next(line)) {
-            ++log_.lines;
-            line.erase(0, launcher_tag(line));
+            line = printed_part(std::move(line));
             const std::size_t first = line.find_first_not_of(" \t\r");
-            if (first == std::string::npos)
-                ++log_.dropped["empty lines"];
-            else if (line[first] == '#')
+            if (first != std::string::npos && line[first] == '#')
                 read_comment(line);
-            else
+            else if (first != std::string::npos)
                 read_row(line);
+            else
+                ++log_.dropped["empty lines"];
+            ++log_.lines;
         }
-        if (log_.rows.empty())
+        end_run();
+        if (runs_.empty() && unread_)
+            throw ConfigError(file_, fmt::format("line {}", unread_->line), unread_->why);
+        if (runs_.empty())
             throw ConfigError(
                 file_, "", "holds no row of results; expected the log of a whole run");
-        if (log_.ranks == 0)
-            throw ConfigError(
-                file_, "", "lists no ranks; expected nccl-tests' \"#  Rank  0 ...\" lines");
-        log_.hosts = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(hosts_.size()));
-        log_.kind = kind();
-        return std::move(log_);
+        return std::move(runs_);
     }
 
 private:
+    /// What follows is of another run.
+    void end_run() {
+        if (!log_.rows.empty()) {
+            if (log_.ranks == 0)
+                throw ConfigError(
+                    file_, "", "lists no ranks; expected nccl-tests' \"#  Rank  0 ...\" lines");
+            log_.hosts = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(hosts_.size()));
+            log_.kind = kind();
+            runs_.push_back(std::move(log_));
+        } else if (!log_.unread.empty() && !unread_) {
+            unread_ = log_.unread.front();
+        }
+        log_ = {};
+        hosts_.clear();
+        test_.clear();
+        columns_ = {};
+    }
+
     void read_comment(const std::string& line) {
         const std::vector<std::string> words = split_words(line);
         if (words.size() > 2 && words[0] == "#" && words[1] == "Rank")
             if (const auto rank = number<std::uint64_t>(words[2]))
                 return read_rank(line, words, *rank);
-        ++log_.dropped["comments"];
         const std::size_t test = line.find("_perf");
-        if (contains(line, "Collective test") && test != std::string::npos)
+        const bool names_test = contains(line, "Collective test") && test != std::string::npos;
+        const bool options = contains(line, "# nThread");
+        const bool library = contains(line, "nccl-library=");
+        // A run prints its versions, its test's name and its options, as far as its version does.
+        if ((names_test || options || library) && !(log_.rows.empty() && log_.unread.empty()))
+            end_run();
+        ++log_.dropped["comments"];
+        if (names_test)
             test_ = line.substr(0, test).substr(line.rfind(' ', test) + 1);
-        if (contains(line, "nccl-library=") || contains(line, "NCCL version"))
+        if (library || contains(line, "NCCL version"))
             log_.library = line;
-        if (contains(line, "#wrong"))
-            counts_wrong_ = true;
-        if (contains(line, "Avg bus bandwidth"))
-            log_.whole = true;
-        if (contains(line, "# nThread"))
+        if (contains(line, "busbw"))
+            read_header(line, words);
+        if (options) {
+            // A run before it may have failed before its first row.
+            log_.ranks = 0;
+            log_.gpu.clear();
+            hosts_.clear();
             read_options(words);
+        }
+    }
+
+    void read_header(const std::string& line, const std::vector<std::string>& words) {
+        columns_.counts_wrong = contains(line, "#wrong");
+        columns_.of_host = contains(line, "cputime");
+        columns_.root = std::find(words.begin(), words.end(), "root") != words.end();
     }
 
     void
     read_rank(const std::string& line, const std::vector<std::string>& words, std::uint64_t rank) {
         constexpr std::uint64_t kMostRanks = 1'000'000;
         if (rank >= kMostRanks)
-            fail(fmt::format("names rank {}; expected less than 1,000,000", rank));
+            throw ConfigError(
+                file_, fmt::format("line {}", lines_.number()),
+                fmt::format("names rank {}; expected less than 1,000,000", rank));
         log_.ranks = std::max(log_.ranks, static_cast<std::uint32_t>(rank + 1));
         const std::size_t bracket = line.find(']');
         if (log_.gpu.empty() && bracket != std::string::npos && bracket + 2 < line.size())
@@ -147,23 +172,35 @@ private:
             ++log_.dropped["lines that are not results"];  // of the launcher or NCCL_DEBUG
             return;
         }
-        constexpr std::size_t kOutOfPlace = 5;  // after size, count, type, redop, root
-        constexpr std::size_t kInPlace = 9;     // after out-of-place time, algbw, busbw, #wrong
+        try {
+            log_.rows.push_back(row_of(*bytes, words));
+            ++log_.used["collectives"];
+        } catch (const Unreadable& row) {
+            log_.unread.push_back({lines_.number(), row.why});
+            ++log_.dropped["rows that cannot be read"];
+        }
+    }
+
+    [[nodiscard]] NcclTestsRow
+    row_of(std::uint64_t bytes, const std::vector<std::string>& words) const {
+        // Behind size, count, type, redop and, in versions since 2.10, root.
+        const std::size_t out_of_place = columns_.root ? 5 : 4;
+        const std::size_t in_place = out_of_place + 4;  // time, algbw, busbw, #wrong
         constexpr std::size_t kNumbers = 3;
-        if (words.size() < kOutOfPlace + kNumbers ||
-            (words.size() > kInPlace && words.size() < kInPlace + kNumbers))
-            fail("has fewer columns; expected size, count, type, redop, root, and time, algbw, "
-                 "busbw, #wrong out of place and in place");
-        const auto root = number<std::int64_t>(words[4]);
-        if (!root || *bytes >> 48U)
-            fail("holds cells that are not numbers; expected size and root");
-        NcclTestsRow row{lines_.number(), *bytes, words[2],     words[3],
-                         *root,           {},     std::nullopt, std::nullopt};
-        row.out_of_place = time_at(words, kOutOfPlace);
-        if (words.size() >= kInPlace + kNumbers)
-            row.in_place = time_at(words, kInPlace);
-        log_.rows.push_back(std::move(row));
-        ++log_.used["collectives"];
+        if (words.size() < out_of_place + kNumbers ||
+            (words.size() > in_place && words.size() < in_place + kNumbers))
+            throw Unreadable{
+                "has fewer columns; expected size, count, type, redop, root, and time, algbw, "
+                "busbw, #wrong out of place and in place"};
+        const auto root = columns_.root ? number<std::int64_t>(words[4]) : -1;
+        if (!root || bytes >> 48U)
+            throw Unreadable{"holds cells that are not numbers; expected size and root"};
+        NcclTestsRow row{lines_.number(), bytes, words[2],     words[3],
+                         *root,           {},    std::nullopt, std::nullopt};
+        row.out_of_place = time_at(words, out_of_place);
+        if (words.size() >= in_place + kNumbers)
+            row.in_place = time_at(words, in_place);
+        return row;
     }
 
     [[nodiscard]] NcclTestsTime
@@ -173,16 +210,12 @@ private:
         const auto bus = number<double>(words[first + 2]);
         constexpr double kMost = 1e12;
         if (!time || !algorithm || !bus || !(*time > 0) || !(*time < kMost))
-            fail("holds cells that are not numbers; expected time, algbw and busbw");
-        NcclTestsTime measured{*time, *algorithm, *bus, std::nullopt};
-        // Old versions print the largest difference there, as column error. N/A: not checked.
-        if (counts_wrong_ && first + 3 < words.size())
+            throw Unreadable{"holds cells that are not numbers; expected time, algbw and busbw"};
+        NcclTestsTime measured{columns_.of_host ? 0 : *time, *algorithm, *bus, std::nullopt};
+        // N/A: not checked.
+        if (columns_.counts_wrong && first + 3 < words.size())
             measured.wrong = number<std::uint64_t>(words[first + 3]);
         return measured;
-    }
-
-    [[noreturn]] void fail(const std::string& what) const {
-        throw ConfigError(file_, fmt::format("line {}", lines_.number()), what);
     }
 
     [[nodiscard]] CollectiveKind kind() const {
@@ -204,7 +237,8 @@ private:
         throw ConfigError(
             file_, fmt::format("line {}", row.line),
             "could be of several collectives; expected a log that says \"Collective test "
-            "starting: all_gather_perf\" (nccl-tests 2.17), or add that line as a comment");
+            "starting: all_gather_perf\" (nccl-tests 2.17), or add that line at its beginning, as "
+            "a comment");
     }
 
     [[nodiscard]] CollectiveKind named_kind() const {
@@ -223,10 +257,12 @@ private:
 
     std::string file_;
     LineReader lines_;
-    NcclTestsLog log_;
+    std::vector<NcclTestsLog> runs_;
+    NcclTestsLog log_;  ///< of the run that is read
     std::set<std::string> hosts_;
     std::string test_;
-    bool counts_wrong_ = false;
+    Columns columns_;
+    std::optional<UnreadRow> unread_;  ///< the first one of a run that has no others
 };
 
 }  // namespace
@@ -236,7 +272,7 @@ bool is_nccl_tests(std::string_view beginning) {
            (contains(beginning, "redop") && contains(beginning, "busbw"));
 }
 
-NcclTestsLog read_nccl_log(const std::filesystem::path& file, std::uint64_t most) {
+std::vector<NcclTestsLog> read_nccl_logs(const std::filesystem::path& file, std::uint64_t most) {
     return LogReader(file, most).run();
 }
 

@@ -33,7 +33,13 @@ struct NcclTestsRow {
     std::optional<CollectiveKind> kind;  ///< if the row names it; otherwise it is the log's
 };
 
-/// What a program of nccl-tests printed, or wrote as JSON.
+/// A row that says nothing.
+struct UnreadRow {
+    std::uint64_t line = 0;
+    std::string why;
+};
+
+/// What a program of nccl-tests printed in one run, or wrote as JSON.
 struct NcclTestsLog {
     std::string program = "nccl-tests";  ///< or rccl-tests
     CollectiveKind kind = CollectiveKind::kAllReduce;
@@ -43,19 +49,20 @@ struct NcclTestsLog {
     std::string library;               ///< the line that names NCCL's version; may be empty
     std::uint32_t gpus_of_thread = 1;  ///< that one host thread drives
     bool graph = false;                ///< launched as a CUDA graph
-    bool whole = false;                ///< ends as a run that came to its end does
     std::vector<NcclTestsRow> rows;    ///< one at least
+    std::vector<UnreadRow> unread;     ///< those that are cut or hold no numbers
     std::uint64_t lines = 0;
     std::map<std::string, std::uint64_t> used;  ///< lines, by what they are
     std::map<std::string, std::uint64_t> dropped;
     std::vector<std::string> notes;
 };
 
-/// Reads the log of one program of nccl-tests. Which collective it is, newer versions say; for
-/// older ones it follows from the reduction, the root and the ratio of bus to algorithm bandwidth.
-/// Throws ConfigError (line): a row that is cut, no row, no rank, a collective that is not known.
-[[nodiscard]] NcclTestsLog
-read_nccl_log(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
+/// Reads what programs of nccl-tests printed, run after run. Which collective a run is of, newer
+/// versions say; for older ones it follows from the reduction, the root and the ratio of bus to
+/// algorithm bandwidth. Throws ConfigError (line): a run whose rows are all cut, no row, no rank, a
+/// collective that is not known.
+[[nodiscard]] std::vector<NcclTestsLog>
+read_nccl_logs(const std::filesystem::path& file, std::uint64_t most = kMostInflated);
 
 /// Whether a file that begins so is such a log.
 [[nodiscard]] bool is_nccl_tests(std::string_view beginning);

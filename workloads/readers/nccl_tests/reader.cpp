@@ -9,8 +9,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <map>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace switchfold {
 
@@ -63,10 +69,42 @@ TraceWorkload workload_of_log(const std::filesystem::path& file, NcclTestsLog lo
     return workload;
 }
 
+void add(std::map<std::string, std::uint64_t>& to, const std::map<std::string, std::uint64_t>& of) {
+    for (const auto& [what, lines] : of)
+        to[what] += lines;
+}
+
+/// Runs of a file as one: one after the other.
+NcclTestsLog in_a_row(const std::filesystem::path& file, std::vector<NcclTestsLog> runs) {
+    NcclTestsLog whole = std::move(runs.front());
+    for (NcclTestsRow& row : whole.rows)
+        row.kind = whole.kind;
+    for (NcclTestsLog& run : std::span(runs).subspan(1)) {
+        if (run.ranks != whole.ranks)
+            throw ConfigError(
+                file.string(), fmt::format("line {}", run.rows.front().line),
+                fmt::format(
+                    "is of {} ranks, and what precedes it of {}; expected runs of as many ranks, "
+                    "or a file each",
+                    run.ranks, whole.ranks));
+        for (NcclTestsRow& row : run.rows) {
+            row.kind = run.kind;
+            whole.rows.push_back(std::move(row));
+        }
+        std::ranges::move(run.unread, std::back_inserter(whole.unread));
+        add(whole.used, run.used);
+        add(whole.dropped, run.dropped);
+        whole.lines += run.lines;
+    }
+    for (const UnreadRow& row : whole.unread)
+        whole.notes.push_back(fmt::format("line {} {}: it is left out", row.line, row.why));
+    return whole;
+}
+
 }  // namespace
 
 TraceWorkload read_nccl_tests(const std::filesystem::path& file, std::uint64_t most) {
-    return workload_of_log(file, read_nccl_log(file, most));
+    return workload_of_log(file, in_a_row(file, read_nccl_logs(file, most)));
 }
 
 TraceWorkload read_nccl_json(const std::filesystem::path& file, std::uint64_t most) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/readers/nvtx/range.h"
 
+#include "core/letters.h"
 #include "core/text.h"
 
 #include <fmt/format.h>
@@ -15,13 +16,6 @@ namespace {
 
 constexpr std::string_view kSequence = ", seq = ";
 constexpr std::string_view kSizes = ", sizes = ";
-
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// "step 3", "iteration_12", "ProfilerStep#4", "batch: 7", "step"; `name` is in lower case.
 bool is_step(std::string_view name) {
