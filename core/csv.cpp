@@ -20,12 +20,33 @@ std::string at_line(std::size_t line) {
     return fmt::format("line {}", line);
 }
 
+/// What is between the names of the header: a comma, or what tables of other programs have there.
+char separator_of(std::string_view text) {
+    while (text.starts_with('#'))
+        text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+    const std::string_view header = text.substr(0, text.find('\n'));
+    for (const char separator : {',', ';', '\t'})
+        if (header.find(separator) != std::string_view::npos)
+            return separator;
+    return ',';
+}
+
 class Parser {
 public:
-    /// `left_out`: records of a wrong number of fields go there instead of refusing the table.
+    /// `left_out`: the table is a user's. Records of a wrong number of fields go there instead of
+    /// refusing the table; comments before the header, blanks around cells and other separators
+    /// are passed over.
     Parser(
         std::string_view text, const std::string& label, std::vector<Problem>* left_out = nullptr) :
-        reader_(text), label_(label), left_out_(left_out) {}
+        reader_(
+            text, left_out == nullptr ? CsvReader::Cells::kAsWritten : CsvReader::Cells::kTrimmed),
+        label_(label),
+        left_out_(left_out) {
+        if (left_out == nullptr)
+            return;
+        reader_.skip_comments();
+        reader_.separate_by(separator_of(text));
+    }
 
     /// The header, then each record.
     template <class Header, class Each>
@@ -124,7 +145,12 @@ std::string text_of_table(const std::filesystem::path& path) {
     std::ostringstream text;
     if (!file || !(text << file.rdbuf()))
         throw ConfigError(path.string(), "", "cannot be read or is empty; expected a CSV file");
-    return text.str();
+    std::string whole = text.str();
+    if (whole.starts_with("\xFF\xFE") || whole.starts_with("\xFE\xFF"))
+        throw ConfigError(path.string(), "", "is of UTF-16; expected UTF-8 (iconv -f UTF-16)");
+    if (whole.starts_with("\xEF\xBB\xBF"))
+        whole.erase(0, 3);
+    return whole;
 }
 
 }  // namespace

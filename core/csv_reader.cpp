@@ -40,6 +40,11 @@ bool CsvReader::take_line() {
     return true;
 }
 
+void CsvReader::skip_comments() {
+    while (text_.starts_with('#'))
+        take_line();
+}
+
 bool CsvReader::next(std::vector<std::string>& cells) {
     whole_ = true;
     while (take_line()) {
@@ -67,7 +72,7 @@ void CsvReader::split(std::vector<std::string>& cells) {
     std::string* cell = &begin_cell();
     for (std::size_t at = 0; at < current_.size();) {
         const char c = current_[at++];
-        if (c == ',')
+        if (c == separator_)
             cell = &begin_cell();
         else if (c == '"' && cell->empty())
             take_quoted(*cell, at);

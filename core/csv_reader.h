@@ -26,6 +26,10 @@ public:
     /// For files that may be larger than memory.
     explicit CsvReader(NextLine next_line, Cells cells = Cells::kAsWritten);
 
+    /// Between cells, of the records that follow; a comma unless told.
+    void separate_by(char separator) { separator_ = separator; }
+    /// Passes over lines that begin with "#", before a header.
+    void skip_comments();
     /// The cells of the next record, without empty lines. \returns false at the end.
     bool next(std::vector<std::string>& cells);
     /// Number of its first line, from 1.
@@ -42,6 +46,7 @@ private:
     std::string_view text_;
     NextLine next_line_;
     Cells cells_;
+    char separator_ = ',';
     std::string current_;  ///< line
     std::size_t lines_ = 0;
     std::size_t line_ = 0;

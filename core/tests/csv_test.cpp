@@ -2,12 +2,18 @@
 #include "core/csv.h"
 
 #include "core/csv_reader.h"
+#include "core/csv_rows.h"
 #include "core/error.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
+
+#include <unistd.h>
 
 namespace switchfold::csv_test {
 namespace {
@@ -45,6 +51,40 @@ TEST(Csv, SaysOnWhichLineWhatIsWrong) {
     EXPECT_NE(
         error_of("a,b\n1,\"x\n").find("t.csv: line 2: holds a quote that does not end"),
         std::string::npos);
+}
+
+class CsvRows : public ::testing::Test {
+protected:
+    ~CsvRows() override { std::filesystem::remove(path_); }
+
+    CsvTable read(const std::string& text) {
+        std::ofstream(path_, std::ios::binary) << text;
+        return read_csv_rows(path_, left_out_);
+    }
+
+    std::filesystem::path path_ =
+        std::filesystem::temp_directory_path() / fmt::format("switchfold_rows_{}.csv", getpid());
+    std::vector<Problem> left_out_;
+};
+
+TEST_F(CsvRows, AreReadAsOtherProgramsWriteThem) {
+    for (const std::string text :
+         {"a,b\n1,x y\n", "# of May, by me\n#\na,b\n1,x y\n", "\xEF\xBB\xBF# me\na;b\r\n1;x y\r\n",
+          "a\tb\n1\tx y\n", " a , b \n 1 , x y \n", "a;b\n1;\"x y\"\n"}) {
+        const CsvTable table = read(text);
+        ASSERT_EQ(table.records.size(), 1U) << text;
+        EXPECT_EQ(table.records[0]["a"], "1") << text;
+        EXPECT_EQ(table.records[0]["b"], "x y") << text;
+    }
+    EXPECT_EQ(read("# me\na,b\n\n1,2\n").records.at(0).line, 4U);
+    EXPECT_EQ(read("a,b\n#1,2\n").records.at(0)["a"], "#1") << "no comment behind the header";
+    EXPECT_TRUE(left_out_.empty());
+    EXPECT_EQ(read("a,b\n1\n2,3\n").records.size(), 1U);
+    EXPECT_EQ(left_out_.at(0).pointer, "line 2");
+    EXPECT_THROW(
+        static_cast<void>(read("\xFF\xFE"
+                               "a")),
+        ConfigError);
 }
 
 TEST(Csv, AStreamIsReadRecordByRecord) {

@@ -2,6 +2,7 @@
 #include "validation/experiments/measured_experiments.h"
 
 #include "core/error.h"
+#include "core/text.h"
 #include "core/named_path.h"
 
 #include <fmt/format.h>
@@ -95,8 +96,12 @@ private:
         if (map_.measured.empty())
             problems.push_back(
                 {label, "line 1",
-                 "says of no column that it was measured; expected measured/time_us or the like, "
-                 "or a map that says it (docs/validation.md)"});
+                 fmt::format(
+                     "says of no column that it was measured; expected measured/time_us or the "
+                     "like, or a map that says it (docs/validation.md){}",
+                     table_.has("n_gpus") && table_.has("size_bytes")
+                         ? "; tables of collectives are read by validate collectives"
+                         : "")});
         if (!problems.empty())
             throw ConfigError(std::move(problems));
         if (map_.machine && context_.system.empty())
@@ -252,11 +257,12 @@ private:
             const auto number = [&](const std::string& column) -> std::optional<double> {
                 if (column.empty() || record[column].empty())
                     return std::nullopt;
-                const auto value = plain_number(record[column]);
-                if (!value)
+                try {
+                    return measured_number(figures_[i], record[column]);
+                } catch (const std::invalid_argument& wrong) {
                     throw RowProblem{
-                        fmt::format("{} is \"{}\"; expected a number", column, record[column])};
-                return *value * figures_[i].scale;
+                        fmt::format("{} is \"{}\"; {}", column, record[column], wrong.what())};
+                }
             };
             double value = *number(from.column);
             if (!from.amount.empty() && !record[from.amount].empty())
@@ -320,6 +326,10 @@ LoadedExperiment load_row(const MeasuredExperiment& row) {
         for (Problem problem : error.problems()) {
             if (problem.file == "--set")
                 problem.file = row.values.from_near(problem.pointer);
+            if (problem.file == "column " + problem.pointer &&
+                contains(problem.message, "a string with a unit"))
+                problem.message +=
+                    fmt::format(", or a column named \"{} (UNIT)\"", problem.pointer);
             problems.push_back(std::move(problem));
         }
         throw ConfigError(std::move(problems));

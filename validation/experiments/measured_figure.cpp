@@ -81,6 +81,14 @@ MeasuredFigure in_unit(std::string_view base, const FigureUnit& unit) {
     return {key, without_underscores(base), std::string(unit.shown), unit.scale};
 }
 
+/// Whether the word ends in a unit that its figure has.
+bool names_unit(std::string_view word) {
+    return std::ranges::any_of(kUnits, [&](const FigureUnit& unit) {
+        return word.ends_with(unit.suffix) &&
+               !in_unit(word.substr(0, word.size() - unit.suffix.size()), unit).key.empty();
+    });
+}
+
 bool has_units(std::string_view base) {
     return std::ranges::any_of(
         kUnits, [&](const FigureUnit& unit) { return !in_unit(base, unit).key.empty(); });
@@ -89,6 +97,12 @@ bool has_units(std::string_view base) {
 }  // namespace
 
 MeasuredFigure measured_figure(std::string_view word, std::string_view unit) {
+    if (unit == kUnitOfCells && has_units(word))
+        for (const FigureUnit& one : kUnits)
+            if (MeasuredFigure figure = in_unit(word, one); !figure.key.empty()) {
+                figure.scale = 0;
+                return figure;
+            }
     for (const FigureUnit& one : kUnits) {
         MeasuredFigure figure;
         if (unit.empty() && word.ends_with(one.suffix))
@@ -120,6 +134,37 @@ MeasuredFigure measured_figure(std::string_view word, std::string_view unit) {
     throw std::invalid_argument(fmt::format(
         "names no figure of a result{}; expected one of: {}", did_you_mean(word, views),
         fmt::join(words, ", ")));
+}
+
+bool states_no_unit(std::string_view word) {
+    return has_units(word) && !names_unit(word);
+}
+
+double measured_number(const MeasuredFigure& figure, std::string_view cell) {
+    const std::size_t end = std::min(cell.find_first_not_of("0123456789.eE+-"), cell.size());
+    // "5e9" is a number, "5 s" one with its unit.
+    std::string_view digits = cell.substr(0, end);
+    while (digits.ends_with('e') || digits.ends_with('E'))
+        digits.remove_suffix(1);
+    std::string_view unit = cell.substr(digits.size());
+    unit.remove_prefix(std::min(unit.find_first_not_of(' '), unit.size()));
+    const std::optional<double> number = parse_decimal(digits);
+    const bool plain = unit.empty() && figure.scale != 0;
+    if (number && plain)
+        return *number * figure.scale;
+    std::vector<std::string_view> able;
+    for (const FigureUnit& one : kUnits) {
+        if (one.shown != figure.unit)
+            continue;
+        if (number && (unit == one.name || (unit == "\u00b5s" && one.name == "us")))
+            return *number * one.scale;
+        able.push_back(one.name);
+    }
+    throw std::invalid_argument(
+        able.empty() ? "expected a number"
+                     : fmt::format(
+                           "expected {}{}", figure.scale == 0 ? "" : "a number, or ",
+                           fmt::format("one with its unit: {}", fmt::join(able, ", "))));
 }
 
 std::optional<double> value_of(const MeasuredFigure& figure, const RecordedScenario& scenario) {

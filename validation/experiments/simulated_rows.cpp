@@ -135,7 +135,8 @@ private:
             return {
                 {},
                 why_without_line(row),
-                {{row.id, fmt::format("line {}", row.record.line), row.why}}};
+                {{row.id.substr(0, row.id.find('/')), fmt::format("line {}", row.record.line),
+                  why_without_line(row)}}};
         try {
             LoadedExperiment loaded = load_row(row);
             for (const auto why_not : {why_other_ranks, why_too_fast})

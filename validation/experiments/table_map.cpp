@@ -51,8 +51,10 @@ void add_named_columns(const CsvTable& table, const std::string& label, TableMap
         if (!header.starts_with(kMeasured) || header.ends_with("/low") || header.ends_with("/high"))
             continue;
         const std::string figure = header.substr(kMeasured.size());
+        std::string unit;
         try {
-            static_cast<void>(measured_figure(figure, ""));
+            unit = states_no_unit(figure) ? kUnitOfCells : "";
+            static_cast<void>(measured_figure(figure, unit));
         } catch (const std::invalid_argument& wrong) {
             problems.push_back(
                 {label, "line 1", fmt::format("the column {} {}", header, wrong.what())});
@@ -64,6 +66,7 @@ void add_named_columns(const CsvTable& table, const std::string& label, TableMap
         MapMeasured& measured = map.measured.emplace_back();
         measured.column = header;
         measured.figure = figure;
+        measured.unit = unit;
         measured.low = end("/low");
         measured.high = end("/high");
     }

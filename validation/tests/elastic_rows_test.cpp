@@ -49,7 +49,8 @@ TEST(ElasticRows, AreReadWithTheirNumbers) {
     EXPECT_DOUBLE_EQ(rows[0].value, 1.666);
     EXPECT_EQ(rows[0].why, "");
     EXPECT_EQ(rows[1].why, "is assumed or claimed, not measured");
-    EXPECT_EQ(rows[2].why, "value is \"soon\"; expected a number");
+    EXPECT_EQ(
+        rows[2].why, "value is \"soon\"; expected a number, or one with its unit: us, ns, ms, s");
 }
 
 TEST(ElasticRows, WhatIsNoCountIsTold) {

@@ -85,7 +85,9 @@ TEST(MeasuredExperiments, ARowThatCannotBeReadDoesNotStopTheOthers) {
                            "d,hgx_h100,1,-3\n"
                            "e,hgx_h100,1,30\n");
     ASSERT_EQ(read.size(), 5U);
-    EXPECT_EQ(read[0].why, "line 2: measured/time_us is \"fast\"; expected a number");
+    EXPECT_EQ(
+        read[0].why, "line 2: measured/time_us is \"fast\"; expected a number, or one with its "
+                     "unit: us, ns, ms, s");
     expect_part(read[1].why, "line 3: /system is \"hgx_h1OO\"");
     expect_part(read[1].why, "did you mean \"hgx_h100\"?");
     EXPECT_EQ(read[2].why, "line 4: states nothing that was measured");
@@ -111,10 +113,23 @@ TEST(MeasuredExperiments, AFigureThatIsNoneIsRefusedWithTheNearestOne) {
     expect_part(
         refusal("id,/workload/size,measured/bus_bandwith\na,1 MiB,3\n"),
         "did you mean \"bus_bandwidth\"?");
-    expect_part(
-        refusal("id,/workload/size,measured/time\na,1 MiB,3\n"),
-        "states no unit; expected one of: time_us, time_ns, time_ms, time_s");
     expect_part(refusal("id,/workload/size\na,1 MiB\n"), "says of no column");
+}
+
+TEST(MeasuredExperiments, CellsMayStateTheirUnits) {
+    const auto read = rows(
+        "id,/workload/size,measured/time\na,1 MiB,3 us\nb,1 MiB,0.25ms\nc,1 MiB,3\nd,1 MiB,3 GB/s\n"
+        "e,1 MiB,n/a\n");
+    ASSERT_EQ(read.size(), 5U);
+    EXPECT_EQ(read[0].numbers.at(0).value, 3);
+    EXPECT_EQ(read[1].numbers.at(0).value, 250);
+    for (std::size_t i = 2; i < read.size(); ++i)
+        expect_part(read[i].why, "; expected one with its unit: us, ns, ms, s");
+    const auto in_ms = rows("id,/workload/size,measured/time_ms\na,1 MiB,3\nb,1 MiB,3 us\n");
+    EXPECT_EQ(in_ms.at(0).numbers.at(0).value, 3000);
+    EXPECT_EQ(in_ms.at(1).numbers.at(0).value, 3);
+    const auto factor = rows("id,/workload/size,measured/speedup\na,1 MiB,3 us\n");
+    expect_part(factor.at(0).why, "is \"3 us\"; expected a number");
 }
 
 TEST(MeasuredExperiments, ConditionsCompareNumbersAndColumnsMayBeLacking) {
