@@ -83,7 +83,8 @@ class OwnTables(unittest.TestCase):
         suite = self.suite("--data", table)
         self.assertEqual([c["id"] for c in suite["cases"]], ["my/good"])
         why = {u["id"]: u["why"] for u in suite["unmatched"]}
-        self.assertEqual(why["my/unreadable"], 'line 2: measured/time_us is "quick"; expected a number')
+        self.assertEqual(why["my/unreadable"],
+                         'line 2: measured/time_us is "quick"; expected a number, or one with its unit: us, ns, ms, s')
         self.assertEqual(why["my/line 3"], "line 3: has 4 fields; expected 7, as the header has")
         self.assertRegex(why["my/refused"], r'^line 4: column /scenarios/0/all_reduce/algorithm: .*"rings".*'
                                             r'did you mean "ring"\?')
