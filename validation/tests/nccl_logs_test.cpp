@@ -125,6 +125,22 @@ TEST(NcclLogs, RunsOfAFileAreTablesOfTheirOwn) {
     EXPECT_NE(read_nccl_log_rows(hosts.path())[0].unusable.find("host's calls"), std::string::npos);
 }
 
+TEST(NcclLogs, JsonIsReadAsWhatIsPrinted) {
+    const TemporaryFile file(
+        "run.json",
+        R"({"start_time": "now", "args": ["./all_gather_perf"], "env": [], "nccl_version": 22903,
+"config": {"nthreads": 1, "ngpus": 2, "graph": 0, "devices": [
+{"rank": 0, "hostname": "a", "device_info": "NVIDIA H100"}, {"rank": 2, "hostname": "b", "device_info": "NVIDIA H100"}]},
+"results": [{"size": 4096, "count": 1024, "type": "float", "redop": "none", "root": -1, "experiment_name": "",
+"out_of_place": {"time": 20.5, "alg_bw": 1, "bus_bw": 1}, "in_place": {"time": 30}}]})");
+    ASSERT_TRUE(is_nccl_log(file.path()));
+    const std::vector<MeasuredRow> rows = read_nccl_log_rows(file.path());
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].collective, CollectiveKind::kAllGather);
+    EXPECT_EQ(rows[0].gpus, 4U);
+    EXPECT_EQ(rows[1].time_us, 30);
+}
+
 /// What a suite of its own and a user's table read of a log is the same.
 TEST(NcclLogs, AreATableOfTheSameRows) {
     const TemporaryFile file(
