@@ -149,9 +149,6 @@ private:
         });
         stream.run();
         log_.used["collectives"] = log_.rows.size();
-        if (on_host_ > 0)
-            log_.notes.push_back(fmt::format(
-                "{} times are those of the host's calls (-C 1): taken as not known", on_host_));
     }
 
     /// A process lists the first of its devices only.
@@ -190,7 +187,6 @@ private:
         row.out_of_place = time_of(out ? *out : *in);
         if (in)
             row.in_place = time_of(*in);
-        on_host_ += row.out_of_place.us > 0 ? 0 : 1;
         log_.kind = *row.kind;
         log_.rows.push_back(std::move(row));
     }
@@ -252,7 +248,6 @@ private:
     NcclTestsLog log_;
     std::string test_;
     std::vector<bool> in_place_;  ///< of rccl-tests' rows
-    std::uint64_t on_host_ = 0;
 };
 
 }  // namespace

@@ -53,6 +53,11 @@ TraceWorkload workload_of_log(const std::filesystem::path& file, NcclTestsLog lo
     report.file = file.string();
     report.format = log.program;
     report.warnings = std::move(log.notes);
+    const auto of_host = std::ranges::count_if(
+        log.rows, [](const NcclTestsRow& row) { return !(row.out_of_place.us > 0); });
+    if (of_host > 0)
+        report.warnings.push_back(fmt::format(
+            "{} times are those of the host's calls (-C 1): taken as not known", of_host));
     report.gpu_name = log.gpu;
     report.world_size = log.ranks;
     report.steps = 1;
