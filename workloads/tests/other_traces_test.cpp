@@ -113,6 +113,16 @@ TEST(NcclTests, OldVersionsHaveNoColumnOfRoots) {
     EXPECT_EQ(only.measured, nanoseconds(20'500));
 }
 
+TEST(NcclTests, TimesOfTheHostAreNotThoseOfTheCollective) {
+    std::string text = log_of(kAllReduce);
+    text.replace(text.find("  time "), 7, " cputime ");
+    const TemporaryFile file("log.txt", text);
+    const TraceWorkload workload = read_traces({{file.path()}});
+    EXPECT_NE(
+        workload.files[0].warnings.at(0).find("2 times are those of the host's calls"),
+        std::string::npos);
+}
+
 TEST(NcclTests, ARowThatIsCutIsLeftOutAndSaid) {
     const TemporaryFile file(
         "log.txt", log_of(kAllReduce + "  4194304  1048576  float  sum  -1\n"));
